@@ -1,9 +1,18 @@
 """Base class of probability distributions, and divergences between them. Mirrors ``chainer.distribution``."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend
 from compatgrad.chainer import functions as F
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _not_there(name, what):
@@ -23,7 +32,17 @@ class Distribution:
     a Variable or an array, give its shape without that of the events. What is computed from parameters that are
     Variables can be differentiated by them, samples too where the distribution is a transformation of noise.
 
-    A subclass defines `batch_shape`, `event_shape`, `params`, `sample_n`, `log_prob` and what else it knows.
+    A subclass defines `batch_shape`, `event_shape`, `params`, `sample_n`, `log_prob` and what else it knows; the others
+    raise NotImplementedError.
+
+    Example:
+        >>> d = chainer.distributions.Normal(np.zeros(3), np.ones(3))
+        >>> isinstance(d, chainer.Distribution), d.batch_shape, d.event_shape, d.sample(2).shape
+        (True, (3,), (), (2, 3))
+        >>> d.prob(np.zeros((2, 3))).shape
+        (2, 3)
+
+    Source: `chainer.Distribution` of Chainer 7.8.1.
     """
 
     batch_shape = _not_there("batch_shape", "Shape of the batch, a tuple.")
@@ -49,44 +68,44 @@ class Distribution:
         """The module of the parameters' arrays: NumPy or CuPy."""
         return backend.get_array_module(*self.params.values())
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         """Logarithm of the density, or of the probability, at x."""
         raise self._lacks("log_prob")
 
-    def prob(self, x):
+    def prob(self, x: VariableOrArray) -> Variable:
         """Density, or probability, at x."""
         return F.exp(self.log_prob(x))
 
-    def cdf(self, x):
+    def cdf(self, x: VariableOrArray) -> Variable:
         """Probability of a value up to x."""
         raise self._lacks("cdf")
 
-    def icdf(self, x):
+    def icdf(self, x: VariableOrArray) -> Variable:
         """The value up to which the probability is x: the inverse of `cdf`."""
         raise self._lacks("icdf")
 
-    def log_cdf(self, x):
+    def log_cdf(self, x: VariableOrArray) -> Variable:
         """Logarithm of `cdf`."""
         return F.log(self.cdf(x))
 
-    def survival_function(self, x):
+    def survival_function(self, x: VariableOrArray) -> Variable:
         """Probability of a value above x."""
         return 1 - self.cdf(x)
 
-    def log_survival_function(self, x):
+    def log_survival_function(self, x: VariableOrArray) -> Variable:
         """Logarithm of `survival_function`."""
         return F.log(self.survival_function(x))
 
-    def perplexity(self, x):
+    def perplexity(self, x: VariableOrArray) -> Variable:
         """Perplexity at x."""
         raise self._lacks("perplexity")
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: tuple[int, ...] | int = ()) -> Variable:
         """Random events, of shape `sample_shape + batch_shape + event_shape`. `sample_shape` is a tuple or an int."""
         shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
         return self.sample_n(math.prod(shape)).reshape((*shape, *self.batch_shape, *self.event_shape))
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         """n random events, of shape `(n,) + batch_shape + event_shape`."""
         raise self._lacks("sample_n")
 
@@ -94,8 +113,31 @@ class Distribution:
 _DIVERGENCES = {}
 
 
-def register_kl(Dist1, Dist2):
-    """Decorator: the function of two distributions is what `kl_divergence` calls for these classes."""
+def register_kl(Dist1: type, Dist2: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: the function of two distributions is what `kl_divergence` calls for these classes.
+
+    Args:
+        Dist1: class of the first distribution; its subclasses do not count.
+        Dist2: class of the second one.
+
+    Returns:
+        A decorator that gives the function back.
+
+    Raises:
+        TypeError: one of them cannot be a key of a dict.
+
+    Example:
+        >>> class Constant(chainer.distributions.Normal):
+        ...     pass
+        >>> @chainer.register_kl(Constant, Constant)
+        ... def kl(dist1, dist2):
+        ...     return chainer.Variable(np.array(0.0))
+        >>> d = Constant(np.zeros(()), np.ones(()))
+        >>> chainer.kl_divergence(d, d).array
+        array(0.)
+
+    Source: `chainer.register_kl` of Chainer 7.8.1.
+    """
 
     def register(kl):
         _DIVERGENCES[Dist1, Dist2] = kl
@@ -104,10 +146,25 @@ def register_kl(Dist1, Dist2):
     return register
 
 
-def kl_divergence(dist1, dist2):
-    """Kullback-Leibler divergence of `dist2` from `dist1` in nats, of shape `batch_shape`.
+def kl_divergence(dist1: Distribution, dist2: Distribution) -> Variable:
+    """Kullback-Leibler divergence of `dist2` from `dist1` in nats.
 
-    NotImplementedError, which is a KeyError too as Chainer's is, where no function is registered for the classes.
+    Args:
+        dist1: Distribution.
+        dist2: Distribution.
+
+    Returns:
+        Variable of the shape of the batch.
+
+    Raises:
+        NotImplementedError: no function is registered for the two classes; the error is a KeyError too, as in Chainer.
+
+    Example:
+        >>> p, q = (chainer.distributions.Normal(np.array(m), np.array(1.0)) for m in (0.0, 1.0))
+        >>> chainer.kl_divergence(p, q).array
+        array(0.5)
+
+    Source: `chainer.kl_divergence` of Chainer 7.8.1.
     """
     kl = _DIVERGENCES.get((type(dist1), type(dist2)))
     if kl is None:
@@ -121,6 +178,24 @@ class _NoDivergence(NotImplementedError, KeyError):
     __str__ = Exception.__str__  # a KeyError's is the repr
 
 
-def cross_entropy(dist1, dist2):
-    """Expectation under `dist1` of the negative logarithm of `dist2`, in nats, of shape `batch_shape`."""
+def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
+    """Expectation under `dist1` of the negative logarithm of `dist2`, in nats: the entropy and the divergence.
+
+    Args:
+        dist1: Distribution.
+        dist2: Distribution.
+
+    Returns:
+        Variable of the shape of the batch.
+
+    Raises:
+        NotImplementedError: the entropy of `dist1` is not known, or no divergence is registered for the two classes.
+
+    Example:
+        >>> p, q = (chainer.distributions.Normal(np.array(m), np.array(1.0)) for m in (0.0, 1.0))
+        >>> float(chainer.cross_entropy(p, q).array.round(4))
+        1.9189
+
+    Source: `chainer.cross_entropy` of Chainer 7.8.1.
+    """
     return dist1.entropy + kl_divergence(dist1, dist2)

@@ -1,5 +1,9 @@
 """Bernoulli distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 import compatgrad.chainer as chainer
@@ -10,6 +14,12 @@ from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric, one_of
 from compatgrad.chainer.distributions.utils import _modified_xlogx
 from compatgrad.chainer.utils import cache, force_array
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Bernoulli"]
 
 
 class _LogProb(function_node.FunctionNode):
@@ -53,14 +63,29 @@ def _numbers(x, like):
 
 
 class Bernoulli(Parametric):
-    """Distribution of 0 and 1: of 1 with the probability `p`, or 1 / (1 + exp(-`logit`)).
+    """Distribution of 0 and 1.
 
-    With `binary_check` other values have the probability 0.
+    Args:
+        p: floating, any shape: probability of 1. It or `logit` is given.
+        logit: floating, any shape: the probability of 1 is 1 / (1 + exp(-logit)).
+        binary_check: True gives other values than 0 and 1 the probability 0.
+
+    Raises:
+        ValueError: both or neither of `p` and `logit` are given.
+
+    Example:
+        >>> d = chainer.distributions.Bernoulli(np.array([0.25, 0.5]))
+        >>> d.mean.array, d.prob(np.array([1, 0])).array
+        (array([0.25, 0.5 ]), array([0.25, 0.5 ]))
+
+    Source: `chainer.distributions.Bernoulli` of Chainer 7.8.1.
     """
 
     support = "{0, 1}"
 
-    def __init__(self, p=None, logit=None, binary_check=False):
+    def __init__(
+        self, p: VariableOrArray | None = None, logit: VariableOrArray | None = None, binary_check: bool = False
+    ) -> None:
         if one_of(p=p, logit=logit) == "p":
             self._set(p=p)
         else:
@@ -91,17 +116,17 @@ class Bernoulli(Parametric):
     def entropy(self):
         return -_modified_xlogx(self.p) - _modified_xlogx(1 - self.p)
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         return _bernoulli_log_prob(self.logit, x, self.binary_check)
 
-    def prob(self, x):
+    def prob(self, x: VariableOrArray) -> Variable:
         x = chainer.as_variable(_numbers(x, self.p))
         prob = x * self.p + (1 - x) * (1 - self.p)
         if self.binary_check:
             prob = prob * ((x.array == 0) | (x.array == 1)).astype(prob.dtype)
         return prob
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         p = self.p.array
         return chainer.Variable(self.xp.random.binomial(1, p, size=(n, *p.shape)))
 

@@ -1,19 +1,40 @@
 """Exponential distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.distributions.utils import array_of, within
+from compatgrad.chainer.distributions._parts import array_of, within
 from compatgrad.chainer.utils import cache
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Exponential"]
 
 
 class Exponential(Parametric):
-    """Exponential distribution with rate `lam`."""
+    """Exponential distribution: the density lam * exp(-lam * x) from 0 on.
+
+    Args:
+        lam: floating, positive, any shape: rate.
+
+    Example:
+        >>> d = chainer.distributions.Exponential(np.array(2.0))
+        >>> d.mean.array, float(d.cdf(np.array(1.0)).array.round(4))
+        (array(0.5), 0.8647)
+
+    Source: `chainer.distributions.Exponential` of Chainer 7.8.1.
+    """
 
     support = "positive"
 
-    def __init__(self, lam):
+    def __init__(self, lam: VariableOrArray) -> None:
         self._set(lam=lam)
 
     @cache.cached_property
@@ -32,16 +53,16 @@ class Exponential(Parametric):
     def entropy(self):
         return 1 - self._log_lam
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         return within(array_of(x) >= 0, self._log_lam - self.lam * x)
 
-    def cdf(self, x):
+    def cdf(self, x: VariableOrArray) -> Variable:
         return -F.expm1(-self.lam * x)
 
-    def icdf(self, x):
+    def icdf(self, x: VariableOrArray) -> Variable:
         return -F.log1p(-chainer.as_variable(x)) / self.lam
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return self._draw(n, "standard_exponential") / self.lam
 
 

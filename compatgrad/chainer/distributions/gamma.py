@@ -1,18 +1,40 @@
 """Gamma distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.distributions.utils import array_of, within
+from compatgrad.chainer.distributions._parts import array_of, within
 from compatgrad.chainer.utils import cache
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Gamma"]
 
 
 class Gamma(Parametric):
-    """Gamma distribution with shape `k` and scale `theta`."""
+    """Gamma distribution: a density proportional to x ** (k - 1) * exp(-x / theta) from 0 on.
+
+    Args:
+        k: floating, positive, any shape: shape.
+        theta: floating, positive, of the shape of `k`: scale.
+
+    Example:
+        >>> d = chainer.distributions.Gamma(np.array(2.0), np.array(3.0))
+        >>> d.mean.array, d.variance.array
+        (array(6.), array(18.))
+
+    Source: `chainer.distributions.Gamma` of Chainer 7.8.1.
+    """
 
     support = "positive"
 
-    def __init__(self, k, theta):
+    def __init__(self, k: VariableOrArray, theta: VariableOrArray) -> None:
         self._set(k=k, theta=theta)
 
     @cache.cached_property
@@ -27,11 +49,11 @@ class Gamma(Parametric):
     def entropy(self):
         return self.k + F.log(self.theta) + F.lgamma(self.k) + (1 - self.k) * F.digamma(self.k)
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         scale = F.lgamma(self.k) + self.k * F.log(self.theta)
         return within(array_of(x) >= 0, (self.k - 1) * F.log(x) - x / self.theta - scale)
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return self._draw(n, "gamma", self.k) * self.theta
 
 

@@ -1,18 +1,39 @@
 """Geometric distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
 from compatgrad.chainer.utils import cache
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Geometric"]
+
 
 class Geometric(Parametric):
-    """Distribution of the number of trials up to the first success, each of probability `p`."""
+    """Distribution of the number of trials up to the first success.
+
+    Args:
+        p: floating, in (0, 1), any shape: probability of success in a trial.
+
+    Example:
+        >>> d = chainer.distributions.Geometric(np.array(0.5))
+        >>> d.mean.array, float(d.prob(np.array(3.0)).array.round(4))
+        (array(2.), 0.125)
+
+    Source: `chainer.distributions.Geometric` of Chainer 7.8.1.
+    """
 
     support = "positive integer"
 
-    def __init__(self, p):
+    def __init__(self, p: VariableOrArray) -> None:
         self._set(p=p)
 
     @cache.cached_property
@@ -27,10 +48,10 @@ class Geometric(Parametric):
     def variance(self):
         return (1 - self.p) / self.p**2
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         return (x - 1) * self._log_failure + F.log(self.p)
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return chainer.Variable(self._draw(n, "geometric", self.p))
 
 

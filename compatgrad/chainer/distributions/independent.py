@@ -1,6 +1,9 @@
 """Distributions whose events are several of another's."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -8,14 +11,40 @@ from compatgrad.chainer import distribution
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.utils import cache
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.distribution import Distribution
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Independent"]
+
+
+def _its(name):
+    """The property `name` of the distribution whose events are taken together."""
+    what = getattr(distribution.Distribution, name).__doc__
+    return property(lambda self: getattr(self.distribution, name), doc=what)
+
 
 class Independent(distribution.Distribution):
-    """`distribution` with the last `reinterpreted_batch_ndims` axes of its batch taken as axes of the event.
+    """A distribution with the last axes of its batch taken as axes of the event.
 
-    By default all of them but the first. ValueError where the batch has fewer.
+    Args:
+        distribution: Distribution.
+        reinterpreted_batch_ndims: how many axes; None: all of them but the first.
+
+    Raises:
+        ValueError: the batch has fewer axes.
+
+    Example:
+        >>> inner = chainer.distributions.Normal(np.zeros((2, 3)), np.ones((2, 3)))
+        >>> d = chainer.distributions.Independent(inner)
+        >>> d.batch_shape, d.event_shape, d.log_prob(np.zeros((2, 3))).array.round(4)
+        ((2,), (3,), array([-2.7568, -2.7568]))
+
+    Source: `chainer.distributions.Independent` of Chainer 7.8.1.
     """
 
-    def __init__(self, distribution, reinterpreted_batch_ndims=None):
+    def __init__(self, distribution: Distribution, reinterpreted_batch_ndims: int | None = None) -> None:
         batch = distribution.batch_shape
         if reinterpreted_batch_ndims is None:
             reinterpreted_batch_ndims = max(0, len(batch) - 1)
@@ -28,15 +57,21 @@ class Independent(distribution.Distribution):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         self._own = batch[: len(batch) - reinterpreted_batch_ndims]
 
-    batch_shape = property(lambda self: self._own)
-    event_shape = property(lambda self: self._inner_batch + self.distribution.event_shape)
-    params = property(lambda self: self.distribution.params)
-    support = property(lambda self: self.distribution.support)
-    mean = property(lambda self: self.distribution.mean)
-    mode = property(lambda self: self.distribution.mode)
-    variance = property(lambda self: self.distribution.variance)
-    stddev = property(lambda self: self.distribution.stddev)
-    xp = property(lambda self: self.distribution.xp)
+    @property
+    def batch_shape(self):
+        return self._own
+
+    @property
+    def event_shape(self):
+        return self._inner_batch + self.distribution.event_shape
+
+    params = _its("params")
+    support = _its("support")
+    mean = _its("mean")
+    mode = _its("mode")
+    variance = _its("variance")
+    stddev = _its("stddev")
+    xp = _its("xp")
 
     @property
     def _inner_batch(self):
@@ -61,32 +96,32 @@ class Independent(distribution.Distribution):
         diagonal = numpy.kron(numpy.eye(n), numpy.ones((event, event))).astype(spread.dtype)
         return spread * self.xp.broadcast_to(self.xp.asarray(diagonal), spread.shape)
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.sum, self.distribution.log_prob(x))
 
-    def prob(self, x):
+    def prob(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.prod, self.distribution.prob(x))
 
-    def cdf(self, x):
+    def cdf(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.prod, self.distribution.cdf(x))
 
-    def icdf(self, x):
+    def icdf(self, x: VariableOrArray) -> Variable:
         """NotImplementedError: the inverse of a product of probabilities is not one event."""
         raise NotImplementedError("Cumulative distribution function for multivariate variable is not invertible.")
 
-    def log_cdf(self, x):
+    def log_cdf(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.sum, self.distribution.log_cdf(x))
 
-    def survival_function(self, x):
+    def survival_function(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.prod, self.distribution.survival_function(x))
 
-    def log_survival_function(self, x):
+    def log_survival_function(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.sum, self.distribution.log_survival_function(x))
 
-    def perplexity(self, x):
+    def perplexity(self, x: VariableOrArray) -> Variable:
         return self._reduce(F.prod, self.distribution.perplexity(x))
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return self.distribution.sample_n(n)
 
 

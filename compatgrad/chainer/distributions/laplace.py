@@ -1,6 +1,9 @@
 """Laplace distribution."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from compatgrad.chainer import function_node
 from compatgrad.chainer import functions as F
@@ -8,6 +11,12 @@ from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
 from compatgrad.chainer.utils import cache, force_array
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Laplace"]
 
 
 class _LaplaceCdf(function_node.FunctionNode):
@@ -48,11 +57,23 @@ def _laplace_icdf(x):
 
 
 class Laplace(Parametric):
-    """Laplace distribution around `loc`, whose density falls by e at a distance of `scale`."""
+    """Laplace distribution: the density exp(-|x - loc| / scale) / (2 scale).
+
+    Args:
+        loc: floating, any shape: the centre.
+        scale: floating, positive, of the shape of `loc`: the distance at which the density has fallen by e.
+
+    Example:
+        >>> d = chainer.distributions.Laplace(np.array(0.0), np.array(1.0))
+        >>> d.variance.array, float(d.cdf(np.array(1.0)).array.round(4))
+        (array(2.), 0.8161)
+
+    Source: `chainer.distributions.Laplace` of Chainer 7.8.1.
+    """
 
     support = "real"
 
-    def __init__(self, loc, scale):
+    def __init__(self, loc: VariableOrArray, scale: VariableOrArray) -> None:
         self._set(loc=loc, scale=scale)
 
     @property
@@ -73,16 +94,16 @@ class Laplace(Parametric):
     def entropy(self):
         return 1.0 + F.log(2 * self.scale)
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         return -F.log(2 * self.scale) - abs(x - self.loc) / self.scale
 
-    def cdf(self, x):
+    def cdf(self, x: VariableOrArray) -> Variable:
         return _laplace_cdf((x - self.loc) / self.scale)
 
-    def icdf(self, x):
+    def icdf(self, x: VariableOrArray) -> Variable:
         return self.loc + self.scale * _laplace_icdf(x)
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return self.scale * self._draw(n, "laplace") + self.loc
 
 

@@ -1,18 +1,40 @@
 """Log-normal distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.distributions.utils import LOG_ROOT_2PI
+from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
 from compatgrad.chainer.utils import cache
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["LogNormal"]
 
 
 class LogNormal(Parametric):
-    """Distribution of a number whose logarithm has the mean `mu` and the standard deviation `sigma`."""
+    """Distribution of a number whose logarithm is normal.
+
+    Args:
+        mu: floating, any shape: mean of the logarithm.
+        sigma: floating, positive, of the shape of `mu`: standard deviation of the logarithm.
+
+    Example:
+        >>> d = chainer.distributions.LogNormal(np.array(0.0), np.array(1.0))
+        >>> float(d.mean.array.round(4)), float(d.prob(np.array(1.0)).array.round(4))
+        (1.6487, 0.3989)
+
+    Source: `chainer.distributions.LogNormal` of Chainer 7.8.1.
+    """
 
     support = "positive"
 
-    def __init__(self, mu, sigma):
+    def __init__(self, mu: VariableOrArray, sigma: VariableOrArray) -> None:
         self._set(mu=mu, sigma=sigma)
 
     @cache.cached_property
@@ -31,11 +53,11 @@ class LogNormal(Parametric):
     def entropy(self):
         return 0.5 + LOG_ROOT_2PI + self._log_sigma + self.mu
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         y = F.log(x)
         return -LOG_ROOT_2PI - self._log_sigma - y - 0.5 * (y - self.mu) ** 2 / self.sigma**2
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return F.exp(self.sigma * self._draw(n, "standard_normal") + self.mu)
 
 

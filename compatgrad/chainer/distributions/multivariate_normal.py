@@ -1,13 +1,23 @@
 """Multivariate normal distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Multivariate
-from compatgrad.chainer.distributions.utils import LOG_ROOT_2PI
+from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
 from compatgrad.chainer.utils import argument, cache
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["MultivariateNormal"]
 
 _solve_triangular = frontend.bind("solve_triangular", dtype="any")
 
@@ -22,14 +32,31 @@ def _squares(x, axis):
 
 
 class MultivariateNormal(Multivariate):
-    """Normal distribution of vectors, with mean `loc` of shape (..., d) and covariance L L^T.
+    """Normal distribution of vectors.
 
-    L is given as the keyword `scale_tril`, of shape (..., d, d). What is above its diagonal is not read.
+    Args:
+        loc: floating, (..., d): mean.
+        **kwargs: `scale_tril`, floating, (..., d, d): L of the covariance L L^T. What is above its diagonal is not
+            read.
+
+    Raises:
+        ValueError: `scale_tril` is missing.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> d = chainer.distributions.MultivariateNormal(np.zeros(2), scale_tril=np.array([[1.0, 0.0], [1.0, 2.0]]))
+        >>> d.covariance.array
+        array([[1., 1.],
+               [1., 5.]])
+        >>> float(d.log_prob(np.zeros(2)).array.round(4))
+        -2.531
+
+    Source: `chainer.distributions.MultivariateNormal` of Chainer 7.8.1.
     """
 
     support = "real"
 
-    def __init__(self, loc, **kwargs):
+    def __init__(self, loc: VariableOrArray, **kwargs: Any) -> None:
         (scale_tril,) = argument.parse_kwargs(kwargs, ("scale_tril", None))
         if scale_tril is None:
             raise ValueError("`scale_tril` must have a value.")
@@ -37,6 +64,7 @@ class MultivariateNormal(Multivariate):
 
     @property
     def d(self):
+        """Length of the vectors."""
         return self.scale_tril.shape[-1]
 
     @property
@@ -66,7 +94,7 @@ class MultivariateNormal(Multivariate):
     def entropy(self):
         return self._logdet_scale + (0.5 + LOG_ROOT_2PI) * self.d
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         x = chainer.as_variable(x)
         rows = x - F.broadcast_to(self.loc, x.shape)
         sample = x.shape[: x.ndim - self.loc.ndim]
@@ -77,7 +105,7 @@ class MultivariateNormal(Multivariate):
         peak = -LOG_ROOT_2PI * self.d - self._logdet_scale
         return F.broadcast_to(peak, distance.shape) - 0.5 * distance
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         noise = self.xp.expand_dims(self._draw(n, "standard_normal"), -1)
         lower = F.broadcast_to(self._lower, (n, *self.scale_tril.shape))
         return self.loc + F.squeeze(F.matmul(lower, noise), axis=-1)

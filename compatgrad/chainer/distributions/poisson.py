@@ -1,21 +1,42 @@
 """Poisson distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.distributions.utils import array_of
+from compatgrad.chainer.distributions._parts import array_of
 from compatgrad.chainer.utils import cache
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Poisson"]
 
 
 class Poisson(Parametric):
-    """Poisson distribution with mean `lam`. Samples are float32."""
+    """Poisson distribution of the numbers of rare events. Samples are float32.
+
+    Args:
+        lam: floating, positive, any shape: mean.
+
+    Example:
+        >>> d = chainer.distributions.Poisson(np.array(2.0))
+        >>> d.variance.array, float(d.prob(np.array(0.0)).array.round(4))
+        (array(2.), 0.1353)
+
+    Source: `chainer.distributions.Poisson` of Chainer 7.8.1.
+    """
 
     support = "non negative integer"
 
-    def __init__(self, lam):
+    def __init__(self, lam: VariableOrArray) -> None:
         self._set(lam=lam)
 
     @cache.cached_property
@@ -28,11 +49,11 @@ class Poisson(Parametric):
 
     variance = mean
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         x = self.xp.asarray(array_of(x), dtype=self.lam.dtype)
         return self._log_lam * x - F.lgamma(self.xp.asarray(x + 1, dtype=x.dtype)) - self.lam
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return chainer.Variable(self._draw(n, "poisson", self.lam, dtype=numpy.float32))
 
 

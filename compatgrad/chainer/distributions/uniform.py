@@ -1,19 +1,44 @@
 """Uniform distribution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.distributions.utils import within
+from compatgrad.chainer.distributions._parts import within
 from compatgrad.chainer.utils import argument, cache
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+__all__ = ["Uniform"]
 
 
 class Uniform(Parametric):
-    """Uniform distribution, of the keywords `low` and `high`, or of `loc`, the low end, and `scale`, the width."""
+    """Uniform distribution.
+
+    Args:
+        **kwargs: floating, of one shape: `low` and `high`, the ends; or `loc`, the low end, and `scale`, the width.
+
+    Raises:
+        ValueError: both or neither of the two pairs are given.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> d = chainer.distributions.Uniform(low=np.array(0.0), high=np.array(4.0))
+        >>> d.mean.array, d.cdf(np.array(1.0)).array
+        (array(2.), array(0.25))
+
+    Source: `chainer.distributions.Uniform` of Chainer 7.8.1.
+    """
 
     support = "[low, high]"
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         names = ("low", "high", "loc", "scale")
         low, high, loc, scale = argument.parse_kwargs(kwargs, *((name, None) for name in names))
         ends, widths = low is not None and high is not None, loc is not None and scale is not None
@@ -46,18 +71,18 @@ class Uniform(Parametric):
     def entropy(self):
         return F.log(self.scale)
 
-    def log_prob(self, x):
+    def log_prob(self, x: VariableOrArray) -> Variable:
         x = chainer.as_variable(x)
         inside = (x.array >= self.low.array) & (x.array <= self.high.array)
         return within(inside, F.broadcast_to(-F.log(self.scale), x.shape))
 
-    def cdf(self, x):
+    def cdf(self, x: VariableOrArray) -> Variable:
         return F.clip((x - self.loc) / self.scale, 0.0, 1.0)
 
-    def icdf(self, x):
+    def icdf(self, x: VariableOrArray) -> Variable:
         return x * self.scale + self.loc
 
-    def sample_n(self, n):
+    def sample_n(self, n: int) -> Variable:
         return self.icdf(self._draw(n, "uniform"))
 
 
