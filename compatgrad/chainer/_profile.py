@@ -1,7 +1,10 @@
 """What the hooks that measure have in common: sums per name, and a table of them."""
 
+from __future__ import annotations
+
 import sys
 import time
+from typing import Any
 
 import numpy
 
@@ -90,11 +93,11 @@ class Stopwatch:
         if not self._running_stack:
             self._total_time += elapsed
 
-    def total_time(self):
+    def total_time(self) -> float:
         """Seconds in all calls; calls inside others do not count twice."""
         return self._total_time
 
-    def summary(self):
+    def summary(self) -> dict[str, dict[str, Any]]:
         """A dictionary of name to {'elapsed_time': seconds, 'occurrence': number of calls}, in order of
         calls.
         """
@@ -105,7 +108,7 @@ class Stopwatch:
             record["occurrence"] += 1
         return summary
 
-    def print_report(self, unit="auto", file=sys.stdout):
+    def print_report(self, unit: str = "auto", file: Any = sys.stdout) -> None:
         """Writes a table of `summary` to `file`.
 
         `unit` is ``'sec'``, ``'ms'``, ``'us'``, ``'ns'``, ``'auto'`` (by the largest time) or

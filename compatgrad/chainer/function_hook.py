@@ -6,6 +6,20 @@ from compatgrad.core import hooks
 
 
 class FunctionHook(hooks.FunctionHook):
-    """Base of the hooks that see every function run, forward and backward. See `compatgrad.FunctionHook`."""
+    """Base class of hooks that see every function run, forward and backward. A subclass overrides some of `added`,
+    `deleted`, `forward_preprocess`, `forward_postprocess`, `backward_preprocess` and `backward_postprocess`. As a
+    context manager a hook sees all functions of the thread; `FunctionNode.add_hook` registers it with one. Entering a
+    hook whose `name` is active already raises KeyError.
+
+    Example:
+        >>> class Names(chainer.FunctionHook):
+        ...     def forward_postprocess(self, function, in_data):
+        ...         print(function.label, [x.shape for x in in_data])
+        >>> with Names():
+        ...     y = F.exp(np.zeros((2, 3), np.float32))
+        exp [(2, 3)]
+
+    Source: `chainer.FunctionHook` of Chainer 7.8.1.
+    """
 
     name = "FunctionHook"

@@ -1,7 +1,10 @@
 """Hooks that see every `Link.__call__` of a thread, or of one link."""
 
+from __future__ import annotations
+
 import collections
 import threading
+from typing import Any
 
 
 class _ThreadHooks(threading.local):
@@ -46,10 +49,19 @@ class _ForwardPostprocessCallbackArgs(_CallbackArgs):
 
 
 class LinkHook:
-    """Base class of link hooks.
+    """Base class of hooks that see links being called. As a context manager a hook sees all links of the thread;
+    `Link.add_hook` registers it with one. Two hooks of one `name` at one place raise KeyError.
 
-    As a context manager it is called for every link of the thread; `Link.add_hook` registers it with one
-    link. Two hooks of one `name` at one place raise KeyError.
+    Example:
+        >>> class Names(chainer.LinkHook):
+        ...     name = "Names"
+        ...     def forward_postprocess(self, args):
+        ...         print(type(args.link).__name__, args.out.shape)
+        >>> with Names():
+        ...     y = L.Linear(2, 3)(np.zeros((1, 2), np.float32))
+        Linear (1, 3)
+
+    Source: `chainer.LinkHook` of Chainer 7.8.1.
     """
 
     name = "LinkHook"
@@ -67,14 +79,14 @@ class LinkHook:
         hooks[self.name].deleted(None)
         del hooks[self.name]
 
-    def added(self, link):
+    def added(self, link: Any) -> None:
         """Called when the hook is registered; `link` is None for the thread's hooks."""
 
-    def deleted(self, link):
+    def deleted(self, link: Any) -> None:
         """Called when the hook is removed; `link` is None for the thread's hooks."""
 
-    def forward_preprocess(self, args):
-        """Called before the forward of a link."""
+    def forward_preprocess(self, args: Any) -> None:
+        """Called before the forward of a link; `args` has attributes `link`, `forward_name`, `args` and `kwargs`."""
 
-    def forward_postprocess(self, args):
-        """Called after the forward of a link."""
+    def forward_postprocess(self, args: Any) -> None:
+        """Called after the forward of a link; `args` also has the result, `out`."""

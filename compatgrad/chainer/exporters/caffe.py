@@ -5,6 +5,8 @@ from __future__ import annotations
 import heapq
 import os
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy
 
@@ -209,13 +211,39 @@ def _fill(message, values):
             setattr(message, name, value)
 
 
-def export(model, args, directory=None, export_params=True, graph_name="Graph"):
-    """Writes what `model(*args)` computes, as in evaluation, to `chainer_model.prototxt` in `directory`, and with
-    `export_params` the layers with their parameters to `chainer_model.caffemodel`. None: nothing is written.
+def export(
+    model: Callable[..., Any],
+    args: Sequence[Variable],
+    directory: str | None = None,
+    export_params: bool = True,
+    graph_name: str = "Graph",
+) -> None:
+    """Writes what a model computes, as in evaluation, in Caffe's formats: the layers to `chainer_model.prototxt`, and
+    the layers with their parameters to `chainer_model.caffemodel`. Linear, convolution, deconvolution, pooling, batch
+    and local response normalisation, ReLU, leaky ReLU, sigmoid, softmax, concat, reshape and addition are layers of
+    Caffe's.
 
-    `args`: a list of one Variable. Linear, convolution, deconvolution, pooling, batch and local response normalisation,
-    ReLU, leaky ReLU, sigmoid, softmax, concat, reshape and addition are layers of Caffe's; NotImplementedError for
-    other functions, which it names.
+    Args:
+        model: the model, a function of Variables.
+        args: its arguments, a list of one Variable, whose shape is that of the network's input.
+        directory: folder of the files; None writes nothing, which only checks the model.
+        export_params: False leaves out the parameters.
+        graph_name: name of the network.
+
+    Raises:
+        AssertionError: `args` is no list of Variables, or the model returns none.
+        NotImplementedError: there is another number of inputs, or the model has a function that is no layer of Caffe's,
+            which the error names.
+        OSError: the files cannot be written.
+
+    Example:
+        >>> from compatgrad.chainer.exporters import caffe
+        >>> model = chainer.Sequential(L.Linear(2, 3), F.relu)
+        >>> caffe.export(model, [chainer.Variable(np.zeros((1, 2), np.float32))], ".", export_params=False)
+        >>> [line for line in open("chainer_model.prototxt") if "type" in line]
+        ['  type: "Input"\\n', '  type: "InnerProduct"\\n', '  type: "ReLU"\\n']
+
+    Source: `chainer.exporters.caffe.export` of Chainer 7.8.1.
     """
     if not isinstance(args, (tuple, list)) or not all(isinstance(x, Variable) for x in args):
         raise AssertionError("exporters.caffe.export: args must be a list of one Variable")

@@ -1,22 +1,42 @@
 """Printing of what functions get."""
 
+from __future__ import annotations
+
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.function_hook import FunctionHook
 from compatgrad.chainer.variable import Variable
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.function_node import FunctionNode
+
 
 class PrintHook(FunctionHook):
-    """Prints every function with its inputs, and its output gradients in backward, before it runs.
+    """Prints every function with its inputs, and in backward its output gradients, before it runs.
 
-    `end` follows every line, `file` gets the text and is flushed if `flush`; `sep` is deprecated and ignored.
+    Args:
+        sep: deprecated and ignored; with a DeprecationWarning.
+        end: what follows every line.
+        file: file that takes the text.
+        flush: True flushes the file after each function.
+
+    Example:
+        >>> import io
+        >>> out = io.StringIO()
+        >>> with chainer.function_hooks.PrintHook(file=out):
+        ...     y = F.exp(np.array([1.0]))
+        >>> print(out.getvalue().splitlines()[0].split())
+        ['function', 'exp']
+
+    Source: `chainer.function_hooks.PrintHook` of Chainer 7.8.1.
     """
 
     name = "PrintHook"
 
-    def __init__(self, sep=None, end="\n", file=sys.stdout, flush=True):
+    def __init__(self, sep: Any = None, end: str = "\n", file: Any = sys.stdout, flush: bool = True) -> None:
         if sep is not None:
             warnings.warn(
                 "sep argument in chainer.function_hooks.PrintHook is deprecated.",
@@ -47,8 +67,10 @@ class PrintHook(FunctionHook):
         if self.flush and hasattr(self.file, "flush"):
             self.file.flush()
 
-    def forward_preprocess(self, function, in_data):
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+        """Prints the function and its inputs."""
         self._print_call(function, in_data)
 
-    def backward_preprocess(self, function, in_data, out_grad):
+    def backward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]) -> None:
+        """Prints the function, its inputs and its output gradients."""
         self._print_call(function, in_data, out_grad)

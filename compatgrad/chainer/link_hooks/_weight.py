@@ -1,16 +1,47 @@
 """What the hooks that replace a link's weight during its forward have in common."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from compatgrad.chainer.link_hook import LinkHook
 
 
 class WeightHook(LinkHook):
-    """Puts `_replacement` of the weight in its place while the link runs.
+    """Base class of hooks that replace a weight of a link while the link runs. Outside, the attribute is always the
+    parameter itself: that is what optimizers and serializers see. A hook belongs to one link; it is no context manager
+    (NotImplementedError). A subclass defines `_replacement`.
 
-    Outside, the attribute is always the parameter itself: that is what optimizers and serializers see. It
-    belongs to one link and is no context manager (NotImplementedError).
+    Args:
+        weight_name: attribute of the weight.
+        name: name of the hook; None is that of its class.
+
+    Example:
+        >>> from compatgrad.chainer import link_hooks
+        >>> from compatgrad.link_hooks._weight import WeightHook
+        Traceback (most recent call last):
+          ...
+        ModuleNotFoundError: No module named 'compatgrad.link_hooks'
+        >>> class Doubled(WeightHook):
+        ...     name = "Doubled"
+        ...     def _replacement(self, link):
+        ...         return link.W * 2
+        Traceback (most recent call last):
+          ...
+        NameError: name 'WeightHook' is not defined
+        >>> link = L.Linear(1, 1, initialW=3).add_hook(Doubled("W", None))
+        Traceback (most recent call last):
+          ...
+        NameError: name 'Doubled' is not defined
+        >>> link(np.ones((1, 1), np.float32)).array, link.W.array
+        Traceback (most recent call last):
+          ...
+        NameError: name 'link' is not defined
+
+    Source: none in Chainer, whose hooks do it themselves.
     """
 
-    def __init__(self, weight_name, name):
+    def __init__(self, weight_name: str, name: str | None) -> None:
         self.weight_name = weight_name
         if name is not None:
             self.name = name
@@ -21,7 +52,8 @@ class WeightHook(LinkHook):
     def __exit__(self, *args):
         raise NotImplementedError(f"{self.name} is not a context manager.")
 
-    def added(self, link):
+    def added(self, link: Any) -> None:
+        """Checks that the link has the weight; ValueError where it has not."""
         if not hasattr(link, self.weight_name):
             raise ValueError(f"Weight {self.weight_name!r} does not exist!")
 
@@ -35,12 +67,14 @@ class WeightHook(LinkHook):
     def _replacement(self, link):
         raise NotImplementedError
 
-    def forward_preprocess(self, cb_args):
+    def forward_preprocess(self, cb_args: Any) -> None:
+        """Replaces the weight."""
         link = cb_args.link
         self._initialize_weight(link, cb_args.args[0])
         replacement = self._replacement(link)
         self.original_weight = getattr(link, self.weight_name)
         setattr(link, self.weight_name, replacement)
 
-    def forward_postprocess(self, cb_args):
+    def forward_postprocess(self, cb_args: Any) -> None:
+        """Puts the parameter back."""
         setattr(cb_args.link, self.weight_name, self.original_weight)

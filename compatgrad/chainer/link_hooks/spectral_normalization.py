@@ -1,5 +1,9 @@
 """Spectral normalization."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
 from compatgrad.chainer import backend
@@ -8,15 +12,61 @@ from compatgrad.chainer.link_hooks._weight import WeightHook
 from compatgrad.chainer.utils import force_array
 from compatgrad.chainer.variable import Parameter
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.types import NdArray, Xp
+    from compatgrad.chainer.variable import Variable
 
-def l2normalize(xp, v, eps):
-    """Array `v` divided by its norm plus `eps`."""
+
+def l2normalize(xp: Xp, v: NdArray, eps: float) -> NdArray:
+    """A vector divided by its Euclidean norm.
+
+    Args:
+        xp: array module of `v`.
+        v: the vector.
+        eps: added to the norm.
+
+    Returns:
+        The array v / (norm + eps).
+
+    Raises:
+        AttributeError: `xp` is no array module.
+
+    Example:
+        >>> from compatgrad.chainer import link_hooks
+        >>> link_hooks.spectral_normalization.l2normalize(np, np.array([3.0, 4.0]), 0.0)
+        array([0.6, 0.8])
+
+    Source: `chainer.link_hooks.spectral_normalization.l2normalize` of Chainer 7.8.1.
+    """
     return v / (xp.linalg.norm(v) + eps)
 
 
-def update_approximate_vectors(weight_matrix, u, n_power_iteration, eps):
-    """The first left and right singular vectors of a matrix (Variable), by power iteration from the array
-    `u`.
+def update_approximate_vectors(
+    weight_matrix: Variable, u: NdArray, n_power_iteration: int, eps: float
+) -> tuple[NdArray, NdArray]:
+    """Approximates the first left and right singular vectors of a matrix by power iteration.
+
+    Args:
+        weight_matrix: the matrix, of shape (m, n).
+        u: vector of length m to start from.
+        n_power_iteration: number of iterations, at least 1.
+        eps: added to norms.
+
+    Returns:
+        The left vector of length m and the right one of length n.
+
+    Raises:
+        UnboundLocalError: there is no iteration.
+        ValueError: `u` has another length.
+
+    Example:
+        >>> from compatgrad.chainer import link_hooks
+        >>> update = link_hooks.spectral_normalization.update_approximate_vectors
+        >>> u, v = update(chainer.Variable(np.diag([3.0, 1.0])), np.array([1.0, 0.0]), 1, 0.0)
+        >>> u, v
+        (array([1., 0.]), array([1., 0.]))
+
+    Source: `chainer.link_hooks.spectral_normalization.update_approximate_vectors` of Chainer 7.8.1.
     """
     matrix = weight_matrix.array
     xp = backend.get_array_module(matrix)
@@ -26,26 +76,70 @@ def update_approximate_vectors(weight_matrix, u, n_power_iteration, eps):
     return u, v
 
 
-def calculate_max_singular_value(weight_matrix, u, v):
-    """The largest singular value of a matrix (Variable), given its singular vectors."""
+def calculate_max_singular_value(weight_matrix: Variable, u: NdArray, v: NdArray) -> Variable:
+    """The largest singular value of a matrix, given its singular vectors, as a function of the matrix.
+
+    Args:
+        weight_matrix: the matrix, of shape (m, n).
+        u: the left vector of length m.
+        v: the right vector of length n.
+
+    Returns:
+        Variable of shape (): u^T W v.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: a vector has another length.
+
+    Example:
+        >>> from compatgrad.chainer import link_hooks
+        >>> value = link_hooks.spectral_normalization.calculate_max_singular_value
+        >>> value(chainer.Variable(np.diag([3.0, 1.0])), np.array([1.0, 0.0]), np.array([1.0, 0.0])).array
+        array(3.)
+
+    Source: `chainer.link_hooks.spectral_normalization.calculate_max_singular_value` of Chainer 7.8.1.
+    """
     return F.matmul(F.matmul(u, weight_matrix), v)
 
 
 class SpectralNormalization(WeightHook):
-    """Divides a link's weight by its largest singular value, which power iteration approximates, during
-    forward.
+    """Divides a weight of a link, while the link runs, by its largest singular value, which power iteration
+    approximates. The vector from which the iteration starts is stored in the link, as `W_u`, and serialized.
 
-    `n_power_iteration` is the number of iterations per forward, `eps` what keeps norms from being 0. With
-    `use_gamma` the link gets a parameter ``gamma``, initially that singular value, by which the weight is
-    multiplied: add the hook before the optimizer is set up. `factor` divides the singular value. The vector
-    that the iteration starts from is stored in the link as `vector_name` and serialized. Miyato et al.,
-    https://arxiv.org/abs/1802.05957. Raises ValueError for a link without that weight, or with a weight
-    without outputs.
+    Args:
+        n_power_iteration: number of iterations in each forward.
+        eps: added to norms.
+        use_gamma: True gives the link a parameter `gamma`, at first the singular value, by which the weight is
+            multiplied. The hook must be added before the optimizer is set up.
+        factor: divides the singular value; None is 1.
+        weight_name: attribute of the weight.
+        name: name of the hook; None is "SpectralNormalization".
+
+    Raises:
+        AssertionError: `n_power_iteration` is less than 1.
+        ValueError: when it is added, the link has no such weight, or the weight has no outputs.
+
+    Example:
+        >>> from compatgrad.chainer import link_hooks
+        >>> hook = link_hooks.SpectralNormalization(n_power_iteration=20)
+        >>> link = L.Linear(2, 2, nobias=True, initialW=np.diag([4.0, 2.0])).add_hook(hook)
+        >>> link(np.array([[1.0, 1.0]], np.float32)).array.round(3)
+        array([[1. , 0.5]], dtype=float32)
+
+    Source: `chainer.link_hooks.SpectralNormalization` of Chainer 7.8.1; T. Miyato et al., "Spectral Normalization for
+    Generative Adversarial Networks", https://arxiv.org/abs/1802.05957.
     """
 
     name = "SpectralNormalization"
 
-    def __init__(self, n_power_iteration=1, eps=1e-6, use_gamma=False, factor=None, weight_name="W", name=None):
+    def __init__(
+        self,
+        n_power_iteration: int = 1,
+        eps: float = 1e-6,
+        use_gamma: bool = False,
+        factor: float | None = None,
+        weight_name: str = "W",
+        name: str | None = None,
+    ) -> None:
         assert n_power_iteration > 0, f"n_power_iteration must be at least 1, not {n_power_iteration}"
         super().__init__(weight_name, name)
         self.n_power_iteration = n_power_iteration
@@ -56,14 +150,16 @@ class SpectralNormalization(WeightHook):
         self.axis = 0
         self._initialized = False
 
-    def added(self, link):
+    def added(self, link: Any) -> None:
+        """Checks that the link has the weight, and makes the vector."""
         super().added(link)
         if isinstance(link, (L.Deconvolution2D, L.DeconvolutionND)):
             self.axis = 1  # their weights are (in, out, …)
         if getattr(link, self.weight_name).tensor is not None:
             self._prepare_parameters(link)
 
-    def deleted(self, link):
+    def deleted(self, link: Any) -> None:
+        """Removes the vector, and `gamma`."""
         delattr(link, self.vector_name)
         if self.use_gamma:
             del link.gamma
@@ -83,7 +179,8 @@ class SpectralNormalization(WeightHook):
                 link.gamma = Parameter(force_array(s[0]))
         self._initialized = True
 
-    def forward_preprocess(self, cb_args):
+    def forward_preprocess(self, cb_args: Any) -> None:
+        """Replaces the weight; makes the vector first where the weight had no shape yet."""
         if not self._initialized:
             self._prepare_parameters(cb_args.link, cb_args.args[0])
         super().forward_preprocess(cb_args)
@@ -91,7 +188,7 @@ class SpectralNormalization(WeightHook):
     def _replacement(self, link):
         return self.normalize_weight(link)
 
-    def normalize_weight(self, link):
+    def normalize_weight(self, link: Any) -> Variable:
         """The weight of `link` divided by its largest singular value, as a Variable."""
         weight = getattr(link, self.weight_name)
         u = getattr(link, self.vector_name)
@@ -110,7 +207,7 @@ class SpectralNormalization(WeightHook):
                 backend.copyto(getattr(link, self.vector_name), u)
         return (link.gamma * weight if self.use_gamma else weight) / sigma
 
-    def reshape_W(self, W):
+    def reshape_W(self, W: Any) -> Any:
         """`W`, an array or a Variable, as a matrix with one row per output."""
         if self.axis != 0:
             W = W.transpose([self.axis] + [i for i in range(W.ndim) if i != self.axis])

@@ -1,18 +1,36 @@
 """Weight standardization."""
 
+from __future__ import annotations
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.link_hooks._weight import WeightHook
 
 
 class WeightStandardization(WeightHook):
-    """Gives the weights of every output mean 0 and variance 1 (plus `eps`) during forward.
+    """Gives the weights of every output mean 0 and variance 1 while the link runs.
 
-    `weight_name` is the attribute, `name` the hook's. Qiao et al., https://arxiv.org/abs/1903.10520.
+    Args:
+        eps: added to the variance.
+        weight_name: attribute of the weight.
+        name: name of the hook; None is "WeightStandardization".
+
+    Raises:
+        ValueError: when it is added, the link has no such weight.
+
+    Example:
+        >>> from compatgrad.chainer import link_hooks
+        >>> hook = link_hooks.WeightStandardization()
+        >>> link = L.Linear(2, 1, nobias=True, initialW=np.array([[1.0, 3.0]])).add_hook(hook)
+        >>> link(np.array([[1.0, 0.0]], np.float32)).array.round(3)
+        array([[-1.]], dtype=float32)
+
+    Source: `chainer.link_hooks.WeightStandardization` of Chainer 7.8.1; S. Qiao et al., "Weight Standardization",
+    https://arxiv.org/abs/1903.10520.
     """
 
     name = "WeightStandardization"
 
-    def __init__(self, *, eps=1e-5, weight_name="W", name=None):
+    def __init__(self, *, eps: float = 1e-5, weight_name: str = "W", name: str | None = None) -> None:
         super().__init__(weight_name, name)
         self.eps = eps
 

@@ -47,7 +47,8 @@ _V1_TYPES = (
 )
 
 TRAIN, TEST = 0, 1
-_classes = define(_SCHEMA.strip(), __name__, "proto2")
+_SOURCE = "`chainer.links.caffe.protobuf3.caffe_pb2.{name}` of Chainer 7.8.1."
+_classes = define(_SCHEMA.strip(), __name__, "proto2", _SOURCE)
 globals().update(_classes)
 for _number, _name in enumerate(_V1_TYPES.split()):
     setattr(_classes["V1LayerParameter"], _name, _number)
