@@ -141,3 +141,20 @@ def test_creation_refuses_what_it_does_not_know():
         mx.nd.full((2,), "1")
     with pytest.raises(TypeError, match="ndarray: expected a NumPy array, got list"):
         mx.nd.from_numpy([1])
+
+
+def test_functions_of_arrays_say_what_is_none():
+    for call, name in (
+        (lambda: mx.nd.histogram([1.0], 2), "a"),
+        (lambda: mx.nd.contrib.isnan([1.0]), "data"),
+        (lambda: mx.nd.contrib.rand_zipfian([1], 2, 5), "true_classes"),
+        (lambda: mx.nd.to_dlpack_for_read(3), "data"),
+    ):
+        with pytest.raises(AssertionError, match=f"argument {name} must have NDArray type"):
+            call()
+    with pytest.raises(AssertionError, match="concatenate: expected NDArrays, got int"):
+        mx.nd.concatenate([mx.nd.zeros((2,)), 1])
+    with pytest.raises(ValueError, match="range_max: expected at least 1, got -5"):
+        mx.nd.contrib.rand_zipfian(mx.nd.array([1]), 2, -5)
+    with pytest.raises(TypeError, match="handle: expected a torch tensor or an NDArray, got int"):
+        mx.nd.NDArray(3)

@@ -12,9 +12,22 @@ __all__ = ["CachedOp"]
 
 
 class CachedOp:
-    """Runs the symbol `sym` on arrays in the order of its `list_inputs()`.
+    """A symbol as a function of arrays, in the order of its `list_inputs()`; it is recorded like operators.
 
-    flags: options of the original's compiler, which change nothing here.
+    Args:
+        sym: the symbol.
+        flags: pairs of names and values, options of the original's compiler, which change nothing here.
+        thread_safe: without effect: calls from several threads are always safe.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, the number of arrays is not that of the inputs, or an operator refuses them.
+
+    Example:
+        >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+        >>> nd.CachedOp(a * b + 1)(nd.array([2.0]), nd.array([3.0])).asnumpy()
+        array([7.], dtype=float32)
+
+    Source: `mxnet.nd.CachedOp` of MXNet 1.9.1.
     """
 
     def __init__(self, sym: Any, flags: Sequence[tuple[str, Any]] = (), thread_safe: bool = False) -> None:

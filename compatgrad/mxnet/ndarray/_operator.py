@@ -242,7 +242,7 @@ def register(
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(function, _C.Op):  # a builtin does not bind to its instance
 
-        def fluent(self, *args, **kwargs):
+        def fluent(self: NDArray, *args: Any, **kwargs: Any) -> NDArray:
             return function(self, *args, **kwargs)
 
         fluent.__name__, fluent.__doc__ = function.__name__, function.__doc__

@@ -36,7 +36,25 @@ __all__ = [
 
 
 class BaseSparseNDArray(NDArray):
-    """What arrays of both sparse storage types share."""
+    """What arrays of both sparse storage types share.
+
+    Sums, products and comparisons have the storage type that the original gives them. `x[:] = value` is the only
+    assignment; `reshape` is not there.
+
+    Args:
+        handle: a torch tensor, whose memory is shared, or an NDArray.
+        writable: assignments may change the array.
+
+    Raises:
+        TypeError: `handle` is neither; something else than `x[:]` is assigned to.
+        mxnet.base.NotSupportedForSparseNDArray: a method of dense arrays only is called.
+
+    Example:
+        >>> isinstance(nd.sparse.zeros("csr", (2, 3)), nd.sparse.BaseSparseNDArray)
+        True
+
+    Source: `mxnet.nd.sparse.BaseSparseNDArray` of MXNet 1.9.1.
+    """
 
     _pattern: tuple[torch.Tensor, ...] | None = None  # the indices as they were given
     _as_given: tuple[Any, torch.Tensor] | None = None  # a pattern that `check_format` refuses, and its values
@@ -229,7 +247,22 @@ def malformed(stype: str, shape: Any, indices: tuple[torch.Tensor, ...], full: b
 class CSRNDArray(BaseSparseNDArray):
     """A matrix in the format "compressed sparse row".
 
-    Row i has the values `data[indptr[i]:indptr[i + 1]]` in the columns `indices[indptr[i]:indptr[i + 1]]`.
+    Row i has the values `data[indptr[i]:indptr[i + 1]]` in the columns `indices[indptr[i]:indptr[i + 1]]`. Programs
+    make one by `csr_matrix` or `tostype("csr")`.
+
+    Args:
+        handle: a torch tensor, whose memory is shared, or an NDArray.
+        writable: assignments may change the array.
+
+    Raises:
+        ValueError, IndexError: it is indexed by something else than a row or a slice of rows.
+
+    Example:
+        >>> x = nd.sparse.csr_matrix(([5.0, 6.0], ([0, 1], [2, 0])), shape=(2, 3))
+        >>> x.indptr.asnumpy(), x.indices.asnumpy()
+        (array([0, 1, 2]), array([2, 0]))
+
+    Source: `mxnet.nd.sparse.CSRNDArray` of MXNet 1.9.1.
     """
 
     stype = "csr"
@@ -294,7 +327,24 @@ class CSRNDArray(BaseSparseNDArray):
 
 
 class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which some rows are stored: `data[i]` is row `indices[i]`, the others are zero."""
+    """An array of which some rows are stored: `data[i]` is row `indices[i]`, the others are zero.
+
+    Programs make one by `row_sparse_array` or `tostype("row_sparse")`; gradients of embeddings are some.
+
+    Args:
+        handle: a torch tensor, whose memory is shared, or an NDArray.
+        writable: assignments may change the array.
+
+    Raises:
+        ValueError, TypeError: it is indexed by something else than `[:]`.
+
+    Example:
+        >>> x = nd.sparse.row_sparse_array(([[1.0, 2.0]], [1]), shape=(3, 2))
+        >>> x.indices.asnumpy(), x.tostype("default").asnumpy()[1]
+        (array([1]), array([1., 2.], dtype=float32))
+
+    Source: `mxnet.nd.sparse.RowSparseNDArray` of MXNet 1.9.1.
+    """
 
     stype = "row_sparse"
 
@@ -358,7 +408,28 @@ def _wrap(t: torch.Tensor, stype: str, context: Context, pattern: tuple[torch.Te
 
 
 def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = None, name: str | None = None) -> Any:
-    """A copy with the storage type `stype`; differentiable. MXNetError for "csr" of what is no matrix."""
+    """A copy with another storage type.
+
+    Args:
+        data: any shape and dtype; a matrix for "csr".
+        stype: "default", "csr" or "row_sparse".
+        out: where the result is written, in the place of a new array.
+        name: the name of the node in graphs; without effect on arrays.
+
+    Returns:
+        NDArray, CSRNDArray or RowSparseNDArray of the shape and dtype of `data`; gradients pass.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+        mxnet.base.MXNetError: `stype` is another one, or "csr" of what is no matrix; `out` has another shape.
+
+    Example:
+        >>> y = nd.cast_storage(nd.array([[0.0, 2.0], [0.0, 0.0]]), "csr")
+        >>> y.data.asnumpy(), y.indices.asnumpy(), y.indptr.asnumpy()
+        (array([2.], dtype=float32), array([1]), array([0, 1, 1]))
+
+    Source: `mxnet.nd.cast_storage` of MXNet 1.9.1.
+    """
     if not isinstance(data, NDArray):
         raise not_an_array("cast_storage", "data", data)
     if stype not in _stored.CLASSES:
@@ -421,7 +492,30 @@ multiply, divide = _function("mul", "multiply"), _function("div", "divide")
 def retain(
     data: NDArray, indices: Any = None, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> Any:
-    """A copy of a row_sparse array with only the rows that `indices` names; differentiable."""
+    """A copy of a row-sparse array with only some of its rows; the others are zero and not stored.
+
+    Args:
+        data: a RowSparseNDArray.
+        indices: the rows to keep, integers of any dtype.
+        out: where the result is written, in the place of a new array.
+        name: the name of the node in graphs; without effect on arrays.
+        **kwargs: there are no others.
+
+    Returns:
+        RowSparseNDArray of the shape and dtype of `data`; the gradient of the other rows is 0.
+
+    Raises:
+        AssertionError: `indices` is no NDArray.
+        mxnet.base.MXNetError: `data` is not row-sparse; a row does not exist; an argument is not known.
+
+    Example:
+        >>> x = nd.array([[1.0], [2.0], [3.0]]).tostype("row_sparse")
+        >>> y = nd.sparse.retain(x, nd.array([0, 2]))
+        >>> y.indices.asnumpy(), y.data.asnumpy().ravel()
+        (array([0, 2]), array([1., 3.], dtype=float32))
+
+    Source: `mxnet.nd.sparse.retain` of MXNet 1.9.1.
+    """
     if not isinstance(data, RowSparseNDArray):
         raise MXNetError(f"sparse_retain: data must be row_sparse, got {getattr(data, 'stype', type(data))}")
     if kwargs:

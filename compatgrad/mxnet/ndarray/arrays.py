@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -48,13 +47,31 @@ def concat(data, dim=1):
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """Arrays joined along `axis`; with always_copy=False a single one is handed back as it is.
+    """Arrays joined along an axis.
 
-    AssertionError where there is none, or where dtypes or other axes differ.
+    Args:
+        arrays: a list of at least one NDArray; all of one dtype and of one shape but for `axis`.
+        axis: the axis along which they are joined; negative ones count from the end.
+        always_copy: a single array is copied too; else it comes back as it is.
+
+    Returns:
+        NDArray of the dtype of the arrays.
+
+    Raises:
+        AssertionError: there is no array, one is no NDArray, or dtypes or other axes differ.
+        mxnet.base.MXNetError: there is no such axis.
+
+    Example:
+        >>> nd.concatenate([nd.array([[1, 2]]), nd.array([[3, 4]])], axis=0).asnumpy()
+        array([[1., 2.],
+               [3., 4.]], dtype=float32)
+
+    Source: `mxnet.nd.concatenate` of MXNet 1.9.1.
     """
     assert isinstance(arrays, (list, tuple)) and arrays, "concatenate: expected a list of at least one array"
     first = arrays[0]
-    assert isinstance(first, NDArray), f"concatenate: expected NDArrays, got {type(first).__name__}"
+    for a in arrays:
+        assert isinstance(a, NDArray), f"concatenate: expected NDArrays, got {type(a).__name__}"
     if not always_copy and len(arrays) == 1:
         return first
     for a in arrays[1:]:
@@ -137,10 +154,29 @@ def _split_v2(data, indices=(), axis=1, squeeze_axis=False, sections=0):
     return _parts(data, cuts, axis, squeeze_axis)
 
 
-def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
-    """Parts along `axis`: so many equal ones, or those between the given indices. A list, or the only part itself.
+def split_v2(
+    ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+) -> NDArray | list[NDArray]:
+    """Parts of an array along an axis.
 
-    ValueError for an uneven division, MXNetError for indices that decrease.
+    Args:
+        ary: any shape, any dtype.
+        indices_or_sections: the number of equal parts, or the indices at which parts begin, but for the first part.
+        axis: the axis; negative ones count from the end.
+        squeeze_axis: parts of length 1 lose the axis.
+
+    Returns:
+        A list of NDArrays; of one part only, the part itself.
+
+    Raises:
+        ValueError: the axis cannot be divided so, or `indices_or_sections` is neither an int nor a tuple or list.
+        mxnet.base.MXNetError: indices decrease or exceed the axis; there is no such axis.
+
+    Example:
+        >>> [y.asnumpy().tolist() for y in nd.split_v2(nd.arange(6), (2, 3))]
+        [[0.0, 1.0], [2.0], [3.0, 4.0, 5.0]]
+
+    Source: `mxnet.nd.split_v2` of MXNet 1.9.1.
     """
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1 or ary.shape[axis] % indices_or_sections:

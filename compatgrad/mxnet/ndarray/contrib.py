@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from ..context import Context
+
 # what these declare is handed out below
 from . import (  # noqa: F401
     _calibration,
@@ -22,7 +24,7 @@ from . import (  # noqa: F401
     nn_loss,
     nn_norm,
 )
-from ._operator import op, operators
+from ._operator import not_an_array, op, operators
 from ._random_state import generator
 from .ndarray import NDArray
 
@@ -63,11 +65,28 @@ def _number(value: Any, kind: type, what: str) -> Any:
 def foreach(
     body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach"
 ) -> tuple[Any, Any]:
-    """Calls `outputs, states = body(slice, states)` for each slice of data along its first axis.
+    """Calls a function for each slice of arrays along their first axis, and hands its states on.
 
-    data: an array or a list of them, of which the body gets the slices; init_states: a nested list of arrays. Gives
-    the outputs, nested as the body's, stacked along a new first axis, and the last states. AssertionError for what is
-    no array.
+    Args:
+        body: called as `outputs, states = body(slice, states)`; both may be nested lists of NDArrays.
+        data: an NDArray, or a list of them of one length, of which `body` gets a list of slices.
+        init_states: the states of the first call, an NDArray or a nested list of them.
+        name: without effect on arrays.
+
+    Returns:
+        The outputs, nested as those of `body`, stacked along a new first axis, and the last states.
+
+    Raises:
+        AssertionError: `data`, `init_states` or an output is neither an NDArray nor a nested list of them.
+
+    Example:
+        >>> def add(x, total):
+        ...     return x + total, x + total
+        >>> sums, last = nd.contrib.foreach(add, nd.array([1, 2, 3]), nd.array([0]))
+        >>> sums.asnumpy().ravel(), last.asnumpy()
+        (array([1., 3., 6.], dtype=float32), array([6.], dtype=float32))
+
+    Source: `mxnet.nd.contrib.foreach` of MXNet 1.9.1.
     """
     _flat(data, "foreach: data")
     _flat(init_states, "foreach: init_states")
@@ -88,11 +107,32 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """Calls `output, loop_vars = func(*loop_vars)` while `cond(*loop_vars)` is true, at most `max_iterations` times.
+    """Calls a function as long as a condition of its variables holds.
 
-    Gives the outputs, nested as the function's, stacked along a new first axis of length max_iterations (zeros where
-    no step was), and the last loop_vars. ValueError without max_iterations, for no loop_vars, and where their number
-    or that of the outputs changes.
+    Args:
+        cond: called as `cond(*loop_vars)`; a number or an NDArray of one element, 0 being false.
+        func: called as `output, loop_vars = func(*loop_vars)`; `output` may be None or a nested list of NDArrays.
+        loop_vars: the first variables, an NDArray or a list of them.
+        max_iterations: the most steps; it must be given.
+        name: without effect on arrays.
+
+    Returns:
+        The outputs, nested as those of `func`, stacked along a new first axis of length `max_iterations`, with zeros
+        where no step was; and the last `loop_vars`.
+
+    Raises:
+        ValueError: there is no `max_iterations`; there are no `loop_vars`; their number, or that or a shape of the
+            outputs, changes; what `cond` gives is no number.
+        AssertionError: an output is neither an NDArray nor a nested list of them.
+
+    Example:
+        >>> squares, last = nd.contrib.while_loop(
+        ...     lambda i: i < 3, lambda i: (i * i, [i + 1]), [nd.array([0])], max_iterations=5
+        ... )
+        >>> squares.asnumpy().ravel(), last[0].asnumpy()
+        (array([0., 1., 4., 0., 0.], dtype=float32), array([3.], dtype=float32))
+
+    Source: `mxnet.nd.contrib.while_loop` of MXNet 1.9.1.
     """
     if max_iterations is None:
         raise ValueError("while_loop: max_iterations should be specified")
@@ -126,38 +166,133 @@ def while_loop(
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
-    """What `then_func()` gives if the scalar `pred` is not 0, else what `else_func()` gives. `name`: for symbols."""
+    """Calls one of two functions.
+
+    Args:
+        pred: a number, or an NDArray of one element.
+        then_func: called without arguments where `pred` is not 0.
+        else_func: called without arguments where it is 0.
+        name: without effect on arrays.
+
+    Returns:
+        What the function gives.
+
+    Raises:
+        ValueError: `pred` is an array of several elements.
+
+    Example:
+        >>> x = nd.array([2.0])
+        >>> nd.contrib.cond(x > 1, lambda: x * 10, lambda: x).asnumpy()
+        array([20.], dtype=float32)
+
+    Source: `mxnet.nd.contrib.cond` of MXNet 1.9.1.
+    """
     return then_func() if _number(pred, bool, "pred") else else_func()
 
 
 # ---- checks of numbers -----------------------------------------------------------------------------------------------
-def _checked(data: NDArray, check: Callable[[torch.Tensor], torch.Tensor]) -> NDArray:
+def _checked(who: str, data: NDArray, check: Callable[[torch.Tensor], torch.Tensor]) -> NDArray:
+    if not isinstance(data, NDArray):
+        raise not_an_array(who, "data", data)
     return NDArray(check(data.tensor).to(data.tensor.dtype))
 
 
 def isnan(data: NDArray) -> NDArray:
-    """1 where an element is not a number, else 0."""
-    return _checked(data, torch.isnan)
+    """Where elements are not a number (NaN).
+
+    Args:
+        data: any shape, any dtype.
+
+    Returns:
+        NDArray of the shape and dtype of `data`: 1 where an element is not a number (NaN), else 0.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+
+    Example:
+        >>> nd.contrib.isnan(nd.array([0.0, float("nan")])).asnumpy()
+        array([0., 1.], dtype=float32)
+
+    Source: `mxnet.nd.contrib.isnan` of MXNet 1.9.1.
+    """
+    return _checked("isnan", data, torch.isnan)
 
 
 def isinf(data: NDArray) -> NDArray:
-    """1 where an element is infinite, else 0."""
-    return _checked(data, torch.isinf)
+    """Where elements are infinite.
+
+    Args:
+        data: any shape, any dtype.
+
+    Returns:
+        NDArray of the shape and dtype of `data`: 1 where an element is infinite, else 0.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+
+    Example:
+        >>> nd.contrib.isinf(nd.array([0.0, -float("inf")])).asnumpy()
+        array([0., 1.], dtype=float32)
+
+    Source: `mxnet.nd.contrib.isinf` of MXNet 1.9.1.
+    """
+    return _checked("isinf", data, torch.isinf)
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """1 where an element is neither infinite nor not a number, else 0."""
-    return _checked(data, torch.isfinite)
+    """Where elements are neither infinite nor NaN.
+
+    Args:
+        data: any shape, any dtype.
+
+    Returns:
+        NDArray of the shape and dtype of `data`: 1 where an element is neither infinite nor NaN, else 0.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+
+    Example:
+        >>> nd.contrib.isfinite(nd.array([0.0, float("inf")])).asnumpy()
+        array([1., 0.], dtype=float32)
+
+    Source: `mxnet.nd.contrib.isfinite` of MXNet 1.9.1.
+    """
+    return _checked("isfinite", data, torch.isfinite)
 
 
 # ---- sampling --------------------------------------------------------------------------------------------------------
 def rand_zipfian(
-    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Any = None
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | None = None
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Classes below `range_max`, class k drawn with probability log((k + 2) / (k + 1)) / log(range_max + 1).
+    """Classes drawn from a distribution that is close to Zipf's: class k has the probability log((k + 2) / (k + 1)) /
+    log(range_max + 1).
 
-    Gives `num_sampled` classes (int64), and how often each of true_classes, and each drawn one, is expected (float64).
+    Args:
+        true_classes: numbers of classes, any shape and dtype.
+        num_sampled: how many classes are drawn; a class may come twice.
+        range_max: the number of classes.
+        ctx: the device of the results; None is that of `true_classes`.
+
+    Returns:
+        The drawn classes, int64, shape (num_sampled,); how often each of `true_classes` is expected among them,
+        float64, of their shape; how often each drawn one is, float64, shape (num_sampled,).
+
+    Raises:
+        AssertionError: `true_classes` is no NDArray.
+        ValueError: `num_sampled` is negative, or `range_max` not positive.
+
+    Example:
+        >>> drawn, of_true, of_drawn = nd.contrib.rand_zipfian(nd.array([3]), num_sampled=4, range_max=5)
+        >>> drawn.shape, of_true.asnumpy().round(4)
+        ((4,), array([0.4982]))
+
+    Source: `mxnet.nd.contrib.rand_zipfian` of MXNet 1.9.1.
     """
+    if not isinstance(true_classes, NDArray):
+        raise not_an_array("rand_zipfian", "true_classes", true_classes)
+    for name, value, least in (("num_sampled", num_sampled, 0), ("range_max", range_max, 1)):
+        if value < least:
+            raise ValueError(f"rand_zipfian: {name}: expected at least {least}, got {value}")
     device = true_classes.tensor.device if ctx is None else ctx.torch_device
     whole = math.log(range_max + 1)
     u = torch.rand(num_sampled, dtype=torch.float64, device=device, generator=generator(device))

@@ -315,7 +315,26 @@ def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Writes the one-hot rows of `indices` (n,) into `out` (n, depth), which is handed back."""
+    """Writes ones at the columns that indices name, zeros elsewhere.
+
+    Args:
+        indices: a column for each row, shape (n,), of any dtype; rows of an index outside get zeros only.
+        out: where it is written, shape (n, columns).
+
+    Returns:
+        NDArray: `out`.
+
+    Raises:
+        AssertionError: `indices` is no NDArray.
+        mxnet.base.MXNetError: `out` has another number of rows.
+
+    Example:
+        >>> nd.onehot_encode(nd.array([1, 0]), nd.zeros((2, 3))).asnumpy()
+        array([[0., 1., 0.],
+               [1., 0., 0.]], dtype=float32)
+
+    Source: `mxnet.nd.onehot_encode` of MXNet 1.9.1.
+    """
     return one_hot(indices, depth=out.shape[1], dtype=out.dtype, out=out)
 
 

@@ -35,35 +35,85 @@ py_slice = slice
 
 
 def is_recording() -> bool:
-    """Whether operators are recorded in this thread."""
+    """Whether operators are recorded in this thread.
+
+    Returns:
+        True inside `autograd.record()`, unless `autograd.pause()` is inside of it.
+
+    Example:
+        >>> with autograd.record():
+        ...     autograd.is_recording()
+        True
+
+    Source: `mxnet.autograd.is_recording` of MXNet 1.9.1.
+    """
     return _get_mode("recording")
 
 
 def is_training() -> bool:
-    """Whether layers train in this thread."""
+    """Whether layers train in this thread: dropout drops, batch normalization uses the batch.
+
+    Returns:
+        True inside `autograd.record()` and `autograd.train_mode()`, False outside and in `predict_mode()`.
+
+    Example:
+        >>> with autograd.train_mode():
+        ...     autograd.is_training()
+        True
+
+    Source: `mxnet.autograd.is_training` of MXNet 1.9.1.
+    """
     return _get_mode("training")
 
 
 def waitall() -> None:
-    """Waits for everything that still runs on a GPU; raises the error of what failed (`_late`)."""
+    """Waits for everything that still runs on a GPU, and for errors that come late.
+
+    Raises:
+        Exception: the error of what failed since the last wait: of a random number's parameter that is out of range,
+            say.
+
+    Example:
+        >>> x = nd.random.uniform(high=-1.0, shape=2)
+        >>> try:
+        ...     nd.waitall()
+        ... except mx.MXNetError as e:
+        ...     print(e)
+        random_uniform: low must not be greater than high, got low=0.0, high=-1.0
+
+    Source: `mxnet.nd.waitall` of MXNet 1.9.1.
+    """
     _late.meet()
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.synchronize()
 
 
 class NDArray(_C.Variable):
-    """An array on a device. `NDArray(tensor)` shares the tensor's memory.
+    """An array on a device. Programs make one by `nd.array`, `nd.zeros` and the like.
 
     Operators run at once; inside `autograd.record()` those on marked arrays are recorded. Assignments and in-place
     operators write into the memory, which slices `x[a:b]` share; on arrays of a recorded graph they raise inside
     `record()`.
 
-        >>> import mxnet as mx
-        >>> x = mx.nd.array([[1, 2], [3, 4]])
+    Args:
+        handle: a torch tensor, whose memory is shared, or another NDArray.
+        writable: assignments may change the array.
+
+    Raises:
+        TypeError: `handle` is neither.
+        ValueError: it is written to and not writable; it is asked for its truth value and has several elements.
+        mxnet.base.MXNetError: it is written to while it is in a recorded graph.
+
+    Example:
+        >>> x = nd.array([[1, 2], [3, 4]])
         >>> x[0] = 0
         >>> (x + 1).asnumpy()
         array([[1., 1.],
                [4., 5.]], dtype=float32)
+        >>> x.shape, x.dtype, x.context
+        ((2, 2), <class 'numpy.float32'>, cpu(0))
+
+    Source: `mxnet.nd.NDArray` of MXNet 1.9.1.
     """
 
     _frontend = fe
@@ -75,7 +125,11 @@ class NDArray(_C.Variable):
         if isinstance(handle, NDArray):
             handle = handle.tensor
         # a tensor of torch's graph enters this one, by a function that is recorded in any case
-        super().__init__(handle, handle is not None and handle.requires_grad)
+        try:
+            super().__init__(handle, handle is not None and handle.requires_grad)
+        except AttributeError:
+            got = type(handle).__name__
+            raise TypeError(f"NDArray: handle: expected a torch tensor or an NDArray, got {got}") from None
         if not writable:
             self._writable = False
 

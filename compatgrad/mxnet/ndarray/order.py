@@ -9,7 +9,7 @@ import torch
 
 from ..base import MXNetError
 from ._arguments import axis_in, constant, one_of, public_names
-from ._operator import op, operator
+from ._operator import not_an_array, op, operator
 from .ndarray import NDArray, torch_dtype
 
 
@@ -103,12 +103,34 @@ def argsort(data, axis=-1, is_ascend=True, dtype="float32"):
     return constant(_order(x.tensor, axis, is_ascend).to(torch_dtype(dtype, "argsort: dtype")), data)
 
 
-def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[NDArray]:  # noqa: A002
-    """How many elements fall into each bin (int64), and the edges of the bins in a's dtype.
+def histogram(
+    a: NDArray,
+    bins: int | NDArray = 10,
+    range: tuple[float, float] | None = None,  # noqa: A002
+) -> list[NDArray]:
+    """How many elements fall into each bin.
 
-    bins: a number of bins of equal width over `range` (default: the extent of `a`), or an NDArray of edges.
-    ValueError for anything else.
+    Args:
+        a: any shape, a real dtype.
+        bins: the number of bins of equal width, or an NDArray of their ends, ascending.
+        range: the ends of all bins together, where `bins` is a number; None is the least and the largest element.
+
+    Returns:
+        A list: the counts, int64, shape (bins,), and the ends of the bins, in the dtype of `a`, shape (bins + 1,).
+
+    Raises:
+        ValueError: `bins` is neither, not positive or not ascending; `range` is empty.
+        AssertionError: `a` is no NDArray.
+
+    Example:
+        >>> counts, ends = nd.histogram(nd.array([1.0, 2.0, 2.5]), bins=2, range=(1, 3))
+        >>> counts.asnumpy(), ends.asnumpy()
+        (array([1, 2]), array([1., 2., 3.], dtype=float32))
+
+    Source: `mxnet.nd.histogram` of MXNet 1.9.1.
     """
+    if not isinstance(a, NDArray):
+        raise not_an_array("histogram", "a", a)
     if isinstance(bins, NDArray):
         edges: Any = bins.asnumpy()
     elif isinstance(bins, (int, np.integer)):

@@ -211,10 +211,26 @@ def swapaxes(data, dim1=0, dim2=0):
     return op.transpose(data, axes=order)
 
 
-def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
-    """The array with its axes `source` at the places `destination`; the others keep their order.
+def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
+    """The array with some axes at other places; the other ones keep their order.
 
-    Both are an int or sequences of ints of one length; ValueError where they do not name distinct axes.
+    Args:
+        tensor: any shape, any dtype.
+        source: the axes, an int or a sequence of ints; negative ones count from the end.
+        destination: the place of each of them in the result, as many.
+
+    Returns:
+        NDArray of the dtype of `tensor`.
+
+    Raises:
+        ValueError: there is no such axis, an axis is named twice, or the numbers of axes differ.
+        mxnet.base.MXNetError: an axis is no integer.
+
+    Example:
+        >>> nd.moveaxis(nd.zeros((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+
+    Source: `mxnet.nd.moveaxis` of MXNet 1.9.1.
     """
     ndim = tensor.ndim
 

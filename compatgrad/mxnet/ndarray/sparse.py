@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,6 +26,9 @@ from ._sparse_arrays import retain as retain
 from ._sparse_arrays import subtract as subtract
 from ._stored import CLASSES
 from .ndarray import NDArray, torch_dtype
+
+if TYPE_CHECKING:
+    from .._typing import Dtype, Shape
 
 __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "csr_matrix", "row_sparse_array"]
 
@@ -56,12 +60,32 @@ def _index(value: Any, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(_numpy(value).astype(np.int64)).to(device)
 
 
-def csr_matrix(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None) -> CSRNDArray:
-    """A CSRNDArray from a dense matrix, a SciPy or CSR matrix, a shape, `(data, indices, indptr)` or
-    `(data, (row, col))`, whose double entries are added.
+def csr_matrix(
+    arg1: Any, shape: Sequence[int] | None = None, ctx: Context | None = None, dtype: Dtype | None = None
+) -> CSRNDArray:
+    """A CSRNDArray from an array, from what it stores, or of zeros.
 
-    ValueError for shapes that do not fit, rows and columns outside of the matrix, or another kind of tuple. Of
-    `(data, indices, indptr)` what is not in the matrix is left out, and only `check_format` complains, as in MXNet.
+    Args:
+        arg1: a dense matrix (an array or nested lists), a CSRNDArray or a SciPy matrix; a shape; `(data, indices,
+            indptr)`; or `(data, (row, col))`, whose double entries are added.
+        shape: rows and columns; None is that of an array, or as large as the indices need.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is that of an array, else float32.
+
+    Returns:
+        CSRNDArray of `shape`. Of `(data, indices, indptr)` what lies outside is left out, and only `check_format`
+        complains, as in MXNet.
+
+    Raises:
+        ValueError: shapes do not fit; rows or columns lie outside of the matrix; it is row-sparse, or another tuple.
+        TypeError: values are no numbers.
+
+    Example:
+        >>> nd.sparse.csr_matrix(([5.0, 6.0], [2, 0], [0, 1, 2]), shape=(2, 3)).asnumpy()
+        array([[0., 0., 5.],
+               [6., 0., 0.]], dtype=float32)
+
+    Source: `mxnet.nd.sparse.csr_matrix` of MXNet 1.9.1.
     """
     context = current_context() if ctx is None else ctx
     if not isinstance(arg1, tuple):
@@ -125,11 +149,33 @@ def _inside(
     return rows[inside], columns[inside], values[inside]
 
 
-def row_sparse_array(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None) -> RowSparseNDArray:
-    """A RowSparseNDArray from a dense or row_sparse array, a shape, or `(data, indices)`.
+def row_sparse_array(
+    arg1: Any, shape: Sequence[int] | None = None, ctx: Context | None = None, dtype: Dtype | None = None
+) -> RowSparseNDArray:
+    """A RowSparseNDArray from an array, from the rows that it stores, or of zeros.
 
-    ValueError for shapes that do not fit, or another kind of tuple. Rows outside of the array are left out, and only
-    `check_format` complains of them, as in MXNet.
+    Args:
+        arg1: a dense array (or nested lists) or a RowSparseNDArray; a shape; or `(data, indices)`: rows and where they
+            stand.
+        shape: the lengths of all axes; None is that of an array, or as large as the indices need.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is that of an array, else float32.
+
+    Returns:
+        RowSparseNDArray of `shape`. Rows that lie outside are left out, and only `check_format` complains of them, as
+        in MXNet.
+
+    Raises:
+        ValueError: shapes do not fit; it is a CSR matrix, or another tuple.
+        TypeError: values are no numbers.
+
+    Example:
+        >>> nd.sparse.row_sparse_array(([[1.0, 2.0]], [1]), shape=(3, 2)).asnumpy()
+        array([[0., 0.],
+               [1., 2.],
+               [0., 0.]], dtype=float32)
+
+    Source: `mxnet.nd.sparse.row_sparse_array` of MXNet 1.9.1.
     """
     context = current_context() if ctx is None else ctx
     if not isinstance(arg1, tuple):
@@ -170,23 +216,85 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Context | None = None, d
     return y
 
 
-def zeros(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """Zeros of a storage type; float32 unless `dtype` says otherwise. ValueError for an unknown storage type."""
+def zeros(stype: str, shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, **kwargs: Any) -> NDArray:
+    """Zeros of a storage type.
+
+    Args:
+        stype: "default", "csr" or "row_sparse".
+        shape: the lengths of all axes, or the only one; two of them for "csr".
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is float32.
+        **kwargs: `out` and `name`, as in `nd.zeros`.
+
+    Returns:
+        NDArray, CSRNDArray or RowSparseNDArray of `shape`.
+
+    Raises:
+        ValueError: `stype` is another one, or "csr" of what is no matrix.
+        mxnet.base.MXNetError: `shape` is refused as by `nd.zeros`; an argument is not known.
+
+    Example:
+        >>> x = nd.sparse.zeros("row_sparse", (2, 3))
+        >>> x.stype, x.indices.shape
+        ('row_sparse', (0,))
+
+    Source: `mxnet.nd.sparse.zeros` of MXNet 1.9.1.
+    """
     if stype not in CLASSES:
         raise ValueError(f"zeros: unknown storage type {stype}")
     x = _dense_zeros(shape, ctx=ctx, dtype=dtype, **kwargs)
     return x if stype == "default" else x.tostype(stype)
 
 
-def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """An array of a sparse storage type without stored values. ValueError for another storage type."""
+def empty(stype: str, shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None) -> NDArray:
+    """An array of a sparse storage type without stored values.
+
+    Args:
+        stype: "csr" or "row_sparse".
+        shape: the lengths of all axes, or the only one; two of them for "csr".
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is float32.
+
+    Returns:
+        CSRNDArray or RowSparseNDArray of `shape`.
+
+    Raises:
+        ValueError: `stype` is another one, or "csr" of what is no matrix.
+        mxnet.base.MXNetError: `shape` is refused as by `nd.zeros`.
+
+    Example:
+        >>> nd.sparse.empty("csr", (2, 3)).asnumpy()
+        array([[0., 0., 0.],
+               [0., 0., 0.]], dtype=float32)
+
+    Source: `mxnet.nd.sparse.empty` of MXNet 1.9.1.
+    """
     if stype not in ("csr", "row_sparse"):
         raise ValueError(f"empty: unknown stype : {stype}")
     return zeros(stype, shape, ctx=ctx, dtype=dtype)
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
-    """A copy of a sparse NDArray or of a SciPy matrix; ValueError for what is dense."""
+def array(source_array: Any, ctx: Context | None = None, dtype: Dtype | None = None) -> Any:
+    """A copy of a sparse array or of a SciPy matrix.
+
+    Args:
+        source_array: a CSRNDArray, a RowSparseNDArray or a SciPy matrix, which becomes a CSRNDArray.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is that of `source_array`.
+
+    Returns:
+        CSRNDArray or RowSparseNDArray of the shape of `source_array`.
+
+    Raises:
+        AssertionError: it is a dense NDArray.
+        ValueError: it is something else.
+
+    Example:
+        >>> nd.sparse.array(nd.sparse.zeros("csr", (2, 3)), dtype="float64").dtype
+        <class 'numpy.float64'>
+
+    Source: `mxnet.nd.sparse.array` of MXNet 1.9.1.
+    """
     if isinstance(source_array, NDArray):
         assert source_array.stype != "default", "sparse.array: use tostype() to make a dense NDArray sparse"
         y = source_array.astype(_default_dtype(source_array, dtype))
