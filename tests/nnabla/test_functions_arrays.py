@@ -306,6 +306,22 @@ def test_an_input_may_get_another_number_of_axes(f, shapes):
     np.testing.assert_array_equal(x.g, expected.g)
 
 
+@pytest.mark.parametrize(
+    ("draw", "rule"),
+    [
+        (lambda: F.rand(1, 1, (2,)), "rand: high must be larger than low, but low is 1 and high is 1"),
+        (lambda: F.randint(5, 1, (2,)), "randint: high must be larger than low"),
+        (lambda: F.rand_binomial(0, 0.5, (2,)), "rand_binomial: n must be positive and p between 0 and 1"),
+        (lambda: F.rand_binomial(3, 1.0, (2,)), "rand_binomial: n must be positive and p between 0 and 1"),
+        (lambda: F.rand_beta(-1, 1, (2,)), "rand_beta: alpha and beta must be positive"),
+        (lambda: F.rand_gamma(1, 0, (2,)), "rand_gamma: k and theta must be positive"),
+    ],
+)
+def test_distributions_refuse_parameters_with_which_sampling_would_not_end(draw, rule):
+    with pytest.raises(RuntimeError, match=rule):
+        draw()
+
+
 def test_shifts_and_diagonals_that_do_not_fit_are_errors_that_name_the_function():
     with pytest.raises(RuntimeError, match=r"shift: 3 shifts were given for x of shape \(2, 3\)"):
         F.shift(variable(A(2, 3)), (1, 1, 1))

@@ -18,6 +18,7 @@ from compatgrad.nnabla.functions.linalg import *
 from compatgrad.nnabla.functions.logical import *
 from compatgrad.nnabla.functions.loss import *
 from compatgrad.nnabla.functions.normalization import *
+from compatgrad.nnabla.functions.order import *
 from compatgrad.nnabla.functions.pooling import *
 from compatgrad.nnabla.functions.quantize import *
 from compatgrad.nnabla.functions.random import *

@@ -1,16 +1,20 @@
-"""Picking and writing elements by slices, indices, masks and order."""
+"""Picking and writing elements by slices, indices and masks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.functions._checks import check_axis
 from compatgrad.nnabla.variable import Variable
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "bool_fill",
@@ -22,12 +26,7 @@ __all__ = [
     "one_hot",
     "scatter_add",
     "scatter_nd",
-    "searchsorted",
     "slice",
-    "sort",
-    "top_k_data",
-    "top_k_grad",
-    "unique",
 ]
 
 _part = slice  # the name is the function's below
@@ -48,18 +47,39 @@ def _slice(x: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int
     return op.get_item(x, index=tuple(index))
 
 
+@documented()
 def slice(
-    x: Any,
+    x: Array,
     start: Sequence[int | None] | None = None,
     stop: Sequence[int | None] | None = None,
     step: Sequence[int | None] | None = None,
     n_outputs: int = -1,
-    outputs: Any = None,
-) -> Any:
-    """The elements start[i], start[i] + step[i], ... before stop[i] along each axis, as Python's slices have them.
+    outputs: Sequence[NdArray | None] | None = None,
+) -> Array:
+    """The elements start, start + step, ... before stop along each axis, as Python's slices have them.
 
-    Entries (or whole arguments) that are None mean the whole axis; fewer entries than axes belong to the last ones.
-    Steps may be negative. RuntimeError for a step of 0 and for arguments of different sizes.
+    Args:
+        x: any shape.
+        start: the first position on each axis, or on the last axes where all three have fewer numbers than `x` has
+            axes. Negative ones count from the end; a None among them is the end at which the steps begin.
+        stop: for each axis the position that is no longer taken; a None among them is the end at which the steps end.
+        step: for each axis the distance, also negative; a None among them is 1. An argument that is None has zeros, the
+            lengths of `x` or ones.
+
+    Returns:
+        Array of as many axes as `x`.
+
+    Raises:
+        RuntimeError: a step is 0, the sizes differ, or there are more numbers than axes.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3))
+        >>> F.slice(x, start=(0, 1), stop=(2, 3)).data
+        array([[1., 2.],
+               [4., 5.]], dtype=float32)
+        >>> F.slice(x, (None, None), (None, None), (1, -1)).data
+        array([[2., 1., 0.],
+               [5., 4., 3.]], dtype=float32)
     """
     start = [0] * x.ndim if start is None else list(start)
     stop = list(x.shape) if stop is None else list(stop)
@@ -76,11 +96,26 @@ def slice(
 
 
 @function("Gather", "x, Indices", primitive=True, integers=("Indices",))
-def gather(x: Any, Indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:  # noqa: N803 (nnabla's name)
-    """x's slices along an axis at integer indices.
+def gather(x: Array, Indices: Array, axis: int = 0, batch_dims: int = 0) -> Array:  # noqa: N803 (nnabla's name)
+    """Slices of an array along an axis, at integer indices.
 
-    Gives x.shape[:axis] + Indices.shape[batch_dims:] + x.shape[axis + 1:]; the first `batch_dims` axes of x and
-    Indices belong together. RuntimeError for shapes that do not fit and indices out of range.
+    Args:
+        x: any shape.
+        Indices: integers, not negative; they get no gradient.
+        axis: the axis, negative ones counted from the last.
+        batch_dims: how many of the first axes `x` and `Indices` have in common.
+
+    Returns:
+        Array of shape x.shape[:axis] + Indices.shape[batch_dims:] + x.shape[axis + 1:].
+
+    Raises:
+        RuntimeError: the shapes do not fit, or an index is out of range.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3))
+        >>> F.gather(x, nn.NdArray.from_numpy_array(np.array([2, 0])), axis=1).data
+        array([[2., 0.],
+               [5., 3.]], dtype=float32)
     """
     axis, batch_dims = check_axis("gather", axis or 0, x.ndim), batch_dims or 0
     if batch_dims > min(axis, Indices.ndim) or tuple(x.shape[:batch_dims]) != tuple(Indices.shape[:batch_dims]):
@@ -109,11 +144,25 @@ def _gather_nd(x: Any, indices: Any) -> Any:
     return op.gather_nd(x, indices)
 
 
-def gather_nd(data: Any, indices: Any) -> Any:
-    """data[indices[0], indices[1], ...].
+@documented()
+def gather_nd(data: Array, indices: Array | Sequence[Any] | np.ndarray) -> Array:
+    """The elements or slices data[indices[0], indices[1], ...].
 
-    indices: integers, (M, ...) for the first M axes, negative ones count from the end; also a list or an array.
-    Gives indices.shape[1:] + data.shape[M:]. RuntimeError for an index out of range.
+    Args:
+        data: any shape.
+        indices: integers (M, ...) for the first M axes of `data`, negative ones counted from the end; also as a list or
+            a NumPy array. They get no gradient.
+
+    Returns:
+        Array of shape indices.shape[1:] + data.shape[M:].
+
+    Raises:
+        RuntimeError: `indices` has less than two axes or more rows than `data` has axes, or one is out of range.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3))
+        >>> F.gather_nd(x, [[0, 1], [2, 0]]).data
+        array([2., 3.], dtype=float32)
     """
     return _gather_nd(data, _as_indices(indices))
 
@@ -134,11 +183,35 @@ def _scatter_nd(data: Any, indices: Any, out: Any = None, shape: Sequence[int] |
     return op.scatter_nd(data, indices, out, shape=shape, add=bool(add))
 
 
-def scatter_nd(data: Any, indices: Any, shape: Any = None, out: Any = None, add: bool = False) -> Any:
-    """An array of zeros of `shape`, or `out`, with data written (or added) at indices: y[indices[0], ...] = data.
+@documented()
+def scatter_nd(
+    data: Array,
+    indices: Array | Sequence[Any] | np.ndarray,
+    shape: Sequence[int] | np.ndarray | None = None,
+    out: Array | None = None,
+    add: bool = False,
+) -> Array:
+    """Data written at indices into zeros or into another array: y[indices[0], indices[1], ...] = data.
 
-    data: indices.shape[1:] + shape[M:] for indices (M, ...). `out` is changed in place and its memory is the result's.
-    TypeError unless one of shape and out is given; RuntimeError for shapes that do not fit.
+    Args:
+        data: what is written, of shape indices.shape[1:] + shape[M:].
+        indices: integers (M, ...) for the first M axes of the result; also as a list or a NumPy array.
+        shape: the shape of the result, where that starts from zeros.
+        out: the array that is written into. It is changed in place, and its memory is that of the result.
+        add: whether data is added to what is there; otherwise the last one stays where indices repeat.
+
+    Returns:
+        Array of `shape`, or of the shape of `out`.
+
+    Raises:
+        TypeError: `shape` and `out` are both given, or neither, or `out`, `data` is no array of nnabla.
+        RuntimeError: the shapes do not fit, or an index is out of range.
+
+    Example:
+        >>> data = nn.NdArray.from_numpy_array(np.array([5.0, 7.0]))
+        >>> F.scatter_nd(data, [[0, 1], [2, 0]], shape=(2, 3)).data
+        array([[0., 0., 5.],
+               [7., 0., 0.]], dtype=float32)
     """
     if shape is None and out is None:
         raise TypeError("scatter_nd: one of shape and out is needed, got neither.")
@@ -166,20 +239,50 @@ def _scatter_add(x0: Any, indices: Any, x1: Any, axis: int = 0) -> Any:
     return op.scatter_add_along(x0, indices, x1, axis=axis)
 
 
-def scatter_add(x0: Any, indices: Any, x1: Any, axis: int | None = None) -> Any:
-    """x0 with x1 added along an axis (the first if None): y[indices[i, j], j] += x1[i, j] for axis 0.
+@documented()
+def scatter_add(x0: Array, indices: Array, x1: Array, axis: int | None = None) -> Array:
+    """An array with another one added along an axis: y[indices[i, j], j] += x1[i, j] for axis 0.
 
-    indices: integers, on no axis longer than x1, nor than x0 but on `axis`. RuntimeError otherwise.
+    Args:
+        x0: what is added to; it is left as it is.
+        indices: integers, on no axis longer than `x1`, nor than `x0` but on `axis`. They get no gradient.
+        x1: what is added, of as many axes as `x0`.
+        axis: the axis, negative ones counted from the last; None for the first.
+
+    Returns:
+        Array of the shape of `x0`.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or an index is out of range.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 4.0]))
+        >>> at = nn.NdArray.from_numpy_array(np.array([0, 0, 2]))
+        >>> F.scatter_add(nn.NdArray.from_numpy_array(np.zeros(3)), at, x).data
+        array([3., 0., 4.], dtype=float32)
     """
     return _scatter_add(x0, indices, x1, 0 if axis is None else axis)
 
 
 @function("OneHot", "x", primitive=True, integers=("x",))
-def one_hot(x: Any, shape: Sequence[int]) -> Any:
-    """Zeros with a one at the position that x names: (..., len(shape)) gives (..., *shape).
+def one_hot(x: Array, shape: Sequence[int]) -> Array:
+    """Zeros with a one at the position that an array names.
 
-    Negative indices count from the end; where one is out of range there is no one. RuntimeError where x's last axis
-    does not have as many elements as shape.
+    Args:
+        x: integers (..., n), each row a position in `shape`, negative ones counted from the end. Where one is out of
+            range there is no one.
+        shape: the n lengths.
+
+    Returns:
+        Array (..., *shape). No gradient passes.
+
+    Raises:
+        RuntimeError: the last axis of `x` is not as long as `shape`.
+
+    Example:
+        >>> F.one_hot(nn.NdArray.from_numpy_array(np.array([[0], [2]])), (3,)).data
+        array([[1., 0., 0.],
+               [0., 0., 1.]], dtype=float32)
     """
     if x.ndim < 1 or x.shape[-1] != len(shape):
         raise RuntimeError(
@@ -198,22 +301,51 @@ def _check_mask(name: str, x: Any, mask: Any) -> None:
 
 
 @function("BoolGather", "input, mask", primitive=True, setup="data")
-def bool_gather(input: Any, mask: Any) -> Any:
-    """The slices of `input` at which `mask` is not zero, as rows.
+def bool_gather(input: Array, mask: Array) -> Array:
+    """The slices of an array at which a mask is not zero, as rows.
 
-    mask: input.shape[:k]. Gives (rows, elements of a slice), or (rows,) where the slices are elements. The mask must
-    be there when the function is called: the shape depends on it. RuntimeError for other shapes.
+    Args:
+        input: any shape.
+        mask: an array of the first lengths of `input`. It must have its values when the function is called, for the
+            shape depends on them. It gets no gradient.
+
+    Returns:
+        Array (rows, elements of a slice), or (rows,) where the slices are elements.
+
+    Raises:
+        RuntimeError: the shape of `mask` is not the start of that of `input`.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(3, 2))
+        >>> F.bool_gather(x, nn.NdArray.from_numpy_array(np.array([1, 0, 1]))).data
+        array([[0., 1.],
+               [4., 5.]], dtype=float32)
     """
     _check_mask("bool_gather", input, mask)
     return op.bool_gather(input, mask)
 
 
 @function("BoolScatter", "input, mask, output?", primitive=True, effects=True)
-def bool_scatter(input: Any, mask: Any, output: Any = None) -> Any:
-    """The reverse of `bool_gather`: zeros, or `output`, with the rows of `input` where `mask` is not zero.
+def bool_scatter(input: Array, mask: Array, output: Array | None = None) -> Array:
+    """The reverse of `bool_gather`: rows where a mask is not zero.
 
-    Gives mask.shape + input.shape[1:]. `output` is changed in place and its memory is the result's. RuntimeError where
-    its shape is another.
+    Args:
+        input: the rows, (rows, ...).
+        mask: any shape, with as many elements that are not zero as there are rows. It gets no gradient.
+        output: the array that the rows are written into. It is changed in place, and its memory is that of the result.
+            By default zeros.
+
+    Returns:
+        Array of shape mask.shape + input.shape[1:].
+
+    Raises:
+        RuntimeError: `output` has another shape, or the mask marks another number of elements.
+
+    Example:
+        >>> rows = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0]]))
+        >>> F.bool_scatter(rows, nn.NdArray.from_numpy_array(np.array([0, 1]))).data
+        array([[0., 0.],
+               [1., 2.]], dtype=float32)
     """
     shape = (*mask.shape, *input.shape[1:])
     if output is not None and tuple(output.shape) != shape:
@@ -225,8 +357,26 @@ def bool_scatter(input: Any, mask: Any, output: Any = None) -> Any:
 
 
 @function("BoolFill", "data, mask", primitive=True)
-def bool_fill(data: Any, mask: Any, value: float = 0) -> Any:
-    """`data` with `value` where `mask`, broadcast to its shape, is not zero. RuntimeError where it does not fit."""
+def bool_fill(data: Array, mask: Array, value: float = 0) -> Array:
+    """An array with a number where a mask is not zero.
+
+    Args:
+        data: any shape.
+        mask: a shape that broadcasts to that of `data`. It gets no gradient.
+        value: the number.
+
+    Returns:
+        Array of the shape of `data`.
+
+    Raises:
+        RuntimeError: `mask` does not broadcast.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(4.0).reshape(2, 2))
+        >>> F.bool_fill(x, nn.NdArray.from_numpy_array(np.array([0, 1])), value=-1).data
+        array([[ 0., -1.],
+               [ 2., -1.]], dtype=float32)
+    """
     lead = data.ndim - mask.ndim
     if lead < 0 or any(m not in (1, n) for m, n in zip(mask.shape, data.shape[lead:], strict=True)):
         raise RuntimeError(
@@ -236,128 +386,18 @@ def bool_fill(data: Any, mask: Any, value: float = 0) -> Any:
 
 
 @function("NonZero", "x", primitive=True, setup="data")
-def nonzero(x: Any) -> Any:
-    """The positions of the elements that are not zero: integers (x.ndim, how many)."""
+def nonzero(x: Array) -> Array:
+    """The positions of the elements that are not zero.
+
+    Args:
+        x: at least one axis. It must have its values when the function is called, for the shape depends on them.
+
+    Returns:
+        Array of integers (x.ndim, how many). No gradient passes.
+
+    Example:
+        >>> F.nonzero(nn.NdArray.from_numpy_array(np.array([[0.0, 3.0], [4.0, 5.0]]))).data
+        array([[0, 1, 1],
+               [1, 0, 1]])
+    """
     return op.nonzero(x)
-
-
-@function("SearchSorted", "sorted_sequence, values", primitive=True)
-def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
-    """Where to insert each value into a sorted sequence so that it stays sorted.
-
-    sorted_sequence: (..., M), ascending along the last axis; values: (..., N), with the same other lengths
-    (RuntimeError otherwise). right: after equal elements, not before. Gives positions (..., N) as float32.
-    """
-    a, b = tuple(sorted_sequence.shape), tuple(values.shape)
-    if len(a) != len(b) or a[:-1] != b[:-1]:
-        raise RuntimeError(
-            "searchsorted: sorted_sequence and values must have the same shape except at the innermost "
-            f"dimension, not {a} and {b}."
-        )
-    return op.searchsorted(sorted_sequence, values, right=bool(right))
-
-
-@function("Sort", "x", primitive=True)
-def _sort(x: Any, axis: int = -1, reverse: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
-    return op.sort(
-        x, axis=check_axis("sort", axis, x.ndim), reverse=reverse, with_index=with_index, only_index=only_index
-    )
-
-
-def sort(x: Any, axis: int = -1, reverse: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
-    """x sorted along an axis, ascending or (`reverse`) descending; equal elements keep their order.
-
-    with_index: gives (sorted, where each element was); only_index: gives the positions alone, as integers.
-    """
-    return _sort(x, axis, reverse, with_index, only_index, n_outputs=2 if with_index and not only_index else 1)
-
-
-def _check_k(name: str, x: Any, k: int, base_axis: int) -> int:
-    base_axis = check_axis(name, base_axis, x.ndim, "base_axis")
-    size = 1
-    for n in x.shape[base_axis:]:
-        size *= n
-    if not 0 < k <= size:
-        raise RuntimeError(f"{name}: k must be in 1 ... sample size, but k is {k}, sample size {size}.")
-    return base_axis
-
-
-@function("TopKData", "x", primitive=True)
-def top_k_data(
-    x: Any,
-    k: int,
-    abs: bool = False,
-    reduce: bool = True,
-    base_axis: int = 1,
-    largest: bool = True,
-    with_index: bool = False,
-) -> Any:
-    """The k largest elements of each sample (the axes from `base_axis` on), the largest first.
-
-    abs: by magnitude; largest=False: the smallest; reduce: gives x.shape[:base_axis] + (k,), else x with all other
-    elements 0; with_index (needs n_outputs=2 and reduce): also their positions in the sample, as integers.
-    """
-    base_axis = _check_k("top_k_data", x, k, 1 if base_axis is None else base_axis)
-    reduce = reduce is None or bool(reduce)
-    if with_index and not reduce:
-        raise RuntimeError("top_k_data: with_index needs reduce=True, which is False.")
-    return op.top_k(
-        x,
-        k=k,
-        abs=bool(abs),
-        reduce=reduce,
-        base_axis=base_axis,
-        largest=largest is None or bool(largest),
-        with_index=bool(with_index),
-    )
-
-
-@function("TopKGrad", "x", primitive=True)
-def top_k_grad(x: Any, k: int, abs: bool = False, base_axis: int = 1) -> Any:
-    """x; of its gradient only the k largest elements of each sample (by magnitude if `abs`) pass."""
-    base_axis = _check_k("top_k_grad", x, k, 1 if base_axis is None else base_axis)
-    return op.top_k_grad(x, k=k, abs=bool(abs), base_axis=base_axis)
-
-
-@function("Unique", "x", primitive=True, setup="data")
-def _unique(
-    x: Any,
-    flatten: bool = True,
-    axis: int | None = None,
-    sorted: bool = True,
-    with_index: bool = False,
-    with_inverse: bool = False,
-    with_counts: bool = False,
-) -> Any:
-    from compatgrad.nnabla.auto_forward import get_auto_forward
-
-    if not get_auto_forward():
-        raise RuntimeError("unique: it can be used only if auto_forward is true: its shape depends on x's data.")
-    axis = None if flatten or axis is None else check_axis("unique", axis, x.ndim)
-    return op.unique(
-        x, axis=axis, sorted=sorted, with_index=with_index, with_inverse=with_inverse, with_counts=with_counts
-    )
-
-
-def unique(
-    x: Any,
-    flatten: bool = True,
-    axis: int | None = None,
-    sorted: bool = True,
-    with_index: bool = False,
-    with_inverse: bool = False,
-    with_counts: bool = False,
-    n_outputs: int = -1,
-    outputs: Any = None,
-) -> Any:
-    """The distinct elements of x, or (`flatten=False`) its distinct slices along `axis`.
-
-    sorted: else in the order in which they appear first. Also gives, as integers, where each appears first
-    (`with_index`), which of them each element is (`with_inverse`) and how often each appears (`with_counts`).
-    RuntimeError unless auto-forward is on.
-    """
-    if n_outputs < 0 and outputs is None:
-        n_outputs = 1 + bool(with_index) + bool(with_inverse) + bool(with_counts)
-    return _unique(
-        x, flatten, axis, sorted, with_index, with_inverse, with_counts, n_outputs=n_outputs, outputs=outputs
-    )

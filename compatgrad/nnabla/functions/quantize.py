@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from compatgrad.nnabla._nd_array import NdArray
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "binary_sigmoid",
@@ -20,24 +28,64 @@ __all__ = [
 ]
 
 
-@function("BinarySigmoid", "x", primitive=True)
-def binary_sigmoid(x: Any) -> Any:
-    """1 where x > 0, else 0. The gradient is 1/2 for |x| < 1, else 0."""
+# What these functions say alike in their docstrings: those of one array, and those with a scale.
+_SHARED = """
+Args:
+    x: any shape, computed in float32.
+    quantize: whether it is done; otherwise the result is `x` itself.
+
+Returns:
+    Array of the shape of `x`.
+"""
+_SCALES = """
+Args:
+    x: any shape, computed in float32.
+    scale: the distance of the levels, of as many axes as `x`, with its lengths or 1.
+    zero_point: the level of 0, of as many axes as `x`, with its lengths or 1.
+
+Returns:
+    Array of the shape of `x`.
+
+Raises:
+    RuntimeError: the shapes do not fit.
+"""
+
+
+@function("BinarySigmoid", "x", primitive=True, shared=(_SHARED,))
+def binary_sigmoid(x: Array) -> Array:
+    """1 where x > 0, else 0 (Courbariaux et al., 2015). The gradient is 1/2 for |x| < 1, else 0.
+
+    Example:
+        >>> F.binary_sigmoid(nn.NdArray.from_numpy_array(np.array([-0.5, 0.0, 2.0]))).data
+        array([0., 0., 1.], dtype=float32)
+    """
     return op.binary_sigmoid(x)
 
 
-@function("BinaryTanh", "x", primitive=True)
-def binary_tanh(x: Any) -> Any:
-    """1 where x > 0, else -1. The gradient is 1 for |x| < 1, else 0."""
+@function("BinaryTanh", "x", primitive=True, shared=(_SHARED,))
+def binary_tanh(x: Array) -> Array:
+    """1 where x > 0, else -1 (Courbariaux et al., 2015). The gradient is 1 for |x| < 1, else 0.
+
+    Example:
+        >>> F.binary_tanh(nn.NdArray.from_numpy_array(np.array([-0.5, 0.0, 2.0]))).data
+        array([-1., -1.,  1.], dtype=float32)
+    """
     return op.binary_tanh(x)
 
 
-@function("Prune", "x", primitive=True)
-def prune(x: Any, rate: float = 0.9) -> Any:
-    """x with the `rate` share of its elements that are smallest in size set to 0. The gradient is 1
-    everywhere.
+@function("Prune", "x", primitive=True, shared=(_SHARED,))
+def prune(x: Array, rate: float = 0.9) -> Array:
+    """The elements of smallest magnitude set to 0. The gradient is 1 everywhere.
 
-    rate: in [0, 1]; RuntimeError beyond.
+    Args:
+        rate: which part of the elements, in [0, 1].
+
+    Raises:
+        RuntimeError: `rate` is not in [0, 1].
+
+    Example:
+        >>> F.prune(nn.NdArray.from_numpy_array(np.array([0.1, -3.0, 2.0, -0.5])), rate=0.5).data
+        array([ 0. , -3. ,  2. , -0.5], dtype=float32)
     """
     if not 0 <= rate <= 1:
         raise RuntimeError(f"prune: rate {rate} must be in [0, 1].")
@@ -58,20 +106,32 @@ def _fixed_point_quantize(
     )
 
 
+@documented(_SHARED)
 def fixed_point_quantize(
-    x: Any,
+    x: Array,
     sign: bool = True,
     n: int = 8,
-    delta: float = 2**-4,
+    delta: float = 2 ** (-4),
     quantize: bool = True,
     ste_fine_grained: bool = True,
-    outputs: Any = None,
-) -> Any:
-    """x rounded to multiples of `delta`, halves away from 0, and limited to what n bits can hold.
+    outputs: Sequence[NdArray | None] | None = None,
+) -> Array:
+    """Numbers rounded to multiples of `delta`, halves away from 0, and limited to what n bits can hold.
 
-    sign: one bit is for the sign; the range is +-(2 ** (n - 1) - 1) delta, else 0 to (2 ** n - 1) delta.
-    quantize: False gives x itself. ste_fine_grained: no gradient passes beyond the range; otherwise it is 1
-    everywhere. RuntimeError unless n and delta are positive.
+    Args:
+        sign: whether one bit is for the sign: the range is -(2 ** (n - 1) - 1) delta ... (2 ** (n - 1) - 1) delta, else
+            0 ... (2 ** n - 1) delta.
+        n: how many bits there are.
+        delta: the distance of the numbers.
+        ste_fine_grained: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
+
+    Raises:
+        RuntimeError: `n` or `delta` is not positive, or no bit is left beside the sign.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([0.3, -0.2, 5.0]))
+        >>> F.fixed_point_quantize(x, n=4, delta=0.25).data
+        array([ 0.25, -0.25,  1.75], dtype=float32)
     """
     if not quantize:
         return x
@@ -92,22 +152,33 @@ def _pow2_quantize(
     )
 
 
+@documented(_SHARED)
 def pow2_quantize(
-    x: Any,
+    x: Array,
     sign: bool = True,
     with_zero: bool = True,
     n: int = 8,
     m: int = 1,
     quantize: bool = True,
     ste_fine_grained: bool = True,
-    outputs: Any = None,
-) -> Any:
-    """x rounded, geometrically, to powers of two of which 2 ** m is the largest and n bits tell how many
-    there are.
+    outputs: Sequence[NdArray | None] | None = None,
+) -> Array:
+    """Numbers rounded, geometrically, to powers of two.
 
-    sign, with_zero: one bit each for the sign and for the number 0. quantize: False gives x itself.
-    ste_fine_grained: no gradient passes where x is above the range (and below 0 without sign); otherwise it
-    is 1 everywhere. RuntimeError where no bit is left.
+    Args:
+        sign: whether one bit is for the sign.
+        with_zero: whether one bit is for the number 0.
+        n: how many bits there are. They tell how many powers there are.
+        m: the largest one is 2 ** m.
+        ste_fine_grained: whether no gradient passes above the range, and below 0 without `sign`; otherwise it is 1
+            everywhere.
+
+    Raises:
+        RuntimeError: `n` is not positive, or no bit is left beside those for the sign and for 0.
+
+    Example:
+        >>> F.pow2_quantize(nn.NdArray.from_numpy_array(np.array([0.3, -1.1, 5.0])), n=4).data
+        array([ 0.25, -1.  ,  2.  ], dtype=float32)
     """
     if not quantize:
         return x
@@ -153,28 +224,44 @@ def _min_max_quantize(
     )
 
 
+@documented(_SHARED)
 def min_max_quantize(
-    x: Any,
-    qr_min: Any,
-    qr_max: Any,
-    ql_min: Any,
-    ql_max: Any,
+    x: Array,
+    qr_min: Array,
+    qr_max: Array,
+    ql_min: Array,
+    ql_max: Array,
     decay: float = 0.999,
     x_min_max: bool = False,
     ema: bool = False,
     ste_fine_grained: bool = True,
     eps: float = 0.01,
     quantize: bool = True,
-    outputs: Any = None,
-) -> Any:
-    """x limited to [qr_min, qr_max] and rounded to the levels ql_min, ..., ql_max, which that range is
-    divided into.
+    outputs: Sequence[NdArray | None] | None = None,
+) -> Array:
+    """Numbers limited to a range and rounded to the levels that it is divided into (Jacob et al., 2017).
 
-    The range is shifted so that 0 is a level, and at least `eps` wide. qr_min, qr_max, ql_min, ql_max: one
-    shape, of x's ndim, with lengths 1 or x's (RuntimeError otherwise). x_min_max: the range is that of x, or
-    with `ema` its moving average (by `decay`); it is written to qr_min and qr_max. Without x_min_max and ema
-    the range is learned: both get the gradients of the elements beyond them. ste_fine_grained: x gets no
-    gradient beyond the range; otherwise 1 everywhere. quantize: False gives x itself.
+    The range is moved so that 0 is a level. Without `x_min_max` it is learned: `qr_min` and `qr_max` get the gradients
+    of the elements beyond them.
+
+    Args:
+        qr_min, qr_max: the range, of as many axes as `x`, with its lengths or 1.
+        ql_min, ql_max: the numbers of the lowest and of the highest level, of the shape of `qr_min`.
+        decay: which part of the moving average of `ema` stays at each pass.
+        x_min_max: whether the range is that of `x`, which is written into `qr_min` and `qr_max`.
+        ema: whether, with `x_min_max`, it is a moving average of such ranges.
+        ste_fine_grained: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
+        eps: the least width of the range.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> x, low, high, first, last = (
+        ...     nn.NdArray.from_numpy_array(np.array(v)) for v in ([-0.3, 0.4, 2.0], [-1.0], [1.0], [0.0], [4.0])
+        ... )
+        >>> F.min_max_quantize(x, low, high, first, last).data
+        array([-0.5,  0.5,  1. ], dtype=float32)
     """
     if not quantize:
         return x
@@ -224,31 +311,48 @@ def _quantize_linear(
     return op.straight_through(y, x / op.stop_gradient(scale))
 
 
+@documented(_SCALES)
 def quantize_linear(
-    x: Any,
-    scale: Any,
-    zero_point: Any,
+    x: Array,
+    scale: Array,
+    zero_point: Array,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     narrow_range: bool = False,
-    dtype: Any = np.int8,
-) -> Any:
-    """round(x / scale) + zero_point, limited to what `dtype` holds; the result stays float32.
+    dtype: DTypeLike = np.int8,
+) -> Array:
+    """round(x / scale) + zero_point, limited to what integers of 8 bits hold, but as float32.
 
-    scale, zero_point: of x's ndim, lengths 1 or x's; RuntimeError otherwise. round_mode: HALF_AWAY_FROM_ZERO
-    or HALF_TO_EVEN. narrow_range: without the lowest level. dtype: numpy.int8 or numpy.uint8, ValueError for
-    others. The gradient of x is 1 / scale everywhere; scale and zero_point get none.
+    The gradient of `x` is 1 / scale everywhere; `scale` and `zero_point` get none.
+
+    Args:
+        round_mode: how halves are rounded: "HALF_AWAY_FROM_ZERO" or "HALF_TO_EVEN".
+        narrow_range: whether the lowest level is left out.
+        dtype: numpy.int8 or numpy.uint8.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the mode is another one.
+        ValueError: `dtype` is another one.
+
+    Example:
+        >>> x, scale, zero = (nn.NdArray.from_numpy_array(np.array(v)) for v in ([0.3, -1.1, 99.0], [0.5], [2.0]))
+        >>> F.quantize_linear(x, scale, zero).data
+        array([  3.,   0., 127.], dtype=float32)
     """
     if np.dtype(dtype) not in _DTYPES:
         raise ValueError(f"quantize_linear: dtype must be numpy.int8 or numpy.uint8, not {np.dtype(dtype)}.")
     return _quantize_linear(x, scale, zero_point, round_mode, narrow_range, _DTYPES[np.dtype(dtype)])
 
 
-@function("DequantizeLinear", "x, scale, zero_point")
-def dequantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
+@function("DequantizeLinear", "x, scale, zero_point", shared=(_SCALES,))
+def dequantize_linear(x: Array, scale: Array, zero_point: Array) -> Array:
     """(x - zero_point) * scale, the inverse of `quantize_linear`.
 
-    scale, zero_point: of x's ndim, lengths 1 or x's; RuntimeError otherwise. All inputs have gradients;
-    nnabla's backward pass knows that of x alone.
+    All inputs have gradients, where nnabla's backward pass knows that of `x` alone.
+
+    Example:
+        >>> x, scale, zero = (nn.NdArray.from_numpy_array(np.array(v)) for v in ([3.0, 0.0, 127.0], [0.5], [2.0]))
+        >>> F.dequantize_linear(x, scale, zero).data
+        array([ 0.5, -1. , 62.5], dtype=float32)
     """
     _check_scales("dequantize_linear", x, scale, zero_point)
     return (x - zero_point) * scale

@@ -5,8 +5,8 @@ The numbers are those that the original draws on a CPU for the same seeds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,6 +14,10 @@ from compatgrad import ops
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
 from compatgrad.nnabla.random import generator_of
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
+    from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "dropout",
@@ -32,15 +36,51 @@ __all__ = [
 ]
 
 
+# What the parameters of distributions must be: otherwise sampling may not end.
+_RULES: dict[str, tuple[Callable[[float, float], bool], str]] = {
+    "uniform": (lambda low, high: high > low, "high must be larger than low"),
+    "integer": (lambda low, high: high > low, "high must be larger than low"),
+    "binomial": (lambda n, p: n > 0 and 0 < p < 1, "n must be positive and p between 0 and 1"),
+    "beta": (lambda alpha, beta: alpha > 0 and beta > 0, "alpha and beta must be positive"),
+    "gamma": (lambda k, theta: k > 0 and theta > 0, "k and theta must be positive"),
+}
+
+# What these functions say alike in their docstrings: all, those of numbers alone, and those that take samples apart.
+_SEED = """
+Args:
+    seed: with another one than -1 the function has a generator of its own; otherwise it shares one with others, which
+        `nnabla.random.set_function_seed` sets.
+"""
+_NUMBERS = """
+Args:
+    shape: the shape of the result.
+
+Returns:
+    Variable of `shape`, float32. Each forward pass draws anew; no gradient passes.
+
+Raises:
+    TypeError: `shape` is a single number.
+    ValueError: a length is negative.
+"""
+_SAMPLES = """
+Args:
+    base_axis: the first axis of a sample, negative ones counted from the last.
+"""
+
+
 class _Draw:
     """Draws arrays of one distribution; made once for each function, since its generator moves on with each call."""
 
-    kind = ""
+    function, kind = "", ""
     names = ("", "")
 
     def __init__(self, shape: Sequence[int] = (), seed: int = -1, **parameters: Any):
         self.shape = [] if shape is None else [int(n) for n in shape]
         self.parameters = [float(parameters[n]) for n in self.names]
+        fits, rule = _RULES.get(self.kind, (None, ""))
+        if fits and not fits(*self.parameters):
+            given = " and ".join(f"{n} is {parameters[n]}" for n in self.names)
+            raise RuntimeError(f"{self.function}: {rule}, but {given}.")
         self.generator = generator_of(seed)
 
     def __call__(self, shapes: Any) -> list[torch.Tensor]:
@@ -53,51 +93,145 @@ class _Draw:
         return [torch.empty(self.shape, dtype=dtype, device="meta")]
 
 
-def _draws(kind: str, a: str, b: str) -> type[_Draw]:
-    return type(f"_Draw{kind.title()}", (_Draw,), {"kind": kind, "names": (a, b)})
+def _draws(function: str, kind: str, a: str, b: str) -> type[_Draw]:
+    return type(f"_Draw{kind.title()}", (_Draw,), {"function": function, "kind": kind, "names": (a, b)})
 
 
-@function("Rand", "", draws=_draws("uniform", "low", "high"), drawn=("y",))
-def rand(y: Any, low: float = 0, high: float = 1, shape: Sequence[int] = (), seed: int = -1) -> Any:
-    """Uniform numbers from [low, high)."""
+@function("Rand", "", draws=_draws("rand", "uniform", "low", "high"), drawn=("y",), shared=(_NUMBERS, _SEED))
+def rand(y: Any, low: float = 0, high: float = 1, shape: Sequence[int] = (), seed: int = -1) -> Variable:
+    """Uniform numbers from [low, high).
+
+    Args:
+        low: the smallest number.
+        high: what no number reaches.
+
+    Raises:
+        RuntimeError: `high` is not larger than `low`.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.rand(shape=(3,), seed=5).d
+        array([0.22199318, 0.05518012, 0.8707323 ], dtype=float32)
+    """
     return y
 
 
-@function("Randint", "", draws=_draws("integer", "low", "high"), drawn=("y",))
-def randint(y: Any, low: int = 0, high: int = 1, shape: Sequence[int] = (), seed: int = -1) -> Any:
-    """Uniform integers (int32) from [low, high)."""
+@function("Randint", "", draws=_draws("randint", "integer", "low", "high"), drawn=("y",), shared=(_NUMBERS, _SEED))
+def randint(y: Any, low: int = 0, high: int = 1, shape: Sequence[int] = (), seed: int = -1) -> Variable:
+    """Uniform integers from [low, high).
+
+    Args:
+        low: the smallest number.
+        high: what no number reaches.
+
+    Returns:
+        Variable of `shape`, int32. Each forward pass draws anew; no gradient passes.
+
+    Raises:
+        RuntimeError: `high` is not larger than `low`.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.randint(0, 10, shape=(5,), seed=5).d
+        array([2, 0, 8, 8, 2], dtype=int32)
+    """
     return y
 
 
-@function("Randn", "", draws=_draws("normal", "mu", "sigma"), drawn=("y",))
-def randn(y: Any, mu: float = 0, sigma: float = 1, shape: Sequence[int] = (), seed: int = -1) -> Any:
-    """Normal numbers of mean `mu` and standard deviation `sigma`."""
+@function("Randn", "", draws=_draws("randn", "normal", "mu", "sigma"), drawn=("y",), shared=(_NUMBERS, _SEED))
+def randn(y: Any, mu: float = 0, sigma: float = 1, shape: Sequence[int] = (), seed: int = -1) -> Variable:
+    """Normal numbers.
+
+    Args:
+        mu: their mean.
+        sigma: their standard deviation.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.randn(10, 0.5, shape=(3,), seed=5).d
+        array([10.049822, 10.055747,  9.721856], dtype=float32)
+    """
     return y
 
 
-@function("RandBinomial", "", draws=_draws("binomial", "n", "p"), drawn=("y",))
-def rand_binomial(y: Any, n: int = 1, p: float = 0.5, shape: Sequence[int] = (), seed: int = -1) -> Any:
-    """How many of `n` trials succeed, each with probability `p`."""
+@function(
+    "RandBinomial", "", draws=_draws("rand_binomial", "binomial", "n", "p"), drawn=("y",), shared=(_NUMBERS, _SEED)
+)
+def rand_binomial(y: Any, n: int = 1, p: float = 0.5, shape: Sequence[int] = (), seed: int = -1) -> Variable:
+    """How many of several trials succeed.
+
+    Args:
+        n: how many trials there are.
+        p: the probability that one succeeds.
+
+    Raises:
+        RuntimeError: `n` is not positive, or `p` is not between 0 and 1.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.rand_binomial(10, 0.5, shape=(5,), seed=5).d
+        array([3., 4., 4., 6., 4.], dtype=float32)
+    """
     return y
 
 
-@function("RandBeta", "", draws=_draws("beta", "alpha", "beta"), drawn=("y",))
-def rand_beta(y: Any, alpha: float = 0.5, beta: float = 0.5, shape: Sequence[int] = (), seed: int = -1) -> Any:
-    """Numbers of the beta distribution with parameters `alpha` and `beta`."""
+@function("RandBeta", "", draws=_draws("rand_beta", "beta", "alpha", "beta"), drawn=("y",), shared=(_NUMBERS, _SEED))
+def rand_beta(y: Any, alpha: float = 0.5, beta: float = 0.5, shape: Sequence[int] = (), seed: int = -1) -> Variable:
+    """Numbers of the beta distribution.
+
+    Args:
+        alpha, beta: its parameters.
+
+    Raises:
+        RuntimeError: `alpha` or `beta` is not positive.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.rand_beta(2, 2, shape=(3,), seed=5).d
+        array([0.399363  , 0.5649583 , 0.16076666], dtype=float32)
+    """
     return y
 
 
-@function("RandGamma", "", draws=_draws("gamma", "k", "theta"), drawn=("y",))
-def rand_gamma(y: Any, k: float = 0.5, theta: float = 1, shape: Sequence[int] = (), seed: int = -1) -> Any:
-    """Numbers of the gamma distribution with shape `k` and scale `theta`."""
+@function("RandGamma", "", draws=_draws("rand_gamma", "gamma", "k", "theta"), drawn=("y",), shared=(_NUMBERS, _SEED))
+def rand_gamma(y: Any, k: float = 0.5, theta: float = 1, shape: Sequence[int] = (), seed: int = -1) -> Variable:
+    """Numbers of the gamma distribution.
+
+    Args:
+        k: its shape.
+        theta: its scale.
+
+    Raises:
+        RuntimeError: `k` or `theta` is not positive.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.rand_gamma(2, 1, shape=(3,), seed=5).d
+        array([1.7986441 , 1.8147881 , 0.76246727], dtype=float32)
+    """
     return y
 
 
-@function("Dropout", "x", primitive=True)
-def dropout(x: Any, p: float = 0.5, seed: int = -1) -> Any:
-    """x with each element set to 0 with probability `p` and the others divided by 1 - p.
+@function("Dropout", "x", primitive=True, shared=(_SEED,))
+def dropout(x: Array, p: float = 0.5, seed: int = -1) -> Array:
+    """Elements set to 0 at random, and the others divided by 1 - p (Srivastava et al., 2014).
 
-    RuntimeError unless 0 <= p < 1. There is no test mode: leave the function out.
+    There is no test mode: programs leave the function out.
+
+    Args:
+        x: any shape, computed in float32.
+        p: the probability that an element becomes 0.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1).
+
+    Example:
+        >>> F.dropout(nn.NdArray.from_numpy_array(np.ones(8)), p=0.25, seed=5).data
+        array([1.3333334, 0.       , 1.3333334, 0.       , 1.3333334, 1.3333334,
+               1.3333334, 1.3333334], dtype=float32)
     """
     p = 0.5 if p is None else p
     if not 0 <= p < 1:
@@ -105,13 +239,29 @@ def dropout(x: Any, p: float = 0.5, seed: int = -1) -> Any:
     return op.dropout_drawn(x, p=p, rng=generator_of(seed))
 
 
-@function("RandomChoice", "x, w", primitive=True)
-def random_choice(x: Any, w: Any, shape: Sequence[int] = (), replace: bool = True, seed: int = -1) -> Any:
-    """Elements of x's last axis, drawn with probabilities proportional to the weights w.
+@function("RandomChoice", "x, w", primitive=True, shared=(_SEED,))
+def random_choice(x: Array, w: Array, shape: Sequence[int] = (), replace: bool = True, seed: int = -1) -> Array:
+    """Elements of the last axis, drawn with probabilities proportional to weights.
 
-    x, w: one shape (..., n). Gives (..., *shape), with shape (1,) if empty. Without `replace` each element is drawn
-    once at most. The gradient of a choice goes to the element and to its weight. RuntimeError for weights that are
-    negative, or too few positive ones.
+    The gradient of a drawn element goes to that element and to its weight.
+
+    Args:
+        x: (..., n), what is drawn from.
+        w: weights, of the shape of `x`.
+        shape: the shape of what is drawn for each row; () is as (1,).
+        replace: whether an element may be drawn more than once.
+
+    Returns:
+        Array (..., *shape).
+
+    Raises:
+        RuntimeError: the shapes differ, a weight is negative, or without `replace` too few are positive.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([10.0, 20.0, 30.0]))
+        >>> w = nn.NdArray.from_numpy_array(np.array([0.0, 0.5, 0.5]))
+        >>> F.random_choice(x, w, shape=(5,), seed=5).data
+        array([20., 30., 20., 30., 20.], dtype=float32)
     """
     shape = [] if shape is None else [int(n) for n in shape]
     if tuple(x.shape) != tuple(w.shape) or x.ndim < 1:
@@ -122,11 +272,25 @@ def random_choice(x: Any, w: Any, shape: Sequence[int] = (), replace: bool = Tru
     return op.random_choice(x, w, shape=shape, replace=replace is None or bool(replace), rng=generator_of(seed))
 
 
-@function("RandomCrop", "x", primitive=True, defaults={"shape": lambda x: list(x.shape)})
-def random_crop(x: Any, shape: Sequence[int] | None = None, base_axis: int = 1, seed: int = -1) -> Any:
-    """A part of x that has `shape` along the last axes, at another place for each sample.
+@function("RandomCrop", "x", primitive=True, defaults={"shape": lambda x: list(x.shape)}, shared=(_SEED, _SAMPLES))
+def random_crop(x: Array, shape: Sequence[int] | None = None, base_axis: int = 1, seed: int = -1) -> Array:
+    """A part of each sample, each at another place.
 
-    base_axis: where a sample's axes begin. RuntimeError where `shape` is larger than x.
+    Args:
+        x: any shape.
+        shape: the lengths of the last axes of the result; None: those of `x`.
+
+    Returns:
+        Array of the shape of `x` but for these lengths.
+
+    Raises:
+        RuntimeError: `shape` is larger than that of `x`, or `x` does not have the axis.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(10.0).reshape(2, 5))
+        >>> F.random_crop(x, (3,), seed=5).data
+        array([[2., 3., 4.],
+               [5., 6., 7.]], dtype=float32)
     """
     shape = list(x.shape if shape is None else shape)
     lead = x.ndim - len(shape)
@@ -136,26 +300,61 @@ def random_crop(x: Any, shape: Sequence[int] | None = None, base_axis: int = 1, 
     return op.random_crop(x, shape=shape, base_axis=base_axis, rng=generator_of(seed))
 
 
-@function("RandomFlip", "x", primitive=True, defaults={"axes": lambda x: [x.ndim - 1]})
-def random_flip(x: Any, axes: Sequence[int] | None = None, base_axis: int = 1, seed: int = -1) -> Any:
-    """x with the order on each of `axes` (the last if None) reversed with probability 1/2, for each sample anew."""
+@function("RandomFlip", "x", primitive=True, defaults={"axes": lambda x: [x.ndim - 1]}, shared=(_SEED, _SAMPLES))
+def random_flip(x: Array, axes: Sequence[int] | None = None, base_axis: int = 1, seed: int = -1) -> Array:
+    """The order of elements reversed with probability 1/2, for each axis and each sample anew.
+
+    Args:
+        x: any shape.
+        axes: the axes, negative ones counted from the last; None for the last.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: `x` does not have an axis.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(3, 3))
+        >>> F.random_flip(x, seed=5).data
+        array([[0., 1., 2.],
+               [5., 4., 3.],
+               [6., 7., 8.]], dtype=float32)
+    """
     axes = [check_axis("random_flip", a, x.ndim) for a in ([x.ndim - 1] if axes is None else axes)]
     base_axis = check_axis("random_flip", 1 if base_axis is None else base_axis, x.ndim, "base_axis")
     return op.random_flip(x, axes=axes, base_axis=base_axis, rng=generator_of(seed))
 
 
-@function("RandomShift", "x", primitive=True, defaults={"shifts": lambda x: [0] * x.ndim})
+@function("RandomShift", "x", primitive=True, defaults={"shifts": lambda x: [0] * x.ndim}, shared=(_SEED, _SAMPLES))
 def random_shift(
-    x: Any,
+    x: Array,
     shifts: Sequence[int] | None = None,
     border_mode: str = "nearest",
     constant_value: float = 0,
     base_axis: int = 1,
     seed: int = -1,
-) -> Any:
-    """x moved along its last axes by up to shifts[i] elements to either side, by other steps for each sample.
+) -> Array:
+    """Samples moved along the last axes, each by other distances.
 
-    border_mode: what moves in, as in `shift`, or "constant" for `constant_value`. RuntimeError for another one.
+    Args:
+        x: any shape.
+        shifts: by how many elements at most, to either side, along each of the last axes; None: not at all.
+        border_mode: what moves in: "nearest", the element at the edge, "reflect", the elements mirrored at the edge, or
+            "constant".
+        constant_value: what moves in with "constant".
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: the mode is another one, there are more shifts than axes, or `x` does not have the axis.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(8.0).reshape(2, 4))
+        >>> F.random_shift(x, (2,), seed=5).data
+        array([[1., 2., 3., 3.],
+               [4., 4., 4., 5.]], dtype=float32)
     """
     if border_mode not in ("nearest", "reflect", "constant"):
         raise RuntimeError(
@@ -175,9 +374,9 @@ def random_shift(
     )
 
 
-@function("RandomErase", "x", primitive=True)
+@function("RandomErase", "x", primitive=True, shared=(_SEED, _SAMPLES))
 def random_erase(
-    x: Any,
+    x: Array,
     prob: float = 0.5,
     area_ratios: Sequence[float] = (0.02, 0.4),
     aspect_ratios: Sequence[float] = (0.3, 3.3333),
@@ -189,12 +388,34 @@ def random_erase(
     seed: int = -1,
     channel_last: bool = False,
     ste_fine_grained: bool = True,
-) -> Any:
-    """Images with rectangles replaced by uniform numbers from `replacements`.
+) -> Array:
+    """Images with rectangles replaced by uniform numbers (Zhong et al., 2017).
 
-    x: (..., channels, height, width) from `base_axis` on, or channels last. n: rectangles, each there with
-    probability `prob`, its area a part of the image's and its sides' ratio from the given ranges; share: the same in
-    all channels. ste_fine_grained: no gradient where numbers were replaced; else it passes everywhere.
+    Args:
+        x: images (*samples, channels, height, width), or (*samples, height, width, channels) with `channel_last`.
+        prob: the probability that a rectangle is there.
+        area_ratios: the smallest and the largest area of a rectangle, as a part of the image.
+        aspect_ratios: the smallest and the largest ratio of its sides.
+        replacements: the range of the numbers.
+        n: how many rectangles there are.
+        share: whether all channels have the same rectangles.
+        inplace: has no effect; the result has memory of its own.
+        channel_last: whether the channels are the last axis.
+        ste_fine_grained: whether no gradient passes where numbers were replaced; otherwise it passes everywhere.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: a sample does not have three axes, a range does not have two numbers, `prob` is not in [0, 1] or
+            `n` is not positive.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.zeros((1, 1, 3, 4)))
+        >>> F.random_erase(x, prob=1.0, area_ratios=(0.3, 0.3), replacements=(1, 2), seed=5).data[0, 0].astype(int)
+        array([[0, 0, 0, 0],
+               [0, 0, 0, 0],
+               [1, 1, 1, 0]])
     """
     n = 1 if n is None else n
     if not 0 <= prob <= 1:
@@ -228,9 +449,9 @@ def random_erase(
     )
 
 
-@function("ImageAugmentation", "x", primitive=True, defaults={"shape": lambda x: list(x.shape)})
+@function("ImageAugmentation", "x", primitive=True, defaults={"shape": lambda x: list(x.shape)}, shared=(_SEED,))
 def image_augmentation(
-    x: Any,
+    x: Array,
     shape: Sequence[int] | None = None,
     pad: Sequence[int] = (0, 0),
     min_scale: float = 1.0,
@@ -247,13 +468,37 @@ def image_augmentation(
     contrast_each: bool = False,
     noise: float = 0.0,
     seed: int = -1,
-) -> Any:
+) -> Array:
     """Images changed at random, each in its own way.
 
-    x: (..., channels, height, width); shape: the result's last axes. pad: (height, width) added before; scale from
-    [min_scale, max_scale]; rotation by up to `angle` radians; the sides' ratio, lens distortion, mirroring; brightness
-    up to +-`brightness` and contrast from [1 / contrast, contrast] around `contrast_center`, for each channel if
-    `..._each`; normal noise. Drawn from a generator as the other random functions do.
+    Args:
+        x: images (..., channels, height, width).
+        shape: the lengths of the last axes of the result, height and width at least; None: those of `x`.
+        pad: by how many pixels images are padded before, above and below, left and right: (height, width).
+        min_scale, max_scale: the range of the scale.
+        angle: the largest angle of a rotation to either side, in radians.
+        aspect_ratio: the largest ratio by which one side is stretched against the other.
+        distortion: the largest distortion, as by a lens.
+        flip_lr: whether images are mirrored, left to right, with probability 1/2.
+        flip_ud: whether images are mirrored, upside down, with probability 1/2.
+        brightness: the largest number that is added or subtracted.
+        brightness_each: whether each channel has a number of its own.
+        contrast: numbers are multiplied by one of 1 / contrast ... contrast.
+        contrast_center: the number that the contrast leaves as it is.
+        contrast_each: whether each channel has a contrast of its own.
+        noise: the standard deviation of normal noise.
+
+    Returns:
+        Array of the shape of `x` but for the last lengths.
+
+    Raises:
+        RuntimeError: `shape` has less than two lengths or more than `x`, or `pad` does not have two.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(1, 1, 2, 3))
+        >>> F.image_augmentation(x, flip_lr=True, seed=1).data[0, 0]
+        array([[2., 1., 0.],
+               [5., 4., 3.]], dtype=float32)
     """
     shape = [int(n) for n in (x.shape if shape is None else shape)]
     if len(shape) < 2 or x.ndim < len(shape):
