@@ -40,7 +40,7 @@ def all_params(link: Any) -> list[Parameter]:
         AttributeError: `link` is no link.
 
     Example:
-        >>> from compatgrad.chainer.link import all_params
+        >>> from compatgrad.chainer.optimizer import all_params
         >>> [p.name for p in all_params(L.Linear(2, 3))]
         ['W', 'b']
 

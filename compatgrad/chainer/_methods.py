@@ -1,10 +1,10 @@
 """Methods of Variable and Link that are made of functions and links, which stand on these classes themselves."""
 
+from compatgrad.chainer._link import _COPY_MODES, Link, _bad_copy_mode
 from compatgrad.chainer.functions.array.copy import copy as _copy
 from compatgrad.chainer.functions.array.reshape import reshape as _reshape
 from compatgrad.chainer.functions.array.transpose import transpose as _transpose
 from compatgrad.chainer.functions.math.average import average as _average
-from compatgrad.chainer.link import _COPY_MODES, Link, _bad_copy_mode
 from compatgrad.chainer.sequential import Sequential
 from compatgrad.chainer.variable import Variable
 

@@ -55,19 +55,21 @@ def _check_grad_type(func, x, is_node_x, gx, input_index=None):
         raise _grad_error(kind, func, input_index, expected, actual)
 
 
-def get_creator(self):
-    """The function that made this variable: a `FunctionNode`, or the `Function` of an old-style one.
-    Settable.
-    """
+def _get_creator(self):
+    """The function that made this variable: a `FunctionNode`, or the `Function` of an old-style one. Settable."""
     node = self.creator_node
     return None if node is None else node._user_object
 
 
-def set_creator(self, func):
+def _set_creator(self, func):
     self.creator_node = func
 
 
-def creator_node_property(base):
+_creator = property(_get_creator, _set_creator)
+
+
+def _creator_node(base):
+    """The property `creator_node` of a class whose compiled base is `base`."""
     getter, setter = base.creator_node.__get__, base.creator_node.__set__
 
     def set_creator_node(self, func):
@@ -91,8 +93,8 @@ class VariableNode(_C.VariableNode):
         )
         raise TypeError("a VariableNode is made by its Variable: use Variable(...).node")
 
-    creator = property(get_creator, set_creator)
-    creator_node = creator_node_property(_C.VariableNode)
+    creator = _creator
+    creator_node = _creator_node(_C.VariableNode)
 
     @property
     def grad(self):

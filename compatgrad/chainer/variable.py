@@ -17,42 +17,23 @@ from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer._variable_node import (
     VariableNode,  # noqa: F401
     _check_grad_type,
-    creator_node_property,
-    get_creator,
-    set_creator,
+    _creator,
+    _creator_node,
 )
+from compatgrad.chainer._variable_text import facts as _facts
+from compatgrad.chainer._variable_text import variable_repr, variable_str
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.initializers import constant
 from compatgrad.chainer.utils import argument
 from compatgrad.core.backprop import unchain_backward
 
+for _known in (variable_repr, variable_str):
+    _known.__module__ = __name__  # where programs know them from
+del _known
+
 _get_array = _C.Variable.array.__get__
 _set_array = _C.Variable.array.__set__
 _run_backward = _C.backward
-
-
-# ---- text --------------------------------------------------------------------------------------------------
-
-
-def _text(var, separator):
-    arr = var.array
-    prefix = f"variable {var.name}" if var.name else "variable"
-    if arr is None:
-        return f"{prefix}(None)"
-    arr = cuda.to_cpu(arr)
-    if separator != " " and arr.size == 0 and arr.shape != (0,):
-        return f"{prefix}([], shape={arr.shape!r})"
-    return f"{prefix}({numpy.array2string(arr, separator=separator, prefix=prefix + '(')})"
-
-
-def variable_repr(var):
-    """What `repr` shows of a variable."""
-    return _text(var, ", ")
-
-
-def variable_str(var):
-    """What `str` shows of a variable."""
-    return _text(var, " ")
 
 
 def _create_variable(data, name, grad, requires_grad, device):
@@ -113,8 +94,8 @@ class Variable(_C.Variable):
     raw_array = _C.Variable.array
     _node = _C.Variable.node
     layout = None
-    creator = property(get_creator, set_creator)
-    creator_node = creator_node_property(_C.Variable)
+    creator = _creator
+    creator_node = _creator_node(_C.Variable)
 
     @property
     def device(self):
@@ -316,26 +297,7 @@ class Variable(_C.Variable):
 
     def debug_print(self):
         """A few lines on device, shape, dtype, mean and deviation of the data and the gradient."""
-        arr, grad, xp = self.array, self.grad, self.xp
-
-        def statistics(a):
-            return f"mean={float(xp.mean(a)):.8f}, std={float(xp.std(a)):.8f}"
-
-        with backend.using_device(self.device):
-            if grad is not None:
-                grad = 0 if xp.all(grad == 0) else statistics(grad)
-            if arr is None:
-                facts = dict.fromkeys(("device", "backend", "shape", "dtype", "statistics"))
-            else:
-                facts = {
-                    "device": "CPU" if xp is numpy else arr.device,
-                    "backend": type(arr),
-                    "shape": arr.shape,
-                    "dtype": arr.dtype,
-                    "statistics": statistics(arr),
-                }
-        facts["grad"] = grad
-        return "\n".join([self.summary(), *(f"- {what}: {fact}" for what, fact in facts.items())])
+        return _facts(self)
 
     __hash__ = None
 

@@ -1,0 +1,254 @@
+"""Update rules: how one parameter changes with its gradient, by which numbers, with which hooks."""
+
+import collections
+import copy
+import warnings
+
+import numpy
+
+from compatgrad.chainer import serializer as serializer_module
+from compatgrad.chainer import variable
+from compatgrad.chainer.backend import get_array_types, using_device
+
+
+class _Hookable:
+    def __init__(self, invalid_timing_fallback=False):
+        self._pre_update_hooks = collections.OrderedDict()
+        self._post_update_hooks = collections.OrderedDict()
+        self._invalid_timing_fallback = invalid_timing_fallback
+
+    def add_hook(self, hook, name, timing):
+        if not callable(hook):
+            raise TypeError(f"hook function must be callable. Actual: {type(hook).__name__}")
+        if timing not in ("pre", "post", "auto"):
+            raise ValueError(f"timing must be one of ('pre', 'post', 'auto'). Actual: {timing!r}")
+        if timing == "auto":
+            timing = getattr(hook, "timing", "pre")
+            if timing not in ("pre", "post") and self._invalid_timing_fallback:
+                warnings.warn("Hook timing attribute not in ('pre', 'post'), defaulting timing to 'pre'.", stacklevel=3)
+                timing = "pre"
+        if name is None:
+            name = getattr(hook, "name", getattr(hook, "__name__", None))
+            if name is None:
+                raise ValueError(f"the name of the hook function is not specified, and {hook!r} has none")
+        if name in self._pre_update_hooks or name in self._post_update_hooks:
+            raise KeyError(f'hook "{name}" already exists')
+        (self._pre_update_hooks if timing == "pre" else self._post_update_hooks)[name] = hook
+
+    def remove_hook(self, name):
+        if name in self._pre_update_hooks:
+            del self._pre_update_hooks[name]
+        else:
+            del self._post_update_hooks[name]
+
+    def hooks(self, timing):
+        if timing == "pre":
+            return self._pre_update_hooks
+        if timing == "post":
+            return self._post_update_hooks
+        raise ValueError(f"timing must be either 'pre' or 'post'. Actual: {timing!r}")
+
+    def call_hooks(self, timing, args):
+        for hook in self.hooks(timing).values():
+            self.call_hook(hook, args)
+
+    def call_hook(self, hook, args):
+        hook(*args)
+
+
+class Hyperparameter:
+    """A set of values by attribute; what is not set here is looked up in `parent`."""
+
+    def __init__(self, parent=None):
+        self._parent = parent
+
+    def __getattr__(self, name):
+        if "_parent" not in self.__dict__:
+            raise AttributeError("_parent is not set up yet")  # while it is copied or unpickled
+        return getattr(self._parent, name)
+
+    def __repr__(self):
+        values = ", ".join(f"{name}={value}" for name, value in sorted(self.get_dict().items()))
+        return f"Hyperparameter({values})"
+
+    @property
+    def parent(self):
+        """The set that gives the values which are not set here, or None."""
+        return self._parent
+
+    def get_dict(self):
+        """All values, the parent's included."""
+        d = {} if self._parent is None else self._parent.get_dict()
+        d.update(self.__dict__)
+        del d["_parent"]
+        return d
+
+
+class UpdateRule:
+    """How one parameter is updated; `parameter.update_rule`.
+
+    A subclass defines `update_core_cpu` and `update_core_gpu` (or `update_core`), and `init_state` if it
+    keeps arrays from step to step in `self.state`.
+    """
+
+    is_elementwise = False
+
+    def __init__(self, parent_hyperparam=None):
+        self._state = None
+        self.enabled = True
+        self.hyperparam = Hyperparameter(parent_hyperparam)
+        self.t = 0
+        self._use_fp32_update = False
+        self._fp32_param = None
+        self._hookable = _Hookable()
+        self._plain = True  # neither hooks nor fp32 updates were ever asked for
+
+    @property
+    def state(self):
+        """Arrays and other values by name that live from step to step, or None before the first update."""
+        return self._state
+
+    def add_hook(self, hook, name=None, timing="auto"):
+        """Calls `hook(rule, param)` before ("pre") or after ("post") the update of this parameter."""
+        self._hookable.add_hook(hook, name, timing)
+        self._plain = False
+
+    def remove_hook(self, name):
+        """Removes the hook of that name. KeyError where there is none."""
+        self._hookable.remove_hook(name)
+
+    def update(self, param):
+        """Updates `param`, unless the rule is disabled."""
+        if not self.enabled:
+            return
+        self.t += 1
+        device = param.device
+        if device.xp is numpy:
+            self.__update(param)
+        else:
+            with using_device(device):
+                self.__update(param)
+
+    def __update(self, param):
+        target, initialized = param, param.tensor is not None
+        converts = self._use_fp32_update and _dtype_or_none(param) == numpy.float16
+        if converts:
+            if self._fp32_param is None:
+                self._fp32_param = _fp32_copy(param)
+            target = self._fp32_param
+            if initialized:
+                target.grad = param.grad.astype(numpy.float32)
+        if initialized:
+            self._init_states(target)
+            if param._loss_scale is not None:
+                target.grad /= param._loss_scale
+        self._hookable.call_hooks("pre", (self, target))
+        self.update_core(target)
+        self._hookable.call_hooks("post", (self, target))
+        if converts:
+            if initialized:
+                param.array = target.array.astype(param.dtype)
+            target.grad = None
+
+    def update_core(self, param):
+        """Updates the array of `param`: `update_core_cpu` or `update_core_gpu`."""
+        device = param.device
+        if device.xp is numpy:
+            self.update_core_cpu(param)
+        else:
+            with using_device(device):
+                self.update_core_gpu(param)
+
+    def update_core_cpu(self, param):
+        """Updates a parameter whose arrays are NumPy's. To be overridden."""
+        raise NotImplementedError
+
+    def update_core_gpu(self, param):
+        """Updates a parameter whose arrays are CuPy's. To be overridden."""
+        raise NotImplementedError
+
+    def update_core_chainerx(self, param):
+        """RuntimeError: ChainerX is not there."""
+        raise RuntimeError("ChainerX is not available: UpdateRule.update_core_chainerx")
+
+    def init_state(self, param):
+        """Puts the arrays that the rule needs into `self.state`. To be overridden."""
+
+    def serialize(self, serializer):
+        """Saves or loads `t` and the state. Names that are missing raise KeyError, unless the rule is
+        disabled."""
+        self.t = serializer("t", self.t)
+        if self.state is not None:
+            for key in self._state:
+                self._state[key] = serializer(key, self._state[key])
+        elif isinstance(serializer, serializer_module.Deserializer):
+            self._load_state(serializer)
+
+    def _load_state(self, serializer):
+        # A copy of the rule makes a state for a dummy parameter, which tells the names to load.
+        self._state = {}
+        array = numpy.empty(1, dtype=numpy.float32)
+        copy.copy(self).init_state(variable.Variable(array, grad=array))
+        for key in self._state:
+            try:
+                value = serializer(key, None)
+            except KeyError:
+                if self.enabled:
+                    raise
+                value = None
+            if value is None:
+                self._state = None  # is initialised by the next update
+                break
+            self._state[key] = value
+
+    def _init_states(self, param):
+        device = param.device
+        with using_device(device):
+            if self._state is None:
+                self._state = {}
+                self.init_state(param)
+            state = self._state
+            for name, value in state.items():
+                if isinstance(value, get_array_types()):
+                    state[name] = device.send(value)
+
+    def use_fp32_update(self, flag=True):
+        """Makes float16 parameters be updated through a float32 copy that the rule keeps."""
+        self._use_fp32_update = flag
+        self._plain = False
+
+
+def _dtype_or_none(param):
+    try:
+        return param.dtype
+    except RuntimeError:
+        return None  # uninitialized, and the dtype is not determined
+
+
+def _never(array):
+    raise AssertionError("the fp32 copy of an uninitialized parameter is never initialized")
+
+
+_never.dtype = numpy.dtype(numpy.float32)
+
+
+def _fp32_copy(param):
+    if param.tensor is None:
+        return variable.Parameter(_never, name=param.name)
+    return variable.Parameter(param.array.astype(numpy.float32), name=param.name)
+
+
+class HyperparameterProxy:
+    """A descriptor: the attribute is that of `obj.hyperparam`."""
+
+    def __init__(self, attr_name):
+        self._attr_name = attr_name
+        self.__doc__ = f"Alias to ``self.hyperparam.{attr_name}``"
+
+    def __get__(self, obj, type=None):
+        if obj is None:
+            return self
+        return getattr(obj.hyperparam, self._attr_name)
+
+    def __set__(self, obj, value):
+        setattr(obj.hyperparam, self._attr_name, value)

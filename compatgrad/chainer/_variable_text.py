@@ -1,0 +1,51 @@
+"""Texts of Variables."""
+
+import numpy
+
+from compatgrad.chainer import backend
+from compatgrad.chainer.backends import cuda
+
+
+def _text(var, separator):
+    arr = var.array
+    prefix = f"variable {var.name}" if var.name else "variable"
+    if arr is None:
+        return f"{prefix}(None)"
+    arr = cuda.to_cpu(arr)
+    if separator != " " and arr.size == 0 and arr.shape != (0,):
+        return f"{prefix}([], shape={arr.shape!r})"
+    return f"{prefix}({numpy.array2string(arr, separator=separator, prefix=prefix + '(')})"
+
+
+def variable_repr(var):
+    """What `repr` shows of a variable."""
+    return _text(var, ", ")
+
+
+def variable_str(var):
+    """What `str` shows of a variable."""
+    return _text(var, " ")
+
+
+def facts(var):
+    """A few lines on device, shape, dtype, mean and deviation of the data and the gradient."""
+    arr, grad, xp = var.array, var.grad, var.xp
+
+    def statistics(a):
+        return f"mean={float(xp.mean(a)):.8f}, std={float(xp.std(a)):.8f}"
+
+    with backend.using_device(var.device):
+        if grad is not None:
+            grad = 0 if xp.all(grad == 0) else statistics(grad)
+        if arr is None:
+            rows = dict.fromkeys(("device", "backend", "shape", "dtype", "statistics"))
+        else:
+            rows = {
+                "device": "CPU" if xp is numpy else arr.device,
+                "backend": type(arr),
+                "shape": arr.shape,
+                "dtype": arr.dtype,
+                "statistics": statistics(arr),
+            }
+    rows["grad"] = grad
+    return "\n".join([var.summary(), *(f"- {what}: {fact}" for what, fact in rows.items())])
