@@ -6,20 +6,17 @@ An initializer is a callable `init(desc, array)` that fills the array. What it d
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import re
-import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import ndarray, registry
+from . import ndarray
 from ._fused_weights import parts_of
+from ._initializer_base import InitDesc, Initializer, alias, create, random_module, register
 from .ndarray import NDArray
-from .numpy import random
-from .util import is_np_array
 
 __all__ = [
     "Bilinear",
@@ -43,189 +40,29 @@ __all__ = [
 ]
 
 
-class InitDesc(str):
-    """A parameter's name, with `attrs` (dict; its "__init__" is an initializer that goes before the others) and
-    `global_init`, the initializer of the whole model."""
-
-    attrs: dict[str, Any]
-    global_init: Any
-
-    def __new__(cls, name, attrs=None, global_init=None):
-        desc = super().__new__(cls, name)
-        desc.attrs = attrs or {}
-        desc.global_init = global_init
-        return desc
-
-
-# ending of a name -> what is initialized; the first that fits counts
-_ENDINGS = (
-    "weight",
-    "bias",
-    "gamma",
-    "beta",
-    "min",
-    "max",
-    "weight_quantize",
-    "bias_quantize",
-)
-_METHODS = {"min": "zero", "max": "one", "weight_quantize": "quantized_weight", "bias_quantize": "quantized_bias"}
-_LEGACY_METHODS = {
-    "bias": "bias",
-    "gamma": "gamma",
-    "beta": "beta",
-    "weight": "weight",
-    "moving_mean": "zero",
-    "moving_var": "one",
-    "moving_inv_var": "zero",
-    "moving_avg": "zero",
-    "min": "zero",
-    "max": "one",
-}
-
-
-class Initializer:
-    """Base class. Keyword arguments are kept for `dumps` and for comparison.
-
-    Subclasses override `_init_weight(name, array)`, and `_init_bias`, `_init_gamma`, `_init_beta`, `_init_default`
-    where they want other than 0, 1, 0 and a ValueError.
-    """
-
-    def __init__(self, **kwargs):
-        self._kwargs = kwargs
-        self._verbose = False
-        self._print_func = None
-
-    def set_verbosity(self, verbose=False, print_func=None):
-        """Logs what is initialized, with `print_func(array)` (str; by default the root mean square). Returns self."""
-        self._verbose = verbose
-        self._print_func = print_func or (lambda x: str((ndarray.norm(x) / math.sqrt(x.size)).asscalar()))
-        return self
-
-    def _verbose_print(self, desc, init, arr):
-        if self._verbose and self._print_func:
-            logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
-
-    def dumps(self) -> str:
-        """JSON from which `create` makes an equal initializer: [name, arguments]."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
-
-    def __call__(self, desc, arr):
-        """Fills `arr` (NDArray) as the name `desc` (InitDesc; a plain str is deprecated) says.
-
-        ValueError for a name with none of the known endings; TypeError where desc is no str or arr no NDArray.
-        """
-        if not isinstance(desc, InitDesc):
-            self._legacy_init(desc, arr)
-            return
-        if desc.global_init is None:
-            desc.global_init = self
-        own = desc.attrs.get("__init__", "")
-        if own:
-            create(own)._init_weight(desc, arr)
-            self._verbose_print(desc, own, arr)
-            return
-        ending = next((ending for ending in _ENDINGS if desc.endswith(ending)), None)
-        if ending is None:
-            self._init_default(desc, arr)
-            return
-        getattr(self, "_init_" + _METHODS.get(ending, ending))(desc, arr)
-        self._verbose_print(desc, ending, arr)
-
-    def _legacy_init(self, name, arr):
-        warnings.warn(
-            "Calling initializer with init(str, NDArray) has been deprecated. "
-            "Please use init(mx.init.InitDesc(...), NDArray) instead.",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        if not isinstance(name, str):
-            raise TypeError(f"name must be string, got {type(name).__name__}")
-        if not isinstance(arr, NDArray):
-            raise TypeError(f"arr must be NDArray, got {type(arr).__name__}")
-        if name.startswith("upsampling"):
-            method = "bilinear"
-        elif name.startswith("stn_loc") and name.endswith(("weight", "bias")):
-            method = "zero" if name.endswith("weight") else "loc_bias"
-        else:
-            method = next((m for ending, m in _LEGACY_METHODS.items() if name.endswith(ending)), "default")
-        getattr(self, "_init_" + method)(name, arr)
-
-    def _init_bilinear(self, _, arr):
-        # every filter is the same pyramid, of the size that upsampling by half of it takes
-        height, width = arr.shape[2:]
-        half = math.ceil(width / 2)
-        centre = (2 * half - 1 - half % 2) / (2.0 * half)
-        rows = 1 - abs(np.arange(height) / half - centre)
-        columns = 1 - abs(np.arange(width) / half - centre)
-        arr[:] = np.broadcast_to(np.outer(rows, columns).astype(np.float32), arr.shape)
-
-    def _init_loc_bias(self, name, arr):
-        assert arr.shape[0] == 6, f"{name}: the bias of a spatial transformer has shape (6,), got {arr.shape}"
-        arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
-
-    def _init_zero(self, _, arr):
-        arr[:] = 0.0
-
-    def _init_one(self, _, arr):
-        arr[:] = 1.0
-
-    def _init_bias(self, _, arr):
-        arr[:] = 0.0
-
-    def _init_quantized_bias(self, _, arr):
-        arr[:] = 0
-
-    def _init_gamma(self, _, arr):
-        arr[:] = 1.0
-
-    def _init_beta(self, _, arr):
-        arr[:] = 0.0
-
-    def _init_weight(self, name, arr):
-        raise NotImplementedError(f"{type(self).__name__} must define _init_weight(name, array)")
-
-    def _init_quantized_weight(self, _, arr):
-        arr[:] = np.int8(_random().randint(-127, 127, dtype="int32").asnumpy())
-
-    def _init_default(self, name, _):
-        raise ValueError(
-            f"Unknown initialization pattern for {name}: by default only names that end with weight, bias, "
-            "gamma (1.0) and beta (0.0) are initialized. Give the parameter an initializer of its own "
-            "(init=mx.init.*)."
-        )
-
-    def __eq__(self, other):
-        if not isinstance(other, Initializer):
-            return NotImplemented
-        return type(self) is type(other) and self._kwargs == other._kwargs
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _random():
-    # the random functions for the kind of array that is in use
-    if is_np_array():
-        return random
-    return ndarray.random
-
-
-_register = registry.get_register_func(Initializer, "initializer")
-alias = registry.get_alias_func(Initializer, "initializer")
-create = registry.get_create_func(Initializer, "initializer")
-
-
-def register(klass):
-    """Decorator: makes a subclass of Initializer known by its name in lower case, as in `initialize("myinit")`."""
-    return _register(klass)
-
-
 class Load:
-    """Copies arrays from `param`, a dict of name to NDArray or a file's name; "arg:" and "aux:" in front are dropped.
+    """Copies parameters from arrays that were saved.
 
-    `default_init(name, array)` initializes what is not there. AssertionError without it, and where shapes differ.
+    Args:
+        param: a dict from names to arrays, or the file that has it; "arg:" and "aux:" in front of names are dropped.
+        default_init: what initializes parameters that are not there; None for none.
+        verbose: logs what is initialized.
+
+    Raises:
+        AssertionError: `param` is no dict; in a call, the shape differs, or a parameter is not there and there is no
+            `default_init`.
+        MXNetError: the file cannot be read.
+
+    Example:
+        >>> x = nd.zeros(2)
+        >>> mx.init.Load({"arg:fc_weight": nd.array([1, 2])})("fc_weight", x)
+        >>> x.asnumpy()
+        array([1., 2.], dtype=float32)
+
+    Source: `mxnet.initializer.Load` of MXNet 1.9.1.
     """
 
-    def __init__(self, param, default_init=None, verbose=False):
+    def __init__(self, param: dict[str, NDArray] | str, default_init: Any = None, verbose: bool = False) -> None:
         if isinstance(param, str):
             param = ndarray.load(param)
         assert isinstance(param, dict), f"param: expected a dict of arrays, got {type(param).__name__}"
@@ -233,7 +70,7 @@ class Load:
         self.default_init = default_init
         self.verbose = verbose
 
-    def __call__(self, name, arr):
+    def __call__(self, name: str, arr: NDArray) -> None:
         loaded = self.param.get(name)
         if loaded is not None:
             assert arr.shape == loaded.shape, (
@@ -251,16 +88,31 @@ class Load:
 
 
 class Mixed:
-    """Several initializers: the first whose regular expression in `patterns` matches the name does it.
+    """Several initializers: the first whose regular expression matches the beginning of a name does it.
 
-    ValueError where none matches.
+    Args:
+        patterns: the regular expressions.
+        initializers: the initializer of each.
+
+    Raises:
+        AssertionError: there are not as many of one as of the other.
+        ValueError: in a call, no expression matches.
+
+    Example:
+        >>> x, y = nd.zeros(1), nd.zeros(1)
+        >>> mixed = mx.init.Mixed(["last", ".*"], [mx.init.Constant(5), mx.init.One()])
+        >>> mixed(mx.init.InitDesc("last_weight"), x); mixed(mx.init.InitDesc("fc_weight"), y)
+        >>> x.asnumpy(), y.asnumpy()
+        (array([5.], dtype=float32), array([1.], dtype=float32))
+
+    Source: `mxnet.initializer.Mixed` of MXNet 1.9.1.
     """
 
-    def __init__(self, patterns, initializers):
+    def __init__(self, patterns: Sequence[str], initializers: Sequence[Any]) -> None:
         assert len(patterns) == len(initializers), f"{len(patterns)} patterns for {len(initializers)} initializers"
         self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers, strict=False)]
 
-    def __call__(self, name, arr):
+    def __call__(self, name: str, arr: NDArray) -> None:
         for pattern, init in self.map:
             if pattern.match(name):
                 init(name, arr)
@@ -274,9 +126,18 @@ class Mixed:
 @register
 @alias("zeros")
 class Zero(Initializer):
-    """All weights are 0."""
+    """Weights are 0.
 
-    def __init__(self):
+    Example:
+        >>> x = nd.ones(2)
+        >>> mx.init.Zero()(mx.init.InitDesc("fc_weight"), x)
+        >>> x.asnumpy()
+        array([0., 0.], dtype=float32)
+
+    Source: `mxnet.initializer.Zero` of MXNet 1.9.1.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, _, arr):
@@ -286,9 +147,18 @@ class Zero(Initializer):
 @register
 @alias("ones")
 class One(Initializer):
-    """All weights are 1."""
+    """Weights are 1.
 
-    def __init__(self):
+    Example:
+        >>> x = nd.zeros(2)
+        >>> mx.init.One()(mx.init.InitDesc("fc_weight"), x)
+        >>> x.asnumpy()
+        array([1., 1.], dtype=float32)
+
+    Source: `mxnet.initializer.One` of MXNet 1.9.1.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, _, arr):
@@ -297,9 +167,25 @@ class One(Initializer):
 
 @register
 class Constant(Initializer):
-    """Weights are `value`: a number, or an array (NDArray, NumPy) that broadcasts to their shape."""
+    """Weights are a number, or an array.
 
-    def __init__(self, value):
+    Args:
+        value: a number, or an array (NDArray, NumPy or a list) that broadcasts to the weights' shape.
+
+    Raises:
+        ValueError: in a call, an array does not broadcast to the shape.
+
+    Example:
+        >>> x = nd.zeros((2, 2))
+        >>> mx.init.Constant([3, 4])(mx.init.InitDesc("fc_weight"), x)
+        >>> x.asnumpy()
+        array([[3., 4.],
+               [3., 4.]], dtype=float32)
+
+    Source: `mxnet.initializer.Constant` of MXNet 1.9.1.
+    """
+
+    def __init__(self, value: Any) -> None:
         array = value.asnumpy() if isinstance(value, NDArray) else value
         super().__init__(value=value if np.isscalar(value) else np.asarray(array).tolist())
         self.value = value
@@ -310,36 +196,74 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
-    """Weights are uniform in [-scale, scale)."""
+    """Weights are uniformly distributed.
 
-    def __init__(self, scale=0.07):
+    Args:
+        scale: the range is from -scale to scale.
+
+    Example:
+        >>> x = nd.zeros(100)
+        >>> mx.init.Uniform(0.1)(mx.init.InitDesc("fc_weight"), x)
+        >>> bool(abs(x).max().asscalar() <= 0.1)
+        True
+
+    Source: `mxnet.initializer.Uniform` of MXNet 1.9.1.
+    """
+
+    def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
         self.scale = scale
 
     def _init_weight(self, _, arr):
-        _random().uniform(-self.scale, self.scale, arr.shape, out=arr)
+        random_module().uniform(-self.scale, self.scale, arr.shape, out=arr)
 
 
 @register
 class Normal(Initializer):
-    """Weights are normal with mean 0 and standard deviation `sigma`."""
+    """Weights are normally distributed with mean 0.
 
-    def __init__(self, sigma=0.01):
+    Args:
+        sigma: the standard deviation.
+
+    Example:
+        >>> x = nd.zeros(10000)
+        >>> mx.init.Normal(0.1)(mx.init.InitDesc("fc_weight"), x)
+        >>> round(float(x.asnumpy().std()), 1)
+        0.1
+
+    Source: `mxnet.initializer.Normal` of MXNet 1.9.1.
+    """
+
+    def __init__(self, sigma: float = 0.01) -> None:
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
     def _init_weight(self, _, arr):
-        _random().normal(0, self.sigma, arr.shape, out=arr)
+        random_module().normal(0, self.sigma, arr.shape, out=arr)
 
 
 @register
 class Orthogonal(Initializer):
-    """Weights, as a matrix of shape (out, all else), have orthogonal rows or columns of length `scale`.
+    """Weights, as a matrix of shape (out, all else), have orthogonal rows or columns.
 
-    rand_type: "uniform" or "normal", the distribution of the matrix that is made orthogonal.
+    Args:
+        scale: the length of rows or columns.
+        rand_type: "uniform" or "normal", the distribution of the matrix that is made orthogonal.
+
+    Raises:
+        ValueError: in a call, `rand_type` is another word.
+
+    Example:
+        >>> x = nd.zeros((2, 3))
+        >>> mx.init.Orthogonal(scale=2)(mx.init.InitDesc("fc_weight"), x)
+        >>> np.allclose(nd.dot(x, x.T).asnumpy(), 4 * np.eye(2), atol=1e-5)
+        True
+
+    Source: `mxnet.initializer.Orthogonal` of MXNet 1.9.1; Saxe, McClelland and Ganguli, Exact Solutions to the
+        Nonlinear Dynamics of Learning in Deep Linear Neural Networks, 2013.
     """
 
-    def __init__(self, scale=1.414, rand_type="uniform"):
+    def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
         super().__init__(scale=scale, rand_type=rand_type)
         self.scale = scale
         self.rand_type = rand_type
@@ -359,13 +283,30 @@ class Orthogonal(Initializer):
 
 @register
 class Xavier(Initializer):
-    """Weights have the variance `magnitude` / fan (a third of it with `rnd_type` "uniform"), normal with "gaussian".
+    """Weights whose variance fits the number of a unit's inputs and outputs.
 
-    factor_type: "in" takes the number of inputs of a unit as the fan, "out" that of outputs, "avg" their mean. A weight
-    has shape (out, in, ...filter); ValueError where it has fewer than two axes.
+    A weight has the shape (out, in, ...filter), of two axes or more.
+
+    Args:
+        rnd_type: "uniform", in ± sqrt(magnitude / fan), or "gaussian", of standard deviation sqrt(magnitude / fan).
+        factor_type: what the fan is: "in", the number of inputs of a unit, "out", that of outputs, or "avg", their
+            mean.
+        magnitude: the numerator.
+
+    Raises:
+        ValueError: in a call, the weight has fewer than two axes, or an argument is another word.
+
+    Example:
+        >>> x = nd.zeros((2, 6))
+        >>> mx.init.Xavier(magnitude=4)(mx.init.InitDesc("fc_weight"), x)
+        >>> bool(abs(x).max().asscalar() <= 1)
+        True
+
+    Source: `mxnet.initializer.Xavier` of MXNet 1.9.1; Glorot and Bengio, Understanding the Difficulty of Training Deep
+        Feedforward Neural Networks, 2010.
     """
 
-    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+    def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         self.rnd_type = rnd_type
         self.factor_type = factor_type
@@ -384,27 +325,57 @@ class Xavier(Initializer):
             raise ValueError(f"Incorrect factor type {self.factor_type!r}: expected 'avg', 'in' or 'out'")
         scale = float(np.sqrt(self.magnitude / fans[self.factor_type]))
         if self.rnd_type == "uniform":
-            _random().uniform(-scale, scale, shape, out=arr)
+            random_module().uniform(-scale, scale, shape, out=arr)
         elif self.rnd_type == "gaussian":
-            _random().normal(0, scale, shape, out=arr)
+            random_module().normal(0, scale, shape, out=arr)
         else:
             raise ValueError(f"Unknown random type {self.rnd_type!r}: expected 'uniform' or 'gaussian'")
 
 
 @register
 class MSRAPrelu(Xavier):
-    """Normal weights of variance 2 / (1 + slope ** 2) / fan, for layers behind which a PReLU of `slope` stands."""
+    """Normal weights of variance 2 / (1 + slope ** 2) / fan, for layers behind which a PReLU stands.
 
-    def __init__(self, factor_type="avg", slope=0.25):
+    A weight has the shape (out, in, ...filter), of two axes or more.
+
+    Args:
+        factor_type: what the fan is, as in Xavier.
+        slope: the PReLU's first slope.
+
+    Raises:
+        ValueError: in a call, the weight has fewer than two axes, or `factor_type` is another word.
+
+    Example:
+        >>> x = nd.zeros((100, 200))
+        >>> mx.init.MSRAPrelu("in", slope=0)(mx.init.InitDesc("fc_weight"), x)
+        >>> round(float(x.asnumpy().std()), 1)
+        0.1
+
+    Source: `mxnet.initializer.MSRAPrelu` of MXNet 1.9.1; He et al., Delving Deep into Rectifiers, 2015.
+    """
+
+    def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
 
 @register
 class Bilinear(Initializer):
-    """Filters of shape (out, in, height, width) that interpolate, for upsampling by transposed convolution."""
+    """Filters of shape (out, in, height, width) that interpolate, for upsampling by transposed convolution.
 
-    def __init__(self):
+    Raises:
+        ValueError: in a call, the weight has another number of axes.
+
+    Example:
+        >>> x = nd.zeros((1, 1, 4, 4))
+        >>> mx.init.Bilinear()(mx.init.InitDesc("up_weight"), x)
+        >>> x.asnumpy()[0, 0, 1]
+        array([0.1875, 0.5625, 0.5625, 0.1875], dtype=float32)
+
+    Source: `mxnet.initializer.Bilinear` of MXNet 1.9.1.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, name, arr):
@@ -413,9 +384,21 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """Biases of an LSTM cell, of shape (4 * units,): the forget gate's are `forget_bias`, all others 0."""
+    """Biases of an LSTM cell, of shape (4 * units,): those of the forget gate are given, all others 0.
 
-    def __init__(self, forget_bias=1.0):
+    Args:
+        forget_bias: the value of the forget gate's.
+
+    Example:
+        >>> x = nd.zeros(8)
+        >>> mx.init.LSTMBias(1.0)(mx.init.InitDesc("lstm_weight"), x)
+        >>> x.asnumpy()
+        array([0., 0., 1., 1., 0., 0., 0., 0.], dtype=float32)
+
+    Source: `mxnet.initializer.LSTMBias` of MXNet 1.9.1.
+    """
+
+    def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)
         self.forget_bias = forget_bias
 
@@ -427,11 +410,37 @@ class LSTMBias(Initializer):
 
 @register
 class FusedRNN(Initializer):
-    """The parameters of a `rnn.FusedRNNCell`, part by part with `init` (an Initializer, its `dumps()`, or None: the
-    one that is used otherwise). The other arguments are the cell's; the forget gates' biases are `forget_bias`.
+    """The parameters of a `mx.rnn.FusedRNNCell`, one vector, part by part.
+
+    Args:
+        init: the initializer of the parts, itself or as `dumps` writes it; None for that of the whole model.
+        num_hidden, num_layers: units of a layer, and layers.
+        mode: "rnn_relu", "rnn_tanh", "lstm" or "gru".
+        bidirectional: whether each layer has both directions.
+        forget_bias: value of the biases of forget gates, in the mode "lstm".
+
+    Raises:
+        AssertionError: `init` is the name of no initializer.
+
+    Example:
+        >>> cell = mx.rnn.FusedRNNCell(2, mode="lstm", prefix="")
+        >>> x = nd.zeros(4 * 2 * (3 + 2 + 2))  # for inputs of 3 numbers
+        >>> mx.init.FusedRNN(mx.init.One(), 2, 1, "lstm")(mx.init.InitDesc("parameters_weight"), x)
+        >>> sorted(set(x.asnumpy().tolist()))
+        [0.0, 1.0]
+
+    Source: `mxnet.initializer.FusedRNN` of MXNet 1.9.1.
     """
 
-    def __init__(self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0):
+    def __init__(
+        self,
+        init: Any,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
         if isinstance(init, str):
             init = create(init)
         super().__init__(

@@ -10,7 +10,7 @@ from .. import recordio
 from .._image_codec import decode
 from .._image_resize import resize
 from ..base import MXNetError
-from .files import ImageRecordIter
+from ._image_records import ImageRecordIter
 
 __all__ = ["ImageDetRecordIter"]
 
@@ -23,13 +23,33 @@ class ImageDetRecordIter(ImageRecordIter):
     `label_pad_value` up to `label_pad_width` + 4 numbers.
 
     Args:
+        path_imgrec: the record file.
+        data_shape: (channels, height, width), with 1 or 3 channels.
+        batch_size: images in a batch.
+        path_imgidx: the index of the file, without which it is read through once more.
         label_width: how long the labels of all records are; -1: they differ.
-        label_pad_width: 0 for that of the longest label.
+        label_pad_width: what labels are filled up to; 0 for the longest one.
+        label_pad_value: what fills them up.
         rand_mirror_prob: how often left and right are exchanged, boxes too.
-        mean_r, …, std_b, scale: the result is (pixel - mean) / std * scale; a std of 0 divides by nothing.
+        std_r, std_g, std_b: what each channel is divided by; 0 is 1.
+        inter_method: the interpolation, as in `mx.image.imresize`.
+        resize_mode: "force".
+        **others: arguments of ImageRecordIter. Random parts, borders and colours are not supported.
 
-    The other arguments are those of ImageRecordIter. Random parts, borders and colours are not there: MXNetError names
-    the argument.
+    Raises:
+        MXNetError: the file cannot be read, a label does not fit `label_width` or `label_pad_width`, or an argument is
+            not supported; the message names it.
+
+    Example:
+        >>> image = np.zeros((2, 2, 3), np.uint8)
+        >>> file = mx.recordio.MXRecordIO("boxes.rec", "w")
+        >>> file.write(mx.recordio.pack_img((0, [2, 5, 7, 0.25, 0.25, 0.75, 0.75], 0, 0), image))
+        >>> file.close()
+        >>> next(mx.io.ImageDetRecordIter("boxes.rec", (3, 2, 2), batch_size=1)).label[0].asnumpy()
+        array([[3.  , 2.  , 2.  , 7.  , 2.  , 5.  , 7.  , 0.25, 0.25, 0.75, 0.75]],
+              dtype=float32)
+
+    Source: `mxnet.io.ImageDetRecordIter` of MXNet 1.9.1.
     """
 
     _IGNORED = ImageRecordIter._IGNORED | frozenset(

@@ -19,12 +19,28 @@ Source = list[tuple[str, Any]]
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
-    """Name and shape of an array of a batch; also its `dtype` and `layout`, a letter for each axis, N for samples."""
+    """Name and shape of an array of a batch, a named tuple, with its dtype and layout.
+
+    Args:
+        name: the name.
+        shape: the shape of a whole batch.
+        dtype: its dtype.
+        layout: a letter for each axis, N for samples; None where samples are in front.
+
+    Example:
+        >>> desc = mx.io.DataDesc("data", (2, 3, 8, 8), layout="NCHW")
+        >>> desc.shape, mx.io.DataDesc.get_batch_axis(desc.layout)
+        ((2, 3, 8, 8), 0)
+
+    Source: `mxnet.io.DataDesc` of MXNet 1.9.1.
+    """
 
     dtype: Any
     layout: str | None
 
-    def __new__(cls, name: str, shape: tuple[int, ...], dtype: Any = mx_real_t, layout: str | None = "NCHW"):
+    def __new__(
+        cls, name: str, shape: tuple[int, ...], dtype: Any = mx_real_t, layout: str | None = "NCHW"
+    ) -> DataDesc:
         desc = super().__new__(cls, name, shape)
         desc.dtype = dtype
         desc.layout = layout
@@ -48,7 +64,25 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
 
 class DataBatch:
-    """A batch: lists of arrays `data` and `label`; `pad` says how many samples at its end only fill it up."""
+    """A batch of samples.
+
+    Args:
+        data: the arrays of data, a list.
+        label: the arrays of labels, a list; None for none.
+        pad: how many samples at the end only fill the batch up.
+        index: numbers of the samples.
+        bucket_key: the key of the batch's bucket, for BucketingModule.
+        provide_data, provide_label: descriptions (DataDesc) of both lists.
+
+    Raises:
+        AssertionError: `data` or `label` is no list.
+
+    Example:
+        >>> print(mx.io.DataBatch([nd.ones((2, 3))], [nd.ones(2)]))
+        DataBatch: data shapes: [(2, 3)] label shapes: [(2,)]
+
+    Source: `mxnet.io.DataBatch` of MXNet 1.9.1.
+    """
 
     def __init__(
         self,
@@ -77,7 +111,24 @@ class DataBatch:
 
 
 class DataIter:
-    """Base class. A subclass defines `next()`, or `iter_next()` and the four `get…()` of the current batch."""
+    """Base class of iterators over batches.
+
+    A subclass defines `next()`, or `iter_next()` and the four `get…()` of the current batch.
+
+    Args:
+        batch_size: samples in a batch.
+
+    Example:
+        >>> class Countdown(mx.io.DataIter):
+        ...     def next(self):
+        ...         self.batch_size -= 1
+        ...         if self.batch_size < 0: raise StopIteration
+        ...         return mx.io.DataBatch([nd.array([self.batch_size])])
+        >>> [batch.data[0].asnumpy().tolist() for batch in Countdown(2)]
+        [[1.0], [0.0]]
+
+    Source: `mxnet.io.DataIter` of MXNet 1.9.1.
+    """
 
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
@@ -134,9 +185,22 @@ class _Current(DataIter):
 
 
 class ResizeIter(_Current):
-    """Another iterator with `size` batches in an epoch: cut off, or started again as often as it takes.
+    """Another iterator with a given number of batches in an epoch: cut off, or started again as often as it takes.
 
-    `reset_internal`: whether `reset` also resets the other iterator.
+    Args:
+        data_iter: the iterator.
+        size: number of batches.
+        reset_internal: whether `reset` also resets the other iterator.
+
+    Raises:
+        StopIteration: the other iterator has no batch at all.
+
+    Example:
+        >>> batches = mx.io.ResizeIter(mx.io.NDArrayIter(np.array([1, 2]), batch_size=1), 3)
+        >>> [batch.data[0].asnumpy().tolist() for batch in batches]
+        [[1.0], [2.0], [1.0]]
+
+    Source: `mxnet.io.ResizeIter` of MXNet 1.9.1.
     """
 
     def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
@@ -175,9 +239,23 @@ def _next_or_none(it: DataIter) -> DataBatch | None:
 
 
 class PrefetchingIter(_Current):
-    """One or several iterators, whose next batches threads already load; the batch has the arrays of all of them.
+    """One or several iterators, whose next batches threads already load; a batch has the arrays of all of them.
 
-    `rename_data`, `rename_label`: a dict of new names for each iterator.
+    Args:
+        iters: an iterator or a list of them.
+        rename_data, rename_label: new names of data and labels, a list of a dict from old to new ones for each
+            iterator; None keeps them.
+
+    Raises:
+        AssertionError: there is no iterator; in `next`, they have not equally many batches or samples.
+
+    Example:
+        >>> arrays = [mx.io.NDArrayIter(np.array([i, i + 1]), batch_size=1) for i in (1, 5)]
+        >>> both = mx.io.PrefetchingIter(arrays, rename_data=[{"data": "x"}, {"data": "y"}])
+        >>> [desc.name for desc in both.provide_data], [x.asnumpy() for x in next(both).data]
+        (['x', 'y'], [array([1.], dtype=float32), array([5.], dtype=float32)])
+
+    Source: `mxnet.io.PrefetchingIter` of MXNet 1.9.1.
     """
 
     def __init__(self, iters: Any, rename_data: Any = None, rename_label: Any = None) -> None:
@@ -288,11 +366,24 @@ class NDArrayIter(DataIter):
     Args:
         data, label: an array (NDArray, NumPy or of h5py), a list of them, or a dict with names as keys. What is not an
             NDArray becomes one of float32.
+        batch_size: samples in a batch.
         shuffle: a new order for each epoch, drawn from NumPy's generator.
-        last_batch_handle: what becomes of samples at the end that do not fill a batch: 'pad' fills it with samples from
-            the beginning, 'discard' drops them, 'roll_over' starts the next epoch with them.
+        last_batch_handle: what becomes of samples at the end that do not fill a batch: "pad" fills it with samples from
+            the beginning, "discard" drops them, "roll_over" starts the next epoch with them.
         data_name, label_name: names of arrays that come without.
         layout: a letter for each axis, N for samples.
+
+    Raises:
+        TypeError: something is no array, or cannot be made one.
+        AssertionError: there is no data.
+        NotImplementedError: an array of storage type csr with another `last_batch_handle` than "discard".
+
+    Example:
+        >>> batches = mx.io.NDArrayIter(np.array([1, 2, 3]), np.array([7, 8, 9]), batch_size=2)
+        >>> [(batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches]
+        [([1.0, 2.0], [7.0, 8.0], 0), ([3.0, 1.0], [9.0, 7.0], 1)]
+
+    Source: `mxnet.io.NDArrayIter` of MXNet 1.9.1.
     """
 
     def __init__(

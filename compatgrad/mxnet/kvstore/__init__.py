@@ -1,6 +1,9 @@
 """Stores of one process that add up what several contexts push and hand the sum back."""
 
+from __future__ import annotations
+
 import os
+from typing import Any, NoReturn
 
 import numpy
 
@@ -17,63 +20,74 @@ _KINDS = ("local", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_d
 
 
 class KVStoreBase:
-    """What a store offers. A class given to `KVStoreBase.register` can be made by `create` with its name."""
+    """What a store of parameters offers. `create` makes an object of a class that `KVStoreBase.register` has seen.
+
+    Example:
+        >>> @mx.kvstore.KVStoreBase.register
+        ... class DocStore(mx.kvstore.KVStoreBase):
+        ...     @property
+        ...     def type(self): return "docstore"
+        >>> mx.kvstore.create("docstore").type
+        'docstore'
+
+    Source: `mxnet.kvstore.KVStoreBase` of MXNet 1.9.1.
+    """
 
     OPTIMIZER = "optimizer"  # a capability: the store runs the optimizer itself
     kv_registry: dict[str, type] = {}
 
-    def broadcast(self, key, value, out, priority=0):
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Stores `value` as `key` and writes it to `out`, an array or a list of them."""
         raise NotImplementedError
 
-    def pushpull(self, key, value, out=None, priority=0):
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """Adds up the arrays `value` and writes the sum to `out` (default: back to `value`)."""
         raise NotImplementedError
 
-    def set_optimizer(self, optimizer):
+    def set_optimizer(self, optimizer: Any) -> None:
         """Makes the store update its values with `optimizer`."""
         raise NotImplementedError
 
-    def is_capable(self, capability):
+    def is_capable(self, capability: str) -> bool:
         """Whether the store can do `capability`, such as KVStoreBase.OPTIMIZER."""
         raise NotImplementedError
 
-    def save_optimizer_states(self, fname, dump_optimizer=False):
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Writes the states of the store's optimizer to the file `fname`."""
         raise NotImplementedError
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: str) -> None:
         """Reads what `save_optimizer_states` wrote."""
         raise NotImplementedError
 
     @property
-    def type(self):
+    def type(self) -> str:
         """The name of the kind of store, a str."""
         raise NotImplementedError
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         """The number of this worker."""
         raise NotImplementedError
 
     @property
-    def num_workers(self):
+    def num_workers(self) -> int:
         """How many workers there are."""
         raise NotImplementedError
 
     @staticmethod
-    def register(klass):
+    def register(klass: type[Any]) -> type[Any]:
         """Class decorator: `create` knows the class by its name in lower case."""
         assert isinstance(klass, type)
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
 
-def _listed(value):
+def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _total(arrays, ctx):
+def _total(arrays: list[nd.NDArray], ctx: Any) -> nd.NDArray:
     """The sum of `arrays` on `ctx`, which shares no memory with them."""
     total = arrays[0].copyto(ctx)
     for array in arrays[1:]:
@@ -81,7 +95,7 @@ def _total(arrays, ctx):
     return total
 
 
-def _overwrite(array, value):
+def _overwrite(array: nd.NDArray, value: nd.NDArray) -> None:
     """Copies `value` into `array`, also while a program records: a store is no part of the graph."""
     with autograd.pause():
         if value.stype != array.stype:
@@ -91,50 +105,79 @@ def _overwrite(array, value):
 
 @KVStoreBase.register
 class TestStore(KVStoreBase):
-    """The least a store can be: it keeps nothing."""
+    """The least a store can be: it keeps nothing, and adds up what it is given.
+
+    Example:
+        >>> x, y = nd.ones(2), nd.ones(2)
+        >>> mx.kvstore.create("teststore").pushpull("w", [x, y])
+        >>> x.asnumpy(), y.asnumpy()
+        (array([2., 2.], dtype=float32), array([2., 2.], dtype=float32))
+
+    Source: `mxnet.kvstore.TestStore` of MXNet 1.9.1.
+    """
 
     __test__ = False  # no class of tests
 
-    def broadcast(self, key, value, out, priority=0):
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         for array in _listed(out):
             array[:] = value
 
-    def pushpull(self, key, value, out=None, priority=0):
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         values = _listed(value)
         total = _total(values, values[0].context)
         for array in values if out is None else _listed(out):
             array[:] = total.as_in_context(array.context)
 
     @staticmethod
-    def is_capable(capability):
+    def is_capable(capability: str) -> bool:
         _check_capability(capability)
         return False
 
     @property
-    def type(self):
+    def type(self) -> str:
         return "teststore"
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         return 0
 
     @property
-    def num_workers(self):
+    def num_workers(self) -> int:
         return 1
 
 
-def _check_capability(capability):
+def _check_capability(capability: str) -> None:
     if capability.lower() != KVStoreBase.OPTIMIZER:
         raise ValueError(f"Unknown capability: {capability}")
 
 
 class KVStore(KVStoreBase):
-    """A store of one process; `create` makes it. Keys are ints or strs, of one type in a store.
+    """A store of one process, which `create` makes: it adds up what several contexts push, and hands the sum back.
 
-    What is pushed replaces the stored value, or is given to the updater (`set_optimizer`, `_set_updater`).
+    What is pushed replaces the stored value, or is given to the updater (`set_optimizer`). Keys are ints or strs, of
+    one
+    type in a store.
+
+    Args:
+        kind: what `type` says, such as "local".
+
+    Raises:
+        MXNetError: in the methods, a key is not known, known already, or of the other type.
+        AssertionError: in the methods, a value is no NDArray, or there are not as many values as keys.
+
+    Example:
+        >>> store = mx.kvstore.create("local")
+        >>> store.init("w", nd.zeros(2))
+        >>> store.push("w", [nd.ones(2), 2 * nd.ones(2)])
+        >>> x = nd.zeros(2)
+        >>> store.pull("w", out=x)
+        >>> x.asnumpy()
+        array([3., 3.], dtype=float32)
+
+    Source: `mxnet.kvstore.KVStore` of MXNet 1.9.1.
     """
 
-    def __init__(self, kind):
+    def __init__(self, kind: str) -> None:
         self._kind = kind
         self._values: dict = {}
         self._key_type = None
@@ -142,7 +185,7 @@ class KVStore(KVStoreBase):
 
     # ---- keys ----
 
-    def _pairs(self, key, value):
+    def _pairs(self, key: Any, value: Any) -> list[tuple[Any, list[nd.NDArray]]]:
         """(key, list of arrays) for what a caller gave: one key, or a list of keys with as many values."""
         if isinstance(key, (list, tuple)):
             assert len(key) == len(value), f"KVStore got {len(key)} keys but {len(value)} values"
@@ -153,7 +196,7 @@ class KVStore(KVStoreBase):
             return list(merged.items())
         return [(self._checked(key), self._arrays(value))]
 
-    def _checked(self, key):
+    def _checked(self, key: Any) -> Any:
         if not isinstance(key, (int, str, numpy.integer)):
             raise AssertionError(f"unexpected type for keys: {type(key)}")
         kind = str if isinstance(key, str) else int
@@ -165,20 +208,20 @@ class KVStore(KVStoreBase):
         return kind(key)
 
     @staticmethod
-    def _arrays(value):
+    def _arrays(value: Any) -> list[nd.NDArray]:
         arrays = _listed(value)
         for array in arrays:
             assert isinstance(array, nd.NDArray), f"KVStore: expected NDArray, got {type(array).__name__}"
         return arrays
 
-    def _stored(self, key):
+    def _stored(self, key: Any) -> nd.NDArray:
         if key not in self._values:
             raise MXNetError(f"KVStore: key {key} has not been inited")
         return self._values[key]
 
     # ---- values ----
 
-    def init(self, key, value):
+    def init(self, key: Any, value: Any) -> None:
         """Stores `value` as `key`, or a list of values under a list of keys; MXNetError where a key is known."""
         for one_key, arrays in self._pairs(key, value):
             if one_key in self._values:
@@ -187,12 +230,12 @@ class KVStore(KVStoreBase):
                 )
             self._values[one_key] = arrays[0].copyto(arrays[0].context)
 
-    def broadcast(self, key, value, out, priority=0):
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """`init`, then `pull` to `out`."""
         self.init(key, value)
         self.pull(key, out, priority)
 
-    def push(self, key, value, priority=0):
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Adds up the arrays given for a key and stores the sum, or has the updater use it."""
         for one_key, arrays in self._pairs(key, value):
             stored = self._stored(one_key)
@@ -203,7 +246,7 @@ class KVStore(KVStoreBase):
                 else:
                     self._updater(one_key, total, stored)
 
-    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+    def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Copies the value of `key` to `out`, an array or a list of them.
 
         ignore_sparse: nothing is copied to row_sparse arrays (`row_sparse_pull` does that).
@@ -215,12 +258,12 @@ class KVStore(KVStoreBase):
                 if array.stype == "default" or not ignore_sparse:
                     _overwrite(array, stored)
 
-    def pushpull(self, key, value, out=None, priority=0):
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """`push` of `value`, then `pull` to `out` (default: back to `value`)."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority, ignore_sparse=False)
 
-    def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
+    def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> None:
         """Copies the rows `row_ids` (NDArray of ints, or a list with one per `out`) of a row_sparse value."""
         assert out is not None, "KVStore.row_sparse_pull: out must be given"
         assert row_ids is not None, "KVStore.row_sparse_pull: row_ids must be given"
@@ -242,61 +285,75 @@ class KVStore(KVStoreBase):
 
     # ---- optimizers ----
 
-    def is_capable(self, capability):
+    def is_capable(self, capability: str) -> bool:
         """True for "optimizer"; ValueError for an unknown capability."""
         _check_capability(capability)
         return True
 
-    def set_gradient_compression(self, compression_params):
+    def set_gradient_compression(self, compression_params: Any) -> NoReturn:
         """MXNetError: gradients inside one process are not compressed here."""
         raise MXNetError(
             f"KVStore.set_gradient_compression({compression_params}): compressed gradients are not supported; "
             "within one process they only lose precision. Leave compression_params out."
         )
 
-    def set_optimizer(self, optimizer):
+    def set_optimizer(self, optimizer: opt.Optimizer) -> None:
         """Has `optimizer` (Optimizer) update the stored values with what is pushed."""
         self._set_updater(opt.get_updater(optimizer))
 
-    def _set_updater(self, updater):
+    def _set_updater(self, updater: Any) -> None:
         """Has `updater(key, pushed, stored)` change the stored array in place."""
         self._updater = updater
 
-    def save_optimizer_states(self, fname, dump_optimizer=False):
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Writes the optimizer's states, and the optimizer itself with `dump_optimizer`, to the file `fname`."""
         assert self._updater is not None, "Cannot save states: the store has no optimizer"
         with replacing(fname) as out:
             out.write(self._updater.get_states(dump_optimizer))
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: str) -> None:
         """Reads what `save_optimizer_states` wrote; call `set_optimizer` first."""
         assert self._updater is not None, "Cannot load states: the store has no optimizer"
         self._updater.load(fname)
 
     @property
-    def type(self):
+    def type(self) -> str:
         """The kind of store, such as "local", a str."""
         return self._kind
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         """0: there is one process."""
         return 0
 
     @property
-    def num_workers(self):
+    def num_workers(self) -> int:
         """1: there is one process."""
         return 1
 
-    def _barrier(self):
+    def _barrier(self) -> None:
         """Nothing to wait for."""
 
 
-def create(name="local"):
-    """A store of the kind `name`: "local", "device", or the lower-case name of a registered class.
+def create(name: str = "local") -> Any:
+    """A store.
 
-    TypeError where `name` is no str; MXNetError for "dist_*" stores, which need several processes, and for
-    unknown names.
+    Args:
+        name: the kind: "local", "device" and their variants, or the name in lower case of a class that
+            `KVStoreBase.register` has seen.
+
+    Returns:
+        The store.
+
+    Raises:
+        TypeError: `name` is no str.
+        MXNetError: the kind is not known, or needs several processes ("dist_sync" and the like).
+
+    Example:
+        >>> mx.kvstore.create("device").type
+        'device'
+
+    Source: `mxnet.kvstore.create` of MXNet 1.9.1.
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {type(name).__name__}")
@@ -310,7 +367,7 @@ def create(name="local"):
     return KVStore(kind)
 
 
-def _create_kvstore(kvstore, num_device, arg_params):
+def _create_kvstore(kvstore: Any, num_device: int, arg_params: dict[str, nd.NDArray]) -> tuple[Any, bool]:
     """(store or None, whether it runs the optimizer) for a Trainer's or Module's argument `kvstore`.
 
     One context needs no store. `arg_params`: dict of NDArrays; the store "local" leaves large ones to the
@@ -330,7 +387,7 @@ def _create_kvstore(kvstore, num_device, arg_params):
     return store, update_on_kvstore and store.is_capable(KVStoreBase.OPTIMIZER)
 
 
-def _create_sparse_kvstore(kvstore):
+def _create_sparse_kvstore(kvstore: Any) -> tuple[Any, bool]:
     """(store, True): parameters of storage row_sparse live in a store that runs the optimizer."""
     if isinstance(kvstore, str):
         kvstore = create(kvstore)
