@@ -5,12 +5,14 @@
 #   make test    run the tests             (make test ARGS="tests/core -x")
 #   make bench   print the benchmarks' table
 #   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one, and in the module
+#   make golden  record what the originals compute, which tests compare with: LEGACY=PYTHON NNABLA=PYTHON
 #   make stubs   write the types of the ops, after a change of an op's name or parameters
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
 # VENV    the environment to use: made if absent; name your own to use the torch that is in it
 # TORCH   what to install where VENV has no torch
+# LEGACY  a Python that has Chainer 7.8.1 and MXNet 1.9.1, NNABLA one that has nnabla 1.39.0 (tests/golden/__main__.py)
 # TORCH_INDEX  a further package index for it. On Linux the package's default build is the CUDA one, several
 #         gigabytes; torch's installation page names the index of the CPU builds
 PYTHON ?= python3
@@ -18,13 +20,15 @@ VENV ?= .venv
 TORCH ?= torch==2.13.0
 TORCH_INDEX ?=
 ARGS ?=
+LEGACY ?=
+NNABLA ?=
 DEMO ?= examples/chainer/train_digits_mlp.py
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench sanitize lint types stubs build kernels clean
+.PHONY: demo test bench golden sanitize lint types stubs build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -35,6 +39,9 @@ test: $(VENV)/.have-test build
 
 bench: $(VENV)/.have-test build
 	$(python) -m tests.benchmarks $(ARGS)
+
+golden: $(VENV)/.have-test build
+	$(python) -m tests.golden LEGACY='$(LEGACY)' NNABLA='$(NNABLA)' $(ARGS)
 
 sanitize: $(VENV)/.have-test build
 	$(python) -m tests.kernels.sanitize $(ARGS)

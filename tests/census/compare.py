@@ -10,7 +10,6 @@ prints a JSON object: frontend -> differences. A difference is one line: what it
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import inspect
 import json
@@ -21,6 +20,7 @@ import types
 import warnings
 
 from tests.census.walk import StandIns, default_text, parameters
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 FRONTENDS = {
@@ -35,8 +35,7 @@ _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
 
 def recorded(frontend: str) -> dict:
     """What the recorder wrote for `frontend`."""
-    with gzip.open(GOLDEN / f"census_{frontend}.json.gz", "rt") as f:
-        return json.load(f)
+    return files.read(GOLDEN / f"census_{frontend}.json.gz")
 
 
 def parameter_differences(theirs: list | None, ours: list | None) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ onnx_chainer), nnabla 1.39, MXNet 1.9.1. See tests/golden/record.py for how to m
 
 from __future__ import annotations
 
-import gzip
 import json
 import pathlib
 import subprocess
@@ -16,6 +15,7 @@ import sys
 import tempfile
 
 from tests.census.compare import FRONTENDS, GOLDEN
+from tests.golden import files
 
 WALK = pathlib.Path(__file__).with_name("walk.py")
 
@@ -27,10 +27,9 @@ def record(frontend: str, python: str) -> None:
         subprocess.run([python, WALK, out, *FRONTENDS[frontend]], check=True, cwd=folder)
         census = json.loads(out.read_text())
     path = GOLDEN / f"census_{frontend}.json.gz"
-    with path.open("wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
-        z.write(json.dumps(census, separators=(",", ":"), sort_keys=True).encode())
+    files.write(path, census, files.versions_of(python, frontend))
     names = sum(map(len, census["modules"].values()))
-    print(f"{path.name}: {path.stat().st_size} bytes, {len(census['modules'])} modules, {names} names")
+    print(f"{len(census['modules'])} modules, {names} names")
     for name, why in census["broken"].items():
         print(f"  left out: {name}: {why}")
 

@@ -266,7 +266,7 @@ def main(arguments: list[str]) -> None:
     out, *roots = arguments
     result = Walk(roots).run()
     with open(out, "w") as f:
-        json.dump(result, f, separators=(",", ":"))
+        json.dump(result, f, separators=(",", ":"), sort_keys=True)
 
 
 if __name__ == "__main__":

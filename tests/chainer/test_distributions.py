@@ -12,7 +12,7 @@ from compatgrad.chainer import distributions as D
 from compatgrad.chainer import gradient_check
 from tests.golden import distributions as golden
 
-RECORD = np.load(golden.RECORD)
+RECORD = np.load(golden.GOLDEN)
 
 
 @pytest.mark.parametrize("case", golden.CASES)

@@ -1,21 +1,19 @@
 """Links against the original: initial weights of one seed, outputs and gradients of tests/golden.
 
-`COMPATGRAD_SUBJECT=original python tests/chainer/test_links.py` records them anew.
+`COMPATGRAD_SUBJECT=original PYTHON -m tests.chainer.test_links` records them anew.
 """
 
 import base64
 import functools
-import gzip
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.chainer.subject import ORIGINAL, F, chainer, f32
+from tests.golden import files
 
 L = chainer.links
-GOLDEN = Path(__file__).parent.parent / "golden" / "links.json.gz"
+GOLDEN = files.GOLDEN / "links.json.gz"
 
 
 def rand(*shape):
@@ -204,7 +202,7 @@ def unpack(packed):
 
 @functools.cache
 def golden():
-    return json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    return files.read(GOLDEN)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -372,4 +370,4 @@ def test_vision_models_are_defined():
 if __name__ == "__main__":  # records, in an interpreter that has the original
     assert ORIGINAL
     seen = {name: {key: pack(value) for key, value in run(name).items()} for name in CASES}
-    GOLDEN.write_bytes(gzip.compress(json.dumps(seen).encode(), mtime=0))
+    files.write(GOLDEN, seen, files.versions("chainer"))

@@ -1,19 +1,19 @@
 """Optimizers with hooks drawn at random against the original.
 
-`PYTHONPATH=tests/chainer COMPATGRAD_SUBJECT=original PYTHON tests/chainer/test_optimizer_hooks_golden.py` records what
-the original does; PYTHON is an interpreter that has it.
+`COMPATGRAD_SUBJECT=original PYTHON -m tests.chainer.test_optimizer_hooks_golden` records what the original does; PYTHON
+is an interpreter that has it.
 """
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.chainer.subject import ORIGINAL, chainer
+from tests.golden import files
 
 O, H = chainer.optimizers, chainer.optimizer_hooks  # noqa: E741
-GOLDEN = Path(__file__).parent.parent / "golden" / "optimizer_hooks.npz"
+GOLDEN = files.GOLDEN / "optimizer_hooks.npz"
 CASES = 72
 SHAPES = ((3, 4), (5,), (), (0, 3), (2, 1, 3), (9, 7))
 STEPS = 3
@@ -102,4 +102,4 @@ def test_the_same_as_the_original(case):
 if __name__ == "__main__":
     assert ORIGINAL
     found = {f"{case}_{k}": a for case in range(CASES) for k, a in enumerate(run(case)[1])}
-    np.savez_compressed(GOLDEN, **found)
+    files.write(GOLDEN, found, files.versions("chainer"))

@@ -1,17 +1,16 @@
 """Every optimizer against its formula, computed here in float64, and against the original, bit by bit."""
 
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.chainer.subject import ORIGINAL, chainer
+from tests.golden import files
 
 O = chainer.optimizers  # noqa: E741
 SHAPES = ((3, 4), (5,), (), (2, 1, 3))
 STEPS = 7
-GOLDEN = Path(__file__).parent.parent / "golden" / "optimizers.json"
+GOLDEN = files.GOLDEN / "optimizers.json"
 
 
 def sgd(p, g, s, t, lr):
@@ -262,9 +261,9 @@ def bits(case):
 @pytest.mark.parametrize("case", CASES)
 def test_bits_are_those_of_the_original(case):
     """The compiled loops round after each operation, in the order of the original's NumPy code."""
-    assert bits(case) == json.loads(GOLDEN.read_text())[case]
+    assert bits(case) == files.read(GOLDEN)[case]
 
 
 if __name__ == "__main__":  # records, in an interpreter that has the original
     assert ORIGINAL
-    GOLDEN.write_text(json.dumps({case: bits(case) for case in CASES}, indent=1) + "\n")
+    files.write(GOLDEN, {case: bits(case) for case in CASES}, files.versions("chainer"))

@@ -3,8 +3,6 @@
 `python -m compatgrad run -m tests.random_programs.steps FRAMEWORK --show SEED` prints the run of a seed.
 """
 
-import gzip
-import json
 import os
 import subprocess
 import sys
@@ -12,17 +10,13 @@ import sys
 import numpy as np
 import pytest
 
-from tests.golden import programs
+from tests.golden import files, programs
 
 TOLERANCE = {"float32": 2e-5, "float64": 1e-10}
 FLOOR = 1e-3  # numbers below this size are compared absolutely: some are differences of larger ones
 
 
-def golden(framework):
-    return json.loads(gzip.decompress((programs.GOLDEN / f"random_steps_{framework}.json.gz").read_bytes()))
-
-
-GOLDEN = {framework: golden(framework) for framework in ("chainer", "nnabla", "mxnet")}
+GOLDEN = {name: files.read(files.GOLDEN / f"random_steps_{name}.json.gz") for name in files.ORIGINALS}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +35,7 @@ def results(tmp_path_factory):
             stdout=subprocess.DEVNULL,
             timeout=600,
         )
-        found[framework] = json.loads(gzip.decompress(out.read_bytes()))
+        found[framework] = files.read(out)
     return found
 
 

@@ -1,6 +1,6 @@
 """Parameter files of real Chainer 7.8.1, MXNet 1.9.1 and nnabla 1.39.0, and what is in them.
 
-    PYTHON tests/golden/interop_files.py
+    PYTHON -m tests.golden.interop_files
 
 PYTHON is an interpreter in which one or more of them run, see record.py, record_mxnet.py and record_nnabla.py; for the
 .h5 files it needs h5py. It writes the files of those that it has into the folder interop_files, beside a
@@ -9,11 +9,12 @@ without a value, and text (a string) for what is no number.
 """
 
 import importlib
-import json
 import pathlib
 import tempfile
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).with_name("interop_files")
 
@@ -150,5 +151,4 @@ if __name__ == "__main__":
         except ImportError:
             continue
         expected = write(module, GOLDEN)
-        (GOLDEN / (framework + ".json")).write_text(json.dumps(expected) + "\n")
-        print(framework, module.__version__, ", ".join(expected))
+        files.write(GOLDEN / (framework + ".json"), expected, files.versions(framework))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 NO_GRADIENT = {
     "argmax",
@@ -328,5 +330,4 @@ if __name__ == "__main__":
             continue
         found |= {f"{k}_y{j}": y for j, y in enumerate(ys)}
         found |= {f"{k}_g{i}": g for i, g in enumerate(grads) if g is not None}
-    np.savez_compressed(GOLDEN, **found)
-    print(len(CASES), "cases,", GOLDEN.stat().st_size, "bytes")
+    files.write(GOLDEN, found, files.versions("mxnet"))

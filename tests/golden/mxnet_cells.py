@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 BATCH, UNITS = 3, 4
 STEPS = 2
@@ -85,4 +87,4 @@ if __name__ == "__main__":
         graph = symbol(mxnet, name)
         found[name + "/json"] = np.array(graph.tojson())
         found.update({name + "/" + key: value for key, value in run(mxnet, graph, name).items()})
-    np.savez_compressed(GOLDEN, **found)
+    files.write(GOLDEN, found, files.versions("mxnet"))

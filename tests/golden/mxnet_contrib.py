@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
 from tests.golden.mxnet_nn import A, L, run
 
 GOLDEN = Path(__file__).with_suffix(".npz")
@@ -70,5 +71,4 @@ if __name__ == "__main__":
         ys, grads, _ = run(mxnet, *one)
         found |= {f"{k}_y{j}": y for j, y in enumerate(ys)}
         found |= {f"{k}_g{i}": g for i, g in enumerate(grads) if g is not None}
-    np.savez_compressed(GOLDEN, **found)
-    print(len(CASES), "cases,", GOLDEN.stat().st_size, "bytes")
+    files.write(GOLDEN, found, files.versions("mxnet"))

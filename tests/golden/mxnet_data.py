@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 rng = np.random.RandomState(0)
 IMAGE = rng.randint(0, 256, (11, 14, 3)).astype("uint8")
@@ -147,4 +149,4 @@ if __name__ == "__main__":
     import mxnet
 
     found = {f"{part}/{name}": value for part, run in PARTS.items() for name, value in run(mxnet).items()}
-    np.savez_compressed(GOLDEN, **found)
+    files.write(GOLDEN, found, files.versions("mxnet"))

@@ -1,15 +1,16 @@
 """What real MXNet 1.9.1's layers, blocks and Trainer give.
 
-    PYTHON tests/golden/mxnet_gluon.py
+    PYTHON -m tests.golden.mxnet_gluon
 
 records mxnet_gluon.npz (numbers), mxnet_gluon.json (names, text) and two parameter files beside this file; PYTHON is
 an interpreter in which the real MXNet runs. `layer`, `train`, `facts` and `network` run unchanged on compatgrad.
 """
 
-import json
 import pathlib
 
 import numpy as np
+
+from tests.golden import files
 
 HERE = pathlib.Path(__file__).parent
 GOLDEN = HERE / "mxnet_gluon.npz"
@@ -291,8 +292,8 @@ def main():
         for name in cases:
             for key, value in run(mx, name).items():
                 arrays[f"{kind}/{name}/{key}"] = value
-    np.savez_compressed(GOLDEN, **arrays)
-    FACTS.write_text(json.dumps(facts(mx), indent=1) + "\n")
+    files.write(GOLDEN, arrays, files.versions("mxnet"))
+    files.write(FACTS, facts(mx), files.versions("mxnet"))
     save_files(mx)
 
 

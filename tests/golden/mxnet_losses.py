@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 rng = np.random.RandomState(0)
 
@@ -233,4 +235,4 @@ if __name__ == "__main__":
     for part, (run, names) in PARTS.items():
         for name in names:
             found.update({f"{part}/{name}/{key}": value for key, value in run(mxnet, name).items()})
-    np.savez_compressed(GOLDEN, **found)
+    files.write(GOLDEN, found, files.versions("mxnet"))

@@ -1,16 +1,17 @@
 """What real MXNet 1.9.1's metrics, schedulers and initializers do.
 
-    PYTHON tests/golden/mxnet_metrics.py
+    PYTHON -m tests.golden.mxnet_metrics
 
 records mxnet_metrics.json beside this file; PYTHON is an interpreter in which the real MXNet runs. `metrics`,
 `schedulers` and `initializers` run unchanged on compatgrad.
 """
 
-import json
 import pathlib
 import warnings
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).with_suffix(".json")
 
@@ -187,7 +188,7 @@ def main():
     import mxnet as mx
 
     record = {"metrics": metrics(mx), "schedulers": schedulers(mx), "initializers": initializers(mx)}
-    GOLDEN.write_text(json.dumps(record, indent=0) + "\n")
+    files.write(GOLDEN, record, files.versions("mxnet"))
 
 
 if __name__ == "__main__":

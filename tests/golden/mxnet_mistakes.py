@@ -1,6 +1,6 @@
 """Programs with mistakes, and the classes of the errors that real MXNet 1.9.1 ends them with.
 
-    PYTHON tests/golden/mxnet_mistakes.py [MISTAKE...]
+    PYTHON -m tests.golden.mxnet_mistakes [MISTAKE...]
 
 writes mxnet_mistakes.json with the classes of all that PYTHON finds, or prints those of some.
 """
@@ -15,6 +15,7 @@ from mxnet import autograd, gluon, nd
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+from tests.golden import files  # noqa: E402
 from tests.random_programs.mxnet import nodes  # noqa: E402
 
 PATH = pathlib.Path(__file__).with_suffix(".json")
@@ -129,7 +130,7 @@ def main():
     for name in MISTAKES:
         done = subprocess.run([sys.executable, __file__, name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         found[name] = json.loads(done.stdout.splitlines()[-1])[name] if done.returncode == 0 else "crash"
-    PATH.write_text(json.dumps(found, indent=1) + "\n")
+    files.write(PATH, found, files.versions("mxnet"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 # no gradient of the other results
 FIRST_RESULT = {"BatchNorm", "contrib.SyncBatchNorm", "LayerNorm", "GroupNorm", "contrib.hawkesll"}
@@ -410,5 +412,4 @@ if __name__ == "__main__":
         found |= {f"{k}_y{j}": y for j, y in enumerate(ys)}
         found |= {f"{k}_g{i}": g for i, g in enumerate(grads) if g is not None}
         found |= {f"{k}_s{i}": s for i, s in enumerate(state)}
-    np.savez_compressed(GOLDEN, **found)
-    print(len(CASES), "cases,", GOLDEN.stat().st_size, "bytes")
+    files.write(GOLDEN, found, files.versions("mxnet"))

@@ -1,17 +1,20 @@
 """What real MXNet 1.9.1 gives for expressions of mx.np and mx.npx.
 
-    PYTHON tests/golden/mxnet_np.py
+    PYTHON -m tests.golden.mxnet_np
 
 PYTHON is an interpreter in which real MXNet runs. Records mxnet_np.json beside this file: expression -> [class, shape,
 dtype, values], a list of these, or a Python value.
 """
 
-import json
 import pathlib
+import tempfile
 
 import numpy as onp
 
+from tests.golden import files
+
 GOLDEN = pathlib.Path(__file__).with_name("mxnet_np.json")
+NETWORK = GOLDEN.with_name("mxnet_np_net-symbol.json")
 
 CREATED = """
 np.array([1,2])|np.array(onp.array([1,2]))|np.array(onp.array([1.,2]))|np.array([True,False])|np.array(5)|np.array(i32)
@@ -104,8 +107,40 @@ def evaluated(mx):
         mx.npx.reset_np()
 
 
+def mixture(mx):
+    """A network of mx.np's operators, whose graph is in mxnet_np_net-symbol.json."""
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.d = mx.gluon.nn.Dense(3, in_units=4)
+
+        def hybrid_forward(self, F, x):  # noqa: N803
+            y = self.d(x)
+            z = F.np.concatenate([y, F.np.exp(y) * 2 - 1], axis=1)
+            s = F.np.sum(z * z, axis=-1, keepdims=True)
+            y = F.np.dot(F.np.where(z > 0.5, z, 0.0), F.np.ones((6, 2))) + F.np.mean(s)
+            y = y + F.np.split(z, 3, axis=1)[1] + x[:, 1:3] + F.npx.relu(x[0, 0]) + F.np.clip(x, 0, 1).max()
+            return y + F.np.expand_dims(F.np.einsum("ij,ij->i", x, x), 1)
+
+    return Net()
+
+
+def save_network(mx):
+    """Write the graph of `mixture`."""
+    mx.npx.set_np()
+    net = mixture(mx)
+    net.initialize(mx.init.Constant(0.1))
+    net.hybridize()
+    net(mx.np.ones((2, 4)))
+    with tempfile.TemporaryDirectory() as folder:
+        net.export(f"{folder}/net")
+        NETWORK.write_text(pathlib.Path(folder, "net-symbol.json").read_text())
+
+
 if __name__ == "__main__":
     import mxnet
 
-    text = json.dumps(evaluated(mxnet))
-    GOLDEN.write_text(text.replace('], "', '],\n"') + "\n")
+    save_network(mxnet)
+    files.write(GOLDEN, evaluated(mxnet), files.versions("mxnet"))

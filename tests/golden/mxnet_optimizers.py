@@ -1,6 +1,6 @@
 """What real MXNet 1.9.1's optimizers and update operators do.
 
-    PYTHON tests/golden/mxnet_optimizers.py
+    PYTHON -m tests.golden.mxnet_optimizers
 
 records mxnet_optimizers.npz beside this file; PYTHON is an interpreter in which the real MXNet runs. `train` and
 `run_operator` run unchanged on compatgrad.
@@ -9,6 +9,8 @@ records mxnet_optimizers.npz beside this file; PYTHON is an interpreter in which
 import pathlib
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).with_suffix(".npz")
 
@@ -240,7 +242,7 @@ def main():
     record["saved"] = np.frombuffer(updater.get_states(dump_optimizer=True), np.uint8)
     updater(0, mx.nd.array([1, 2, 3]), weight)
     record["saved_next"] = weight.asnumpy()
-    np.savez_compressed(GOLDEN, **record)
+    files.write(GOLDEN, record, files.versions("mxnet"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What real MXNet 1.9.1 writes into .params files and symbol files, and what it reads of compatgrad's.
 
-    PYTHON tests/golden/mxnet_params.py [FOLDER]
+    PYTHON -m tests.golden.mxnet_params [FOLDER]
 
 PYTHON is an interpreter in which real MXNet runs. Without FOLDER it records the folder mxnet_params beside this file;
 with it, it checks the files that compatgrad wrote there with `save_files`.

@@ -1,6 +1,6 @@
 """What real MXNet 1.9.1 does with lists of weights, drawn at random.
 
-    PYTHON tests/golden/mxnet_update_lists.py
+    PYTHON -m tests.golden.mxnet_update_lists
 
 records mxnet_update_lists.npz beside this file; PYTHON is an interpreter in which the real MXNet runs. `run` runs
 unchanged on compatgrad.
@@ -10,6 +10,8 @@ import pathlib
 import random
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).with_suffix(".npz")
 CASES = 64
@@ -113,7 +115,8 @@ def run(mx, case):
 def main():
     import mxnet as mx
 
-    np.savez_compressed(GOLDEN, **{f"{case}_{k}": x for case in range(CASES) for k, x in enumerate(run(mx, case))})
+    found = {f"{case}_{k}": x for case in range(CASES) for k, x in enumerate(run(mx, case))}
+    files.write(GOLDEN, found, files.versions("mxnet"))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 INTEGERS = {"gather": (1,), "gather_nd": (1,), "scatter_nd": (1,), "scatter_add": (1,), "one_hot": (0,)}
 MASKS = {"bool_gather": (1,), "bool_scatter": (1,), "bool_fill": (1,)}
@@ -253,4 +255,4 @@ if __name__ == "__main__":
         ys, grads = run(nnabla, nnabla.functions, name, inputs, args)
         arrays.update({f"{k}_y{j}": y for j, y in enumerate(ys)})
         arrays.update({f"{k}_g{i}": g for i, g in enumerate(grads) if g is not None})
-    np.savez_compressed(GOLDEN, **arrays)
+    files.write(GOLDEN, arrays, files.versions("nnabla"))

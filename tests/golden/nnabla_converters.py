@@ -1,11 +1,13 @@
-"""Records what converted graphs give in nnabla 1.39: ``python tests/golden/nnabla_converters.py``."""
+"""Records what converted graphs give in nnabla 1.39: ``PYTHON -m tests.golden.nnabla_converters``."""
 
 import importlib
-import os
+import pathlib
 
 import numpy as np
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from tests.golden import files
+
+GOLDEN = pathlib.Path(__file__).with_suffix(".npz")
 
 
 class Net:
@@ -116,4 +118,4 @@ def results(package):
 
 
 if __name__ == "__main__":
-    np.savez_compressed(os.path.join(HERE, "nnabla_converters.npz"), **results("nnabla"))
+    files.write(GOLDEN, results("nnabla"), files.versions("nnabla"))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.golden import files
+
 GOLDEN = Path(__file__).with_suffix(".npz")
 INTEGERS = {"embed": (0,), "roi_align": (1,), "pack_padded_sequence": (1,), "pad_packed_sequence": (1,)}
 rng = np.random.default_rng(0)
@@ -189,4 +191,4 @@ if __name__ == "__main__":
         ys, grads = run(nnabla, nnabla.functions, name, inputs, args)
         arrays.update({f"{k}_y{j}": y for j, y in enumerate(ys)})
         arrays.update({f"{k}_g{i}": g for i, g in enumerate(grads) if g is not None})
-    np.savez_compressed(GOLDEN, **arrays)
+    files.write(GOLDEN, arrays, files.versions("nnabla"))

@@ -1,16 +1,19 @@
 """Records what nnabla's trained networks give, on small files with their names: run by nnabla 1.39.
 
-The files are made here, by either side, so that only results are kept: ``python tests/golden/nnabla_models.py``.
+The files are made here, by either side, so that only results are kept: ``PYTHON -m tests.golden.nnabla_models``.
 """
 
 import importlib
 import os
+import pathlib
 import tempfile
 import zipfile
 
 import numpy as np
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from tests.golden import files as golden_files
+
+GOLDEN = pathlib.Path(__file__).with_suffix(".npz")
 
 
 class Writer:
@@ -331,7 +334,7 @@ def main():
         os.environ.pop("NNABLA_MODELS", None)
         home = os.path.join(folder, "nnabla_data", "nnp_models")
         files(home)
-        np.savez_compressed(os.path.join(HERE, "nnabla_models.npz"), **results("nnabla", home))
+        golden_files.write(GOLDEN, results("nnabla", home), golden_files.versions("nnabla"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What nnabla 1.39.0's normalization, geometry, spectral and detection functions give.
 
-Run with it, `python tests/golden/nnabla_norms.py` writes nnabla_norms.npz.
+Run with it, `python -m tests.golden.nnabla_norms` writes nnabla_norms.npz.
 
 CASES: name of the function, inputs (None where an optional one is left out), which of them get a gradient,
 arguments. A gradient is that of the sum of all outputs times `cotangent`.
@@ -9,6 +9,8 @@ arguments. A gradient is that of the sum of all outputs times `cotangent`.
 from pathlib import Path
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = Path(__file__).with_suffix(".npz")
 rng = np.random.RandomState(0)
@@ -214,4 +216,5 @@ if __name__ == "__main__":
     import nnabla.functions
 
     found = [np.concatenate([np.ravel(a).astype("float32") for a in run(nnabla, nnabla.functions, *c)]) for c in CASES]
-    np.savez_compressed(GOLDEN, values=np.concatenate(found), ends=np.cumsum([len(a) for a in found]))
+    contents = {"values": np.concatenate(found), "ends": np.cumsum([len(a) for a in found])}
+    files.write(GOLDEN, contents, files.versions("nnabla"))

@@ -1,18 +1,18 @@
 """What real nnabla 1.39.0 makes of parameters: every parametric function, and files.
 
-    PYTHON tests/golden/nnabla_parameters.py [FOLDER]
+    PYTHON -m tests.golden.nnabla_parameters [FOLDER]
 
 PYTHON is an interpreter in which real nnabla runs (see record_nnabla.py). Without FOLDER it records the
 folder nnabla_parameters beside this file; with it, it checks the files that compatgrad wrote there
 (`save_files`).
 """
 
-import gzip
-import json
 import pathlib
 import sys
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).with_name("nnabla_parameters")
 
@@ -163,13 +163,13 @@ def _record():
     from nnabla.utils.save import save
 
     GOLDEN.mkdir(exist_ok=True)
-    with gzip.GzipFile(GOLDEN / "parametric.json.gz", "wb", mtime=0) as file:
-        file.write(json.dumps(list(parametric(nn))).encode())
+    versions = files.versions("nnabla")
+    files.write(GOLDEN / "parametric.json.gz", {"functions": list(parametric(nn))}, versions)
     save_files(nn, GOLDEN)
     x, y, contents = network(nn)
     x.d = np.random.RandomState(1).randn(*x.shape)
     y.forward()
-    np.savez_compressed(GOLDEN / "network.npz", x=x.d, y=y.d)
+    files.write(GOLDEN / "network.npz", {"x": x.d, "y": y.d}, versions)
     for format_ in (".h5", ".protobuf"):
         save(str(GOLDEN / f"network_{format_[1:]}.nnp"), contents, parameter_format=format_)
     save(str(GOLDEN / "network.nntxt"), contents, include_params=True)

@@ -1,16 +1,17 @@
 """What real nnabla 1.39.0's solvers and data iterators do.
 
-    PYTHON tests/golden/nnabla_solvers.py
+    PYTHON -m tests.golden.nnabla_solvers
 
 records nnabla_solvers.json beside this file; PYTHON is an interpreter in which real nnabla runs (see
 record_nnabla.py).
 """
 
 import itertools
-import json
 import pathlib
 
 import numpy as np
+
+from tests.golden import files
 
 GOLDEN = pathlib.Path(__file__).with_suffix(".json")
 
@@ -157,4 +158,4 @@ if __name__ == "__main__":
             "solvers": [train(nn, S, *case) for case in SOLVERS],
             "iterators": iterate_all(nnabla_config, U, folder),
         }
-    GOLDEN.write_text(json.dumps(recorded, separators=(",", ":")) + "\n")
+    files.write(GOLDEN, recorded, files.versions("nnabla"))

@@ -13,23 +13,20 @@ NAME picks some example programs, or `random` for the random programs; all by de
 
 from __future__ import annotations
 
-import gzip
-import json
 import pathlib
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import programs  # noqa: E402
+from tests.golden import files, programs  # noqa: E402
 from tests.random_programs import recorded  # noqa: E402
 
 
 def write_curves(path: pathlib.Path, curves: dict[str, list[float]], versions: dict[str, str]) -> None:
     rounded = {key: [float(f"{value:.9g}") for value in values] for key, values in curves.items()}
-    path.write_text(json.dumps({**versions, "curves": rounded}) + "\n")
-    ends = ", ".join(f"{key} {values[0]} to {values[-1]}" for key, values in rounded.items())
-    print(f"{path.name}: {path.stat().st_size} bytes, {ends}")
+    files.write(path, {"curves": rounded}, versions)
+    print(*(f"{key} {values[0]} to {values[-1]}" for key, values in rounded.items()), sep=", ")
 
 
 def run_random(python: str, path: pathlib.Path, module: str) -> dict[str, dict]:
@@ -39,13 +36,7 @@ def run_random(python: str, path: pathlib.Path, module: str) -> dict[str, dict]:
     return recorded.read(path)
 
 
-def write_random(path: pathlib.Path, results: dict[str, dict]) -> None:
-    with path.open("wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
-        z.write(json.dumps(results, separators=(",", ":")).encode())
-    print(f"{path.name}: {path.stat().st_size} bytes, {len(results)} programs")
-
-
-def record_random(python: str) -> None:
+def record_random(python: str, versions: dict[str, str]) -> None:
     path = programs.GOLDEN / "random_programs.json.gz"
     results = run_random(python, path, "tests.random_programs")
     # The original itself cannot differentiate a few of the programs: some of its functions do not expect that
@@ -53,31 +44,18 @@ def record_random(python: str) -> None:
     failed = [seed for seed, result in results.items() if "error" in result]
     for seed in failed:
         del results[seed]
-    write_random(path, results)
+    files.write(path, results, versions)
     print(f"left out: {', '.join(failed)}")
-
-
-def versions_of(python: str, framework: str, wanted: str) -> dict[str, str]:
-    """What runs there; ends the program where that is not the version that the records are of."""
-    code = (
-        f"import {framework}, numpy, platform\n"
-        f"print({framework}.__version__, numpy.__version__, platform.python_version())"
-    )
-    found = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    versions = dict(zip((framework, "numpy", "python"), found, strict=True))
-    if versions[framework] != wanted:
-        sys.exit(f"{python} has {framework} {versions[framework]}; the records are of {wanted}")
-    return versions
 
 
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     python, names = sys.argv[1], sys.argv[2:] or [*programs.PROGRAMS, "random"]
-    versions = versions_of(python, "chainer", "7.8.1")
+    versions = files.versions_of(python, "chainer")
     for name in names:
         if name == "random":
-            record_random(python)
+            record_random(python, versions)
         else:
             write_curves(programs.GOLDEN / f"{name}.json", programs.run(name, [python])[0], versions)
 

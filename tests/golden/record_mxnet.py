@@ -21,8 +21,8 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import programs  # noqa: E402
-from tests.golden.record import versions_of, write_curves, write_random  # noqa: E402
+from tests.golden import files, programs  # noqa: E402
+from tests.golden.record import write_curves  # noqa: E402
 
 RANDOM_COUNT = 440
 BATCH = 20
@@ -53,7 +53,7 @@ def is_finite(result) -> bool:
     return all(map(is_finite, result)) if isinstance(result, list) else result == result
 
 
-def record_random(python: str) -> None:
+def record_random(python: str, versions: dict[str, str]) -> None:
     def results_of(seeds: list[int], perturb: int) -> dict[str, dict]:
         results: dict[str, dict] = {}
         for start in range(0, len(seeds), BATCH):
@@ -72,17 +72,17 @@ def record_random(python: str) -> None:
         elif not is_finite(result.get("third")):
             print(f"left out: third derivatives of {seed}")
             del result["third"]
-    write_random(programs.GOLDEN / "mxnet_random_programs.json.gz", results)
+    files.write(programs.GOLDEN / "mxnet_random_programs.json.gz", results, versions)
 
 
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     python, names = sys.argv[1], sys.argv[2:] or [*programs.MXNET_PROGRAMS, "random"]
-    versions = versions_of(python, "mxnet", "1.9.1")
+    versions = files.versions_of(python, "mxnet")
     for name in names:
         if name == "random":
-            record_random(python)
+            record_random(python, versions)
             continue
         path = programs.GOLDEN / f"mxnet_{name}.json"
         write_curves(path, programs.run_mxnet(name, [python])[0], versions)

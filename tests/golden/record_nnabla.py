@@ -12,7 +12,6 @@ programs; all by default.
 
 from __future__ import annotations
 
-import json
 import pathlib
 import sys
 
@@ -20,8 +19,8 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import documented, programs  # noqa: E402
-from tests.golden.record import run_random, versions_of, write_curves, write_random  # noqa: E402
+from tests.golden import documented, files, programs  # noqa: E402
+from tests.golden.record import run_random, write_curves  # noqa: E402
 
 
 def near(a: dict, b: dict) -> bool:
@@ -29,7 +28,7 @@ def near(a: dict, b: dict) -> bool:
     return a["shape"] != b["shape"] or np.abs(x - y).max(initial=0) <= 1e-3 * max(1, np.abs(x).max(initial=0))
 
 
-def record_random(python: str) -> None:
+def record_random(python: str, versions: dict[str, str]) -> None:
     path = programs.GOLDEN / "nnabla_random_programs.json.gz"
     first, results = (run_random(python, path, "tests.random_programs.nnabla") for _ in range(2))
     for seed, result in first.items():
@@ -42,21 +41,20 @@ def record_random(python: str) -> None:
             if not all(near(a, result["second_backward"][name]) for a, name in pairs):
                 print(f"left out: {seed}: `nn.grad` of the gradient, which differs from its `backward`")
                 del results[seed]["second_grad"]
-    write_random(path, results)
+    files.write(path, results, versions)
 
 
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     python, names = sys.argv[1], sys.argv[2:] or [*programs.NNABLA_PROGRAMS, "seeds", "random"]
-    versions = versions_of(python, "nnabla", "1.39.0")
+    versions = files.versions_of(python, "nnabla")
     for name in names:
         if name == "random":
-            record_random(python)
+            record_random(python, versions)
         elif name == "seeds":
             path = programs.GOLDEN / "nnabla_documented.json"
-            path.write_text(json.dumps({**versions, **documented.run([python])}) + "\n")
-            print(f"{path.name}: {path.stat().st_size} bytes")
+            files.write(path, documented.run([python]), versions)
         else:
             path = programs.GOLDEN / f"nnabla_{name}.json"
             write_curves(path, programs.run_nnabla(name, [python])[0], versions)

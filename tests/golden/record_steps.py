@@ -14,7 +14,10 @@ import pathlib
 import subprocess
 import sys
 
-GOLDEN = pathlib.Path(__file__).parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from tests.golden import files  # noqa: E402
+
 COUNT = {"chainer": 110, "nnabla": 60, "mxnet": 90}
 # What differs for a reason that docs/deviations.md names, or by rounding that the run's formulas make large.
 LEFT_OUT: dict[str, set[int]] = {"chainer": set(), "nnabla": set(), "mxnet": {30}}
@@ -27,14 +30,13 @@ def is_kept(result: dict) -> bool:
 
 
 def main(framework: str, python: str) -> None:
-    path = GOLDEN / f"random_steps_{framework}.json.gz"
+    versions = files.versions_of(python, framework)
+    path = files.GOLDEN / f"random_steps_{framework}.json.gz"
     command = [python, "-m", "tests.random_programs.steps", framework, "--count", str(COUNT[framework])]
-    subprocess.run([*command, "--out", str(path)], cwd=GOLDEN.parents[1], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "--out", str(path)], cwd=files.GOLDEN.parents[1], check=True, stdout=subprocess.DEVNULL)
     found = json.loads(gzip.decompress(path.read_bytes()))
     found = {s: r for s, r in found.items() if int(s) not in LEFT_OUT[framework] and is_kept(r)}
-    with path.open("wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
-        z.write(json.dumps(found, separators=(",", ":")).encode())
-    print(f"{path.name}: {path.stat().st_size} bytes, {len(found)} runs")
+    files.write(path, found, versions)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 tests/golden/interop_files.py recorded the files and what is in them.
 """
 
-import json
 import os
 import pathlib
 import pickle
@@ -21,12 +20,13 @@ import torch
 
 from compatgrad import interop
 from compatgrad.interop import files
+from tests.golden import files as golden_files
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "interop_files"
 EXPECTED = {}
 for framework in ("chainer", "mxnet", "nnabla"):
-    EXPECTED.update(json.loads((GOLDEN / f"{framework}.json").read_text()))
+    EXPECTED.update(golden_files.read(GOLDEN / f"{framework}.json"))
 MODEL = "updater/model:main/"
 
 

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from tests.golden import programs
+from tests.golden import files, programs
 
 RECORDER = programs.GOLDEN / "mxnet_mistakes.py"
-GOLDEN = json.loads(RECORDER.with_suffix(".json").read_text())
+GOLDEN = files.read(RECORDER.with_suffix(".json"))
 # mistake -> (MXNet's, ours)
 DIFFERENT = {
     # an AttributeError about `handle` says nothing of the argument

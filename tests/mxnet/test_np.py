@@ -10,6 +10,7 @@ import compatgrad.mxnet as mx
 from compatgrad.mxnet import autograd, nd, npx
 from compatgrad.mxnet import np as mxnp
 from compatgrad.mxnet.base import MXNetError
+from tests.golden import files
 from tests.golden import mxnet_np as golden
 
 
@@ -31,7 +32,7 @@ def same(found, expected):
 
 
 def test_values_of_the_original():
-    expected = json.loads(golden.GOLDEN.read_text())
+    expected = files.read(golden.GOLDEN)
     found = golden.evaluated(mx)
     npx.set_np()
     assert len(found) > 250

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from compatgrad import mxnet as mx
 from compatgrad.mxnet import MXNetError, autograd, gluon, init, nd, npx, sym
 from compatgrad.mxnet import np as mxnp
 from compatgrad.mxnet.numpy_dispatch_protocol import with_array_ufunc_protocol
-from tests.golden.mxnet_np import GOLDEN
+from tests.golden import mxnet_np
 
 
 @pytest.fixture(autouse=True)
@@ -113,34 +114,17 @@ def test_blocks_give_arrays_of_one_kind():
     assert type(Mixed()(nd.ones(2))[0]) is nd.NDArray
 
 
-class Mixture(gluon.HybridBlock):
-    """What tests/golden/mxnet_np_net-symbol.json was exported from by MXNet 1.9.1."""
-
-    def __init__(self):
-        super().__init__()
-        with self.name_scope():
-            self.d = gluon.nn.Dense(3, in_units=4)
-
-    def hybrid_forward(self, F, x):  # noqa: N803
-        y = self.d(x)
-        z = F.np.concatenate([y, F.np.exp(y) * 2 - 1], axis=1)
-        s = F.np.sum(z * z, axis=-1, keepdims=True)
-        y = F.np.dot(F.np.where(z > 0.5, z, 0.0), F.np.ones((6, 2))) + F.np.mean(s)
-        y = y + F.np.split(z, 3, axis=1)[1] + x[:, 1:3] + F.npx.relu(x[0, 0]) + F.np.clip(x, 0, 1).max()
-        return y + F.np.expand_dims(F.np.einsum("ij,ij->i", x, x), 1)
-
-
 def test_graphs_and_their_files(tmp_path):
     x = mxnp.array([[1.0, 2.0, -1.0, 0.5], [0.2, -3.0, 1.0, 1.0]])
     expected = [[20.069843292236328, 18.387893676757812], [17.36438751220703, 22.290618896484375]]  # of the original
-    net = Mixture()
+    net = mxnet_np.mixture(mx)
     net.initialize(init.Constant(0.1))
     net.hybridize()
     np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
     net.export(str(tmp_path / "net"))
     again = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
     np.testing.assert_allclose(again(x).asnumpy(), expected, rtol=1e-6)
-    theirs = sym.load(str(GOLDEN.with_name("mxnet_np_net-symbol.json")))
+    theirs = sym.load(str(mxnet_np.NETWORK))
     values = {n: mxnp.full({"w": (3, 4), "b": (3,)}[n.rpartition("_")[2][0]], 0.1 * n.endswith("weight"))
               for n in theirs.list_arguments() if n != "data"}  # fmt: skip
     (y,) = theirs.eval_imperative({"data": x, **values})

@@ -10,6 +10,7 @@ import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
 from compatgrad.nnabla.utils import qnn
 from compatgrad.nnabla.utils.nnp_graph import NnpLoader
+from tests.golden import files
 from tests.golden import nnabla_converters as golden
 
 
@@ -47,9 +48,9 @@ def converted(y, *modifiers):
 
 
 def test_converted_graphs_give_what_nnabla_gives():
-    expected, found = np.load(golden.HERE + "/nnabla_converters.npz"), golden.results("compatgrad.nnabla")
-    assert sorted(found) == sorted(expected.files)
-    for name in expected.files:
+    expected, found = files.read(golden.GOLDEN), golden.results("compatgrad.nnabla")
+    assert sorted(found) == sorted(expected)
+    for name in expected:
         if expected[name].dtype.kind != "f":
             assert found[name].tolist() == expected[name].tolist(), name
         elif np.isfinite(expected[name]).all():  # the logarithm of a negative maximum is not

@@ -13,6 +13,7 @@ from compatgrad.nnabla.models import imagenet, object_detection
 from compatgrad.nnabla.models.object_detection import utils as boxes
 from compatgrad.nnabla.models.semantic_segmentation import utils as labels
 from compatgrad.nnabla.utils.nnp_graph import NnpLoader
+from tests.golden import files
 from tests.golden import nnabla_models as golden
 
 
@@ -32,10 +33,10 @@ def folder(home, monkeypatch):
 
 
 def test_networks_of_files_give_what_nnabla_gives(home):
-    expected = np.load(golden.HERE + "/nnabla_models.npz")
+    expected = files.read(golden.GOLDEN)
     found = golden.results("compatgrad.nnabla", str(home))
-    assert sorted(found) == sorted(expected.files)
-    for name in expected.files:
+    assert sorted(found) == sorted(expected)
+    for name in expected:
         if expected[name].dtype.kind == "f":
             np.testing.assert_allclose(found[name], expected[name], rtol=2e-4, atol=2e-4, err_msg=name)
         else:

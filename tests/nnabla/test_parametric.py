@@ -3,9 +3,7 @@
 tests/golden/nnabla_parameters.py recorded them.
 """
 
-import gzip
 import inspect
-import json
 
 import numpy as np
 import pytest
@@ -14,9 +12,9 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.parameter import get_parameter_or_create
-from tests.golden import nnabla_parameters
+from tests.golden import files, nnabla_parameters
 
-RECORDED = json.loads(gzip.decompress((nnabla_parameters.GOLDEN / "parametric.json.gz").read_bytes()))
+RECORDED = files.read(nnabla_parameters.GOLDEN / "parametric.json.gz")["functions"]
 
 
 @pytest.fixture(autouse=True)

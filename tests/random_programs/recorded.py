@@ -1,18 +1,16 @@
 """What was recorded of random programs, and what they compute here."""
 
-import gzip
-import json
 import os
 import pathlib
 import subprocess
 import sys
 
-from tests.golden import programs
+from tests.golden import files, programs
 
 
 def read(path: pathlib.Path) -> dict[str, dict]:
     """The results of programs by their seeds."""
-    return json.loads(gzip.decompress(path.read_bytes()))
+    return files.read(path)
 
 
 def output_of(arguments: list[str]) -> str:
