@@ -132,6 +132,8 @@ def test_parse_kwargs():
         function(train=True)
     with pytest.raises(TypeError, match="'x'"):
         argument.assert_kwargs_empty({"x": 1})
+    with pytest.raises(TypeError, match=r"make_extension\(\) got unexpected keyword argument\(s\) 'every'"):
+        chainer.training.make_extension(every=3)
 
 
 def test_force():

@@ -1,6 +1,14 @@
 """What a trainer calls between updates."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
 
 PRIORITY_WRITER = 300
 PRIORITY_EDITOR = 200
@@ -10,10 +18,22 @@ _REMOVED = "invoke_before_training has been removed since Chainer v2.0.0. Use {}
 
 
 class Extension:
-    """Base class of extensions, callables that take the trainer.
+    """Base class of extensions, callables that take the trainer. Class attributes are the defaults of `Trainer.extend`:
+    `trigger`, how often it is called; `priority`, where extensions of higher priority come first; and `name`. Of the
+    priorities, writers (PRIORITY_WRITER) add values to the trainer's observation, editors change them, and readers come
+    last.
 
-    ``trigger``, ``priority`` and ``name`` are defaults of `Trainer.extend`. Of the priorities, writers add
-    values to the trainer's observation, editors change them, readers come last.
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> class Hello(chainer.training.Extension):
+        ...     trigger = 2, "iteration"
+        ...     def __call__(self, trainer):
+        ...         print("iteration", trainer.updater.iteration)
+        >>> testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[Hello()]).run()
+        iteration 2
+        iteration 4
+
+    Source: `chainer.training.Extension` of Chainer 7.8.1.
     """
 
     trigger = 1, "iteration"
@@ -33,25 +53,57 @@ class Extension:
             raise AttributeError(_REMOVED.format("Extension.initialize"))
         raise AttributeError(f"{type(self).__name__} object has no attribute {name}")
 
-    def finalize(self):
+    def finalize(self) -> None:
         """Called at the end of the training."""
 
-    def initialize(self, trainer):
+    def initialize(self, trainer: Any) -> None:
         """Called before the training, also when it is resumed: sets what snapshots do not hold."""
 
-    def on_error(self, trainer, exc, tb):
+    def on_error(self, trainer: Any, exc: Exception, tb: Any) -> None:
         """Called when an exception ends the training, before `finalize`; `tb` is its traceback."""
 
-    def serialize(self, serializer):
-        """Save or load the state."""
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads the state."""
 
 
 def make_extension(
-    trigger=None, default_name=None, priority=None, finalizer=None, initializer=None, on_error=None, **kwargs
-):
-    """Decorator: make an extension of a function of the trainer; the arguments are those of `Extension`.
+    trigger: Any = None,
+    default_name: str | None = None,
+    priority: int | None = None,
+    finalizer: Callable[[], None] | None = None,
+    initializer: Callable[[Any], None] | None = None,
+    on_error: Callable[[Any, Exception, Any], None] | None = None,
+    **kwargs: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a decorator that makes an extension of a function of the trainer. The arguments become attributes of the
+    function.
 
-    Raises ValueError for ``invoke_before_training``, TypeError for other unknown arguments.
+    Args:
+        trigger: how often it is called, a trigger or a pair of number and unit; None is each iteration.
+        default_name: name of the extension; None is that of the function.
+        priority: priority; None is that of readers.
+        finalizer: called at the end of the training.
+        initializer: called with the trainer before the training.
+        on_error: called with the trainer, the exception and its traceback where one ends the training.
+        **kwargs: nothing; checked to explain `invoke_before_training`.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        TypeError: another keyword is given.
+        ValueError: `invoke_before_training` is given, which Chainer no longer has.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> @chainer.training.make_extension(trigger=(2, "iteration"))
+        ... def hello(trainer):
+        ...     print("iteration", trainer.updater.iteration)
+        >>> testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[hello]).run()
+        iteration 2
+        iteration 4
+
+    Source: `chainer.training.make_extension` of Chainer 7.8.1.
     """
     argument.check_unexpected_kwargs(kwargs, invoke_before_training=_REMOVED.format("initializer="))
     argument.assert_kwargs_empty(kwargs)

@@ -1,16 +1,23 @@
 """The training loop."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys
 import time
 import traceback
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import reporter as reporter_module
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer.training import extension as extension_module
 from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
 
 _get_time = time.perf_counter
 
@@ -24,14 +31,30 @@ class _ExtensionEntry:
 
 
 class Trainer:
-    """Calls an updater and then the extensions whose triggers fire, until `stop_trigger` does.
+    """The training loop: calls an updater, and after each update the extensions whose triggers fire, until the stop
+    trigger fires. The targets of the updater's optimizers report values under the optimizers' names; what was reported
+    in an iteration is the dict `observation`.
 
-    `stop_trigger`: what `get_trigger` takes; None never fires. `out`: folder of the files that extensions
-    write. `extensions`: extensions to add. The targets of the optimizers report to ``reporter`` under the
-    optimizers' names; what they report in an iteration is in ``observation``.
+    Args:
+        updater: the updater.
+        stop_trigger: when to stop, a trigger or a pair of a number and "iteration" or "epoch"; None never stops.
+        out: folder of the files that extensions write; it is made.
+        extensions: extensions to add, with their own names, triggers and priorities.
+
+    Example:
+        >>> data = [(np.ones(2, np.float32), np.int32(1))] * 4
+        >>> optimizer = chainer.optimizers.SGD().setup(L.Classifier(L.Linear(2, 2)))
+        >>> updater = chainer.training.StandardUpdater(chainer.iterators.SerialIterator(data, 2), optimizer)
+        >>> chainer.training.Trainer(updater, (3, "epoch")).run()
+        >>> updater.iteration, updater.epoch
+        (6, 3)
+
+    Source: `chainer.training.Trainer` of Chainer 7.8.1.
     """
 
-    def __init__(self, updater, stop_trigger=None, out="result", extensions=None):
+    def __init__(
+        self, updater: Any, stop_trigger: Any = None, out: str = "result", extensions: Iterable[Any] | None = None
+    ) -> None:
         self.updater = updater
         self.stop_trigger = trigger_module.get_trigger(stop_trigger)
         self.observation = {}
@@ -65,7 +88,16 @@ class Trainer:
             raise RuntimeError("training has not been started yet")
         return _get_time() - self._start_at + self._snapshot_elapsed_time
 
-    def extend(self, extension, name=None, trigger=None, priority=None, *, call_before_training=False, **kwargs):
+    def extend(
+        self,
+        extension: Any,
+        name: str | None = None,
+        trigger: Any = None,
+        priority: int | None = None,
+        *,
+        call_before_training: bool = False,
+        **kwargs: Any,
+    ) -> None:
         """Add an extension: any callable that takes the trainer.
 
         `name`, `trigger` and `priority` default to the extension's attributes, then to those of
@@ -95,16 +127,16 @@ class Trainer:
             extension, priority, trigger_module.get_trigger(trigger), call_before_training
         )
 
-    def get_extension(self, name):
-        """Return an extension by its name. Raises ValueError where there is none."""
+    def get_extension(self, name: str) -> Any:
+        """The extension of a name. Raises ValueError where there is none."""
         if name not in self._extensions:
             raise ValueError(f"extension {name} not found")
         return self._extensions[name].extension
 
-    def run(self, show_loop_exception_msg=True):
-        """Train. Raises RuntimeError where this trainer was already run.
+    def run(self, show_loop_exception_msg: bool = True) -> None:
+        """Trains. Raises RuntimeError where this trainer has run already.
 
-        `show_loop_exception_msg`: print an exception at once, since finalizing may take long or hang.
+        `show_loop_exception_msg`: True prints an exception at once, since finalizing may take long or hang.
         """
         if self._done:
             raise RuntimeError("cannot run training loop multiple times")
@@ -164,7 +196,8 @@ class Trainer:
                     # The error of the training is raised; all other handlers have their turn.
                     _print_exception("error handler", e)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads the state of the updater, the triggers and the extensions, and the time."""
         self.updater.serialize(serializer["updater"])
         if hasattr(self.stop_trigger, "serialize"):
             self.stop_trigger.serialize(serializer["stop_trigger"])

@@ -59,10 +59,14 @@ def parse_kwargs(kwargs: dict[str, Any], *name_and_values: tuple[str, Any], **un
     values = tuple([kwargs.pop(name, default) for name, default in name_and_values])
     if kwargs:
         check_unexpected_kwargs(kwargs, **unexpected)
-        names = ", ".join(map(repr, sorted(kwargs)))
-        caller = sys._getframe(1).f_code.co_name
-        raise TypeError(f"{caller}() got unexpected keyword argument(s) {names}")
+        _refuse(kwargs)
     return values
+
+
+def _refuse(kwargs):
+    names = ", ".join(map(repr, sorted(kwargs)))
+    caller = sys._getframe(2).f_code.co_name
+    raise TypeError(f"{caller}() got unexpected keyword argument(s) {names}")
 
 
 def assert_kwargs_empty(kwargs: dict[str, Any]) -> None:
@@ -72,11 +76,17 @@ def assert_kwargs_empty(kwargs: dict[str, Any]) -> None:
         kwargs: the keyword arguments of the function.
 
     Raises:
-        TypeError: `kwargs` is not empty.
+        TypeError: `kwargs` is not empty; the error names the calling function.
 
     Example:
-        >>> chainer.utils.argument.assert_kwargs_empty({})
+        >>> def f(x, **kwargs):
+        ...     chainer.utils.argument.assert_kwargs_empty(kwargs)
+        >>> f(1, train=True)
+        Traceback (most recent call last):
+          ...
+        TypeError: f() got unexpected keyword argument(s) 'train'
 
     Source: `chainer.utils.argument.assert_kwargs_empty` of Chainer 7.8.1.
     """
-    parse_kwargs(kwargs)
+    if kwargs:
+        _refuse(kwargs)

@@ -1,12 +1,19 @@
 """Snapshots of a training."""
 
+from __future__ import annotations
+
 import os
 import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.configuration import is_debug
 from compatgrad.chainer.serializers import npz
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training.extensions import snapshot_writers
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 def _find_snapshot_files(fmt, path):
@@ -47,18 +54,48 @@ def _get_n_retains(name, n_retains, kwargs):
 
 
 def snapshot_object(
-    target,
-    filename,
-    savefun=None,
+    target: Any,
+    filename: str | Callable[[Trainer], str],
+    savefun: Callable[[str, Any], None] | None = None,
     *,
-    condition=None,
-    writer=None,
-    snapshot_on_error=False,
-    n_retains=-1,
-    autoload=False,
-    **kwargs,
-):
-    """Make an extension that saves `target`; see `snapshot`."""
+    condition: Callable[[], bool] | None = None,
+    writer: Any = None,
+    snapshot_on_error: bool = False,
+    n_retains: int = -1,
+    autoload: bool = False,
+    **kwargs: Any,
+) -> extension.Extension:
+    """Makes an extension that saves an object, such as the model, in the trainer's output folder, each epoch if no
+    trigger is given to `Trainer.extend`.
+
+    Args:
+        target: the object, which can be serialized.
+        filename: name of the file, formatted with the trainer, or a function of it.
+        savefun: saves the object under a path; None is `save_npz`.
+        condition: says at each call whether to save; None always saves.
+        writer: a writer of `snapshot_writers`, in the place of `savefun`.
+        snapshot_on_error: True also saves where an exception ends the training.
+        n_retains: number of files kept, the newest ones; -1 keeps all.
+        autoload: True loads the newest npz file of that name before the training.
+        **kwargs: `num_retain`: deprecated name of `n_retains`.
+
+    Returns:
+        The extension.
+
+    Raises:
+        TypeError: both `savefun` and `writer` are given, or another keyword.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.chainer import testing
+        >>> save = chainer.training.extensions.snapshot_object(L.Linear(1, 1), "model_{.updater.iteration}")
+        >>> trainer = testing.get_trainer_with_mock_updater((2, "epoch"), 3, [save])
+        >>> trainer.run()
+        >>> sorted(name for name in os.listdir(trainer.out) if name.startswith("model"))
+        ['model_3', 'model_6']
+
+    Source: `chainer.training.extensions.snapshot_object` of Chainer 7.8.1.
+    """
     return snapshot(
         savefun,
         filename,
@@ -72,24 +109,47 @@ def snapshot_object(
 
 
 def snapshot(
-    savefun=None,
-    filename="snapshot_iter_{.updater.iteration}",
+    savefun: Callable[[str, Any], None] | None = None,
+    filename: str | Callable[[Trainer], str] = "snapshot_iter_{.updater.iteration}",
     *,
-    target=None,
-    condition=None,
-    writer=None,
-    snapshot_on_error=False,
-    n_retains=-1,
-    autoload=False,
-    **kwargs,
-):
-    """Make an extension that saves the trainer, or `target`, in its output folder, each epoch by default.
+    target: Any = None,
+    condition: Callable[[], bool] | None = None,
+    writer: Any = None,
+    snapshot_on_error: bool = False,
+    n_retains: int = -1,
+    autoload: bool = False,
+    **kwargs: Any,
+) -> extension.Extension:
+    """Makes an extension that saves the trainer, from which the training can be resumed, in its output folder, each
+    epoch if no trigger is given to `Trainer.extend`.
 
-    `filename`: formatted with the trainer, or a function of it. `savefun`: called with a path and the
-    serialized object, by default `save_npz`. `writer`: a writer of `snapshot_writers` instead (TypeError
-    for both). `condition`: called without arguments, says whether to save. `snapshot_on_error`: save when
-    an exception ends the training. `n_retains`: number of files kept, all where it is not positive;
-    ``num_retain`` is an old name of it. `autoload`: load the newest npz file before the training.
+    Args:
+        savefun: saves the object under a path; None is `save_npz`.
+        filename: name of the file, formatted with the trainer, or a function of it.
+        target: another object to save; None is the trainer.
+        condition: says at each call whether to save; None always saves.
+        writer: a writer of `snapshot_writers`, in the place of `savefun`.
+        snapshot_on_error: True also saves where an exception ends the training.
+        n_retains: number of files kept, the newest ones; -1 keeps all.
+        autoload: True loads the newest npz file of that name before the training.
+        **kwargs: `num_retain`: deprecated name of `n_retains`.
+
+    Returns:
+        The extension.
+
+    Raises:
+        TypeError: both `savefun` and `writer` are given, or another keyword.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.chainer import testing
+        >>> save = chainer.training.extensions.snapshot(target=L.Linear(1, 1), n_retains=1)
+        >>> trainer = testing.get_trainer_with_mock_updater((2, "epoch"), 3, [save])
+        >>> trainer.run()
+        >>> [name for name in os.listdir(trainer.out) if name.startswith("snapshot")]
+        ['snapshot_iter_6']
+
+    Source: `chainer.training.extensions.snapshot` of Chainer 7.8.1.
     """
     n_retains = _get_n_retains("snapshot", n_retains, kwargs)
     if savefun is not None and writer is not None:

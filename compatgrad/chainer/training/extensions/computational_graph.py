@@ -1,24 +1,58 @@
 """A picture of the graph."""
 
+from __future__ import annotations
+
 import os
 import subprocess
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import computational_graph, configuration, variable
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.utils import argument
 from compatgrad.core.files import replacing
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.training.trainer import Trainer
 
-def is_return_code_zero(args):
-    """Whether a command, a list of strings, exists and succeeds."""
+
+def is_return_code_zero(args: Sequence[str]) -> bool:
+    """Whether a command exists and succeeds; what it prints is dropped.
+
+    Args:
+        args: the command and its arguments.
+
+    Returns:
+        True where it returns 0.
+
+    Raises:
+        IndexError: `args` is empty.
+        TypeError: `args` has something other than strings.
+
+    Example:
+        >>> chainer.training.extensions.computational_graph.is_return_code_zero(["no-such-command"])
+        False
+
+    Source: `chainer.training.extensions.computational_graph.is_return_code_zero` of Chainer 7.8.1.
+    """
     try:
         return subprocess.run(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
     except OSError:
         return False
 
 
-def is_graphviz_available():
-    """Whether the command ``dot`` is there."""
+def is_graphviz_available() -> bool:
+    """Whether Graphviz, the command `dot`, is installed.
+
+    Returns:
+        True where it is.
+
+    Example:
+        chainer.training.extensions.computational_graph.is_graphviz_available()
+
+    Source: `chainer.training.extensions.computational_graph.is_graphviz_available` of Chainer 7.8.1.
+    """
     return is_return_code_zero(["dot", "-V"])
 
 
@@ -27,16 +61,41 @@ _func_style = {"shape": "record", "fillcolor": "#6495ED", "style": "filled"}
 
 
 class DumpGraph(extension.Extension):
-    """Writes the graph of an observed Variable after the first update, in DOT and, with Graphviz, as PNG.
+    """Writes the graph of an observed Variable after the first update, as a DOT file and, with Graphviz, as a picture.
+    It sets `config.keep_graph_on_report` until then.
 
-    `root_name`: name of the Variable. `filename`: name of the file in the trainer's output folder;
-    ``out_name`` is an old name of it. `variable_style`, `function_style`: see `build_computational_graph`.
-    Until then it sets ``config.keep_graph_on_report``. Raises TypeError where the value is no Variable.
+    Args:
+        root_name: name of the observed Variable.
+        filename: name of the DOT file in the trainer's output folder; None is "cg.dot". The picture's is the same with
+            ".png".
+        variable_style, function_style: attributes of DOT for the boxes of Variables and of functions; None is gray
+            octagons and blue boxes.
+        **kwargs: `out_name`: old name of `filename`.
+
+    Raises:
+        TypeError: another keyword is given, or, when it is called, the value is no Variable.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> loss = F.sum(chainer.Variable(np.ones(2)))
+        >>> dump = chainer.training.extensions.DumpGraph("main/loss")
+        >>> dump(SimpleNamespace(observation={"main/loss": loss}, out="."))
+        >>> open("cg.dot").read()[:17]
+        'digraph graphname'
+
+    Source: `chainer.training.extensions.DumpGraph` of Chainer 7.8.1.
     """
 
     default_name = "dump_graph"
 
-    def __init__(self, root_name, filename=None, variable_style=None, function_style=None, **kwargs):
+    def __init__(
+        self,
+        root_name: str,
+        filename: str | None = None,
+        variable_style: dict[str, Any] | None = None,
+        function_style: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
         (out_name,) = argument.parse_kwargs(kwargs, ("out_name", "cg.dot"))
         self._root_name = root_name
         self._filename = out_name if filename is None else filename
@@ -45,12 +104,14 @@ class DumpGraph(extension.Extension):
         self._original_flag = None
         self._flag_called = False
 
-    def initialize(self, trainer):
+    def initialize(self, trainer: Trainer) -> None:
+        """Keeps graphs on report."""
         if not self._flag_called:
             self._original_flag = configuration.config.keep_graph_on_report
             configuration.config.keep_graph_on_report = True
 
-    def trigger(self, trainer):
+    def trigger(self, trainer: Trainer) -> bool:
+        """Fires once."""
         first = not self._flag_called
         self._flag_called = True
         return first
@@ -71,6 +132,7 @@ class DumpGraph(extension.Extension):
         finally:
             configuration.config.keep_graph_on_report = self._original_flag
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads whether it has run."""
         self._original_flag = serializer("_original_flag", self._original_flag)
         self._flag_called = serializer("_flag_called", self._flag_called)

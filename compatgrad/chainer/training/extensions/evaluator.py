@@ -1,8 +1,12 @@
 """The evaluation of models during training."""
 
+from __future__ import annotations
+
 import copy
 import datetime
 import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend, configuration, function, iterators, link
 from compatgrad.chainer import reporter as reporter_module
@@ -12,16 +16,42 @@ from compatgrad.chainer.training import extension
 from compatgrad.chainer.training.extensions import util
 from compatgrad.chainer.training.updaters import standard_updater
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.dataset.iterator import Iterator
+    from compatgrad.chainer.link import Link
+    from compatgrad.chainer.types import DeviceSpec
+
 _KNOWN_ITERATORS = (iterators.SerialIterator, iterators.MultiprocessIterator, iterators.MultithreadIterator)
 
 
 class Evaluator(extension.Extension):
-    """Reports, each epoch, the means of what a model reports for the batches of an iterator that ends.
+    """Reports, each epoch, the means of what a model reports for the batches of an iterator, in test mode and without
+    graphs. Names are prefixed with the extension's, as "validation/main/loss". It can also be called without a trainer.
+    Subclasses override `evaluate` for other evaluations.
 
-    `iterator`, `target`: one, which is named "main", or a dict of them. `converter`: from a batch to
-    arrays. `device`: where these are sent. `eval_hook`: called with this extension before each evaluation.
-    `eval_func`: called with the arrays, by default the target. `progress_bar`: show one. Names are prefixed
-    with that of the extension. Override `evaluate` for other evaluations.
+    Args:
+        iterator: iterator over the examples that ends, such as `SerialIterator` with `repeat=False`, named "main", or a
+            dict of iterators.
+        target: the model, named "main" too, or a dict of models.
+        converter: makes arrays of a batch and a device.
+        device: device to which the arrays are sent; None leaves them.
+        eval_hook: called with this extension before each evaluation.
+        eval_func: called with the arrays; None is the target.
+        progress_bar: True shows a progress bar.
+
+    Raises:
+        KeyError: when it is called, a dict has no "main".
+        TypeError: when it is called, `progress_bar` is True and the iterator lacks what the bar shows.
+
+    Example:
+        >>> data = [(np.ones(2, np.float32), np.int32(1))] * 4
+        >>> iterator = chainer.iterators.SerialIterator(data, 2, repeat=False)
+        >>> model = L.Classifier(L.Linear(2, 2, initialW=np.eye(2)))
+        >>> result = chainer.training.extensions.Evaluator(iterator, model)()
+        >>> sorted(result), round(float(result["main/loss"]), 4)
+        (['main/accuracy', 'main/loss'], 0.6931)
+
+    Source: `chainer.training.extensions.Evaluator` of Chainer 7.8.1.
     """
 
     trigger = 1, "epoch"
@@ -31,15 +61,15 @@ class Evaluator(extension.Extension):
 
     def __init__(
         self,
-        iterator,
-        target,
-        converter=convert.concat_examples,
-        device=None,
-        eval_hook=None,
-        eval_func=None,
+        iterator: Iterator | dict[str, Iterator],
+        target: Link | dict[str, Link],
+        converter: Callable[..., Any] = convert.concat_examples,
+        device: DeviceSpec | None = None,
+        eval_hook: Callable[[Any], None] | None = None,
+        eval_func: Callable[..., Any] | None = None,
         *,
-        progress_bar=False,
-    ):
+        progress_bar: bool = False,
+    ) -> None:
         is_single = isinstance(iterator, iterator_module.Iterator)
         self._iterators = {"main": iterator} if is_single else iterator
         self._targets = {"main": target} if isinstance(target, link.Link) else target
@@ -56,24 +86,24 @@ class Evaluator(extension.Extension):
                     stacklevel=2,
                 )
 
-    def get_iterator(self, name):
-        """Return an iterator by its name."""
+    def get_iterator(self, name: str) -> Iterator:
+        """The iterator of a name."""
         return self._iterators[name]
 
-    def get_all_iterators(self):
-        """Return a dict from names to iterators."""
+    def get_all_iterators(self) -> dict[str, Iterator]:
+        """A dict from names to iterators."""
         return dict(self._iterators)
 
-    def get_target(self, name):
-        """Return a target by its name."""
+    def get_target(self, name: str) -> Link:
+        """The target of a name."""
         return self._targets[name]
 
-    def get_all_targets(self):
-        """Return a dict from names to targets."""
+    def get_all_targets(self) -> dict[str, Link]:
+        """A dict from names to targets."""
         return dict(self._targets)
 
-    def __call__(self, trainer=None):
-        """Evaluate in test mode, report the result and return it, a dict. Needs no trainer."""
+    def __call__(self, trainer: Any = None) -> dict[str, Any]:
+        """Evaluates in test mode, reports the result and returns it, a dict. It needs no trainer."""
         reporter = reporter_module.Reporter()
         prefix = "" if self.name is None else f"{self.name}/"
         for name, target in self._targets.items():
@@ -84,8 +114,8 @@ class Evaluator(extension.Extension):
         reporter_module.report(result)
         return result
 
-    def evaluate(self):
-        """Read the main iterator to its end and return the means of what was reported, a dict."""
+    def evaluate(self) -> dict[str, Any]:
+        """Reads the main iterator to its end and returns the means of what was reported, a dict."""
         if self.eval_hook:
             self.eval_hook(self)
         eval_func = self.eval_func or self._targets["main"]
@@ -105,8 +135,8 @@ class Evaluator(extension.Extension):
             bar.close()
         return summary.compute_mean()
 
-    def finalize(self):
-        """Finalize the iterators."""
+    def finalize(self) -> None:
+        """Finalizes the iterators."""
         for iterator in self._iterators.values():
             iterator.finalize()
 

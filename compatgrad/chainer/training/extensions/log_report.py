@@ -1,8 +1,12 @@
 """The log of a training."""
 
+from __future__ import annotations
+
 import json
 import os
 import warnings
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import reporter, utils
 from compatgrad.chainer import serializer as serializer_module
@@ -10,17 +14,45 @@ from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.utils import argument
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.training.trainer import Trainer
+
 
 class LogReport(extension.Extension):
-    """Collects the means of observed values over intervals, and writes them to a JSON file.
+    """Collects the means of observed values over intervals, and writes them to a JSON file. Its attribute `log` is the
+    list of entries, dicts that also have "epoch", "iteration" and "elapsed_time".
 
-    `keys`: names of the values, None for all. `trigger`: the interval. `postprocess`: called with each new
-    entry, which has the keys "epoch", "iteration" and "elapsed_time" as well, and may change it.
-    `filename`: name of the file in the trainer's output folder, formatted with the entry's values; None to
-    write no file. ``log_name`` is an old name of it.
+    Args:
+        keys: names of the values; None takes all.
+        trigger: the interval, a trigger or a pair of number and unit.
+        postprocess: called with each new entry, which it may change.
+        filename: name of the file in the trainer's output folder, formatted with the entry's values; None is "log".
+        **kwargs: `log_name`: old name of `filename`; None there writes no file.
+
+    Raises:
+        TypeError: another keyword is given.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> report = chainer.training.make_extension(priority=300)(lambda trainer: chainer.report({"loss": 3.0}))
+        >>> log = chainer.training.extensions.LogReport(trigger=(2, "iteration"))
+        >>> trainer = testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[report, log])
+        >>> trainer.run()
+        >>> [(entry["iteration"], entry["loss"]) for entry in log.log]
+        [(2, 3.0), (4, 3.0)]
+
+    Source: `chainer.training.extensions.LogReport` of Chainer 7.8.1.
     """
 
-    def __init__(self, keys=None, trigger=(1, "epoch"), postprocess=None, filename=None, **kwargs):
+    def __init__(
+        self,
+        keys: Iterable[str] | None = None,
+        trigger: Any = (1, "epoch"),
+        postprocess: Callable[[dict[str, Any]], None] | None = None,
+        filename: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         (log_name,) = argument.parse_kwargs(kwargs, ("log_name", "log"))
         self._keys = keys
         self._trigger = trigger_module.get_trigger(trigger)
@@ -29,7 +61,7 @@ class LogReport(extension.Extension):
         self._log_name = log_name if filename is None else filename
         self._init_summary()
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         observation = trainer.observation
         if self._keys is not None:
             observation = {k: observation[k] for k in self._keys if k in observation}
@@ -61,7 +93,8 @@ class LogReport(extension.Extension):
         """The entries so far, a list of dicts."""
         return self._log
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads the entries and the means."""
         if hasattr(self._trigger, "serialize"):
             self._trigger.serialize(serializer["_trigger"])
         try:

@@ -1,11 +1,20 @@
 """Statistics of parameters."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from compatgrad.chainer import backend, reporter
 from compatgrad.chainer.backend import get_array_types
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.link import Link
+    from compatgrad.chainer.training.trainer import Trainer
 
 _PERCENTILES = (0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87)
 
@@ -15,13 +24,31 @@ def _xp_function(name, *args):
 
 
 class ParameterStatistics(extension.Extension):
-    """Reports statistics of the parameters of links and of their gradients, as means over an interval.
+    """Reports statistics of the parameters of links and of their gradients, as means over an interval. Names are made
+    of the prefix, the link's name, the parameter's, "data" or "grad", the statistic's, and a number where there are
+    several.
 
-    `links`: a link or several. `statistics`: dict from names to functions of a vector that return a number
-    or several, or "default": mean, std, min, max, zeros (their number) and percentile. `report_params`,
-    `report_grads`: of what. `prefix`: of the names, which are link, parameter, "data" or "grad", statistic,
-    and number where there are several. `trigger`: the interval. `skip_nan_params`: report NaN for
-    parameters that contain one.
+    Args:
+        links: a link or several.
+        statistics: functions of a vector that return a number or several, by their names; "default" is "mean", "std",
+            "min", "max", "zeros" (the number of zeros) and "percentile".
+        report_params: whether to report the parameters'.
+        report_grads: whether to report the gradients'.
+        prefix: prefix of the names.
+        trigger: the interval, a trigger or a pair of number and unit.
+        skip_nan_params: True reports NaN, and computes nothing, where a parameter contains one.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> statistics = chainer.training.extensions.ParameterStatistics(
+        ...     L.Linear(2, 1, initialW=3), {"max": np.max}, report_grads=False, trigger=(1, "iteration"))
+        >>> reporter = chainer.Reporter()
+        >>> with reporter:
+        ...     statistics(SimpleNamespace(updater=SimpleNamespace(iteration=1)))
+        >>> {name: float(value) for name, value in reporter.observation.items()}
+        {'None/W/data/max': 3.0, 'None/b/data/max': 0.0}
+
+    Source: `chainer.training.extensions.ParameterStatistics` of Chainer 7.8.1.
     """
 
     default_name = "parameter_statistics"
@@ -38,14 +65,14 @@ class ParameterStatistics(extension.Extension):
 
     def __init__(
         self,
-        links,
-        statistics="default",
-        report_params=True,
-        report_grads=True,
-        prefix=None,
-        trigger=(1, "epoch"),
-        skip_nan_params=False,
-    ):
+        links: Link | Sequence[Link],
+        statistics: dict[str, Callable[[Any], Any]] | str | None = "default",
+        report_params: bool = True,
+        report_grads: bool = True,
+        prefix: str | None = None,
+        trigger: Any = (1, "epoch"),
+        skip_nan_params: bool = False,
+    ) -> None:
         self._links = links if isinstance(links, (list, tuple)) else (links,)
         self._statistics = dict(self.default_statistics if statistics == "default" else statistics or {})
         self._attrs = [name for name, given in (("data", report_params), ("grad", report_grads)) if given]
@@ -54,7 +81,7 @@ class ParameterStatistics(extension.Extension):
         self._summary = reporter.DictSummary()
         self._skip_nan_params = skip_nan_params
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         statistics = {}
         for link in self._links:
             for param_name, param in link.namedparams():
@@ -82,6 +109,6 @@ class ParameterStatistics(extension.Extension):
             else:
                 yield key, value
 
-    def register_statistics(self, name, function):
-        """Add a function of a vector that returns a number or several."""
+    def register_statistics(self, name: str, function: Callable[[Any], Any]) -> None:
+        """Adds a function of a vector that returns a number or several."""
         self._statistics[name] = function

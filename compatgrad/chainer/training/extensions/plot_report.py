@@ -1,10 +1,14 @@
 """Plots of a training."""
 
+from __future__ import annotations
+
 import functools
 import importlib.util
 import json
 import os
 import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +17,10 @@ from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 @functools.cache
@@ -33,25 +41,43 @@ def _check_available():
 
 
 class PlotReport(extension.Extension):
-    """Plots the means of observed values over intervals to a file. Needs matplotlib, and warns without.
+    """Plots the means of observed values over intervals to a file. It needs matplotlib, and warns where that is
+    missing.
 
-    `y_keys`: name or names of the values. `x_key`: "iteration", "epoch" or one of them. `trigger`: the
-    interval. `postprocess`: called with figure, axes and `DictSummary` before saving. `filename`: name of
-    the file in the trainer's output folder; ``file_name`` is an old name of it. `marker`, `grid`: looks of
-    the plot.
+    Args:
+        y_keys: name or names of the values.
+        x_key: what is on the other axis: "iteration", "epoch" or one of the names.
+        trigger: the interval, a trigger or a pair of number and unit.
+        postprocess: called with the figure, the axes and the `DictSummary` before the plot is saved.
+        filename: name of the file in the trainer's output folder; None is "plot.png".
+        marker: marker of the points, as matplotlib's.
+        grid: whether to draw a grid.
+        **kwargs: `file_name`: old name of `filename`.
+
+    Raises:
+        KeyError: when it is called, `x_key` is not known.
+        TypeError: another keyword is given.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> report = chainer.training.make_extension(priority=300)(lambda trainer: chainer.report({"loss": 3.0}))
+        >>> plot = chainer.training.extensions.PlotReport("loss", trigger=(2, "iteration"))
+        >>> testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[report, plot]).run()
+
+    Source: `chainer.training.extensions.PlotReport` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        y_keys,
-        x_key="iteration",
-        trigger=(1, "epoch"),
-        postprocess=None,
-        filename=None,
-        marker="x",
-        grid=True,
-        **kwargs,
-    ):
+        y_keys: str | Sequence[str],
+        x_key: str = "iteration",
+        trigger: Any = (1, "epoch"),
+        postprocess: Callable[[Any, Any, Any], None] | None = None,
+        filename: str | None = None,
+        marker: str = "x",
+        grid: bool = True,
+        **kwargs: Any,
+    ) -> None:
         (file_name,) = argument.parse_kwargs(kwargs, ("file_name", "plot.png"))
         _check_available()
         self._x_key = x_key
@@ -65,11 +91,11 @@ class PlotReport(extension.Extension):
         self._data = {k: [] for k in self._y_keys}
 
     @staticmethod
-    def available():
+    def available() -> bool:
         """Whether matplotlib is installed."""
         return _check_available()
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         if not self.available():
             return
         observation = trainer.observation
@@ -104,7 +130,8 @@ class PlotReport(extension.Extension):
             figure.savefig(path, bbox_extra_artists=(legend,), bbox_inches="tight")
         plt.close(figure)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads the points."""
         key = f"_plot_{self._file_name}"
         if isinstance(serializer, serializer_module.Serializer):
             serializer(key, json.dumps(self._data))

@@ -1,20 +1,49 @@
 """The log of a training on the screen."""
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training.extensions import log_report as log_report_module
 from compatgrad.chainer.training.extensions import util
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.training.trainer import Trainer
+
 
 class PrintReport(extension.Extension):
     """Prints new entries of a `LogReport` as lines of a table.
 
-    `entries`: names of the columns. `log_report`: name of the extension, or a `LogReport` that nobody else
-    calls; TypeError for anything else. `out`: where to print, by default the standard output.
+    Args:
+        entries: names of the columns.
+        log_report: name of the extension, or a `LogReport` that the trainer does not call.
+        out: file that takes the text; None is the standard output.
+
+    Raises:
+        TypeError: when it is called, `log_report` is another object.
+        ValueError: when it is called, the trainer has no extension of the name.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.chainer import testing
+        >>> report = chainer.training.make_extension(priority=300)(lambda trainer: chainer.report({"loss": 3.0}))
+        >>> log = chainer.training.extensions.LogReport(trigger=(2, "iteration"))
+        >>> out = io.StringIO()
+        >>> table = chainer.training.extensions.PrintReport(["iteration", "loss"], log, out)
+        >>> testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[report, table]).run()
+        >>> print(out.getvalue().replace("\\033[J", ""))  # which erases a progress bar
+        iteration   loss
+        2           3
+        4           3
+
+    Source: `chainer.training.extensions.PrintReport` of Chainer 7.8.1.
     """
 
-    def __init__(self, entries, log_report="LogReport", out=None):
+    def __init__(self, entries: Sequence[str], log_report: Any = "LogReport", out: Any = None) -> None:
         self._entries = entries
         self._log_report = log_report
         self._out = sys.stdout if out is None else out
@@ -23,7 +52,7 @@ class PrintReport(extension.Extension):
         self._header = "  ".join([f"{entry:{w}}" for entry, w in zip(entries, widths, strict=True)]) + "\n"
         self._templates = [(entry, f"{{:<{w}g}}  ", " " * (w + 2)) for entry, w in zip(entries, widths, strict=True)]
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         if self._header:
             self._out.write(self._header)
             self._header = None
@@ -39,7 +68,8 @@ class PrintReport(extension.Extension):
             self._print(entry)
         self._log_len = len(log_report.log)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads its own `LogReport`."""
         if isinstance(self._log_report, log_report_module.LogReport):
             self._log_report.serialize(serializer["_log_report"])
 

@@ -1,30 +1,61 @@
 """The progress bar of a training."""
 
+from __future__ import annotations
+
 import datetime
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training.extensions import util
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.training.trainer import Trainer
+
 
 class ProgressBar(extension.Extension):
-    """Shows progress and speed every `update_interval` iterations.
+    """Shows the progress and the speed of a training.
 
-    `training_length`: ``(number, "epoch" or "iteration")``, by default that of the trainer's stop trigger.
-    `bar_length`: characters of a bar. `out`: where to print.
+    Args:
+        training_length: length of the training, a number and "epoch" or "iteration"; None is that of the trainer's stop
+            trigger.
+        update_interval: number of iterations between updates of the bar.
+        bar_length: number of characters of a bar.
+        out: file that takes the text; None is the standard output.
+
+    Raises:
+        AttributeError: when it is called, `training_length` is None and the stop trigger tells no length.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.chainer import testing
+        >>> out = io.StringIO()
+        >>> bar = chainer.training.extensions.ProgressBar(update_interval=1, bar_length=10, out=out)
+        >>> testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[bar]).run()
+        >>> "total [#####.....] 50.00%" in out.getvalue()
+        True
+
+    Source: `chainer.training.extensions.ProgressBar` of Chainer 7.8.1.
     """
 
-    def __init__(self, training_length=None, update_interval=100, bar_length=50, out=None):
+    def __init__(
+        self,
+        training_length: tuple[float, str] | None = None,
+        update_interval: int = 100,
+        bar_length: int = 50,
+        out: Any = None,
+    ) -> None:
         self._training_length = training_length
         self._update_interval = update_interval
         self._pbar = _TrainerProgressBar(bar_length, out)
         self._pbar.training_length = training_length
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         self._pbar.trainer = trainer
         if trainer.updater.iteration % self._update_interval == 0:
             self._pbar.update()
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """Removes the bar."""
         self._pbar.close()
 
 

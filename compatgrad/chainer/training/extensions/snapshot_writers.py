@@ -1,19 +1,34 @@
 """How snapshots get to the disk."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import queue
 import threading
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 from compatgrad.chainer import utils
 from compatgrad.chainer.serializers import npz
 
 
 class Writer:
-    """Base class of writers, called with a file name, a folder and what is saved (see `npz.serialize`)."""
+    """Base class of writers, which bring snapshots to the disk: callables of a file name, a folder and what is saved, a
+    dict of arrays.
 
-    def __init__(self):
+    Example:
+        >>> class Printer(chainer.training.extensions.snapshot_writers.Writer):
+        ...     def __call__(self, filename, outdir, target):
+        ...         print(outdir, filename, sorted(target))
+        >>> Printer()("snapshot", "result", {"W": np.zeros(2)})
+        result snapshot ['W']
+
+    Source: `chainer.training.extensions.snapshot_writers.Writer` of Chainer 7.8.1.
+    """
+
+    def __init__(self) -> None:
         self._post_save_hooks = []
 
     def __call__(self, filename, outdir, target):
@@ -22,11 +37,11 @@ class Writer:
     def __del__(self):
         self.finalize()
 
-    def finalize(self):
-        """Called at the end of the training: waits for what is under way. May be called twice."""
+    def finalize(self) -> None:
+        """Waits for what is under way. A trainer calls it at its end; it may be called twice."""
 
-    def save(self, filename, outdir, target, savefun, **kwds):
-        """Call ``savefun(path, target, **kwds)``, have the file appear when complete, call the hooks."""
+    def save(self, filename: str, outdir: str, target: Any, savefun: Callable[..., None], **kwds: Any) -> None:
+        """Calls `savefun(path, target, **kwds)`, lets the file appear when it is complete, and removes old files."""
         with utils.tempdir(prefix="tmp" + filename, dir=outdir) as folder:
             temp_path = os.path.join(folder, filename)
             savefun(temp_path, target, **kwds)
@@ -42,9 +57,22 @@ class Writer:
 
 
 class SimpleWriter(Writer):
-    """Writes at once. `savefun`: called with a path, the target and `kwds`."""
+    """Writes snapshots at once.
 
-    def __init__(self, savefun=npz.save_npz, **kwds):
+    Args:
+        savefun: saves an object under a path, with the keyword arguments.
+        **kwds: the keyword arguments.
+
+    Example:
+        >>> writer = chainer.training.extensions.snapshot_writers.SimpleWriter()
+        >>> writer("snapshot", ".", {"W": np.zeros(2)})
+        >>> np.load("snapshot")["W"]
+        array([0., 0.])
+
+    Source: `chainer.training.extensions.snapshot_writers.SimpleWriter` of Chainer 7.8.1.
+    """
+
+    def __init__(self, savefun: Callable[..., None] = npz.save_npz, **kwds: Any) -> None:
         super().__init__()
         self._savefun = savefun
         self._kwds = kwds
@@ -54,7 +82,25 @@ class SimpleWriter(Writer):
 
 
 class StandardWriter(SimpleWriter):
-    """Base class of writers that start a worker, with ``start`` and ``join``, for each file."""
+    """Base class of writers that start a worker, with methods `start` and `join`, for each file, after they have waited
+    for the one before. A subclass defines `create_worker`.
+
+    Args:
+        savefun: saves an object under a path, with the keyword arguments.
+        **kwds: the keyword arguments.
+
+    Example:
+        >>> import threading
+        >>> class Thread(chainer.training.extensions.snapshot_writers.StandardWriter):
+        ...     def create_worker(self, filename, outdir, target, **kwds):
+        ...         return threading.Thread(target=print, args=(outdir, filename))
+        >>> writer = Thread()
+        >>> writer("snapshot", "result", {})
+        result snapshot
+        >>> writer.finalize()
+
+    Source: `chainer.training.extensions.snapshot_writers.StandardWriter` of Chainer 7.8.1.
+    """
 
     _worker = None
 
@@ -69,37 +115,84 @@ class StandardWriter(SimpleWriter):
         if worker is not None:
             worker.join()
 
-    def create_worker(self, filename, outdir, target, **kwds):
-        """Return a worker that calls `save`."""
+    def create_worker(self, filename: str, outdir: str, target: Any, **kwds: Any) -> Any:
+        """A worker that calls `save`."""
         raise NotImplementedError
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """Waits for the worker."""
         self._join()
 
 
 class ThreadWriter(StandardWriter):
-    """Writes in a thread. The arguments are those of `SimpleWriter`."""
+    """Writes each snapshot in a thread.
 
-    def create_worker(self, filename, outdir, target, **kwds):
+    Args:
+        savefun: saves an object under a path, with the keyword arguments.
+        **kwds: the keyword arguments.
+
+    Example:
+        >>> writer = chainer.training.extensions.snapshot_writers.ThreadWriter()
+        >>> writer("snapshot", ".", {"W": np.zeros(2)})
+        >>> writer.finalize()
+        >>> np.load("snapshot")["W"]
+        array([0., 0.])
+
+    Source: `chainer.training.extensions.snapshot_writers.ThreadWriter` of Chainer 7.8.1.
+    """
+
+    def create_worker(self, filename: str, outdir: str, target: Any, **kwds: Any) -> threading.Thread:
+        """A thread that calls `save`."""
         return threading.Thread(target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
 
 
 class ProcessWriter(StandardWriter):
-    """Writes in a process. The arguments are those of `SimpleWriter`."""
+    """Writes each snapshot in a process.
 
-    def create_worker(self, filename, outdir, target, **kwds):
+    Args:
+        savefun: saves an object under a path, with the keyword arguments.
+        **kwds: the keyword arguments.
+
+    Example:
+        >>> writer = chainer.training.extensions.snapshot_writers.ProcessWriter()
+        >>> writer("snapshot", ".", {"W": np.zeros(2)})
+        >>> writer.finalize()
+        >>> np.load("snapshot")["W"]
+        array([0., 0.])
+
+    Source: `chainer.training.extensions.snapshot_writers.ProcessWriter` of Chainer 7.8.1.
+    """
+
+    def create_worker(self, filename: str, outdir: str, target: Any, **kwds: Any) -> multiprocessing.Process:
+        """A process that calls `save`."""
         return multiprocessing.Process(target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
 
 
 class QueueWriter(Writer):
-    """Base class of writers that hand files to one worker through a queue.
+    """Base class of writers that hand files to one worker through a queue. A subclass defines `create_queue` and
+    `create_consumer`. An error of a file is printed, and the worker goes on.
 
-    `savefun`: called with a path and the target. `task`: a writer to use instead.
+    Args:
+        savefun: saves an object under a path.
+        task: the writer that the worker calls; None is a `SimpleWriter`.
+
+    Example:
+        >>> import queue, threading
+        >>> class Thread(chainer.training.extensions.snapshot_writers.QueueWriter):
+        ...     def create_queue(self):
+        ...         return queue.Queue()
+        ...     def create_consumer(self, q):
+        ...         return threading.Thread(target=self.consume, args=(q,))
+        >>> writer = Thread(savefun=lambda path, target: open(path, "w").close())
+        >>> writer("snapshot", ".", {})
+        >>> writer.finalize()
+
+    Source: `chainer.training.extensions.snapshot_writers.QueueWriter` of Chainer 7.8.1.
     """
 
     _consumer = None
 
-    def __init__(self, savefun=npz.save_npz, task=None):
+    def __init__(self, savefun: Callable[..., None] = npz.save_npz, task: Any = None) -> None:
         super().__init__()
         self._task = self.create_task(savefun) if task is None else task
         self._queue = self.create_queue()
@@ -109,20 +202,20 @@ class QueueWriter(Writer):
     def __call__(self, filename, outdir, target):
         self._queue.put([self._task, filename, outdir, target])
 
-    def create_task(self, savefun):
-        """Return the writer that the worker calls."""
+    def create_task(self, savefun: Callable[..., None]) -> Any:
+        """The writer that the worker calls."""
         return SimpleWriter(savefun=savefun)
 
-    def create_queue(self):
-        """Return a queue with ``task_done`` and ``join``."""
+    def create_queue(self) -> Any:
+        """A queue with `put`, `get`, `task_done` and `join`."""
         raise NotImplementedError
 
-    def create_consumer(self, q):
-        """Return a worker that calls ``consume(q)``."""
+    def create_consumer(self, q: Any) -> Any:
+        """A worker, with `start` and `join`, that calls `consume(q)`."""
         raise NotImplementedError
 
-    def consume(self, q):
-        """Write what comes from the queue, until None comes."""
+    def consume(self, q: Any) -> None:
+        """Writes what comes from the queue, until None comes."""
         while True:
             task = q.get()
             try:
@@ -135,7 +228,8 @@ class QueueWriter(Writer):
             finally:
                 q.task_done()
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """Waits until all is written, and ends the worker."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             self._queue.put(None)
@@ -144,20 +238,52 @@ class QueueWriter(Writer):
 
 
 class ThreadQueueWriter(QueueWriter):
-    """Writes in one thread. The arguments are those of `QueueWriter`."""
+    """Writes snapshots in one thread, one after the other.
 
-    def create_queue(self):
+    Args:
+        savefun: saves an object under a path.
+        task: the writer that the thread calls; None is a `SimpleWriter`.
+
+    Example:
+        >>> writer = chainer.training.extensions.snapshot_writers.ThreadQueueWriter()
+        >>> writer("snapshot", ".", {"W": np.zeros(2)})
+        >>> writer.finalize()
+        >>> np.load("snapshot")["W"]
+        array([0., 0.])
+
+    Source: `chainer.training.extensions.snapshot_writers.ThreadQueueWriter` of Chainer 7.8.1.
+    """
+
+    def create_queue(self) -> queue.Queue[Any]:
+        """A queue of this process."""
         return queue.Queue()
 
-    def create_consumer(self, q):
+    def create_consumer(self, q: queue.Queue[Any]) -> threading.Thread:
+        """The thread."""
         return threading.Thread(target=self.consume, args=(q,))
 
 
 class ProcessQueueWriter(QueueWriter):
-    """Writes in one process. The arguments are those of `QueueWriter`."""
+    """Writes snapshots in one process, one after the other.
 
-    def create_queue(self):
+    Args:
+        savefun: saves an object under a path.
+        task: the writer that the process calls; None is a `SimpleWriter`.
+
+    Example:
+        >>> writer = chainer.training.extensions.snapshot_writers.ProcessQueueWriter()
+        >>> writer("snapshot", ".", {"W": np.zeros(2)})
+        >>> writer.finalize()
+        >>> np.load("snapshot")["W"]
+        array([0., 0.])
+
+    Source: `chainer.training.extensions.snapshot_writers.ProcessQueueWriter` of Chainer 7.8.1.
+    """
+
+    def create_queue(self) -> Any:
+        """A queue between processes."""
         return multiprocessing.JoinableQueue()
 
-    def create_consumer(self, q):
+    def create_consumer(self, q: Any) -> multiprocessing.Process:
+        """The process."""
         return multiprocessing.Process(target=self.consume, args=(q,))

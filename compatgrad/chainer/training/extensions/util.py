@@ -1,9 +1,12 @@
 """Progress bars on a terminal."""
 
+from __future__ import annotations
+
 import collections
 import os
 import sys
 import time
+from typing import Any
 
 
 def _enable_escape_sequences():
@@ -11,22 +14,52 @@ def _enable_escape_sequences():
         os.system("")  # has the side effect of switching them on
 
 
-def erase_display(out):
-    """Erase what stands below the cursor."""
+def erase_display(out: Any) -> None:
+    """Erases what stands below the cursor of a terminal.
+
+    Args:
+        out: the terminal's file.
+
+    Raises:
+        AttributeError: `out` has no method `write`.
+
+    Example:
+        >>> import io
+        >>> out = io.StringIO()
+        >>> chainer.training.extensions.util.erase_display(out)
+        >>> out.getvalue()
+        '\\x1b[J'
+
+    Source: `chainer.training.extensions.util.erase_display` of Chainer 7.8.1.
+    """
     out.write("\033[J")
 
 
 class ProgressBar:
-    """Base class of progress bars: `get_lines` says what to show."""
+    """Base class of progress bars on a terminal. A subclass defines `get_lines`.
 
-    def __init__(self, bar_length=None, out=None):
+    Args:
+        bar_length: number of characters of a bar; None is 50.
+        out: the terminal's file; None is the standard output.
+
+    Example:
+        >>> class Half(chainer.training.extensions.util.ProgressBar):
+        ...     def get_lines(self):
+        ...         return [self.format_bar("half", 0.5)]
+        >>> Half(bar_length=10).get_lines()
+        ['half [#####.....] 50.00%\\n']
+
+    Source: `chainer.training.extensions.util.ProgressBar` of Chainer 7.8.1.
+    """
+
+    def __init__(self, bar_length: int | None = None, out: Any = None) -> None:
         _enable_escape_sequences()
         self._bar_length = 50 if bar_length is None else bar_length
         self._out = sys.stdout if out is None else out
         self._recent_timing = collections.deque([], maxlen=100)
 
-    def update_speed(self, iteration, epoch_detail):
-        """Return iterations and epochs per second over the last calls."""
+    def update_speed(self, iteration: int, epoch_detail: float) -> tuple[float, float]:
+        """Iterations and epochs per second over the last calls."""
         now = time.time()
         self._recent_timing.append((iteration, epoch_detail, now))
         old_iteration, old_epoch, old_time = self._recent_timing[0]
@@ -35,37 +68,37 @@ class ProgressBar:
             return float("inf"), float("inf")
         return (iteration - old_iteration) / span, (epoch_detail - old_epoch) / span
 
-    def format_bar(self, name, rate):
-        """A line with a bar that is filled by `rate`."""
+    def format_bar(self, name: str, rate: float) -> str:
+        """A line with a bar that is filled by `rate`, between 0 and 1."""
         marks = "#" * int(rate * self._bar_length)
         return f"{name} [{marks:.<{self._bar_length}}] {rate:6.2%}\n"
 
-    def get_lines(self):
-        """Return the lines to show."""
+    def get_lines(self) -> list[str]:
+        """The lines to show."""
         raise NotImplementedError
 
-    def update(self):
-        """Show the lines in the place of the old ones."""
+    def update(self) -> None:
+        """Shows the lines in the place of the old ones."""
         self.erase_console()
         lines = self.get_lines()
         self._out.writelines(lines)
         self.move_cursor_up(len(lines))
         self.flush()
 
-    def close(self):
-        """Remove the lines."""
+    def close(self) -> None:
+        """Removes the lines."""
         self.erase_console()
         self.flush()
 
-    def erase_console(self):
-        """Erase what stands below the cursor."""
+    def erase_console(self) -> None:
+        """Erases what stands below the cursor."""
         erase_display(self._out)
 
-    def move_cursor_up(self, n):
-        """Move the cursor `n` lines up."""
+    def move_cursor_up(self, n: int) -> None:
+        """Moves the cursor `n` lines up."""
         self._out.write(f"\033[{n:d}A")
 
-    def flush(self):
-        """Flush the output, where it can be."""
+    def flush(self) -> None:
+        """Flushes the output, where it can be."""
         if hasattr(self._out, "flush"):
             self._out.flush()

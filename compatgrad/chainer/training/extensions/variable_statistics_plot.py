@@ -1,6 +1,9 @@
 """Plots of statistics of variables."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +14,9 @@ from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.training.extensions import plot_report
 from compatgrad.chainer.utils import argument
 from compatgrad.chainer.variable import Variable
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.training.trainer import Trainer
 
 _COLOR = (0x1F / 255, 0x77 / 255, 0xB4 / 255)
 _COLOR_TRANSPARENT = (*_COLOR, 0.2)
@@ -27,16 +33,30 @@ def _unpack_variables(x):
 
 
 class Reservoir:
-    """A uniform random sample of at most `size` arrays out of all that were added."""
+    """A random sample, uniform, of the arrays that were added, with numbers.
 
-    def __init__(self, size, data_shape, dtype=np.float32):
+    Args:
+        size: greatest number of arrays kept.
+        data_shape: shape of the arrays.
+        dtype: dtype of the arrays.
+
+    Example:
+        >>> reservoir = chainer.training.extensions.variable_statistics_plot.Reservoir(3, (2,))
+        >>> reservoir.add(np.array([1, 2]))
+        >>> reservoir.get_data()
+        (array([0], dtype=int32), array([[1., 2.]], dtype=float32))
+
+    Source: `chainer.training.extensions.variable_statistics_plot.Reservoir` of Chainer 7.8.1.
+    """
+
+    def __init__(self, size: int, data_shape: tuple[int, ...], dtype: Any = np.float32) -> None:
         self.size = size
         self.data = np.zeros((size, *data_shape), dtype=dtype)
         self.idxs = np.zeros((size,), dtype=np.int32)
         self.counter = 0
 
-    def add(self, x, idx=None):
-        """Add an array under a number, by default a running one."""
+    def add(self, x: Any, idx: int | None = None) -> None:
+        """Adds an array under a number, by default a running one."""
         place = self.counter
         if self.counter >= self.size:
             keep = np.random.random() < self.size / (self.counter + 1)
@@ -46,17 +66,30 @@ class Reservoir:
             self.idxs[place] = idx or self.counter
         self.counter += 1
 
-    def get_data(self):
-        """Return the numbers, sorted, and the arrays."""
+    def get_data(self) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers, sorted, and the arrays."""
         idxs = self.idxs[: min(self.counter, self.size)]
         order = np.argsort(idxs)
         return idxs[order], self.data[order]
 
 
 class Statistician:
-    """Computes mean, standard deviation and percentiles of an array along `axis`, as a dict."""
+    """Computes statistics of an array along axes: a function of the array and `axis` that returns a dict.
 
-    def __init__(self, collect_mean, collect_std, percentile_sigmas):
+    Args:
+        collect_mean: whether to compute "mean".
+        collect_std: whether to compute "std".
+        percentile_sigmas: the percentiles, a number or several between 0 and 100, for "percentile"; () for none.
+
+    Example:
+        >>> statistics = chainer.training.extensions.variable_statistics_plot.Statistician(True, False, (50,))
+        >>> statistics(np.array([[1.0, 2.0], [3.0, 6.0]]))
+        {'mean': array([2., 4.]), 'percentile': array([[2., 4.]])}
+
+    Source: `chainer.training.extensions.variable_statistics_plot.Statistician` of Chainer 7.8.1.
+    """
+
+    def __init__(self, collect_mean: bool, collect_std: bool, percentile_sigmas: Any) -> None:
         self.collect_mean = collect_mean
         self.collect_std = collect_std
         self.percentile_sigmas = percentile_sigmas
@@ -68,8 +101,8 @@ class Statistician:
             axis = (axis,)
         return self.collect(x, axis)
 
-    def collect(self, x, axis):
-        """Compute the statistics along a tuple of axes."""
+    def collect(self, x: Any, axis: tuple[int, ...]) -> dict[str, Any]:
+        """Computes the statistics along a tuple of axes."""
         out = {}
         if self.collect_mean:
             out["mean"] = x.mean(axis=axis)
@@ -81,31 +114,52 @@ class Statistician:
 
 
 class VariableStatisticsPlot(extension.Extension):
-    """Plots statistics of the elements of Variables against the iteration. Warns without matplotlib.
+    """Plots statistics of the elements of Variables against the iteration, to a file. It needs matplotlib, and warns
+    where that is missing.
 
-    `targets`: a Variable, a link or a list of them. `max_sample_size`: number of iterations kept, a random
-    sample. `report_data`, `report_grad`: of what. `plot_mean`, `plot_std`, `percentile_sigmas`: the
-    statistics. `trigger`: when to plot. `filename`: name of the file in the trainer's output folder;
-    ``file_name`` is an old name of it. `figsize`, `marker`, `grid`: looks of the plot. Raises ValueError
-    where there is nothing to plot.
+    Args:
+        targets: a Variable, a link, or a list of them.
+        max_sample_size: number of iterations kept, a random sample.
+        report_data: whether to plot the elements.
+        report_grad: whether to plot the gradients.
+        plot_mean: whether to plot the mean.
+        plot_std: whether to plot the standard deviation.
+        percentile_sigmas: percentiles to plot, numbers between 0 and 100; () for none.
+        trigger: when to plot, a trigger or a pair of number and unit.
+        filename: name of the file in the trainer's output folder; None is "statistics.png".
+        figsize: size of the figure in inches.
+        marker: marker of the points, as matplotlib's.
+        grid: whether to draw a grid.
+        **kwargs: `file_name`: old name of `filename`.
+
+    Raises:
+        TypeError: another keyword is given.
+        ValueError: there is no Variable, or no statistic.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> plot = chainer.training.extensions.VariableStatisticsPlot(L.Linear(2, 3), trigger=(2, "iteration"))
+        >>> testing.get_trainer_with_mock_updater((4, "iteration"), extensions=[plot]).run()
+
+    Source: `chainer.training.extensions.VariableStatisticsPlot` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        targets,
-        max_sample_size=1000,
-        report_data=True,
-        report_grad=True,
-        plot_mean=True,
-        plot_std=True,
-        percentile_sigmas=(0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100),
-        trigger=(1, "epoch"),
-        filename=None,
-        figsize=None,
-        marker=None,
-        grid=True,
-        **kwargs,
-    ):
+        targets: Any,
+        max_sample_size: int = 1000,
+        report_data: bool = True,
+        report_grad: bool = True,
+        plot_mean: bool = True,
+        plot_std: bool = True,
+        percentile_sigmas: Any = (0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100),
+        trigger: Any = (1, "epoch"),
+        filename: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        marker: str | None = None,
+        grid: bool = True,
+        **kwargs: Any,
+    ) -> None:
         (file_name,) = argument.parse_kwargs(kwargs, ("file_name", "statistics.png"))
         self._vars = _unpack_variables(targets)
         if not self._vars:
@@ -127,11 +181,11 @@ class VariableStatisticsPlot(extension.Extension):
         self._samples = Reservoir(max_sample_size, self._data_shape)
 
     @staticmethod
-    def available():
+    def available() -> bool:
         """Whether matplotlib is installed."""
         return plot_report._check_available()
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         if not self.available():
             return
         # Not before: a program may choose matplotlib's backend after the import of this module.
@@ -149,8 +203,8 @@ class VariableStatisticsPlot(extension.Extension):
         if self._trigger(trainer):
             self.save_plot_using_module(os.path.join(trainer.out, self._filename), plt)
 
-    def save_plot_using_module(self, file_path, plt):
-        """Plot with a module like ``matplotlib.pyplot``."""
+    def save_plot_using_module(self, file_path: str, plt: Any) -> None:
+        """Plots with a module such as `matplotlib.pyplot`."""
         n_rows = int(self._plot_mean or self._plot_std) + int(self._plot_percentile)
         fig, axes = plt.subplots(n_rows, len(self._keys), figsize=self._figsize, sharex=True, squeeze=False)
         idxs, data = self._samples.get_data()

@@ -1,29 +1,46 @@
 """The cut of graphs that observations hold."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import configuration, variable
 from compatgrad.chainer.training import extension
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.training.trainer import Trainer
+
 
 class unchain_variables(extension.Extension):
-    """Cuts the graphs of observed Variables after all other extensions, where they were kept for these.
+    """Cuts the graphs of observed Variables after all other extensions, where these were kept for them. It runs where
+    `config.keep_graph_on_report` was True at its last call.
 
-    It runs where ``config.keep_graph_on_report`` was set at its last call.
+    Example:
+        >>> from types import SimpleNamespace
+        >>> loss = F.sum(chainer.Variable(np.ones(2)))
+        >>> chainer.training.extensions.unchain_variables()(SimpleNamespace(observation={"loss": loss}))
+        >>> loss.creator is None
+        True
+
+    Source: `chainer.training.extensions.unchain_variables` of Chainer 7.8.1.
     """
 
     priority = 0
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._prev_flag = None
 
-    def initialize(self, _):
+    def initialize(self, _: Trainer) -> None:
+        """Notes whether graphs are kept."""
         self._prev_flag = configuration.config.keep_graph_on_report
 
-    def trigger(self, _):
+    def trigger(self, _: Trainer) -> bool:
+        """Fires where graphs were kept at the last call."""
         flag = self._prev_flag
         self._prev_flag = configuration.config.keep_graph_on_report
         return flag
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         for value in trainer.observation.values():
             if isinstance(value, variable.Variable):
                 value.unchain_backward()

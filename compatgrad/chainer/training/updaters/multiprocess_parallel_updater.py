@@ -1,23 +1,57 @@
 """The updater of several processes with a GPU each: only its helpers are here."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from compatgrad.chainer.dataset import convert
 from compatgrad.chainer.training.updaters import standard_updater
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.link import Link
+    from compatgrad.chainer.types import NdArray
+
 
 class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
-    """Not available: raises RuntimeError. `ParallelUpdater` uses several GPUs in one process."""
+    """Updater of several processes with a GPU each. It is not available: making one raises RuntimeError.
+    `ParallelUpdater` uses several GPUs in one process.
 
-    def __init__(self, iterators, optimizer, converter=convert.concat_examples, devices=None, auto_new_epoch=True):
+    Args:
+        iterators: iterator of each process.
+        optimizer: the optimizer.
+        converter: makes arrays of a batch and a device.
+        devices: the devices.
+        auto_new_epoch: whether to call the optimizer's `new_epoch` after each epoch.
+
+    Raises:
+        RuntimeError: always.
+
+    Example:
+        >>> chainer.training.updaters.MultiprocessParallelUpdater.available()
+        False
+
+    Source: `chainer.training.updaters.MultiprocessParallelUpdater` of Chainer 7.8.1.
+    """
+
+    def __init__(
+        self,
+        iterators: Any,
+        optimizer: Any,
+        converter: Callable[..., Any] = convert.concat_examples,
+        devices: Any = None,
+        auto_new_epoch: bool = True,
+    ) -> None:
         raise RuntimeError(
             "NCCL is not enabled. MultiprocessParallelUpdater requires NCCL, which compatgrad "
             "does not use. ParallelUpdater trains on several GPUs in one process."
         )
 
     @staticmethod
-    def available():
-        """False."""
+    def available() -> bool:
+        """Whether it can be used: never."""
         return False
 
 
@@ -47,21 +81,87 @@ def _scatter(link, array, attribute):
         setattr(param, attribute, part)
 
 
-def gather_grads(link):
-    """Return the gradients of a link on a GPU as one float32 vector, by names; RuntimeError on the CPU."""
+def gather_grads(link: Link) -> NdArray:
+    """The gradients of a link on a GPU as one vector.
+
+    Args:
+        link: the link.
+
+    Returns:
+        float32 vector of the gradients in the order of the parameters' names; 0 where there is none.
+
+    Raises:
+        RuntimeError: the link is on the CPU.
+
+    Example:
+        grads = chainer.training.updaters.multiprocess_parallel_updater.gather_grads(model)
+
+    Source: `chainer.training.updaters.multiprocess_parallel_updater.gather_grads` of Chainer 7.8.1.
+    """
     return _gather(link, "grad", "gather_grads")
 
 
-def gather_params(link):
-    """Return the parameters of a link on a GPU as one float32 vector, by names; RuntimeError on the CPU."""
+def gather_params(link: Link) -> NdArray:
+    """The parameters of a link on a GPU as one vector.
+
+    Args:
+        link: the link.
+
+    Returns:
+        float32 vector of the parameters in the order of their names.
+
+    Raises:
+        RuntimeError: the link is on the CPU.
+
+    Example:
+        params = chainer.training.updaters.multiprocess_parallel_updater.gather_params(model)
+
+    Source: `chainer.training.updaters.multiprocess_parallel_updater.gather_params` of Chainer 7.8.1.
+    """
     return _gather(link, "data", "gather_params")
 
 
-def scatter_grads(link, array):
-    """Set the gradients of a link from what `gather_grads` returned."""
+def scatter_grads(link: Link, array: NdArray) -> None:
+    """Sets the gradients of a link from a vector.
+
+    Args:
+        link: the link.
+        array: what `gather_grads` returns.
+
+    Raises:
+        ValueError: the vector is too short.
+
+    Example:
+        >>> link = L.Linear(1, 2)
+        >>> array = np.array([1, 2, 3, 4], np.float32)
+        >>> chainer.training.updaters.multiprocess_parallel_updater.scatter_grads(link, array)
+        >>> link.W.grad, link.b.grad
+        (array([[1.],
+               [2.]], dtype=float32), array([3., 4.], dtype=float32))
+
+    Source: `chainer.training.updaters.multiprocess_parallel_updater.scatter_grads` of Chainer 7.8.1.
+    """
     _scatter(link, array, "grad")
 
 
-def scatter_params(link, array):
-    """Set the parameters of a link from what `gather_params` returned."""
+def scatter_params(link: Link, array: NdArray) -> None:
+    """Sets the parameters of a link from a vector.
+
+    Args:
+        link: the link.
+        array: what `gather_params` returns.
+
+    Raises:
+        ValueError: the vector is too short.
+
+    Example:
+        >>> link = L.Linear(1, 2)
+        >>> array = np.array([1, 2, 3, 4], np.float32)
+        >>> chainer.training.updaters.multiprocess_parallel_updater.scatter_params(link, array)
+        >>> link.W.array, link.b.array
+        (array([[1.],
+               [2.]], dtype=float32), array([3., 4.], dtype=float32))
+
+    Source: `chainer.training.updaters.multiprocess_parallel_updater.scatter_params` of Chainer 7.8.1.
+    """
     _scatter(link, array, "data")

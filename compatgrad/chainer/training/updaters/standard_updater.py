@@ -1,12 +1,22 @@
 """The updater of most trainings."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend, device_resident
 from compatgrad.chainer.backend import get_device
 from compatgrad.chainer.dataset import convert
 from compatgrad.chainer.dataset import iterator as iterator_module
 from compatgrad.chainer.training import _updater
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.dataset.iterator import Iterator
+    from compatgrad.chainer.optimizer import Optimizer
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.types import DeviceSpec
 
 
 def _call(function, arguments):
@@ -19,26 +29,45 @@ def _call(function, arguments):
 
 
 class StandardUpdater(_updater.Updater):
-    """Updater of one optimizer with the batches of one iterator; override `update_core` for more.
+    """Updater of one optimizer with the batches of one iterator. Subclasses override `update_core` for several.
 
-    `iterator`, `optimizer`: one, which is named "main", or a dict of them. `converter`: from a batch to
-    arrays. `device`: where the models and, unless there is an `input_device`, the arrays are sent.
-    `loss_func`: called with the arrays, by default the optimizer's target. `loss_scale`: factor of the loss
-    in backprop. `auto_new_epoch`: call the optimizer's `new_epoch` after each epoch.
+    Args:
+        iterator: iterator over the examples, which is named "main", or a dict of iterators.
+        optimizer: the optimizer, named "main" too, or a dict of optimizers.
+        converter: makes arrays of a batch and a device: an array, a tuple of arguments or a dict of keyword arguments
+            of the loss.
+        device: device of the models, to which they are sent, and of the arrays; None leaves them.
+        loss_func: computes the loss of the arrays; None is the optimizer's target.
+        loss_scale: factor of the loss in backprop, for float16.
+        auto_new_epoch: True calls the optimizer's `new_epoch` after each epoch.
+        input_device: device of the arrays; None is `device`.
+
+    Raises:
+        KeyError: when it updates, a dict has no "main".
+
+    Example:
+        >>> data = [(np.ones(2, np.float32), np.int32(1))] * 4
+        >>> optimizer = chainer.optimizers.SGD().setup(L.Classifier(L.Linear(2, 2)))
+        >>> updater = chainer.training.StandardUpdater(chainer.iterators.SerialIterator(data, 2), optimizer)
+        >>> updater.update()
+        >>> updater.iteration, updater.epoch_detail
+        (1, 0.5)
+
+    Source: `chainer.training.StandardUpdater` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        iterator,
-        optimizer,
-        converter=convert.concat_examples,
-        device=None,
-        loss_func=None,
-        loss_scale=None,
-        auto_new_epoch=True,
+        iterator: Iterator | dict[str, Iterator],
+        optimizer: Optimizer | dict[str, Optimizer],
+        converter: Callable[..., Any] = convert.concat_examples,
+        device: DeviceSpec | None = None,
+        loss_func: Callable[..., Any] | None = None,
+        loss_scale: float | None = None,
+        auto_new_epoch: bool = True,
         *,
-        input_device=None,
-    ):
+        input_device: DeviceSpec | None = None,
+    ) -> None:
         if device is not None:
             device = get_device(device)
         input_device = device if input_device is None else get_device(input_device)
@@ -93,30 +122,30 @@ class StandardUpdater(_updater.Updater):
         """Whether the last batch completed an epoch."""
         return self._iterators["main"].is_new_epoch
 
-    def finalize(self):
-        """Finalize the iterators."""
+    def finalize(self) -> None:
+        """Finalizes the iterators."""
         for iterator in self._iterators.values():
             iterator.finalize()
 
-    def get_optimizer(self, name):
-        """Return an optimizer by its name."""
+    def get_optimizer(self, name: str) -> Optimizer:
+        """The optimizer of a name."""
         return self._optimizers[name]
 
-    def get_all_optimizers(self):
-        """Return a dict from names to optimizers."""
+    def get_all_optimizers(self) -> dict[str, Optimizer]:
+        """A dict from names to optimizers."""
         return dict(self._optimizers)
 
-    def get_iterator(self, name):
-        """Return an iterator by its name."""
+    def get_iterator(self, name: str) -> Iterator:
+        """The iterator of a name."""
         return self._iterators[name]
 
-    def update(self):
-        """Run one iteration: `update_core`, and count it."""
+    def update(self) -> None:
+        """Runs one iteration: `update_core`, and counts it."""
         self.update_core()
         self.iteration += 1
 
-    def update_core(self):
-        """Read a batch and update the parameters."""
+    def update_core(self) -> None:
+        """Reads a batch and updates the parameters."""
         iterator = self._iterators["main"]
         in_arrays = convert._call_converter(self.converter, iterator.next(), self.input_device)
         optimizer = self._optimizers["main"]
@@ -129,7 +158,8 @@ class StandardUpdater(_updater.Updater):
         if self.auto_new_epoch and iterator.is_new_epoch:
             optimizer.new_epoch(auto=True)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads the iterators, the optimizers with their targets, and the number of iterations."""
         for name, iterator in self._iterators.items():
             iterator.serialize(serializer["iterator:" + name])
         for name, optimizer in self._optimizers.items():
