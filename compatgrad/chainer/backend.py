@@ -1,5 +1,9 @@
 """Devices, array modules and copies between devices. Mirrors ``chainer.backend``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from compatgrad.chainer._backend import Device
@@ -8,6 +12,9 @@ from compatgrad.chainer.backends._chainerx import ChainerxDevice, from_chx, to_c
 from compatgrad.chainer.backends._cpu import CpuDevice
 from compatgrad.chainer.backends.cuda import GpuDevice, get_array_module
 from compatgrad.chainer.backends.intel64 import Intel64Device
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "ChainerxDevice",
@@ -27,18 +34,54 @@ __all__ = [
 _cpu_device = CpuDevice()
 
 
-def get_array_types():
-    """The classes of arrays: NumPy's, and CuPy's where CUDA is available."""
+def get_array_types() -> tuple[type, ...]:
+    """The classes of arrays: NumPy's, and CuPy's where CUDA is available.
+
+    Returns:
+        A tuple of classes.
+
+    Example:
+        >>> np.ndarray in chainer.get_array_types()
+        True
+
+    Source: `chainer.get_array_types` of Chainer 7.8.1.
+    """
     return cuda.array_types
 
 
-def get_cpu_array_types():
-    """The classes of arrays on the CPU."""
+def get_cpu_array_types() -> tuple[type, ...]:
+    """The classes of arrays on the CPU.
+
+    Returns:
+        A tuple of classes.
+
+    Example:
+        >>> chainer.get_cpu_array_types()
+        (<class 'numpy.ndarray'>,)
+
+    Source: `chainer.get_cpu_array_types` of Chainer 7.8.1.
+    """
     return CpuDevice.supported_array_types
 
 
-def is_arrays_compatible(arrays):
-    """Whether all arrays are of the CPU, or all of the GPU; None is skipped."""
+def is_arrays_compatible(arrays: Iterable[Any]) -> bool:
+    """Whether arrays lie all on the CPU, or all on the GPU.
+
+    Args:
+        arrays: arrays or None, which is skipped.
+
+    Returns:
+        bool.
+
+    Raises:
+        TypeError: `arrays` is not iterable.
+
+    Example:
+        >>> chainer.is_arrays_compatible([np.zeros(2), None, np.zeros(3)])
+        True
+
+    Source: `chainer.is_arrays_compatible` of Chainer 7.8.1.
+    """
     arrays = [x for x in arrays if x is not None]
     if not arrays:
         return True
@@ -54,9 +97,24 @@ def _contains_nan(x):
         return device.xp.isnan(x).any()
 
 
-def copyto(dst, src):
-    """Copies the elements of array `src` to array `dst`, also between devices. Raises TypeError for what is
-    no array.
+def copyto(dst: Any, src: Any) -> None:
+    """Copies the elements of an array to another one, also between devices.
+
+    Args:
+        dst: array that is written to.
+        src: array of a shape and dtype that NumPy lets be copied to `dst`.
+
+    Raises:
+        TypeError: `dst` or `src` is no array.
+        ValueError: the shape of `src` does not fit.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> chainer.backend.copyto(a, np.array([1.0, 2.0]))
+        >>> a
+        array([1., 2.])
+
+    Source: `chainer.backend.copyto` of Chainer 7.8.1.
     """
     if isinstance(dst, numpy.ndarray):
         numpy.copyto(dst, _cpu._array_to_cpu(src))
@@ -76,12 +134,26 @@ def _guess_device_from_array_module(xp):
     return GpuDevice(cuda.Device()) if xp is cuda.cupy else _cpu_device
 
 
-def get_device(device_spec):
-    """The `Device` that is specified.
+def get_device(device_spec: Any) -> Device:
+    """The device that is specified.
 
-    `device_spec` is a `Device`, ``'@numpy'``, ``'@cupy:N'``, a ``cupy.cuda.Device``, or an integer or its
-    string: N ≥ 0 is the GPU of that number, a negative one the CPU. Raises ValueError for another string
-    that starts with ``'@'``, RuntimeError for what is not available here, TypeError for another type.
+    Args:
+        device_spec: a Device, a `cupy.cuda.Device`, '@numpy', '@cupy:N', or an int or its string: the number of a GPU,
+            or negative for the CPU.
+
+    Returns:
+        Device.
+
+    Raises:
+        TypeError: `device_spec` is of another type.
+        ValueError: a string starts with '@' and is none of these.
+        RuntimeError: the device is not available here.
+
+    Example:
+        >>> chainer.get_device("@numpy"), chainer.get_device(-1) == chainer.get_device("@numpy")
+        (<CpuDevice (numpy)>, True)
+
+    Source: `chainer.get_device` of Chainer 7.8.1.
     """
     if isinstance(device_spec, Device):
         return device_spec
@@ -116,14 +188,48 @@ def _get_device_from_number(number):
     return GpuDevice.from_device_id(number) if number >= 0 else _cpu_device
 
 
-def using_device(device_spec):
-    """A context manager inside which the device that `device_spec` tells is the current one of the thread."""
+def using_device(device_spec: Any) -> Any:
+    """A context manager inside which a device is the current one of the thread.
+
+    Args:
+        device_spec: a Device, a `cupy.cuda.Device`, '@numpy', '@cupy:N', or an int or its string: the number of a GPU,
+            or negative for the CPU.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: as from `get_device`.
+
+    Example:
+        >>> with chainer.using_device("@numpy"):
+        ...     link = L.Linear(2, 1)
+        >>> link.device
+        <CpuDevice (numpy)>
+
+    Source: `chainer.using_device` of Chainer 7.8.1.
+    """
     return get_device(device_spec).create_context()
 
 
-def get_device_from_array(*arrays):
-    """The `Device` of the first array that is not on the CPU, otherwise the CPU. It does not look into
+def get_device_from_array(*arrays: Any) -> Device:
+    """The device of the first array that is not on the CPU; the CPU where there is none. It does not look into
     Variables.
+
+    Args:
+        *arrays: arrays; anything else counts as on the CPU.
+
+    Returns:
+        Device.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> chainer.backend.get_device_from_array(np.zeros(2))
+        <CpuDevice (numpy)>
+
+    Source: `chainer.backend.get_device_from_array` of Chainer 7.8.1.
     """
     if cuda.available:
         for array in arrays:

@@ -1,7 +1,10 @@
 """Graphs of functions and variables as text for Graphviz. Mirrors ``chainer.computational_graph``."""
 
+from __future__ import annotations
+
 import heapq
 import itertools
+from typing import Any
 
 from compatgrad import _C
 
@@ -12,12 +15,25 @@ _STYLES = {
 
 
 class DotNode:
-    """A vertex in the dot language: of `node`, a VariableNode or a FunctionNode.
+    """A vertex in the dot language.
 
-    `attribute` is a dictionary of dot attributes; `show_name` puts a variable's name into its label.
+    Args:
+        node: VariableNode or FunctionNode.
+        attribute: dictionary of dot attributes; None for none.
+        show_name: True puts the name of a variable into its label.
+
+    Raises:
+        AssertionError: `node` is neither.
+
+    Example:
+        >>> x = chainer.Variable(np.zeros((2, 3), np.float32), name="x")
+        >>> chainer.computational_graph.DotNode(x.node).label.partition(" ")[2]
+        '[label="x: (2, 3), float32",shape="oval"];'
+
+    Source: `chainer.computational_graph.DotNode` of Chainer 7.8.1.
     """
 
-    def __init__(self, node, attribute=None, show_name=True):
+    def __init__(self, node: Any, attribute: dict[str, Any] | None = None, show_name: bool = True) -> None:
         is_variable = isinstance(node, _C.VariableNode)
         assert is_variable or isinstance(node, _C.FunctionNode), f"not a node: {type(node)}"
         self.node = node
@@ -35,22 +51,38 @@ class DotNode:
 
 
 class ComputationalGraph:
-    """`nodes` and `edges` (pairs of nodes) of an acyclic graph, and how to draw them.
+    """Nodes and edges of an acyclic graph, and how to draw them. `build_computational_graph` makes one.
 
-    The styles are dictionaries of dot attributes, ``'default'`` or None for none. `rankdir` is the
-    direction: TB, BT, LR or RL (ValueError for another). `remove_variable` leaves functions only.
+    Args:
+        nodes: list of VariableNodes and FunctionNodes.
+        edges: list of pairs of nodes.
+        variable_style: dictionary of dot attributes of variables, 'default', or None for none.
+        function_style: the same of functions.
+        rankdir: direction of the edges: 'TB', 'BT', 'LR' or 'RL'.
+        remove_variable: True leaves functions only.
+        show_name: True puts the names of variables into their labels.
+
+    Raises:
+        ValueError: `rankdir` is none of these.
+
+    Example:
+        >>> graph = chainer.computational_graph.build_computational_graph(F.exp(np.zeros(2)))
+        >>> len(graph.nodes), len(graph.edges), graph.dump().partition(";")[0]
+        (3, 2, 'digraph graphname{rankdir=TB')
+
+    Source: `chainer.computational_graph.ComputationalGraph` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        nodes,
-        edges,
-        variable_style="default",
-        function_style="default",
-        rankdir="TB",
-        remove_variable=False,
-        show_name=True,
-    ):
+        nodes: list[Any],
+        edges: list[tuple[Any, Any]],
+        variable_style: dict[str, Any] | str | None = "default",
+        function_style: dict[str, Any] | str | None = "default",
+        rankdir: str = "TB",
+        remove_variable: bool = False,
+        show_name: bool = True,
+    ) -> None:
         if rankdir not in ("TB", "BT", "LR", "RL"):
             raise ValueError(f"rankdir must be in TB, BT, LR or RL, not {rankdir!r}.")
         self.nodes = nodes
@@ -61,7 +93,7 @@ class ComputationalGraph:
         self.remove_variable = remove_variable
         self.show_name = show_name
 
-    def dump(self, format="dot"):
+    def dump(self, format: str = "dot") -> str:
         """The graph as text in the dot language. Raises NotImplementedError for another format."""
         if format != "dot":
             raise NotImplementedError(f"Currently, only dot format is supported, not {format!r}.")
@@ -122,18 +154,39 @@ def _without_variables(nodes, edges):
 
 
 def build_computational_graph(
-    outputs,
-    remove_split=True,
-    variable_style="default",
-    function_style="default",
-    rankdir="TB",
-    remove_variable=False,
-    show_name=True,
-):
-    """The `ComputationalGraph` of everything from which `outputs` were computed.
+    outputs: Any,
+    remove_split: bool = True,
+    variable_style: dict[str, Any] | str | None = "default",
+    function_style: dict[str, Any] | str | None = "default",
+    rankdir: str = "TB",
+    remove_variable: bool = False,
+    show_name: bool = True,
+) -> ComputationalGraph:
+    """The graph of everything from which variables were computed.
 
-    `outputs` is a Variable, a VariableNode, a FunctionNode or an iterable of such (TypeError for others);
-    `remove_split` must be True (ValueError). The other arguments are those of `ComputationalGraph`.
+    Args:
+        outputs: Variable, VariableNode or FunctionNode, or an iterable of these.
+        remove_split: True.
+        variable_style: dictionary of dot attributes of variables, 'default', or None for none.
+        function_style: the same of functions.
+        rankdir: direction of the edges: 'TB', 'BT', 'LR' or 'RL'.
+        remove_variable: True leaves functions only.
+        show_name: True puts the names of variables into their labels.
+
+    Returns:
+        ComputationalGraph.
+
+    Raises:
+        TypeError: an output is none of these.
+        ValueError: `remove_split` is False, or `rankdir` none of these.
+
+    Example:
+        >>> x = chainer.Variable(np.zeros(2))
+        >>> graph = chainer.computational_graph.build_computational_graph([F.exp(x) + x], remove_variable=True)
+        >>> [label for label in ("exp", "_ + _") if f'label="{label}"' in graph.dump()]
+        ['exp', '_ + _']
+
+    Source: `chainer.computational_graph.build_computational_graph` of Chainer 7.8.1.
     """
     if not remove_split:
         raise ValueError("remove_split=False is not supported anymore")

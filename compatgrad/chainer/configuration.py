@@ -4,10 +4,13 @@ The entries that the engine reads (`ENGINE_ENTRIES`) live in the compiled module
 that third parties add, in Python dictionaries. Mirrors ``chainer.configuration``.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import threading
 import warnings
+from typing import Any, TextIO
 
 import numpy
 
@@ -24,7 +27,14 @@ def _print_entries(obj, names, file):
 
 
 class GlobalConfig:
-    """Settings of the whole process. Any attribute may be added."""
+    """Settings of the whole process, by attribute. Any attribute may be added.
+
+    Example:
+        >>> chainer.global_config.train, chainer.global_config.dtype
+        (True, dtype('float32'))
+
+    Source: `chainer.configuration.GlobalConfig` of Chainer 7.8.1.
+    """
 
     autotune = None
     compute_mode = None
@@ -49,15 +59,27 @@ class GlobalConfig:
     def _names(self):
         return set(self.__dict__)
 
-    def show(self, file=sys.stdout):
+    def show(self, file: TextIO = sys.stdout) -> None:
         """Writes every entry and its value to `file`, sorted by name."""
         _print_entries(self, self._names(), file)
 
 
 class LocalConfig:
-    """Settings of the running thread; an entry that the thread has not set is that of `global_config`."""
+    """Settings of the running thread; an entry that the thread has not set is that of `global_config`.
 
-    def __init__(self, global_config):
+    Args:
+        global_config: the GlobalConfig of the process.
+
+    Example:
+        >>> config = chainer.configuration.LocalConfig(chainer.global_config)
+        >>> config.train = False
+        >>> config.train, chainer.global_config.train, config.dtype
+        (False, True, dtype('float32'))
+
+    Source: `chainer.configuration.LocalConfig` of Chainer 7.8.1.
+    """
+
+    def __init__(self, global_config: GlobalConfig) -> None:
         object.__setattr__(self, "_global", global_config)
         object.__setattr__(self, "_local", threading.local())
 
@@ -74,7 +96,7 @@ class LocalConfig:
     def _names(self):
         return self._global._names() | set(self._local.__dict__)
 
-    def show(self, file=sys.stdout):
+    def show(self, file: TextIO = sys.stdout) -> None:
         """Writes every entry and its value in this thread to `file`, sorted by name."""
         _print_entries(self, self._names(), file)
 
@@ -139,14 +161,26 @@ config = _own_config = _EngineLocalConfig(global_config)
 
 
 class using_config:
-    """Sets an entry of this thread inside a ``with`` block and restores it, also on an exception.
+    """Sets an entry of this thread inside a `with` block and restores it, also after an exception.
 
-    `name` is that of the entry, `config` the `LocalConfig` to change.
+    Args:
+        name: that of the entry.
+        value: its value within the block.
+        config: the LocalConfig to change.
+
+    Example:
+        >>> with chainer.using_config("train", False):
+        ...     chainer.config.train
+        False
+        >>> chainer.config.train
+        True
+
+    Source: `chainer.using_config` of Chainer 7.8.1.
     """
 
     __slots__ = ("config", "name", "value", "_previous")
 
-    def __init__(self, name, value, config=config):
+    def __init__(self, name: str, value: Any, config: LocalConfig = config) -> None:
         self.config = config
         self.name = name
         self.value = value
@@ -175,10 +209,26 @@ class _Mixed16:
 mixed16 = _Mixed16()
 
 
-def get_dtype(dtype=None, map_mixed16=None):
-    """The NumPy dtype that `dtype` stands for; None is ``config.dtype``.
+def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> numpy.dtype:
+    """The NumPy dtype that a dtype, or the configuration, stands for.
 
-    With `map_mixed16`, that dtype is the result where it would be `mixed16`, otherwise float16 is.
+    Args:
+        dtype: a dtype, its name, or `chainer.mixed16`; None is the configuration's `dtype`.
+        map_mixed16: what the result is where it would be `mixed16`; None: float16.
+
+    Returns:
+        numpy.dtype.
+
+    Raises:
+        TypeError: `dtype` is no dtype.
+
+    Example:
+        >>> chainer.get_dtype(), chainer.get_dtype("float64")
+        (dtype('float32'), dtype('float64'))
+        >>> chainer.get_dtype(chainer.mixed16), chainer.get_dtype(chainer.mixed16, map_mixed16=np.float32)
+        (dtype('float16'), dtype('float32'))
+
+    Source: `chainer.get_dtype` of Chainer 7.8.1.
     """
     if dtype is None:
         dtype = config.dtype
@@ -187,25 +237,76 @@ def get_dtype(dtype=None, map_mixed16=None):
     return numpy.dtype(dtype)
 
 
-def get_compute_mode():
-    """``config.compute_mode``."""
+def get_compute_mode() -> Any:
+    """The configuration's `compute_mode`.
+
+    Returns:
+        None, or what a program has set; functions do not read it.
+
+    Example:
+        >>> chainer.get_compute_mode() is None
+        True
+
+    Source: `chainer.get_compute_mode` of Chainer 7.8.1.
+    """
     return config.compute_mode
 
 
-def is_debug():
-    """Whether this thread is in debug mode."""
+def is_debug() -> bool:
+    """Whether this thread is in debug mode.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> chainer.is_debug()
+        False
+
+    Source: `chainer.is_debug` of Chainer 7.8.1.
+    """
     return _C.get_mode("debug")
 
 
-def set_debug(debug):
-    """Switches the debug mode of this thread; the same as assigning ``config.debug``."""
+def set_debug(debug: bool) -> None:
+    """Switches the debug mode of this thread; the same as assigning the configuration's `debug`.
+
+    In debug mode gradients are checked for NaN, and errors of backward tell where forward was called.
+
+    Args:
+        debug: bool.
+
+    Raises:
+        TypeError: `debug` has no truth value.
+
+    Example:
+        >>> chainer.set_debug(True)
+        >>> chainer.is_debug()
+        True
+        >>> chainer.set_debug(False)
+
+    Source: `chainer.set_debug` of Chainer 7.8.1.
+    """
     config.debug = debug
 
 
 class DebugMode:
-    """Debug mode inside a ``with`` block. Deprecated: use ``using_config('debug', ...)``."""
+    """Debug mode inside a `with` block. Deprecated, with a DeprecationWarning: use `using_config('debug', ...)`.
 
-    def __init__(self, debug):
+    Args:
+        debug: whether the block is in debug mode.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True):
+        ...     mode = chainer.DebugMode(True)
+        >>> with mode:
+        ...     chainer.is_debug()
+        True
+
+    Source: `chainer.DebugMode` of Chainer 7.8.1.
+    """
+
+    def __init__(self, debug: bool) -> None:
         warnings.warn(
             'chainer.DebugMode is deprecated; use chainer.using_config("debug", ...)',
             DeprecationWarning,

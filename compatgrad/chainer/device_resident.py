@@ -1,13 +1,17 @@
 """Objects whose arrays live on a device and move with them. Mirrors ``chainer.device_resident``."""
 
+from __future__ import annotations
+
 import abc
 import threading
 import warnings
+from typing import Any, TypeVar
 
 from compatgrad import _C
 from compatgrad.chainer import backend, utils
 from compatgrad.chainer.backends import _chainerx, cuda, intel64
 
+_Resident = TypeVar("_Resident", bound="DeviceResident")
 _DEPRECATED_METHODS = {"to_cpu": "@numpy", "to_gpu": "@cupy:N", "to_intel64": "@intel64"}
 
 
@@ -20,20 +24,26 @@ _thread_local = _ThreadState()
 
 
 class DeviceResident(utils.enable_final(meta_base=abc.ABCMeta)):
-    """Base class of links and of whatever else holds arrays of one device.
+    """Base class of links and of whatever else holds arrays of one device and moves with them.
 
-    A subclass with arrays or children of its own overrides `device_resident_accept` and hands them to the
-    visitor.
+    A subclass with arrays or children of its own overrides `device_resident_accept` and hands them to the visitor.
+
+    Example:
+        >>> link = L.Linear(2, 1)
+        >>> isinstance(link, chainer.DeviceResident), link.device, link.to_device("@numpy") is link
+        (True, <CpuDevice (numpy)>, True)
+
+    Source: `chainer.DeviceResident` of Chainer 7.8.1.
     """
 
     _device = backend.CpuDevice()
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._overridden_to_methods = tuple(
             [name for name, original in _ORIGINAL_METHODS if getattr(type(self), name) is not original]
         )
 
-    def device_resident_accept(self, visitor):
+    def device_resident_accept(self, visitor: DeviceResidentsVisitor) -> None:
         """Shows this object and all that it holds to `visitor`, a `DeviceResidentsVisitor`."""
         visitor.visit_device_resident(self)
 
@@ -49,13 +59,13 @@ class DeviceResident(utils.enable_final(meta_base=abc.ABCMeta)):
         return None if device is None else device.xp
 
     @utils.final(action=DeprecationWarning)
-    def to_cpu(self):
+    def to_cpu(self: _Resident) -> _Resident:
         """Moves everything to the CPU and returns itself. Deprecated: use ``to_device('@numpy')``."""
         self.device_resident_accept(_ToDeviceVisitor(backend.CpuDevice(), ("to_cpu", {}), self))
         return self
 
     @utils.final(action=DeprecationWarning)
-    def to_gpu(self, device=None):
+    def to_gpu(self: _Resident, device: Any = None) -> _Resident:
         """Moves everything that is not on a GPU to one, by default the current, and returns itself.
 
         Deprecated: use ``to_device``. Raises RuntimeError without CUDA.
@@ -72,23 +82,23 @@ class DeviceResident(utils.enable_final(meta_base=abc.ABCMeta)):
         return self
 
     @utils.final(action=DeprecationWarning)
-    def to_intel64(self):
+    def to_intel64(self: _Resident) -> _Resident:
         """Raises RuntimeError: there is no iDeep."""
         self.device_resident_accept(_ToDeviceVisitor(intel64.Intel64Device(), ("to_intel64", {}), self))
         return self
 
     @utils.final
-    def to_chx(self):
+    def to_chx(self) -> None:
         """Raises RuntimeError: there is no ChainerX."""
         _chainerx._check_available()
 
     @utils.final
-    def from_chx(self):
+    def from_chx(self: _Resident) -> _Resident:
         """Returns itself: no array is ChainerX's."""
         return self
 
     @utils.final
-    def to_device(self, device):
+    def to_device(self: _Resident, device: Any) -> _Resident:
         """Moves everything to `device`, what `chainer.get_device` takes, and returns itself."""
         self.device_resident_accept(_ToDeviceVisitor(backend.get_device(device)))
         return self
@@ -98,17 +108,34 @@ _ORIGINAL_METHODS = [(name, getattr(DeviceResident, name)) for name in _DEPRECAT
 
 
 class DeviceResidentsVisitor:
-    """Base class of what walks through a `DeviceResident` and all that it holds."""
+    """Base class of what walks through a `DeviceResident` and all that it holds. A subclass defines the three methods.
 
-    def visit_device_resident(self, device_resident):
+    Example:
+        >>> class Count(chainer.device_resident.DeviceResidentsVisitor):
+        ...     n = 0
+        ...     def visit_device_resident(self, device_resident):
+        ...         pass
+        ...     def visit_array(self, arr):
+        ...         return arr
+        ...     def visit_variable(self, param):
+        ...         self.n += 1
+        >>> visitor = Count()
+        >>> chainer.Chain(a=L.Linear(2, 1), b=L.Linear(1, 1)).device_resident_accept(visitor)
+        >>> visitor.n
+        4
+
+    Source: `chainer.device_resident.DeviceResidentsVisitor` of Chainer 7.8.1.
+    """
+
+    def visit_device_resident(self, device_resident: DeviceResident) -> None:
         """Called with every `DeviceResident`."""
         raise NotImplementedError
 
-    def visit_array(self, arr):
+    def visit_array(self, arr: Any) -> Any:
         """Called with every array; returns the one that takes its place."""
         raise NotImplementedError
 
-    def visit_variable(self, param):
+    def visit_variable(self, param: Any) -> None:
         """Called with every Variable and Parameter."""
         raise NotImplementedError
 

@@ -1,14 +1,30 @@
 """The base class of initializers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from compatgrad.chainer.utils import size_of_shape
 
 
 class Initializer:
-    """Fills an array in place when called with it. `dtype` is the one that the array must have, None for
-    any.
+    """Base class of initializers: callables that fill an array in place. A subclass defines `__call__(array)`.
+
+    Args:
+        dtype: the dtype that the array must have; None for any.
+
+    Example:
+        >>> class Steps(chainer.Initializer):
+        ...     def __call__(self, array):
+        ...         array[...] = np.arange(array.size).reshape(array.shape)
+        >>> chainer.Parameter(Steps(), (2, 2)).array
+        array([[0., 1.],
+               [2., 3.]], dtype=float32)
+
+    Source: `chainer.Initializer` of Chainer 7.8.1.
     """
 
-    def __init__(self, dtype=None):
+    def __init__(self, dtype: Any = None) -> None:
         self.dtype = dtype
 
     def __call__(self, array):
@@ -19,10 +35,23 @@ class Initializer:
         assert self.dtype is None or array.dtype == self.dtype, f"{array.dtype} != {self.dtype}"
 
 
-def get_fans(shape):
-    """The numbers of inputs and of outputs of a unit with weights of that shape, (out, in, …).
+def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The numbers of inputs and of outputs of a unit with weights of a shape.
 
-    Raises ValueError unless `shape` is a tuple of two or more numbers.
+    Args:
+        shape: (out, in, ...): all further axes count as places of the filter.
+
+    Returns:
+        Two ints: in and out, each times the number of places.
+
+    Raises:
+        ValueError: `shape` is no tuple of two or more numbers.
+
+    Example:
+        >>> chainer.initializer.get_fans((8, 3, 5, 5))
+        (75, 200)
+
+    Source: `chainer.initializer.get_fans` of Chainer 7.8.1.
     """
     if not isinstance(shape, tuple):
         raise ValueError(f"shape must be tuple. Actual type: {type(shape)}")

@@ -1,11 +1,14 @@
 """Collecting values that links and training loops report. Mirrors ``chainer.reporter``."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import copy
 import json
 import threading
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -13,6 +16,12 @@ from compatgrad import _C
 from compatgrad.chainer import backend
 from compatgrad.chainer.configuration import config
 from compatgrad.chainer.serializer import Serializer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from compatgrad.chainer.serializer import AbstractSerializer
 
 
 class _ThreadState(threading.local):
@@ -26,10 +35,20 @@ _thread_local = _ThreadState()
 class Reporter:
     """Holds `observation`, a dictionary of reported values, and the names of those who report.
 
-    Inside ``with reporter:`` it is the current one of the thread.
+    Inside `with reporter:` it is the current one of the thread.
+
+    Example:
+        >>> reporter, observer = chainer.Reporter(), L.Linear(1, 1)
+        >>> reporter.add_observer("model", observer)
+        >>> with reporter:
+        ...     chainer.report({"loss": 0.5}, observer)
+        >>> reporter.observation
+        {'model/loss': 0.5}
+
+    Source: `chainer.Reporter` of Chainer 7.8.1.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._observer_names = {}
         self.observation = {}
 
@@ -40,23 +59,23 @@ class Reporter:
         _thread_local.reporters.pop()
 
     @contextlib.contextmanager
-    def scope(self, observation):
+    def scope(self, observation: dict[str, Any]) -> Iterator[None]:
         """Inside the ``with`` block this is the current reporter, and values go to the dictionary
         `observation`.
         """
         with self, _observing(self, observation):
             yield
 
-    def add_observer(self, name, observer):
+    def add_observer(self, name: str, observer: Any) -> None:
         """Gives an object, told by its identity, the name that is put before the keys that it reports."""
         self._observer_names[id(observer)] = name
 
-    def add_observers(self, prefix, observers):
+    def add_observers(self, prefix: str, observers: Iterable[tuple[str, Any]]) -> None:
         """Gives objects the names ``prefix + name``; `observers` are pairs (name, object)."""
         for name, observer in observers:
             self.add_observer(prefix + name, observer)
 
-    def report(self, values, observer=None):
+    def report(self, values: dict[str, Any], observer: Any = None) -> None:
         """Stores the dictionary `values`, with the name of `observer` before each key where one is given.
 
         Variables are stored without their graph unless ``config.keep_graph_on_report``.
@@ -82,51 +101,110 @@ def _observing(reporter, observation):
         reporter.observation = previous
 
 
-def get_current_reporter():
-    """The current reporter of the thread. Raises IndexError if there is none."""
+def get_current_reporter() -> Reporter:
+    """The current reporter of the thread. IndexError where there is none.
+
+    Returns:
+        Reporter.
+
+    Example:
+        >>> with chainer.Reporter():
+        ...     type(chainer.get_current_reporter()).__name__
+        'Reporter'
+
+    Source: `chainer.get_current_reporter` of Chainer 7.8.1.
+    """
     return _thread_local.reporters[-1]
 
 
-def report(values, observer=None):
-    """Calls ``report`` of the current reporter; does nothing if there is none."""
+def report(values: dict[str, Any], observer: Any = None) -> None:
+    """Calls `report` of the thread's current reporter; does nothing where there is none.
+
+    Args:
+        values: dictionary of numbers, arrays or Variables, which are stored without their graph unless the
+            configuration's `keep_graph_on_report` is True.
+        observer: object with a name in the reporter, which is put before the keys; None puts nothing.
+
+    Raises:
+        KeyError: the reporter has no name for `observer`.
+
+    Example:
+        >>> reporter = chainer.Reporter()
+        >>> with reporter:
+        ...     chainer.report({"loss": 0.5})
+        >>> reporter.observation
+        {'loss': 0.5}
+
+    Source: `chainer.report` of Chainer 7.8.1.
+    """
     reporters = _thread_local.reporters
     if reporters:
         reporters[-1].report(values, observer)
 
 
-def report_scope(observation):
-    """A context manager inside which the current reporter stores into the dictionary `observation`."""
+def report_scope(observation: dict[str, Any]) -> AbstractContextManager[None]:
+    """A context manager inside which the current reporter stores into a dictionary of the caller's.
+
+    Args:
+        observation: the dictionary.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        IndexError: the thread has no current reporter.
+
+    Example:
+        >>> observation = {}
+        >>> with chainer.Reporter(), chainer.report_scope(observation):
+        ...     chainer.report({"loss": 0.5})
+        >>> observation
+        {'loss': 0.5}
+
+    Source: `chainer.report_scope` of Chainer 7.8.1.
+    """
     return _observing(get_current_reporter(), observation)
 
 
 class Summary:
-    """Mean and standard deviation of scalars, computed as they come."""
+    """Mean and standard deviation of scalars, computed as they come.
 
-    def __init__(self):
+    Example:
+        >>> summary = chainer.Summary()
+        >>> for value in (1.0, 3.0):
+        ...     summary.add(value)
+        >>> mean, deviation = summary.make_statistics()
+        >>> float(mean), float(deviation)
+        (2.0, 1.0)
+
+    Source: `chainer.Summary` of Chainer 7.8.1.
+    """
+
+    def __init__(self) -> None:
         self._x = 0.0
         self._x2 = 0.0
         self._n = 0
 
-    def add(self, value, weight=1):
+    def add(self, value: Any, weight: Any = 1) -> None:
         """Adds a scalar or 0-dimensional array, counted `weight` times."""
         with _device_of(value):
             self._x += weight * value
             self._x2 += weight * value * value
             self._n += weight
 
-    def compute_mean(self):
+    def compute_mean(self) -> Any:
         """The mean."""
         with _device_of(self._x):
             return self._x / self._n
 
-    def make_statistics(self):
+    def make_statistics(self) -> tuple[Any, Any]:
         """The mean and the standard deviation."""
         x, n = self._x, self._n
         with _device_of(x):
             mean = x / n
             return mean, backend.get_array_module(x).sqrt(self._x2 / n - mean * mean)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         """Saves or loads the sums; warns where there are none to load."""
         try:
             self._x = serializer("_x", self._x)
@@ -149,12 +227,22 @@ def _array(value):
 
 
 class DictSummary:
-    """A `Summary` for every key of dictionaries of scalars."""
+    """A `Summary` for every key of dictionaries of scalars.
 
-    def __init__(self):
+    Example:
+        >>> summary = chainer.DictSummary()
+        >>> summary.add({"loss": 1.0})
+        >>> summary.add({"loss": 4.0, "accuracy": 0.5})
+        >>> summary.compute_mean()
+        {'loss': 2.5, 'accuracy': 0.5}
+
+    Source: `chainer.DictSummary` of Chainer 7.8.1.
+    """
+
+    def __init__(self) -> None:
         self._summaries = collections.defaultdict(Summary)
 
-    def add(self, d):
+    def add(self, d: Mapping[str, Any]) -> None:
         """Adds the scalars, 0-dimensional arrays and Variables in `d`; what else is in it is skipped.
 
         A tuple is a value and its weight. Raises ValueError for a weight that is no scalar.
@@ -169,18 +257,18 @@ class DictSummary:
             if _is_scalar(value):
                 self._summaries[key].add(value, weight=weight)
 
-    def compute_mean(self):
+    def compute_mean(self) -> dict[str, Any]:
         """A dictionary of the means."""
         return {name: summary.compute_mean() for name, summary in self._summaries.items()}
 
-    def make_statistics(self):
+    def make_statistics(self) -> dict[str, Any]:
         """A dictionary of the means, ``key``, and standard deviations, ``key.std``."""
         stats = {}
         for name, summary in self._summaries.items():
             stats[name], stats[name + ".std"] = summary.make_statistics()
         return stats
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         """Saves or loads all summaries; warns where there are none to load."""
         if isinstance(serializer, Serializer):
             names = list(self._summaries)
