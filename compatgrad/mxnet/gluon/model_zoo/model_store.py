@@ -1,5 +1,7 @@
 """Files with the parameters of trained models."""
 
+from __future__ import annotations
+
 import logging
 import os
 import zipfile
@@ -48,26 +50,59 @@ vgg19_bn f360b758e856f1074a85abd5fd873ed1d98297c3
 _model_sha1 = dict(line.split() for line in _SHA1.split("\n") if line)
 
 
-def default_root():
+def _default_root() -> str:
     """The directory of trained models: `models` in MXNET_HOME, or in ~/.mxnet."""
     return os.path.join(data_dir(), "models")
 
 
-def short_hash(name):
-    """The first digits of the file's SHA-1; ValueError for a model without a file."""
+def short_hash(name: str) -> str:
+    """The first eight digits of the SHA-1 of a model's file, which are part of the file's name.
+
+    Args:
+        name: the name of the model, such as "resnet18_v1".
+
+    Returns:
+        Eight hexadecimal digits.
+
+    Raises:
+        ValueError: there is no file for such a model.
+
+    Example:
+        >>> gluon.model_zoo.model_store.short_hash("resnet18_v1")
+        'a0666292'
+
+    Source: `mxnet.gluon.model_zoo.model_store.short_hash` of MXNet 1.9.1.
+    """
     if name not in _model_sha1:
         raise ValueError(f"Pretrained model for {name} is not available.")
     return _model_sha1[name][:8]
 
 
-def get_model_file(name, root=None):
-    """The path of the parameter file of the model `name` in the directory `root`.
+def get_model_file(name: str, root: str | None = None) -> str:
+    """The path of the file with the parameters of a trained model; it is downloaded where it is missing or damaged.
 
-    It is downloaded where it is missing, or its SHA-1 is wrong. FileNotFoundError where it cannot be had, and
-    ValueError where what comes has another SHA-1.
+    Args:
+        name: the name of the model, such as "resnet18_v1".
+        root: the directory of the file; None is `models` in the environment's MXNET_HOME, or in ~/.mxnet.
+
+    Returns:
+        The path, for `load_parameters`.
+
+    Raises:
+        ValueError: there is no file for such a model, or what was downloaded has another SHA-1.
+        FileNotFoundError: the file cannot be downloaded; the error says where it can be put.
+
+    Example:
+        >>> try:
+        ...     gluon.model_zoo.model_store.get_model_file("resnet9")
+        ... except ValueError as e:
+        ...     print(e)
+        Pretrained model for resnet9 is not available.
+
+    Source: `mxnet.gluon.model_zoo.model_store.get_model_file` of MXNet 1.9.1.
     """
     file_name = f"{name}-{short_hash(name)}"
-    root = os.path.expanduser(root or default_root())
+    root = os.path.expanduser(root or _default_root())
     path = os.path.join(root, file_name + ".params")
     if os.path.exists(path):
         if check_sha1(path, _model_sha1[name]):
@@ -95,9 +130,25 @@ def get_model_file(name, root=None):
     return path
 
 
-def purge(root=None):
-    """Removes all parameter files in the directory `root`."""
-    root = os.path.expanduser(root or default_root())
+def purge(root: str | None = None) -> None:
+    """Removes all files of parameters, `*.params`, from a directory.
+
+    Args:
+        root: the directory; None is `models` in the environment's MXNET_HOME, or in ~/.mxnet.
+
+    Raises:
+        FileNotFoundError: there is no such directory.
+
+    Example:
+        >>> nd.save("old.params", [nd.zeros((2,))])
+        >>> gluon.model_zoo.model_store.purge(".")
+        >>> import os
+        >>> os.path.exists("old.params")
+        False
+
+    Source: `mxnet.gluon.model_zoo.model_store.purge` of MXNet 1.9.1.
+    """
+    root = os.path.expanduser(root or _default_root())
     for name in os.listdir(root):
         if name.endswith(".params"):
             os.remove(os.path.join(root, name))

@@ -4,6 +4,11 @@ They expect batches (N, 3, H, W) of RGB images.
 """
 
 # ruff: noqa: F403
+from __future__ import annotations
+
+from typing import Any
+
+from ...block import HybridBlock
 from . import alexnet as _alexnet
 from . import densenet as _densenet
 from . import inception as _inception
@@ -40,10 +45,26 @@ def _public_name(name):
 _MODELS = {_public_name(name): function for name, function in _MODELS.items()}
 
 
-def get_model(name, **kwargs):
-    """The model `name`, such as "resnet18_v1" or "mobilenet0.5"; ValueError for an unknown one.
+def get_model(name: str, **kwargs: Any) -> HybridBlock:
+    """A model by its name.
 
-    classes: how many there are. pretrained, ctx, root: as in model_store; the rest goes to the class.
+    Args:
+        name: the name, such as "resnet18_v1" or "mobilenet0.5"; upper and lower case are alike.
+        **kwargs: `classes`, `pretrained`, `ctx`, `root` and the other arguments of the model's function.
+
+    Returns:
+        A HybridBlock, which takes images (batch, 3, height, width) and gives (batch, classes).
+
+    Raises:
+        ValueError: there is no such model; the error lists those that are there.
+        TypeError: an argument is not known.
+        FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
+
+    Example:
+        >>> gluon.model_zoo.get_model("resnet18_v1", classes=10).output
+        Dense(512 -> 10, linear)
+
+    Source: `mxnet.gluon.model_zoo.get_model` of MXNet 1.9.1.
     """
     name = name.lower()
     if name not in _MODELS:

@@ -1,10 +1,51 @@
-"""What the models share."""
+"""What the models share: blocks of blocks, trained weights, and what their docstrings say alike."""
 
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ...._docs import composed
+from ....context import Context
+from ....ndarray import NDArray
 from ... import nn
 from ...block import HybridBlock
 
+_M = TypeVar("_M", bound=Callable[..., Any])
 
-def sequence(*blocks, prefix=""):
+_WORDS = {
+    "classes": "the number of classes.",
+    "pretrained": "gives the parameters of the model that was trained on ImageNet, whose 1000 `classes` it needs; its\n"
+                  "            file is read, or downloaded where it is missing.",
+    "ctx": "the device, or a list of them, of these parameters; None is the CPU.",
+    "root": "the directory of their file; None is `models` in the environment's MXNET_HOME, or in ~/.mxnet.",
+}  # fmt: skip
+_OF_CLASS = "`prefix` and `params`, as in HybridBlock."
+_OF_FUNCTION = "`classes` and the other arguments of the model's class."
+_NO_FILE = """TypeError: an argument is not known.
+        FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded."""
+
+
+def documented(thing: _M) -> _M:
+    """Completes the docstring of a model's class, or of a function that makes models."""
+    parameters = inspect.signature(thing).parameters.values()
+    names = [("**" if p.kind is p.VAR_KEYWORD else "") + p.name for p in parameters]
+    is_class = isinstance(thing, type)
+    words = {name: ("", words) for name, words in _WORDS.items()}
+    words["kwargs"] = ("", _OF_CLASS if is_class else _OF_FUNCTION)
+    result = "A HybridBlock, which takes images (batch, 3, height, width) and gives (batch, classes)."
+    raises = "TypeError: an argument is not known." if is_class else _NO_FILE
+    module = sys.modules[thing.__module__]
+    shown = getattr(module, "__all__", [thing.__name__])  # what the package shows of it
+    where = "" if thing.__name__ in shown else f"{module.__name__.rpartition('.')[2]}."
+    source = f"mxnet.gluon.model_zoo.vision.{where}{thing.__name__}"
+    thing.__doc__ = composed(thing.__doc__, names, source, "" if is_class else result, raises, {}, words)
+    return thing
+
+
+def sequence(*blocks: Any, prefix: str = "") -> nn.HybridSequential:
     """The blocks one after the other. With the empty prefix they belong to the scope around."""
     made = nn.HybridSequential(prefix=prefix)
     made.add(*blocks)
@@ -14,11 +55,13 @@ def sequence(*blocks, prefix=""):
 class Classifier(HybridBlock):
     """A model of two parts: `features`, and `output`, which gives the classes."""
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         return self.output(self.features(x))
 
 
-def with_weights(net, name, pretrained, ctx, root):
+def with_weights(
+    net: HybridBlock, name: str, pretrained: bool, ctx: Context | list[Context] | None, root: str | None
+) -> HybridBlock:
     """`net`, with the parameters of the file of the model `name` where `pretrained`."""
     if pretrained:
         from ..model_store import get_model_file
@@ -27,12 +70,22 @@ def with_weights(net, name, pretrained, ctx, root):
     return net
 
 
-def named(make, name, *args, **fixed):
+def named(make: Callable[..., HybridBlock], name: str, *args: Any, **fixed: Any) -> Callable[..., HybridBlock]:
     """The function `name` of keyword arguments: `make(*args, **kwargs, **fixed)`."""
 
-    def model(**kwargs):
+    def model(**kwargs: Any) -> HybridBlock:
         return make(*args, **kwargs, **fixed)
 
     model.__name__ = model.__qualname__ = name
-    model.__doc__ = f"{make.__name__} with {', '.join(map(str, args))}: the arguments are the rest of its own."
-    return model
+    given = ", ".join([*map(repr, args), *(f"{key}={value}" for key, value in fixed.items()), "**kwargs"])
+    model.__doc__ = f"""`{make.__name__}({given})`.
+
+    Args:
+        **kwargs: `pretrained`, `ctx`, `root` and the other arguments of `{make.__name__}`.
+
+    Example:
+        >>> net = gluon.model_zoo.vision.{name}(classes=10)
+        >>> isinstance(net, gluon.HybridBlock)
+        True
+    """
+    return documented(model)

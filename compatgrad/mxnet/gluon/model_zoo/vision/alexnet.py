@@ -1,15 +1,30 @@
 """AlexNet."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ....context import Context
 from ... import nn
-from ._parts import Classifier, sequence, with_weights
+from ...block import HybridBlock
+from ._parts import Classifier, documented, sequence, with_weights
 
 __all__ = ["AlexNet", "alexnet"]
 
 
+@documented
 class AlexNet(Classifier):
-    """Five convolutions and three Dense layers, the last of `classes` units."""
+    """Five convolutions and three dense layers.
 
-    def __init__(self, classes=1000, **kwargs):
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Example:
+        >>> gluon.model_zoo.vision.AlexNet(classes=10).output
+        Dense(None -> 10, linear)
+    """
+
+    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = sequence()
@@ -30,6 +45,14 @@ class AlexNet(Classifier):
             self.output = nn.Dense(classes)
 
 
-def alexnet(pretrained=False, ctx=None, root=None, **kwargs):
-    """AlexNet; pretrained=True reads or downloads the file in `root` (see model_store)."""
+@documented
+def alexnet(
+    pretrained: bool = False, ctx: Context | list[Context] | None = None, root: str | None = None, **kwargs: Any
+) -> HybridBlock:
+    """AlexNet (Krizhevsky, Sutskever, Hinton, 2012), in the form of Krizhevsky, 2014.
+
+    Example:
+        >>> gluon.model_zoo.vision.alexnet(classes=10).output
+        Dense(None -> 10, linear)
+    """
     return with_weights(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

@@ -1,8 +1,15 @@
 """Densely connected networks."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....context import Context
 from ... import nn
+from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent, Identity
-from ._parts import Classifier, named, sequence, with_weights
+from ._parts import Classifier, documented, named, sequence, with_weights
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
 
@@ -31,13 +38,35 @@ def _layer(growth_rate, bn_size, dropout):
     return both
 
 
+@documented
 class DenseNet(Classifier):
-    """Stages of layers, each of which adds `growth_rate` channels to its input, with transitions between.
+    """Stages of layers, each of which adds channels to its input, with transitions between the stages.
 
-    block_config: how many layers the stages have. bn_size: a layer's inner channels, in multiples of growth_rate.
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        num_init_features: the number of channels of the first convolution.
+        growth_rate: the number of channels that each layer adds.
+        block_config: how many layers the stages have.
+        bn_size: a layer's inner channels, in multiples of `growth_rate`.
+        dropout: the probability with which an element of a layer's result becomes 0.
+
+    Example:
+        >>> gluon.model_zoo.vision.DenseNet(8, 4, [2, 2], classes=10).output
+        Dense(None -> 10, linear)
     """
 
-    def __init__(self, num_init_features, growth_rate, block_config, bn_size=4, dropout=0, classes=1000, **kwargs):
+    def __init__(
+        self,
+        num_init_features: int,
+        growth_rate: int,
+        block_config: Sequence[int],
+        bn_size: int = 4,
+        dropout: float = 0,
+        classes: int = 1000,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = sequence(nn.Conv2D(num_init_features, 7, 2, 3, use_bias=False))
@@ -58,8 +87,28 @@ class DenseNet(Classifier):
             self.output = nn.Dense(classes)
 
 
-def get_densenet(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
-    """The network of 121, 161, 169 or 201 layers; KeyError for another number."""
+@documented
+def get_densenet(
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Context | list[Context] | None = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> HybridBlock:
+    """A densely connected network (Huang, Liu, van der Maaten, Weinberger, 2017) by its depth.
+
+    Args:
+        num_layers: the number of layers: 121, 161, 169 or 201.
+
+    Raises:
+        KeyError: it is another one.
+        TypeError: an argument is not known.
+        FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
+
+    Example:
+        >>> gluon.model_zoo.vision.densenet.get_densenet(121, classes=10).output
+        Dense(None -> 10, linear)
+    """
     return with_weights(DenseNet(*_SPECS[num_layers], **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 

@@ -1,8 +1,14 @@
 """Inception, version 3."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ....context import Context
 from ... import nn
+from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
-from ._parts import Classifier, sequence, with_weights
+from ._parts import Classifier, documented, sequence, with_weights
 
 __all__ = ["Inception3", "inception_v3"]
 
@@ -97,10 +103,19 @@ def _e(prefix):
     )
 
 
+@documented
 class Inception3(Classifier):
-    """The network for images of 299 by 299, with a Dense layer of `classes` units."""
+    """Modules of branches of convolutions side by side.
 
-    def __init__(self, classes=1000, **kwargs):
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    299 by 299 pixels as a rule.
+
+    Example:
+        >>> gluon.model_zoo.vision.Inception3(classes=10).output
+        Dense(None -> 10, linear)
+    """
+
+    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = sequence(_conv(32, 3, 2), _conv(32, 3), _conv(64, 3, 1, 1), nn.MaxPool2D(3, 2))
@@ -111,6 +126,14 @@ class Inception3(Classifier):
             self.output = nn.Dense(classes)
 
 
-def inception_v3(pretrained=False, ctx=None, root=None, **kwargs):
-    """Inception 3; pretrained=True reads or downloads the file in `root` (see model_store)."""
+@documented
+def inception_v3(
+    pretrained: bool = False, ctx: Context | list[Context] | None = None, root: str | None = None, **kwargs: Any
+) -> HybridBlock:
+    """Inception 3 (Szegedy, Vanhoucke, Ioffe, Shlens, Wojna, 2016), for images of 299 by 299 pixels.
+
+    Example:
+        >>> gluon.model_zoo.vision.inception_v3(classes=10).output
+        Dense(None -> 10, linear)
+    """
     return with_weights(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)

@@ -1,8 +1,14 @@
 """MobileNet, versions 1 and 2."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ....context import Context
+from ....ndarray import NDArray
 from ... import nn
 from ...block import HybridBlock
-from ._parts import Classifier, named, sequence, with_weights
+from ._parts import Classifier, documented, named, sequence, with_weights
 
 __all__ = [
     "MobileNet",
@@ -20,10 +26,22 @@ __all__ = [
 ]
 
 
+@documented
 class RELU6(HybridBlock):
-    """x cut to 0 … 6."""
+    """x cut to [0, 6].
 
-    def hybrid_forward(self, F, x):
+    Call: `block(x)`, x floating point, any shape.
+
+    Args:
+        prefix: the prefix of the block's name; None gives it a number.
+        params: a ParameterDict to share, which has no effect without parameters.
+
+    Example:
+        >>> gluon.model_zoo.vision.mobilenet.RELU6()(nd.array([-1.0, 3.0, 9.0])).asnumpy()
+        array([0., 3., 6.], dtype=float32)
+    """
+
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         return F.clip(x, 0, 6, name="relu6")
 
 
@@ -38,13 +56,27 @@ def _relu():
     return nn.Activation("relu")
 
 
+@documented
 class MobileNet(Classifier):
-    """Pairs of a convolution per channel and one of size 1. multiplier: a factor on all numbers of channels."""
+    """Pairs of a convolution for each channel alone and one of size 1.
+
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        multiplier: the factor of all numbers of channels.
+
+    Example:
+        >>> net = gluon.model_zoo.vision.MobileNet(0.25, classes=10)
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3, 32, 32))).shape
+        (1, 10)
+    """
 
     # channels and stride of each pair
     _PAIRS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
 
-    def __init__(self, multiplier=1.0, classes=1000, **kwargs):
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             before = int(32 * multiplier)
@@ -57,10 +89,28 @@ class MobileNet(Classifier):
             self.output = nn.Dense(classes)
 
 
+@documented
 class LinearBottleneck(HybridBlock):
-    """A convolution per channel on `t` times the channels, and x added where shapes allow."""
+    """A convolution for each channel alone, on `t` times the channels, between two of size 1, without an activation at
+    the end.
 
-    def __init__(self, in_channels, channels, t, stride, **kwargs):
+    Call: `block(x)`, x floating point, shape (batch, in_channels, height, width), which is added to the result where
+    shapes allow.
+
+    Args:
+        in_channels: the number of channels of the data.
+        channels: the number of channels of the result.
+        t: the factor of the channels inside.
+        stride: the distance of windows of the convolution in the middle.
+
+    Example:
+        >>> block = gluon.model_zoo.vision.mobilenet.LinearBottleneck(4, 8, t=6, stride=2)
+        >>> block.initialize()
+        >>> block(nd.zeros((1, 4, 8, 8))).shape
+        (1, 8, 4, 4)
+    """
+
+    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.use_shortcut = stride == 1 and in_channels == channels
         inner = in_channels * t
@@ -68,19 +118,33 @@ class LinearBottleneck(HybridBlock):
             self.out = nn.HybridSequential()
             self.out.add(*_conv(inner, activation=RELU6), *_conv(inner, 3, stride, inner, RELU6), *_conv(channels))
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         y = self.out(x)
         return F.elemwise_add(y, x) if self.use_shortcut else y
 
 
+@documented
 class MobileNetV2(Classifier):
-    """A sequence of LinearBottlenecks; the classes come from a convolution. multiplier: as in MobileNet."""
+    """A sequence of LinearBottlenecks; the classes come from a convolution.
+
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        multiplier: the factor of all numbers of channels.
+
+    Example:
+        >>> net = gluon.model_zoo.vision.MobileNetV2(0.25, classes=10)
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3, 32, 32))).shape
+        (1, 10)
+    """
 
     # channels and number of blocks; the strides of the blocks
     _GROUPS = ((16, 1), (24, 2), (32, 3), (64, 4), (96, 3), (160, 3), (320, 1))
     _STRIDES = (1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1)
 
-    def __init__(self, multiplier=1.0, classes=1000, **kwargs):
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         widths = [channels for channels, number in self._GROUPS for _ in range(number)]
         with self.name_scope():
@@ -99,13 +163,45 @@ class MobileNetV2(Classifier):
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
 
-def get_mobilenet(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
-    """MobileNet with `multiplier` times the channels."""
+@documented
+def get_mobilenet(
+    multiplier: float,
+    pretrained: bool = False,
+    ctx: Context | list[Context] | None = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> HybridBlock:
+    """MobileNet (Howard and others, 2017) by its number of channels.
+
+    Args:
+        multiplier: the factor of all numbers of channels. There are trained parameters for 0.25, 0.5, 0.75 and 1.0.
+
+    Example:
+        >>> net = gluon.model_zoo.vision.get_mobilenet(0.25, classes=10)
+        >>> isinstance(net, gluon.model_zoo.vision.MobileNet)
+        True
+    """
     return with_weights(MobileNet(multiplier, **kwargs), f"mobilenet{multiplier}", pretrained, ctx, root)
 
 
-def get_mobilenet_v2(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
-    """MobileNetV2 with `multiplier` times the channels."""
+@documented
+def get_mobilenet_v2(
+    multiplier: float,
+    pretrained: bool = False,
+    ctx: Context | list[Context] | None = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> HybridBlock:
+    """MobileNet 2 (Sandler and others, 2018) by its number of channels.
+
+    Args:
+        multiplier: the factor of all numbers of channels. There are trained parameters for 0.25, 0.5, 0.75 and 1.0.
+
+    Example:
+        >>> net = gluon.model_zoo.vision.get_mobilenet_v2(0.25, classes=10)
+        >>> isinstance(net, gluon.model_zoo.vision.MobileNetV2)
+        True
+    """
     return with_weights(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{multiplier}", pretrained, ctx, root)
 
 

@@ -1,8 +1,15 @@
 """Residual networks, versions 1 and 2."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....context import Context
+from ....ndarray import NDArray
 from ... import nn
 from ...block import HybridBlock
-from ._parts import Classifier, named, sequence, with_weights
+from ._parts import Classifier, documented, named, sequence, with_weights
 
 __all__ = [
     "ResNetV1",
@@ -36,20 +43,38 @@ def _conv1x1(channels, stride=1, in_channels=0):
 class _BlockV1(HybridBlock):
     """relu(body(x) + x), with a convolution and normalisation on x where `downsample`."""
 
-    def __init__(self, channels, stride, downsample=False, in_channels=0, **kwargs):
+    def __init__(
+        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.body = sequence(*self._layers(channels, stride, in_channels))
         self.downsample = None
         if downsample:
             self.downsample = sequence(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         y = self.body(x)
         return F.Activation(y + (self.downsample(x) if self.downsample else x), act_type="relu")
 
 
+@documented
 class BasicBlockV1(_BlockV1):
-    """Two convolutions of size 3."""
+    """Two convolutions of size 3, each followed by a normalization; x is added, then ReLU.
+
+    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
+
+    Args:
+        channels: the number of channels of the result.
+        stride: the distance of windows of the first convolution.
+        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
+        in_channels: the number of channels of the data; 0 is found out at the first call.
+
+    Example:
+        >>> block = gluon.model_zoo.vision.BasicBlockV1(8, 2, downsample=True)
+        >>> block.initialize()
+        >>> block(nd.zeros((1, 4, 6, 6))).shape
+        (1, 8, 3, 3)
+    """
 
     def _layers(self, channels, stride, in_channels):
         yield _conv3x3(channels, stride, in_channels)
@@ -59,8 +84,25 @@ class BasicBlockV1(_BlockV1):
         yield nn.BatchNorm()
 
 
+@documented
 class BottleneckV1(_BlockV1):
-    """A convolution of size 3 on a quarter of the channels, between two of size 1."""
+    """A convolution of size 3 on a quarter of the channels, between two of size 1, each followed by a normalization; x
+    is added, then ReLU.
+
+    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
+
+    Args:
+        channels: the number of channels of the result.
+        stride: the distance of windows of the first convolution.
+        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
+        in_channels: the number of channels of the data; 0 is found out at the first call.
+
+    Example:
+        >>> block = gluon.model_zoo.vision.BottleneckV1(8, 2, downsample=True)
+        >>> block.initialize()
+        >>> block(nd.zeros((1, 4, 6, 6))).shape
+        (1, 8, 3, 3)
+    """
 
     def _layers(self, channels, stride, in_channels):
         yield nn.Conv2D(channels // 4, 1, stride)
@@ -78,7 +120,9 @@ class _BlockV2(HybridBlock):
 
     _depth = 2
 
-    def __init__(self, channels, stride, downsample=False, in_channels=0, **kwargs):
+    def __init__(
+        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         for i, conv in enumerate(self._convolutions(channels, stride, in_channels), 1):
             # the order of construction is that of the names
@@ -86,7 +130,7 @@ class _BlockV2(HybridBlock):
             setattr(self, f"conv{i}", conv())
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> NDArray:
         y = shortcut = x
         for i in range(1, self._depth + 1):
             y = F.Activation(getattr(self, f"bn{i}")(y), act_type="relu")
@@ -96,16 +140,49 @@ class _BlockV2(HybridBlock):
         return y + shortcut
 
 
+@documented
 class BasicBlockV2(_BlockV2):
-    """Two convolutions of size 3."""
+    """Two convolutions of size 3, each after a normalization and ReLU; x is added.
+
+    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
+
+    Args:
+        channels: the number of channels of the result.
+        stride: the distance of windows of the first convolution.
+        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
+        in_channels: the number of channels of the data; 0 is found out at the first call.
+
+    Example:
+        >>> block = gluon.model_zoo.vision.BasicBlockV2(8, 2, downsample=True)
+        >>> block.initialize()
+        >>> block(nd.zeros((1, 4, 6, 6))).shape
+        (1, 8, 3, 3)
+    """
 
     def _convolutions(self, channels, stride, in_channels):
         yield lambda: _conv3x3(channels, stride, in_channels)
         yield lambda: _conv3x3(channels, 1, channels)
 
 
+@documented
 class BottleneckV2(_BlockV2):
-    """A convolution of size 3 on a quarter of the channels, between two of size 1."""
+    """A convolution of size 3 on a quarter of the channels, between two of size 1, each after a normalization and ReLU;
+    x is added.
+
+    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
+
+    Args:
+        channels: the number of channels of the result.
+        stride: the distance of windows of the second convolution.
+        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
+        in_channels: the number of channels of the data; 0 is found out at the first call.
+
+    Example:
+        >>> block = gluon.model_zoo.vision.BottleneckV2(8, 2, downsample=True)
+        >>> block.initialize()
+        >>> block(nd.zeros((1, 4, 6, 6))).shape
+        (1, 8, 3, 3)
+    """
 
     _depth = 3
 
@@ -116,13 +193,17 @@ class BottleneckV2(_BlockV2):
 
 
 class _ResNet(Classifier):
-    """A stem, one stage per entry of `layers` with that many blocks, and a Dense layer of `classes` units.
+    """What both versions share: a stem, one stage for each entry of `layers`, and a dense layer."""
 
-    block: the class of blocks. channels: those of the stem and of each stage. thumbnail: a small stem, for small
-    images.
-    """
-
-    def __init__(self, block, layers, channels, classes=1000, thumbnail=False, **kwargs):
+    def __init__(
+        self,
+        block: Callable[..., HybridBlock],
+        layers: Sequence[int],
+        channels: Sequence[int],
+        classes: int = 1000,
+        thumbnail: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         assert len(layers) == len(channels) - 1, f"{len(layers)} stages need {len(layers) + 1} numbers of channels"
         with self.name_scope():
@@ -155,15 +236,59 @@ def _stage(block, number, in_channels, channels, index):
     return stage
 
 
+@documented
 class ResNetV1(_ResNet):
-    __doc__ = _ResNet.__doc__
+    """A residual network in which normalizations follow convolutions.
+
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        block: the class of blocks.
+        layers: the number of blocks of each stage.
+        channels: the number of channels of the stem, then of each stage.
+        thumbnail: a small stem, for images such as those of CIFAR.
+
+    Raises:
+        AssertionError: there is not one number of channels more than stages.
+        TypeError: an argument is not known.
+
+    Example:
+        >>> vision = gluon.model_zoo.vision
+        >>> net = vision.ResNetV1(vision.BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3, 32, 32))).shape
+        (1, 10)
+    """
 
     def _tail(self):
         yield nn.GlobalAvgPool2D()
 
 
+@documented
 class ResNetV2(_ResNet):
-    __doc__ = _ResNet.__doc__
+    """A residual network in which normalizations come before convolutions.
+
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        block: the class of blocks.
+        layers: the number of blocks of each stage.
+        channels: the number of channels of the stem, then of each stage.
+        thumbnail: a small stem, for images such as those of CIFAR.
+
+    Raises:
+        AssertionError: there is not one number of channels more than stages.
+        TypeError: an argument is not known.
+
+    Example:
+        >>> vision = gluon.model_zoo.vision
+        >>> net = vision.ResNetV2(vision.BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3, 32, 32))).shape
+        (1, 10)
+    """
 
     def _head(self):
         yield nn.BatchNorm(scale=False, center=False)
@@ -187,8 +312,30 @@ _SPECS = {
 _CLASSES = {1: (ResNetV1, BasicBlockV1, BottleneckV1), 2: (ResNetV2, BasicBlockV2, BottleneckV2)}
 
 
-def get_resnet(version, num_layers, pretrained=False, ctx=None, root=None, **kwargs):
-    """The network of 18, 34, 50, 101 or 152 layers, version 1 or 2; AssertionError for other numbers."""
+@documented
+def get_resnet(
+    version: int,
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Context | list[Context] | None = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> HybridBlock:
+    """A residual network (He, Zhang, Ren, Sun, 2015 and 2016) by its version and depth.
+
+    Args:
+        version: 1, where normalizations follow convolutions, or 2, where they come before.
+        num_layers: the number of layers: 18, 34, 50, 101 or 152.
+
+    Raises:
+        AssertionError: `version` or `num_layers` is another one.
+        TypeError: an argument is not known.
+        FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
+
+    Example:
+        >>> gluon.model_zoo.vision.get_resnet(1, 18, classes=10).output
+        Dense(512 -> 10, linear)
+    """
     assert num_layers in _SPECS, f"Invalid number of layers: {num_layers}. Options are {list(_SPECS)}"
     assert version in _CLASSES, f"Invalid resnet version: {version}. Options are 1 and 2."
     layers, channels = _SPECS[num_layers]

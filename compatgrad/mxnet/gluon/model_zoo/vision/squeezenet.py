@@ -1,8 +1,14 @@
 """SqueezeNet."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ....context import Context
 from ... import nn
+from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
-from ._parts import Classifier, named, sequence, with_weights
+from ._parts import Classifier, documented, named, sequence, with_weights
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -24,10 +30,27 @@ def _fire(squeezed):
     return sequence(squeeze, expand)
 
 
+@documented
 class SqueezeNet(Classifier):
-    """Version "1.0" or "1.1" (AssertionError for another); the classes come from a convolution."""
+    """Fire modules: a convolution of size 1 to few channels, then two side by side to many; the classes come from a
+    convolution.
 
-    def __init__(self, version, classes=1000, **kwargs):
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        version: "1.0" or "1.1".
+
+    Raises:
+        AssertionError: `version` is another one.
+        TypeError: an argument is not known.
+
+    Example:
+        >>> len(gluon.model_zoo.vision.SqueezeNet("1.1", classes=10).features)
+        14
+    """
+
+    def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         assert version in _SPECS, f"Unsupported SqueezeNet version {version}: 1.0 or 1.1 expected"
         (channels, size), parts = _SPECS[version]
@@ -39,8 +62,28 @@ class SqueezeNet(Classifier):
             self.output = sequence(nn.Conv2D(classes, 1), nn.Activation("relu"), nn.AvgPool2D(13), nn.Flatten())
 
 
-def get_squeezenet(version, pretrained=False, ctx=None, root=None, **kwargs):
-    """SqueezeNet of the version "1.0" or "1.1"."""
+@documented
+def get_squeezenet(
+    version: str,
+    pretrained: bool = False,
+    ctx: Context | list[Context] | None = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> HybridBlock:
+    """SqueezeNet (Iandola and others, 2016) by its version.
+
+    Args:
+        version: "1.0" or "1.1", which computes less.
+
+    Raises:
+        AssertionError: `version` is another one.
+        TypeError: an argument is not known.
+        FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
+
+    Example:
+        >>> len(gluon.model_zoo.vision.squeezenet.get_squeezenet("1.0").features)
+        14
+    """
     return with_weights(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 

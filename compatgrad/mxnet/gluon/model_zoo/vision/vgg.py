@@ -1,8 +1,15 @@
 """VGG networks."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....context import Context
 from ....initializer import Xavier
 from ... import nn
-from ._parts import Classifier, named, sequence, with_weights
+from ...block import HybridBlock
+from ._parts import Classifier, documented, named, sequence, with_weights
 
 __all__ = [
     "VGG",
@@ -21,14 +28,35 @@ _FILTERS = (64, 128, 256, 512, 512)
 _LAYERS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 
 
+@documented
 class VGG(Classifier):
-    """Groups of convolutions of size 3 with pooling after each, and three Dense layers.
+    """Groups of convolutions of size 3 with pooling after each, and three dense layers.
 
-    layers, filters: how many convolutions each group has and how many channels they give. batch_norm: normalises
-    after each convolution.
+    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
+    224 by 224 pixels as a rule.
+
+    Args:
+        layers: how many convolutions each group has.
+        filters: how many channels they give.
+        batch_norm: normalizes after each convolution.
+
+    Raises:
+        AssertionError: `layers` and `filters` differ in length.
+        TypeError: an argument is not known.
+
+    Example:
+        >>> gluon.model_zoo.vision.VGG([1, 1], [8, 16], classes=10).output
+        Dense(None -> 10, linear)
     """
 
-    def __init__(self, layers, filters, classes=1000, batch_norm=False, **kwargs):
+    def __init__(
+        self,
+        layers: Sequence[int],
+        filters: Sequence[int],
+        classes: int = 1000,
+        batch_norm: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         assert len(layers) == len(filters), f"{len(layers)} groups of layers, {len(filters)} numbers of filters"
         with self.name_scope():
@@ -55,8 +83,28 @@ class VGG(Classifier):
         return nn.Dense(units, activation=activation, weight_initializer="normal", bias_initializer="zeros")
 
 
-def get_vgg(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
-    """The network of 11, 13, 16 or 19 layers; KeyError for another number."""
+@documented
+def get_vgg(
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Context | list[Context] | None = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> HybridBlock:
+    """A network of the Visual Geometry Group (Simonyan, Zisserman, 2014) by its depth.
+
+    Args:
+        num_layers: the number of layers: 11, 13, 16 or 19.
+
+    Raises:
+        KeyError: it is another one.
+        TypeError: an argument is not known.
+        FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
+
+    Example:
+        >>> gluon.model_zoo.vision.get_vgg(11, classes=10, batch_norm=True).output
+        Dense(None -> 10, linear)
+    """
     name = f"vgg{num_layers}{'_bn' if kwargs.get('batch_norm') else ''}"
     return with_weights(VGG(_LAYERS[num_layers], _FILTERS, **kwargs), name, pretrained, ctx, root)
 
