@@ -307,3 +307,9 @@ def test_kernels_larger_than_the_image_by_less_than_a_stride():
     assert w.g[0].ravel().tolist() == [1, 2, 0, 0, 4, 5, 0, 0]
     with pytest.raises(RuntimeError, match="would be"):
         F.convolution(x, w)
+
+
+def test_kernels_of_pixels_have_four_axes():
+    x, kernel = nn.Variable((1, 1, 4, 4)), nn.Variable((1, 2, 3, 3))
+    with pytest.raises(RuntimeError, match=r"both kernels must have 4 axes, not shapes .*\(1, 2, 3\)"):
+        F.adaptive_separable_convolution(x, nn.Variable((1, 2, 3)), kernel)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla.functions.convolution import on_images, placement
+from compatgrad.nnabla._documents import documented
+from compatgrad.nnabla.functions._images import CONVOLUTION, on_images, placement
 from compatgrad.nnabla.random import generator_of
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "binary_connect_affine",
@@ -19,6 +24,40 @@ __all__ = [
     "inq_affine",
     "inq_convolution",
 ]
+
+# What fully connected layers, those with two values, and those with powers of two say alike in their docstrings.
+_AFFINE = """
+Args:
+    x: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are taken
+        as one axis.
+    weight: (features, *outputs).
+    bias: (*outputs).
+    base_axis: the first axis of the features, negative ones counted from the last.
+
+Returns:
+    Array (*samples, *outputs).
+
+Raises:
+    RuntimeError: the shapes do not fit.
+"""
+_BINARY = """
+Args:
+    binary_weight: an array of the shape of `weight` that the signs are written into. It gets no gradient; that by the
+        signs is given to `weight`.
+    quantize_zero_to: the sign of 0.
+"""
+_INCREMENTAL = """
+Args:
+    indicator_fixedweights: an array of the shape of `weight`, 1 where a weight is a power of two already.
+    num_bits: how many bits a weight has.
+    inq_iterations: the numbers of the forward passes at which half of the other weights become powers of two, and at
+        the last of which all do.
+    selection_algorithm: which half that is: "largest_abs", those of largest magnitude, or "random".
+    seed: of the generator of "random"; -1: the one that functions share.
+
+Raises:
+    RuntimeError: the shapes do not fit, or the algorithm is another one.
+"""
 
 
 def _check_like(name: str, what: str, v: Any, weight: Any) -> None:
@@ -41,12 +80,25 @@ def _convolution(x: Any, w: Any, bias: Any, base_axis: int, pad: Any, stride: An
 
 
 # ---- two values ----
-@function("BinaryConnectAffine", "x, weight, binary_weight, bias?", effects=True)
-def binary_connect_affine(x, weight, binary_weight, bias=None, base_axis=1, quantize_zero_to=1.0):
-    """`affine` with the signs of `weight`, which are written into `binary_weight`.
+@function("BinaryConnectAffine", "x, weight, binary_weight, bias?", effects=True, shared=(_BINARY, _AFFINE))
+def binary_connect_affine(
+    x: Array,
+    weight: Array,
+    binary_weight: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    quantize_zero_to: float = 1.0,
+) -> Array:
+    """The fully connected layer with the signs of its weights (Courbariaux et al., 2015).
 
-    binary_weight has the shape of weight. 0 becomes `quantize_zero_to`. The gradient by the signs is given to
-    weight; binary_weight gets none. RuntimeError where shapes do not fit.
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> x, w, signs = (array(np.array(v)) for v in ([[1.0, 2.0]], [[0.3], [-0.1]], [[0.0], [0.0]]))
+        >>> F.binary_connect_affine(x, w, signs).data
+        array([[-1.]], dtype=float32)
+        >>> signs.data
+        array([[ 1.],
+               [-1.]], dtype=float32)
     """
     _check_like("binary_connect_affine", "binary_weight", binary_weight, weight)
     w = op.binary_weights(weight, binary_weight, quantize_zero_to=quantize_zero_to)
@@ -71,22 +123,26 @@ def _binary_connect_convolution(
     return _convolution(x, w, bias, base_axis, pad, stride, dilation, group)
 
 
+@documented(_BINARY, CONVOLUTION)
 def binary_connect_convolution(
-    x,
-    weight,
-    binary_weight,
-    bias=None,
-    base_axis=1,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    quantize_zero_to=1.0,
-    **more,
-):
-    """`convolution` with the signs of `weight`, which are written into `binary_weight`.
+    x: Array,
+    weight: Array,
+    binary_weight: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    quantize_zero_to: float = 1.0,
+    **more: Any,
+) -> Array:
+    """Convolution with the signs of the weights (Courbariaux et al., 2015).
 
-    See `binary_connect_affine` and `convolution`.
+    Example:
+        >>> x, w, signs = (nn.NdArray.from_numpy_array(np.full((1, 1, 2), v)) for v in (3.0, -0.5, 0.0))
+        >>> F.binary_connect_convolution(x, w, signs).data
+        array([[[-6.]]], dtype=float32)
     """
     return _binary_connect_convolution(
         x,
@@ -101,13 +157,27 @@ def binary_connect_convolution(
     )
 
 
-@function("BinaryWeightAffine", "x, weight, binary_weight, alpha, bias?", effects=True)
-def binary_weight_affine(x, weight, binary_weight, alpha, bias=None, base_axis=1, quantize_zero_to=1.0):
-    """`affine` with the signs of `weight`, those of each output times their mean absolute value.
+@function("BinaryWeightAffine", "x, weight, binary_weight, alpha, bias?", effects=True, shared=(_BINARY, _AFFINE))
+def binary_weight_affine(
+    x: Array,
+    weight: Array,
+    binary_weight: Array,
+    alpha: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    quantize_zero_to: float = 1.0,
+) -> Array:
+    """The fully connected layer with the signs of its weights, times their mean magnitude (Rastegari et al., 2016).
 
-    The signs are written into binary_weight, of the shape of weight; the means into alpha, which has one
-    element for each output. 0 becomes `quantize_zero_to`. The gradient by the scaled signs is given to
-    weight; binary_weight and alpha get none. RuntimeError where shapes do not fit.
+    Args:
+        alpha: an array of one number for each output, which the mean magnitudes are written into.
+
+    Example:
+        >>> x, w, signs, alpha = (
+        ...     nn.NdArray.from_numpy_array(np.array(v)) for v in ([[1.0, 2.0]], [[0.3], [-0.1]], [[0.0], [0.0]], [0.0])
+        ... )
+        >>> F.binary_weight_affine(x, w, signs, alpha).data, alpha.data
+        (array([[-0.2]], dtype=float32), array([0.2], dtype=float32))
     """
     _check_like("binary_weight_affine", "binary_weight", binary_weight, weight)
     _check_alpha("binary_weight_affine", alpha, prod(weight.shape[1:]))
@@ -137,23 +207,30 @@ def _binary_weight_convolution(
     return _convolution(x, w, bias, base_axis, pad, stride, dilation, group)
 
 
+@documented(_BINARY, CONVOLUTION)
 def binary_weight_convolution(
-    x,
-    weight,
-    binary_weight,
-    alpha,
-    bias=None,
-    base_axis=1,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    quantize_zero_to=1.0,
-    **more,
-):
-    """`convolution` with the signs of `weight`, those of each kernel times their mean absolute value.
+    x: Array,
+    weight: Array,
+    binary_weight: Array,
+    alpha: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    quantize_zero_to: float = 1.0,
+    **more: Any,
+) -> Array:
+    """Convolution with the signs of the weights, times the mean magnitude of each kernel (Rastegari et al., 2016).
 
-    See `binary_weight_affine` and `convolution`; alpha has one element for each map.
+    Args:
+        alpha: an array of one number for each map, which the mean magnitudes are written into.
+
+    Example:
+        >>> x, w, signs = (nn.NdArray.from_numpy_array(np.full((1, 1, 2), v)) for v in (3.0, -0.5, 0.0))
+        >>> F.binary_weight_convolution(x, w, signs, nn.NdArray((1,))).data
+        array([[[-3.]]], dtype=float32)
     """
     return _binary_weight_convolution(
         x,
@@ -211,28 +288,42 @@ def _quantized(
 _DRAWN = ("old_weight", "old_indicators", "steps", "generator")
 
 
-@function("INQAffine", "x, weight, indicator_fixedweights, bias?", effects=True, draws=_Memory, drawn=_DRAWN)
+@function(
+    "INQAffine",
+    "x, weight, indicator_fixedweights, bias?",
+    effects=True,
+    draws=_Memory,
+    drawn=_DRAWN,
+    shared=(_INCREMENTAL, _AFFINE),
+)
 def inq_affine(
-    x,
-    weight,
-    indicator_fixedweights,
-    bias,
-    old_weight,
-    old_indicators,
-    steps,
-    generator,
-    base_axis=1,
-    num_bits=4,
-    inq_iterations=(),
-    selection_algorithm="largest_abs",
-    seed=-1,
-):
-    """`affine` whose weights become powers of two, or 0, of `num_bits` bits, and then stay.
+    x: Array,
+    weight: Array,
+    indicator_fixedweights: Array,
+    bias: Array | None,
+    old_weight: Any,
+    old_indicators: Any,
+    steps: Any,
+    generator: Any,
+    base_axis: int = 1,
+    num_bits: int = 4,
+    inq_iterations: Sequence[int] = (),
+    selection_algorithm: str = "largest_abs",
+    seed: int = -1,
+) -> Array:
+    """The fully connected layer whose weights become powers of two, or 0, step by step (Zhou et al., 2017).
 
-    weight is quantized in place where indicator_fixedweights, of its shape, is 1. At the forward passes whose
-    numbers are in `inq_iterations` half of the other weights are fixed: those of largest absolute value, or
-    with "random" each or not; at the last of these passes all. The gradient is given to weight. RuntimeError
-    where shapes do not fit.
+    Weights are changed in place, and then stay. The gradient is given to `weight`.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> x, w, fixed = (array(np.array(v)) for v in ([[1.0, 1.0]], [[0.6], [0.1]], [[0.0], [0.0]]))
+        >>> F.inq_affine(x, w, fixed, inq_iterations=(0,)).data
+        array([[0.625]], dtype=float32)
+        >>> w.data, fixed.data
+        (array([[0.5  ],
+               [0.125]], dtype=float32), array([[1.],
+               [1.]], dtype=float32))
     """
     w = _quantized(
         "inq_affine",
@@ -278,23 +369,32 @@ def _inq_convolution(
     return _convolution(x, w, bias, base_axis, pad, stride, dilation, group)
 
 
+@documented(_INCREMENTAL, CONVOLUTION)
 def inq_convolution(
-    x,
-    weight,
-    indicator_fixedweights,
-    bias=None,
-    base_axis=1,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    num_bits=4,
-    inq_iterations=(),
-    selection_algorithm="largest_abs",
-    seed=-1,
-    **more,
-):
-    """`convolution` whose weights become powers of two step by step; see `inq_affine` and `convolution`."""
+    x: Array,
+    weight: Array,
+    indicator_fixedweights: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    num_bits: int = 4,
+    inq_iterations: Sequence[int] = (),
+    selection_algorithm: str = "largest_abs",
+    seed: int = -1,
+    **more: Any,
+) -> Array:
+    """Convolution whose weights become powers of two, or 0, step by step (Zhou et al., 2017).
+
+    Weights are changed in place, and then stay. The gradient is given to `weight`.
+
+    Example:
+        >>> x, w, fixed = (nn.NdArray.from_numpy_array(np.full((1, 1, 2), v)) for v in (1.0, 0.6, 0.0))
+        >>> F.inq_convolution(x, w, fixed, inq_iterations=(0,)).data
+        array([[[1.]]], dtype=float32)
+    """
     return _inq_convolution(
         x,
         weight,

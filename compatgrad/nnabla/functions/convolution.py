@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla.functions._checks import several
+from compatgrad.nnabla._documents import documented
+from compatgrad.nnabla.functions._images import (
+    CONVOLUTION,
+    channels_first,
+    channels_last,
+    check,
+    check_lengths,
+    on_images,
+    placement,
+    spatial_axes,
+    usual,
+)
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "adaptive_separable_convolution",
@@ -17,99 +30,6 @@ __all__ = [
     "depthwise_convolution",
     "depthwise_deconvolution",
 ]
-
-
-# ---- geometry ----
-def spatial_axes(x: Any, base_axis: int) -> int:
-    """How many axes of `x` follow the samples and the channels."""
-    return len(x.shape) - base_axis - 1 if base_axis >= 0 else -base_axis - 1
-
-
-def placement(x: Any, base_axis: int, pad: Any, stride: Any, dilation: Any) -> tuple:
-    """The three with their defaults filled in: no padding, every position, dense kernels."""
-    n = spatial_axes(x, base_axis)
-    return (
-        (0,) * n if pad is None else several("pad", pad),
-        (1,) * n if stride is None else several("stride", stride),
-        (1,) * n if dilation is None else several("dilation", dilation),
-    )
-
-
-def check(
-    name: str,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    base_axis: int,
-    sizes: dict[str, Sequence[int]],
-    kernel: Sequence[int],
-    channels: dict[str, tuple[int, int]],
-    maps: int,
-) -> None:
-    """Raises RuntimeError for arguments that do not fit together.
-
-    `sizes`: arguments with one entry for each spatial axis; `channels`: what the numbers of channels are and
-    must be; `maps`: the channels of the result.
-    """
-    n = spatial_axes(x, base_axis)
-    if n < 0 or len(kernel) != n:
-        raise RuntimeError(
-            f"{name}: weight of shape {tuple(weight.shape)} does not fit to x of shape "
-            f"{tuple(x.shape)} with base_axis={base_axis}, which has {n} spatial axes"
-        )
-    for key, value in sizes.items():
-        if len(value) != n:
-            raise RuntimeError(f"{name}: {key} must have {n} entries, one for each spatial axis, not {tuple(value)}")
-    for what, (given, expected) in channels.items():
-        if given != expected:
-            raise RuntimeError(
-                f"{name}: {what} must be {expected}, not {given}; x has shape "
-                f"{tuple(x.shape)}, weight {tuple(weight.shape)}"
-            )
-    if bias is not None and tuple(bias.shape) != (maps,):
-        raise RuntimeError(f"{name}: bias must have shape ({maps},), not {tuple(bias.shape)}")
-
-
-def usual(x: Any, weight: Any, bias: Any, base_axis: int, channel_last: bool, *sizes: Sequence[int]) -> bool:
-    """Whether the engine takes all as it is; it then finds out itself whether lengths fit."""
-    n = weight.ndim - 2
-    return (
-        base_axis == 1
-        and not channel_last
-        and x.ndim == n + 2
-        and all(len(v) == n for v in sizes)
-        and (bias is None or tuple(bias.shape) == weight.shape[:1])
-    )
-
-
-def check_lengths(name: str, what: str, lengths: Sequence[int], x: Any, weight: Any) -> None:
-    """RuntimeError where the result would have no elements along a spatial axis."""
-    if any(n <= 0 for n in lengths):
-        raise RuntimeError(
-            f"{name}: {what} would be {tuple(lengths)} for x of shape {tuple(x.shape)} and "
-            f"weight of shape {tuple(weight.shape)}"
-        )
-
-
-def channels_first(x: Any) -> Any:
-    """(a, *space, c) as (a, c, *space)."""
-    return op.transpose(x, axes=(0, x.ndim - 1, *range(1, x.ndim - 1)))
-
-
-def channels_last(x: Any) -> Any:
-    return op.transpose(x, axes=(0, *range(2, x.ndim), 1))
-
-
-def on_images(f: Callable, x: Any, base_axis: int, last: bool) -> Any:
-    """f(x) for an `f` that takes (samples, channels, *space), the samples of `x` being any number of axes."""
-    base = base_axis % x.ndim
-    if base == 1 and not last:
-        return f(x)
-    samples = x.shape[:base]
-    if base != 1:
-        x = op.reshape(x, shape=(prod(samples), *x.shape[base:]))
-    y = channels_last(f(channels_first(x))) if last else f(x)
-    return y if base == 1 else op.reshape(y, shape=(*samples, *y.shape[1:]))
 
 
 # ---- convolution ----
@@ -150,15 +70,29 @@ def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilat
     return on_images(lambda image: op.convolution(image, w, bias, **params), x, base_axis, channel_last)
 
 
+@documented(CONVOLUTION)
 def convolution(
-    x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, group=1, channel_last=False, **more
-):
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    **more: Any,
+) -> Array:
     """Cross-correlation of images with a bank of kernels, over one to three spatial axes.
 
-    x: (*samples, channels, *size), the samples being the axes before `base_axis`; weight: (maps, channels /
-    group, *kernel); bias: (maps,). Gives (*samples, maps, *positions). `pad`, `stride` and `dilation` have an
-    entry for each spatial axis; None: no padding and steps of one. `channel_last`: channels are the last axis
-    of x, of the result and of weight. RuntimeError where shapes do not fit.
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(1, 1, 3, 3))
+        >>> w = nn.NdArray.from_numpy_array(np.ones((1, 1, 2, 2)))
+        >>> F.convolution(x, w).data
+        array([[[[ 8., 12.],
+                 [20., 24.]]]], dtype=float32)
+        >>> F.convolution(x, w, pad=(1, 1), stride=(2, 2)).shape
+        (1, 1, 2, 2)
     """
     return _convolution(
         x, weight, bias, base_axis, *placement(x, base_axis, pad, stride, dilation), group, channel_last, **more
@@ -215,25 +149,41 @@ def _deconvolution(
     )
 
 
+@documented(CONVOLUTION)
 def deconvolution(
-    x,
-    weight,
-    bias=None,
-    base_axis=1,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    output_padding=None,
-    **more,
-):
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    output_padding: Sequence[int] | None = None,
+    **more: Any,
+) -> Array:
     """Transposed convolution: the gradient of a convolution by its image.
 
-    x: (*samples, channels, *size); weight: (channels, maps / group, *kernel); bias: (maps,). Gives (*samples,
-    maps, *size'), size' = stride * (size - 1) + dilation * (kernel - 1) + 1 - 2 * pad + output_padding.
-    Arguments as in `convolution`; `output_padding` is less than `stride`. RuntimeError where shapes do not
-    fit.
+    Args:
+        weight: kernels (channels, maps / group, *kernel).
+        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
+        stride: the distance of the kernels in the result along each spatial axis; None: 1.
+        dilation: the distance of the pixels that a kernel writes along each spatial axis; None: 1.
+        output_padding: by how many pixels the result is longer at the end of each spatial axis, less than `stride`;
+            None: 0.
+
+    Returns:
+        Array (*samples, maps, *size'), or (*samples, *size', maps) with `channel_last`, size' being stride * (size - 1)
+        + dilation * (kernel - 1) + 1 - 2 * pad + output_padding.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[[[1.0, 2.0]]]]))
+        >>> w = nn.NdArray.from_numpy_array(np.ones((1, 1, 1, 2)))
+        >>> F.deconvolution(x, w).data
+        array([[[[1., 3., 2.]]]], dtype=float32)
+        >>> F.deconvolution(x, w, stride=(1, 2), output_padding=(0, 1)).data
+        array([[[[1., 1., 2., 2., 0.]]]], dtype=float32)
     """
     if output_padding is None:
         output_padding = (0,) * spatial_axes(x, base_axis)
@@ -272,13 +222,33 @@ def _depthwise_convolution(x, weight, bias=None, base_axis=1, pad=None, stride=N
     )
 
 
+@documented(CONVOLUTION)
 def depthwise_convolution(
-    x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, multiplier=1, **more
-):
-    """Convolution of each channel with `multiplier` kernels of its own.
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    multiplier: int = 1,
+    **more: Any,
+) -> Array:
+    """Convolution of each channel with kernels of its own.
 
-    x: (*samples, channels, *size); weight: (channels * multiplier, *kernel); bias: (channels * multiplier,).
-    Other arguments as in `convolution`. RuntimeError where shapes do not fit.
+    Args:
+        weight: kernels (channels * multiplier, *kernel).
+        bias: a number for each map, (channels * multiplier,).
+        multiplier: how many kernels each channel has.
+
+    Returns:
+        Array (*samples, channels * multiplier, *positions).
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(1, 2, 3))
+        >>> F.depthwise_convolution(x, nn.NdArray.from_numpy_array(np.array([[1.0, 1.0], [1.0, -1.0]]))).data
+        array([[[ 1.,  3.],
+                [-1., -1.]]], dtype=float32)
     """
     return _depthwise_convolution(
         x, weight, bias, base_axis, *placement(x, base_axis, pad, stride, dilation), multiplier, **more
@@ -309,11 +279,36 @@ def _depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride
     )
 
 
-def depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, divisor=1, **more):
-    """Transposed depthwise convolution: each `divisor` consecutive channels are added up to one.
+@documented(CONVOLUTION)
+def depthwise_deconvolution(
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    divisor: int = 1,
+    **more: Any,
+) -> Array:
+    """Transposed depthwise convolution, in which neighbouring channels are added up to one.
 
-    x: (*samples, channels, *size); weight: (channels, *kernel); bias: (channels / divisor,). Other arguments
-    as in `deconvolution`. RuntimeError where shapes do not fit.
+    Args:
+        weight: kernels (channels, *kernel).
+        bias: a number for each map, (channels / divisor,).
+        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
+        stride: the distance of the kernels in the result along each spatial axis; None: 1.
+        dilation: the distance of the pixels that a kernel writes along each spatial axis; None: 1.
+        divisor: how many channels are added up to one.
+
+    Returns:
+        Array (*samples, channels / divisor, *size'), size' as of `deconvolution`.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(4.0).reshape(1, 2, 2))
+        >>> w = nn.NdArray.from_numpy_array(np.ones((2, 2)))
+        >>> F.depthwise_deconvolution(x, w, divisor=2).data
+        array([[[2., 6., 4.]]], dtype=float32)
     """
     return _depthwise_deconvolution(
         x, weight, bias, base_axis, *placement(x, base_axis, pad, stride, dilation), divisor, **more
@@ -397,28 +392,45 @@ def _deformable_convolution(
     return channels_last(y) if channel_last else y
 
 
+@documented(CONVOLUTION)
 def deformable_convolution(
-    x,
-    weight,
-    offset,
-    mask=None,
-    bias=None,
-    base_axis=1,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    deformable_group=1,
-    channel_last=False,
-    **more,
-):
-    """Convolution of images that reads each pixel at a distance of its own from its place, by bilinear
-    interpolation.
+    x: Array,
+    weight: Array,
+    offset: Array,
+    mask: Array | None = None,
+    bias: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    deformable_group: int = 1,
+    channel_last: bool = False,
+    **more: Any,
+) -> Array:
+    """Convolution that reads each pixel at a distance of its own from its place (Dai et al., 2017; Zhu et al., 2018).
 
-    x: (batch, channels, height, width); weight: (maps, channels / group, kh, kw); offset: (batch,
-    deformable_group * kh * kw * 2, height, width), rows before columns; mask, which what is read is
-    multiplied by: (batch, deformable_group * kh * kw, height, width); bias: (maps,). Zeros are read beyond
-    the image. Other arguments as in `convolution`. RuntimeError where shapes do not fit.
+    Between pixels it reads by bilinear interpolation, beyond the image zeros.
+
+    Args:
+        x: images (batch, channels, height, width), computed in float32.
+        offset: the distances, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
+        mask: what the pixels are multiplied by, (batch, deformable_group * kh * kw, height, width).
+        base_axis: the axis of the channels: 1 or -3.
+        deformable_group: into how many groups the channels are divided, each with distances of its own.
+        channel_last: whether the channels are the last axis of all arrays but `bias`.
+
+    Returns:
+        Array (batch, maps, *positions), or (batch, *positions, maps) with `channel_last`.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(1, 1, 3, 3))
+        >>> w = nn.NdArray.from_numpy_array(np.ones((1, 1, 1, 1)))
+        >>> offset = nn.NdArray.from_numpy_array(np.full((1, 2, 3, 3), 0.5))
+        >>> F.deformable_convolution(x, w, offset).data[0, 0]
+        array([[2.  , 3.  , 1.75],
+               [5.  , 6.  , 3.25],
+               [3.25, 3.75, 2.  ]], dtype=float32)
     """
     return _deformable_convolution(
         x,
@@ -436,13 +448,32 @@ def deformable_convolution(
 
 
 @function("AdaptiveSeparableConvolution", "x, vertical_kernel, horizontal_kernel")
-def adaptive_separable_convolution(x, vertical_kernel, horizontal_kernel):
-    """Filters each pixel with a kernel of its own, given as its column and its row.
+def adaptive_separable_convolution(x: Array, vertical_kernel: Array, horizontal_kernel: Array) -> Array:
+    """Each pixel filtered with a kernel of its own, the product of a column and a row (Niklaus et al., 2017).
 
-    x: (batch, channels, height, width); vertical_kernel: (batch, kv, height', width') and horizontal_kernel:
-    (batch, kh, height', width'), whose maps are as large as the result or larger. Gives (batch, channels,
-    height - kv + 1, width - kh + 1). RuntimeError where shapes do not fit.
+    Args:
+        x: images (batch, channels, height, width), computed in float32.
+        vertical_kernel: the columns, (batch, kv, height', width'), for as many pixels as the result or more.
+        horizontal_kernel: the rows, (batch, kh, height', width'), for as many pixels as the result or more.
+
+    Returns:
+        Array (batch, channels, height - kv + 1, width - kh + 1).
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(1, 1, 3, 3))
+        >>> half = nn.NdArray.from_numpy_array(np.full((1, 2, 2, 2), 0.5))
+        >>> F.adaptive_separable_convolution(x, half, half).data[0, 0]
+        array([[2., 3.],
+               [5., 6.]], dtype=float32)
     """
+    if not x.ndim == vertical_kernel.ndim == horizontal_kernel.ndim == 4:
+        raise RuntimeError(
+            "adaptive_separable_convolution: x and both kernels must have 4 axes, not shapes "
+            f"{tuple(x.shape)}, {tuple(vertical_kernel.shape)} and {tuple(horizontal_kernel.shape)}"
+        )
     kv, kh = vertical_kernel.shape[1], horizontal_kernel.shape[1]
     height, width = x.shape[2] - kv + 1, x.shape[3] - kh + 1
     for what, kernel in (("vertical_kernel", vertical_kernel), ("horizontal_kernel", horizontal_kernel)):
@@ -451,10 +482,8 @@ def adaptive_separable_convolution(x, vertical_kernel, horizontal_kernel):
         )
         if kernel.shape[0] != x.shape[0] or not fits or height <= 0 or width <= 0:
             raise RuntimeError(
-                f"adaptive_separable_convolution: {what} of shape {tuple(kernel.shape)} does "
-                f"not fit to "
-                f"x of shape {tuple(x.shape)}: the result would have height {height} and "
-                f"width {width}"
+                f"adaptive_separable_convolution: {what} of shape {tuple(kernel.shape)} does not fit to x of shape "
+                f"{tuple(x.shape)}: the result would have height {height} and width {width}"
             )
     columns = op.expand_dims(horizontal_kernel[:, :, :height, :width], axis=1)
     y = None

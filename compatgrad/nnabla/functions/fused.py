@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla import _declare
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions import activation
+from compatgrad.nnabla.functions._images import CONVOLUTION, placement, spatial_axes
 from compatgrad.nnabla.functions.arrays import pad as pad_edges
-from compatgrad.nnabla.functions.convolution import _convolution, placement, spatial_axes
+from compatgrad.nnabla.functions.convolution import _convolution
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._nd_array import NdArray
+    from compatgrad.nnabla._typing import Array
 
 __all__ = ["fused_convolution"]
 
@@ -78,36 +84,57 @@ def _fused_convolution(
     return _ACTIVATIONS[nonlinearity](h, *nonlinearity_args)
 
 
+@documented(CONVOLUTION)
 def fused_convolution(
-    x,
-    weight,
-    bias=None,
-    beta=None,
-    gamma=None,
-    mean=None,
-    variance=None,
-    z=None,
-    base_axis=1,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    decay_rate=0.9,
-    eps=1e-05,
-    batch_stat=True,
-    nonlinearity="relu",
-    nonlinearity_args=None,
-    pad_mode="constant",
-    constant_value=0,
-    n_outputs=-1,
-    outputs=None,
-):
-    """Padding, convolution, batch normalization, addition of `z` and an activation, each where asked for.
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    beta: Array | None = None,
+    gamma: Array | None = None,
+    mean: Array | None = None,
+    variance: Array | None = None,
+    z: Array | None = None,
+    base_axis: int = 1,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    decay_rate: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    nonlinearity: str = "relu",
+    nonlinearity_args: Sequence[float] | None = None,
+    pad_mode: str = "constant",
+    constant_value: float = 0,
+    n_outputs: int = -1,
+    outputs: Sequence[NdArray | None] | None = None,
+) -> Array:
+    """Padding, convolution, batch normalization, an addition and an activation as one function, each where asked for.
 
-    beta, gamma, mean, variance: all four or none; z: of the result's shape. pad: an entry for each spatial axis, or
-    two (before, after). nonlinearity: "identity", "relu", "sigmoid", "tanh", "relu6", "leaky_relu" or "elu" (with one
-    number in nonlinearity_args). RuntimeError for anything else.
+    Args:
+        beta, gamma, mean, variance: as of `batch_normalization`, all four or none.
+        z: what is added before the activation, of the shape of the result.
+        pad: by how many pixels the image is padded at both ends of each spatial axis, or two numbers for each, before
+            and after; None: not at all.
+        decay_rate: how much of the running statistics stays at each pass.
+        eps: what is added to the variance.
+        batch_stat: whether the statistics are those of the batch, not the running ones.
+        nonlinearity: "identity", "relu", "sigmoid", "tanh", "relu6", "leaky_relu" or "elu".
+        nonlinearity_args: the number that "leaky_relu" and "elu" need.
+        pad_mode: what the image is padded with: "constant", "reflect" or "repeat", as of `pad`.
+        constant_value: the number of "constant".
+
+    Raises:
+        RuntimeError: the shapes do not fit, statistics are missing, or the activation is another one or has another
+            number of arguments.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(1, 1, 3, 3))
+        >>> w = nn.NdArray.from_numpy_array(np.full((1, 1, 2, 2), -1.0))
+        >>> F.fused_convolution(x, w, nonlinearity="leaky_relu", nonlinearity_args=[0.5]).data
+        array([[[[ -4.,  -6.],
+                 [-10., -12.]]]], dtype=float32)
     """
     n = spatial_axes(x, base_axis)
     pad = (0,) * n if pad is None else tuple(pad)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions.activation import softmax
 from compatgrad.nnabla.functions.arithmetic import batch_matmul
 from compatgrad.nnabla.functions.arrays import broadcast, concatenate, pad, reshape, transpose
@@ -10,16 +13,33 @@ from compatgrad.nnabla.functions.create import constant
 from compatgrad.nnabla.functions.logical import where
 from compatgrad.nnabla.functions.random import dropout as drop
 
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
+
 __all__ = ["affine", "embed", "multi_head_attention"]
 
 
 @function("Affine", "x, weight, bias?", primitive=True)
-def affine(x, weight, bias=None, base_axis=1):
-    """x @ weight + bias for data of any number of axes.
+def affine(x: Array, weight: Array, bias: Array | None = None, base_axis: int = 1) -> Array:
+    """The fully connected layer: x @ weight + bias.
 
-    x: (*samples, *features), the samples being the axes before `base_axis`, the features flattened to one
-    axis of length weight.shape[0]; weight: (features, *outputs); bias: (*outputs). Gives (*samples,
-    *outputs). RuntimeError where shapes do not fit.
+    Args:
+        x: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are
+            taken as one axis.
+        weight: (features, *outputs).
+        bias: (*outputs).
+        base_axis: the first axis of the features, negative ones counted from the last.
+
+    Returns:
+        Array (*samples, *outputs).
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> x, w, b = (nn.NdArray.from_numpy_array(np.array(v)) for v in ([[1.0, 2.0]], [[1.0], [3.0]], [0.5]))
+        >>> F.affine(x, w, b).data
+        array([[7.5]], dtype=float32)
     """
     try:
         return op.affine(x, weight, bias, base_axis=base_axis)
@@ -28,41 +48,81 @@ def affine(x, weight, bias=None, base_axis=1):
 
 
 @function("Embed", "x0, w", primitive=True, integers=("x0",))
-def embed(x0, w):
-    """Slices of a table: w[x0].
+def embed(x0: Array, w: Array) -> Array:
+    """The rows of a table that integers pick.
 
-    x0: integers of any shape; w: (rows, *shape). Gives (*x0.shape, *shape). x0 gets no gradient. IndexError
-    for an index that w does not have.
+    Args:
+        x0: integers of any shape, below the number of rows; they get no gradient.
+        w: the table, (rows, *shape).
+
+    Returns:
+        Array (*x0.shape, *shape).
+
+    Raises:
+        RuntimeError: `w` does not have a row.
+
+    Example:
+        >>> table = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(3, 2))
+        >>> F.embed(nn.NdArray.from_numpy_array(np.array([2, 0])), table).data
+        array([[4., 5.],
+               [0., 1.]], dtype=float32)
     """
     return op.embed(x0, w)
 
 
+@documented()
 def multi_head_attention(
-    query,
-    key,
-    value,
-    num_heads,
-    q_weight,
-    k_weight,
-    v_weight,
-    out_weight,
-    q_bias=None,
-    k_bias=None,
-    v_bias=None,
-    out_bias=None,
-    attn_bias_k=None,
-    attn_bias_v=None,
-    dropout=0.0,
-    additive_mask=None,
-    key_padding_mask=None,
-):
-    """Attention with several heads.
+    query: Array,
+    key: Array,
+    value: Array,
+    num_heads: int,
+    q_weight: Array,
+    k_weight: Array,
+    v_weight: Array,
+    out_weight: Array,
+    q_bias: Array | None = None,
+    k_bias: Array | None = None,
+    v_bias: Array | None = None,
+    out_bias: Array | None = None,
+    attn_bias_k: Array | None = None,
+    attn_bias_v: Array | None = None,
+    dropout: float = 0.0,
+    additive_mask: Array | None = None,
+    key_padding_mask: Array | None = None,
+) -> tuple[Array, Array]:
+    """Attention with several heads (Vaswani et al., 2017).
 
-    query: (targets, batch, dq), key: (sources, batch, dk), value: (sources, batch, dv); weights q (dq, e), k
-    (dk, e), v (dv, ev), out (ev, eo), biases of the last of these lengths. attn_bias_k (e,), attn_bias_v
-    (ev,): one more source. additive_mask: (targets, sources), added to the scores; key_padding_mask: (batch,
-    sources), 1 where a source is no source. Gives (targets, batch, eo) and the weights (batch * heads,
-    targets, sources). ValueError where lengths do not fit.
+    Args:
+        query: (targets, batch, dq), computed in float32.
+        key: (sources, batch, dk).
+        value: (sources, batch, dv).
+        num_heads: how many heads there are. They divide e and ev.
+        q_weight: (dq, e).
+        k_weight: (dk, e).
+        v_weight: (dv, ev).
+        out_weight: (ev, eo).
+        q_bias, k_bias: (e,).
+        v_bias: (ev,).
+        out_bias: (eo,).
+        attn_bias_k: the key of one more source, (e,).
+        attn_bias_v: the value of that source, (ev,).
+        dropout: the probability that a weight becomes 0.
+        additive_mask: what is added to the scores, (targets, sources).
+        key_padding_mask: (batch, sources), 1 where there is no source.
+
+    Returns:
+        Array (targets, batch, eo), and the weights (batch * num_heads, targets, sources).
+
+    Raises:
+        RuntimeError: a weight or bias does not fit.
+        ValueError: the sources of key and value differ, the widths of the weights do not fit, or `key_padding_mask` has
+            another shape.
+
+    Example:
+        >>> x, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((3, 1, 4), (4, 4)))
+        >>> y, weights = F.multi_head_attention(x, x, x, 2, w, w, w, w)
+        >>> y.shape, weights.data[0, 0]
+        ((3, 1, 4), array([0.33333334, 0.33333334, 0.33333334], dtype=float32))
     """
     targets, batch, _ = query.shape
     sources = key.shape[0]

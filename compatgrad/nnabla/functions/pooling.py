@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions._checks import several
-from compatgrad.nnabla.functions.convolution import channels_first, channels_last
+from compatgrad.nnabla.functions._images import channels_first, channels_last
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "average_pooling",
@@ -19,6 +23,24 @@ __all__ = [
     "sum_pooling",
     "unpooling",
 ]
+
+# What functions of windows say alike in their docstrings.
+_SHARED = """
+Args:
+    x: (..., *size), or (..., *size, channels) with `channel_last`, computed in float32.
+    kernel: the size of a window, 1 to 3 numbers: these many axes are pooled.
+    stride: the distance of windows along each of these axes; None: that of windows side by side.
+    ignore_border: whether windows that reach beyond the image and its padding are left out.
+    pad: by how much the image is padded at both ends of each of these axes; None: not at all.
+    channel_last: whether the channels are the last axis.
+
+Returns:
+    Array of the lengths of `x`, with the number of windows in the place of `size`.
+
+Raises:
+    RuntimeError: the arguments do not fit `x` or one another.
+    TypeError: an input is neither a Variable nor an NdArray, or `kernel`, `stride` or `pad` is a single number.
+"""
 
 
 def _pooled(
@@ -128,13 +150,24 @@ def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_l
     return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out, ignore_border)[0], x, len(kernel), channel_last)
 
 
-def max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
-    """The largest element of each window over the last axes.
+@documented(_SHARED)
+def max_pooling(
+    x: Array,
+    kernel: Sequence[int],
+    stride: Sequence[int] | None = None,
+    ignore_border: bool = True,
+    pad: Sequence[int] | None = None,
+    channel_last: bool = False,
+    **more: Any,
+) -> Array:
+    """The largest element of each window over the last axes. The gradient goes to the first of equal elements.
 
-    x: (..., *size), as many of the last axes as `kernel` has entries. `stride` None: windows side by side;
-    `ignore_border` False: windows that reach beyond the image and its padding are there too; `channel_last`:
-    x is (..., *size, channels). The gradient goes to the first of equal elements. RuntimeError where
-    arguments do not fit.
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(12.0).reshape(1, 1, 3, 4))
+        >>> F.max_pooling(x, (2, 2)).data
+        array([[[[5., 7.]]]], dtype=float32)
+        >>> F.max_pooling(x, (2, 2), ignore_border=False).shape
+        (1, 1, 2, 2)
     """
     kernel, stride, pad = _window(kernel, stride, pad)
     return _max_pooling(x, kernel, stride, ignore_border, pad, channel_last, **more)
@@ -157,11 +190,30 @@ def _max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=No
     return _on_planes(spread, x, n, channel_last, dy)
 
 
-def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
-    """The gradient of `max_pooling` by x: each element of dy added where the largest element of its window
-    was.
+@documented(_SHARED)
+def max_pooling_backward(
+    dy: Array,
+    x: Array,
+    kernel: Sequence[int],
+    stride: Sequence[int] | None = None,
+    ignore_border: bool = True,
+    pad: Sequence[int] | None = None,
+    channel_last: bool = False,
+    **more: Any,
+) -> Array:
+    """The gradient of `max_pooling` by `x`: each element of `dy` added where the largest element of its window was.
 
-    dy has the shape of the pooled x; the other arguments are those of `max_pooling`.
+    Args:
+        dy: the gradient of what `max_pooling` gives, of that shape.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(4.0).reshape(1, 1, 2, 2))
+        >>> F.max_pooling_backward(nn.NdArray.from_numpy_array(np.array([[[[5.0]]]])), x, (2, 2)).data
+        array([[[[0., 0.],
+                 [0., 5.]]]], dtype=float32)
     """
     kernel, stride, pad = _window(kernel, stride, pad)
     return _max_pooling_backward(dy, x, kernel, stride, ignore_border, pad, channel_last, **more)
@@ -196,13 +248,26 @@ def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, chann
     )
 
 
+@documented(_SHARED)
 def average_pooling(
-    x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, including_pad=True, **more
-):
-    """The mean of each window over the last axes.
+    x: Array,
+    kernel: Sequence[int],
+    stride: Sequence[int] | None = None,
+    ignore_border: bool = True,
+    pad: Sequence[int] | None = None,
+    channel_last: bool = False,
+    including_pad: bool = True,
+    **more: Any,
+) -> Array:
+    """The mean of each window over the last axes. What lies beyond the padding never counts.
 
-    Arguments as in `max_pooling`. Elements of the padding count as zeros if `including_pad`, else not at all;
-    what lies beyond the padding never counts.
+    Args:
+        including_pad: whether elements of the padding count, as zeros.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(12.0).reshape(1, 1, 3, 4))
+        >>> F.average_pooling(x, (2, 2)).data
+        array([[[[2.5, 4.5]]]], dtype=float32)
     """
     kernel, stride, pad = _window(kernel, stride, pad)
     return _average_pooling(x, kernel, stride, ignore_border, pad, channel_last, including_pad, **more)
@@ -213,17 +278,43 @@ def _sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_l
     return _windows("sum_pooling", x, kernel, stride, ignore_border, pad, channel_last, "none")
 
 
-def sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
-    """The sum of each window over the last axes; arguments as in `max_pooling`."""
+@documented(_SHARED)
+def sum_pooling(
+    x: Array,
+    kernel: Sequence[int],
+    stride: Sequence[int] | None = None,
+    ignore_border: bool = True,
+    pad: Sequence[int] | None = None,
+    channel_last: bool = False,
+    **more: Any,
+) -> Array:
+    """The sum of each window over the last axes.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(12.0).reshape(1, 1, 3, 4))
+        >>> F.sum_pooling(x, (2, 2)).data
+        array([[[[10., 18.]]]], dtype=float32)
+    """
     kernel, stride, pad = _window(kernel, stride, pad)
     return _sum_pooling(x, kernel, stride, ignore_border, pad, channel_last, **more)
 
 
 @function("GlobalAveragePooling", "x", primitive=True)
-def global_average_pooling(x):
-    """The mean of each channel: (batch, channels, *size) to (batch, channels, 1, 1).
+def global_average_pooling(x: Array) -> Array:
+    """The mean of each channel.
 
-    RuntimeError where x has less than two axes.
+    Args:
+        x: (batch, channels, *size), computed in float32.
+
+    Returns:
+        Array (batch, channels, 1, 1).
+
+    Raises:
+        RuntimeError: `x` has less than two axes.
+
+    Example:
+        >>> F.global_average_pooling(nn.NdArray.from_numpy_array(np.arange(8.0).reshape(1, 2, 2, 2))).data.ravel()
+        array([1.5, 5.5], dtype=float32)
     """
     if x.ndim < 2:
         raise RuntimeError(f"global_average_pooling: x must have at least 2 axes, not shape {tuple(x.shape)}")
@@ -232,11 +323,24 @@ def global_average_pooling(x):
 
 
 @function("Unpooling", "x", primitive=True)
-def unpooling(x, kernel, channel_last=False):
-    """Repeats each element along the last axes, `kernel` saying how often: (..., n) to (..., n * kernel).
+def unpooling(x: Array, kernel: Sequence[int], channel_last: bool = False) -> Array:
+    """Each element repeated along the last axes.
 
-    `channel_last`: along the axes before the last one. RuntimeError where kernel has more entries than x has
-    axes.
+    Args:
+        x: (..., *size), or (..., *size, channels) with `channel_last`.
+        kernel: how often elements are repeated along each of these axes.
+        channel_last: whether the channels are the last axis.
+
+    Returns:
+        Array of the lengths of `x`, those of `size` times `kernel`.
+
+    Raises:
+        RuntimeError: `kernel` has more numbers than `x` has axes.
+
+    Example:
+        >>> F.unpooling(nn.NdArray.from_numpy_array(np.arange(2.0).reshape(1, 2)), (2, 2)).data
+        array([[0., 0., 1., 1.],
+               [0., 0., 1., 1.]], dtype=float32)
     """
     n = len(kernel)
     first = x.ndim - n - bool(channel_last)
@@ -252,14 +356,36 @@ def unpooling(x, kernel, channel_last=False):
 
 
 @function("RoiAlign", "input, boxes", primitive=True)
-def roi_align(input, boxes, output_size, spatial_scale=(1.0, 1.0), sampling_ratio=-1, channel_last=False):
-    """Regions of images as maps of one size, by bilinear interpolation.
+def roi_align(
+    input: Array,
+    boxes: Array,
+    output_size: Sequence[int],
+    spatial_scale: Sequence[float] = (1.0, 1.0),
+    sampling_ratio: int = -1,
+    channel_last: bool = False,
+) -> Array:
+    """Regions of images as maps of one size, by bilinear interpolation (He et al., 2017).
 
-    input: (batch, channels, height, width), channels last if `channel_last`; boxes: (regions, 5), each the
-    number of an image, x1, y1, x2, y2. Gives (regions, channels, *output_size). Boxes are multiplied by
-    `spatial_scale` (y, x); each element is the mean of `sampling_ratio` ** 2 samples, or of about one per
-    pixel where that is not positive. Boxes get no gradient. RuntimeError where shapes do not fit or an image
-    does not exist.
+    Args:
+        input: images (batch, channels, height, width), computed in float32, channels last with `channel_last`.
+        boxes: (regions, 5), each the number of an image, x1, y1, x2, y2. They get no gradient.
+        output_size: height and width of the result.
+        spatial_scale: what boxes are multiplied by, (y, x).
+        sampling_ratio: each element is the mean of sampling_ratio ** 2 samples, or of about one for each pixel where
+            that is not positive.
+        channel_last: whether the channels are the last axis.
+
+    Returns:
+        Array (regions, channels, *output_size), or (regions, *output_size, channels) with `channel_last`.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or an image does not exist.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(16.0).reshape(1, 1, 4, 4))
+        >>> F.roi_align(x, nn.NdArray.from_numpy_array(np.array([[0.0, 0, 0, 4, 4]])), (2, 2)).data
+        array([[[[ 2.5,  4.5],
+                 [10.5, 12.5]]]], dtype=float32)
     """
     if input.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 5:
         raise RuntimeError(
