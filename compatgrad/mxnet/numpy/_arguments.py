@@ -57,3 +57,10 @@ def _axis(who: str, axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
         raise MXNetError(f"{who}: axis {axis} is out of bounds for an array of {ndim} dimensions")
     return axis % ndim
+
+
+def _axes(who: str, axis: Any, ndim: int) -> Any:
+    """An axis, a tuple of axes, or None for all, which are there; what has no axis takes 0 and -1 for one."""
+    for i in axis if isinstance(axis, (list, tuple)) else () if axis is None else (axis,):
+        _axis(who, i, max(ndim, 1))
+    return tuple(axis) if isinstance(axis, list) else axis

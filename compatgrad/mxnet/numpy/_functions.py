@@ -11,11 +11,14 @@ import torch
 
 from compatgrad import _C
 
+from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op, write
 from ..ndarray.ndarray import NDArray, is_recording
 from ..util import _check_ufunc_options
 from ._arguments import _publisher
 from ._array import NUMBERS, bitwise, compare, constant, finish, floats, ndarray, pair, promoted, unmoved
+from ._docs import documented
+from ._elementwise_words import of_bits, of_comparison, of_logic, of_one, of_test, of_two
 
 __all__: list[str] = []
 _public = _publisher(globals())
@@ -27,19 +30,37 @@ def _array(who: str, x: Any, name: str = "a") -> NDArray:
     return x
 
 
+def _not_supported(who: str, x: Any) -> TypeError:
+    return TypeError(f"{who}: type {type(x)} not supported: expected an mx.np.ndarray or a number")
+
+
+def _fit(who: str, *xs: Any) -> tuple[int, ...]:
+    """The shape that arrays broadcast to; numbers fit any."""
+    shapes = [tuple(x.shape) for x in xs if hasattr(x, "shape")]
+    try:
+        return tuple(torch.broadcast_shapes(*shapes))
+    except RuntimeError:
+        text = " ".join(map(str, shapes))
+        raise MXNetError(f"{who}: operands could not be broadcast together with shapes {text}") from None
+
+
 # ---- one array
+
+
+_RESULT = "ndarray of the dtype of `x`; integers are computed in float32 and cut back, booleans become float32."
+_RESULT_OF_EXACT = "ndarray of the dtype of `x`; booleans become float32."
 
 
 def _unary(name: str, body: Callable[[Any], Any], exact: bool = False) -> Callable[..., Any]:
     """`exact`: integers stay what they are in between too; else they are computed in float32 and cut back."""
 
-    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(x: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
         if kwargs:
             _check_ufunc_options(name, kwargs)
         if isinstance(x, NUMBERS):
             return getattr(onp, name)(x)
         if not isinstance(x, NDArray):
-            raise TypeError(f"{name}: type {type(x)} not supported: expected an mx.np.ndarray or a number")
+            raise _not_supported(name, x)
         x = ndarray._around(x)
         t = x.tensor
         if t.is_floating_point() or (exact and t.dtype != torch.bool):
@@ -51,8 +72,8 @@ def _unary(name: str, body: Callable[[Any], Any], exact: bool = False) -> Callab
         return finish(y, out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}` of an array or a number."
-    return call
+    call.__doc__ = of_one(name, _RESULT_OF_EXACT if exact else _RESULT)
+    return documented(call)
 
 
 _BODIES: dict[str, Callable[[Any], Any]] = {
@@ -73,18 +94,20 @@ for _name, _body in _BODIES.items():
 
 
 def _test(name: str, body: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
-    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(x: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
         if kwargs:
             _check_ufunc_options(name, kwargs)
         if isinstance(x, NUMBERS):
             return getattr(onp, name)(x)
+        if not isinstance(x, NDArray):
+            raise _not_supported(name, x)
         if out is not None and out.tensor.dtype != torch.bool:
             raise TypeError(f"{name}: out must hold booleans, not {out.dtype}")
-        return finish(unmoved(constant(body(_array(name, x, "x").tensor)), x), out)
+        return finish(unmoved(constant(body(x.tensor)), x), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}` of an array: booleans."
-    return call
+    call.__doc__ = of_test(name)
+    return documented(call)
 
 
 for _name, _body in (
@@ -94,10 +117,32 @@ for _name, _body in (
     _public(_test(_name, _body))
 
 
-def round(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
-    """`numpy.round`: to a number of decimals; halves go to the even neighbour."""
+@documented
+def round(x: ndarray | float, decimals: int = 0, out: ndarray | None = None, **kwargs: Any) -> Any:
+    """Rounds to a number of decimals; of halves to the even neighbour.
+
+    Args:
+        x: ndarray of any shape and dtype, or a number.
+        decimals: how many digits stay behind the point; a negative number rounds to tens, hundreds, ….
+        **kwargs: without effect.
+
+    Returns:
+        ndarray of the dtype of `x`; of a number NumPy's result.
+
+    Raises:
+        TypeError: `x` is neither an array nor a number.
+        mxnet.base.MXNetError: `out` has another shape than `x`.
+
+    Example:
+        >>> mx.np.round(mx.np.array([0.25, 1.5, 2.5]))
+        array([0., 2., 2.])
+        >>> mx.np.round(mx.np.array([3.14159]), 2)
+        array([3.14])
+    """
     if isinstance(x, NUMBERS):
         return onp.round(x, decimals)
+    if not isinstance(x, NDArray):
+        raise _not_supported("round", x)
     scale = 10.0**decimals
     y = x if not x.tensor.is_floating_point() and decimals >= 0 else op.rint(floats(x) * scale) / scale
     return finish(y, out)
@@ -106,19 +151,57 @@ def round(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
 _public(round, "around", "round_")
 
 
-def invert(x: Any, out: Any = None, **kwargs: Any) -> Any:
-    """The bits of integers or booleans the other way round."""
+@documented
+def invert(x: ndarray | int, out: ndarray | None = None, **kwargs: Any) -> ndarray:
+    """Turns the bits of integers around, and True into False.
+
+    Args:
+        x: ndarray of integers or booleans, or such a number.
+
+    Returns:
+        ndarray of the dtype of `x`, without a gradient; of a number NumPy's result.
+
+    Raises:
+        AssertionError: `x` is neither an array nor a number.
+        TypeError: a number is floating-point, or a keyword is unknown.
+        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
+        mxnet.base.MXNetError: `x` is floating-point, or `out` has another shape.
+
+    Example:
+        >>> mx.np.invert(mx.np.array([0, 5], dtype="int32"))
+        array([-1, -6], dtype=int32)
+    """
     if kwargs:
         _check_ufunc_options("invert", kwargs)
+    if isinstance(x, NUMBERS):
+        return onp.invert(x)
     return finish(~ndarray._around(_array("invert", x, "x")), out)
 
 
 _public(invert, "bitwise_not")
 
 
-def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
-               **kwargs: Any) -> Any:  # fmt: skip
-    """`numpy.nan_to_num`: numbers for NaN and infinities, which get no gradient."""
+@documented
+def nan_to_num(
+    x: ndarray, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
+    **kwargs: Any,
+) -> ndarray:  # fmt: skip
+    """Numbers in the place of NaN and of infinities, which get no gradient.
+
+    Args:
+        copy: whether the result is a new array; else `x` is written to, unless it is part of a recorded graph.
+        nan: the number for NaN.
+        posinf: the number for infinity; None is the largest one of the dtype.
+        neginf: the number for minus infinity; None is the smallest one of the dtype.
+        **kwargs: without effect.
+
+    Raises:
+        AssertionError: `x` is no array.
+
+    Example:
+        >>> mx.np.nan_to_num(mx.np.array([np.nan, np.inf, 1.0]), posinf=9.0)
+        array([0., 9., 1.])
+    """
     t = _array("nan_to_num", x, "x").tensor
     if not t.is_floating_point():
         return op.copy(x) if copy else x
@@ -134,7 +217,7 @@ _public(nan_to_num)
 
 
 def _binary(name: str, kind: str) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
         if kwargs:
             _check_ufunc_options(name, kwargs)
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -142,8 +225,8 @@ def _binary(name: str, kind: str) -> Callable[..., Any]:
         return finish(pair(kind, x1, x2), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}` of arrays, which broadcast, or of an array and a number."
-    return call
+    call.__doc__ = of_two(name)
+    return documented(call)
 
 
 for _name, _kind, *_more in (
@@ -154,20 +237,49 @@ for _name, _kind, *_more in (
     _public(_binary(_name, _kind), *_more)
 
 
-def arctan2(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
-    """`numpy.arctan2`: the angle of the point (x2, x1)."""
+@documented
+def arctan2(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
+    """The angle, in radians from -pi to pi, between the first axis and the line from the origin to the point (x2, x1).
+
+    Returns:
+        ndarray, floating-point: integers become float32. Of two numbers NumPy's result.
+
+    Raises:
+        TypeError: an argument is neither an array nor a number, or a keyword is unknown.
+        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
+        mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
+
+    Example:
+        >>> mx.np.arctan2(mx.np.array([0.0, 1.0]), mx.np.array([1.0, 1.0]))
+        array([0.       , 0.7853982])
+    """
     if kwargs:
         _check_ufunc_options("arctan2", kwargs)
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.arctan2(x1, x2)
     a, b = promoted("arctan2", x1, x2)
+    _fit("arctan2", a, b)
     like = a if isinstance(a, NDArray) else b
     a, b = (floats(v if isinstance(v, NDArray) else like * 0 + v) for v in (a, b))
     return finish(op.arctan2(a, b), out)
 
 
-def copysign(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
-    """`numpy.copysign`: x1 with the signs of x2; the gradient by x2 is zero."""
+@documented
+def copysign(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
+    """Numbers with the signs of others. The gradient by `x2` is 0.
+
+    Returns:
+        ndarray of the wider dtype of both arrays; of two numbers NumPy's result.
+
+    Raises:
+        TypeError: an argument is neither an array nor a number, or a keyword is unknown.
+        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
+        mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
+
+    Example:
+        >>> mx.np.copysign(mx.np.array([1.0, -2.0]), -1)
+        array([-1., -2.])
+    """
     if kwargs:
         _check_ufunc_options("copysign", kwargs)
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -186,8 +298,22 @@ def _as_given(y: Any, x1: Any, x2: Any) -> Any:
     return y if dtype.is_floating_point or dtype == torch.bool else op.cast(y, dtype=dtype)
 
 
-def ldexp(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
-    """`numpy.ldexp`: x1 * 2 ** x2, differentiable by both."""
+@documented
+def ldexp(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
+    """x1 * 2 ** x2, with gradients by both.
+
+    Returns:
+        ndarray of the wider dtype of both arrays; of two numbers NumPy's result.
+
+    Raises:
+        TypeError: an argument is neither an array nor a number, or a keyword is unknown.
+        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
+        mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
+
+    Example:
+        >>> mx.np.ldexp(mx.np.array([1.0, 3.0]), 2)
+        array([ 4., 12.])
+    """
     if kwargs:
         _check_ufunc_options("ldexp", kwargs)
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -197,8 +323,21 @@ def ldexp(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     return finish(_as_given(y, x1, x2), out)
 
 
-def floor_divide(x1: Any, x2: Any, out: Any = None) -> Any:
-    """`numpy.floor_divide`."""
+@documented
+def floor_divide(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None) -> Any:
+    """The largest integer that is not larger than x1 / x2.
+
+    Returns:
+        ndarray of the wider dtype of both arrays.
+
+    Raises:
+        TypeError: an argument is neither an array nor a number, or both are numbers.
+        mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
+
+    Example:
+        >>> mx.np.floor_divide(mx.np.array([5.0, -5.0]), 2)
+        array([ 2., -3.])
+    """
     a, b = promoted("floor_divide", x1, x2)
     first = (a if isinstance(a, NDArray) else b).tensor.dtype
     y = op.floor(pair("div", a, b))
@@ -212,39 +351,52 @@ _public(floor_divide)
 
 
 def _comparison(name: str, kind: str) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, out: Any = None) -> Any:
+    def call(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None) -> Any:
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
             return getattr(onp, name)(x1, x2)
         return finish(compare(kind, x1, x2), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`: booleans."
-    return call
+    call.__doc__ = of_comparison(name)
+    return documented(call)
 
 
 for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
     _public(_comparison(_name, _name))
 
 
+def _tensor(who: str, x: Any) -> torch.Tensor:
+    if isinstance(x, NDArray):
+        return x.tensor
+    try:
+        return torch.tensor(x)
+    except (TypeError, ValueError, RuntimeError):
+        raise _not_supported(who, x) from None
+
+
 def _logical(name: str) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, out: Any = None) -> Any:
-        a, b = (v.tensor if isinstance(v, NDArray) else torch.tensor(v) for v in (x1, x2))
+    def call(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None) -> Any:
+        a, b = (_tensor(name, x) for x in (x1, x2))
+        _fit(name, a, b)
         return finish(unmoved(constant(getattr(torch, name)(a, b)), x1, x2), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`: booleans."
-    return call
+    call.__doc__ = of_logic(name)
+    return documented(call)
 
 
 def _bits(name: str) -> Callable[..., Any]:
-    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
         if kwargs:
             _check_ufunc_options(name, kwargs)
+        if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+            return getattr(onp, name)(x1, x2)
+        _fit(name, x1, x2)
         return finish(bitwise(name, x1, x2), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}` of integers or booleans."
-    return call
+    call.__doc__ = of_bits(name)
+    return documented(call)
 
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
@@ -253,8 +405,27 @@ for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
     _public(_bits(_name))
 
 
-def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
-    """`numpy.clip`: limited from below, from above or both; the gradient passes within the limits."""
+@documented
+def clip(a: ndarray | float, a_min: float | None, a_max: float | None, out: ndarray | None = None) -> Any:
+    """Limits elements from below, from above or both; the gradient passes within the limits.
+
+    Args:
+        a: ndarray of any shape and dtype, or a number.
+        a_min: the lower limit; None is none.
+        a_max: the upper limit; None is none.
+
+    Returns:
+        ndarray of the dtype of `a`; of a number NumPy's result.
+
+    Raises:
+        AssertionError: `a` is neither an array nor a number.
+        ValueError: both limits are None.
+        TypeError: a limit is no number.
+
+    Example:
+        >>> mx.np.clip(mx.np.array([-1.0, 0.5, 3.0]), 0, 1)
+        array([0. , 0.5, 1. ])
+    """
     if a_min is None and a_max is None:
         raise ValueError("clip: a_min or a_max must be given")
     if isinstance(a, NUMBERS):
@@ -263,21 +434,50 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high, product=False), out)
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`numpy.where`: x where the condition holds, y elsewhere; with the condition alone, where it holds."""
+@documented
+def where(
+    condition: ndarray, x: ndarray | float | None = None, y: ndarray | float | None = None
+) -> ndarray | tuple[ndarray, ...]:
+    """Elements of `x` where a condition holds, and of `y` elsewhere.
+
+    Args:
+        condition: ndarray; it holds where an element differs from 0.
+        x: ndarray, or a number.
+        y: ndarray, or a number; all three broadcast.
+
+    Returns:
+        ndarray of the wider dtype of `x` and `y`. Without both of them, the positions where the condition holds: a
+        tuple of int64 arrays, one for each axis.
+
+    Raises:
+        AssertionError: `condition` is no array.
+        TypeError: `x` or `y` is neither an array nor a number.
+        ValueError: `x` or `y` alone is given.
+        mxnet.base.MXNetError: shapes do not broadcast.
+
+    Example:
+        >>> x = mx.np.array([1, -2, 3])
+        >>> mx.np.where(x > 0, x, 0)
+        array([1., 0., 3.])
+        >>> mx.np.where(x > 0)
+        (array([0, 2], dtype=int64),)
+    """
     c = _array("where", condition, "condition")
     if x is None and y is None:
         return tuple(constant(p) for p in c.tensor.nonzero(as_tuple=True))
     if x is None or y is None:
         raise ValueError("where: either both or neither of x and y should be given")
+    for v in (x, y):
+        if not isinstance(v, (NDArray, *NUMBERS)):
+            raise _not_supported("where", v)
     if not isinstance(x, NDArray) and not isinstance(y, NDArray):
         x = constant(torch.tensor(float(x), device=c.tensor.device))
     x, y = promoted("where", x, y)
     like = x if isinstance(x, NDArray) else y
     x, y = (v if isinstance(v, NDArray) else constant(torch.tensor(v, dtype=like.tensor.dtype, device=c.tensor.device))
             for v in (x, y))  # fmt: skip
-    shape = torch.broadcast_shapes(c.shape, x.shape, y.shape)
-    c, x, y = (v if v.shape == shape else op.broadcast_to(v, shape=tuple(shape)) for v in (c, x, y))
+    shape = _fit("where", c, x, y)
+    c, x, y = (v if v.shape == shape else op.broadcast_to(v, shape=shape) for v in (c, x, y))
     mask = constant(c.tensor if c.tensor.dtype == torch.bool else c.tensor != 0)
     return op.where(mask, ndarray._around(x), y)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 import torch
@@ -14,24 +14,46 @@ from compatgrad import _C
 from ..base import MXNetError
 from ..ndarray._operator import op
 from ..ndarray.ndarray import torch_dtype
-from ._arguments import _publisher
+from ._arguments import _axes, _axis, _publisher
 from ._array import constant, finish, floats, ndarray, pair
+from ._docs import documented
 from ._functions import _array
 
+if TYPE_CHECKING:
+    from .._typing import Dtype
+
 __all__: list[str] = []
-Axis = Any
 _public = _publisher(globals())
 
 
-def _axes(axis: Axis) -> Any:
-    return tuple(axis) if isinstance(axis, (list, tuple)) else axis
+_AXES = "axis: the axis, or a sequence of axes; None is all of them."
+_PROD = f"""The product over axes.
+
+    Args:
+        {_AXES}
+        dtype: the dtype of the result; None is that of `a`, and int64 for booleans.
+        **kwargs: without effect.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.prod(mx.np.array([[1, 2], [3, 4]]), axis=0)
+        array([3., 8.])
+    """
 
 
 def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) -> Callable[..., Any]:
     def call(
-        a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **kwargs: Any
-    ) -> Any:
+        a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, out: ndarray | None = None,
+        keepdims: bool = False, **kwargs: Any,
+    ) -> ndarray:  # fmt: skip
         x = ndarray._around(_array(name, a))
+        axes = _axes(name, axis, x.ndim)
         wanted = None if dtype is None else torch_dtype(dtype, f"{name}: dtype")
         if float_result and (wanted is None or not wanted.is_floating_point):
             x = floats(x)
@@ -41,14 +63,14 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
             x = op.cast(x, dtype=torch.int64)
         wanted = wanted or x.tensor.dtype  # integers keep their type, as in the original
         try:
-            y = body(x, axis=_axes(axis), keepdims=bool(keepdims))
-            return finish(y if y.tensor.dtype == wanted else op.cast(y, dtype=wanted), out)
+            y = body(x, axis=axes, keepdims=bool(keepdims))
         except (IndexError, ValueError, RuntimeError) as e:
             raise MXNetError(f"{name}: {e} (a has shape {x.shape}, axis is {axis})") from None
+        return finish(y if y.tensor.dtype == wanted else op.cast(y, dtype=wanted), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}` over one axis, several or all."
-    return call
+    call.__doc__ = _PROD
+    return documented(call)
 
 
 def _in_wider(x: Any, dtype: torch.dtype) -> Any:
@@ -60,9 +82,33 @@ def _in_wider(x: Any, dtype: torch.dtype) -> Any:
 _sum = _reduction("sum", op.sum)
 
 
-def sum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-        out: Any = None) -> Any:  # fmt: skip
-    """`numpy.sum` over one axis, several or all; `initial` is added to the sums."""
+@documented
+def sum(
+    a: ndarray,
+    axis: int | Sequence[int] | None = None,
+    dtype: Dtype | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """The sum over axes.
+
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+        dtype: the dtype of the result; None is that of `a`, and int64 for booleans.
+        initial: a number that is added to the sums; None is 0.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.sum(mx.np.array([[1, 2], [3, 4]]), axis=0)
+        array([4., 6.])
+    """
     if initial is None:
         return _sum(a, axis, dtype, out, keepdims)
     return finish(pair("add", _sum(a, axis, dtype, None, keepdims), initial), out)
@@ -73,8 +119,32 @@ _public(_reduction("prod", op.prod), "product")
 _mean = _reduction("mean", op.mean, float_result=True)
 
 
-def mean(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """`numpy.mean` over one axis, several or all; in an integer type the sum, in that type, divided without a rest."""
+@documented
+def mean(
+    a: ndarray,
+    axis: int | Sequence[int] | None = None,
+    dtype: Dtype | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+) -> ndarray:
+    """The mean over axes.
+
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+        dtype: the dtype of the result; None is that of `a`, and float32 for integers. With an integer dtype the sum, in
+            that dtype, is divided without a rest.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.mean(mx.np.array([[1, 2], [3, 4]]), axis=0)
+        array([2., 3.])
+    """
     if dtype is None or torch_dtype(dtype, "mean: dtype").is_floating_point:
         return _mean(a, axis, dtype, out, keepdims)
     total = _sum(a, axis, dtype, None, keepdims).tensor
@@ -87,46 +157,144 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims
 _public(mean)
 
 
+_EXTREME = f"""The {{which}} element over axes.
+
+    Args:
+        {_AXES}
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, `a` has no elements, or `out` has another shape than the
+            result.
+
+    Example:
+        >>> mx.np.{{name}}(mx.np.array([[1, 2], [2, 1]])) == {{value}}
+        array(True)
+    """
+
+
 def _extreme(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
-    def call(a: Any, axis: Axis = None, keepdims: bool = False, out: Any = None) -> Any:
+    def call(
+        a: ndarray, axis: int | Sequence[int] | None = None, keepdims: bool = False, out: ndarray | None = None
+    ) -> ndarray:
         x = ndarray._around(_array(name, a))
         if not x.size:
             raise MXNetError(f"{name}: a has no elements (shape {x.shape})")
-        return finish(body(x, axis=_axes(axis), keepdims=bool(keepdims)), out)
+        return finish(body(x, axis=_axes(name, axis, x.ndim), keepdims=bool(keepdims)), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}` over one axis, several or all."
-    return call
+    call.__doc__ = _EXTREME.format(name=name, value={"max": 2, "min": 1}[name],
+                                   which={"max": "largest", "min": "smallest"}[name])  # fmt: skip
+    return documented(call)
 
 
 _public(_extreme("max", op.max), "amax")
 _public(_extreme("min", op.min), "amin")
 
 
-def var(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """`numpy.var`: the variance; divides by the number of elements minus `ddof`."""
+@documented
+def var(
+    a: ndarray,
+    axis: int | Sequence[int] | None = None,
+    dtype: Dtype | None = None,
+    out: ndarray | None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> ndarray:
+    """The variance over axes: the mean of the squared distances from the mean.
+
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+        dtype: the dtype of the result; None is that of `a`, and float32 for integers.
+        ddof: the sum of squares is divided by the number of elements minus `ddof`.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.var(mx.np.array([1, 2, 3, 4]))
+        array(1.25)
+    """
     x = floats(ndarray._around(_array("var", a)))
     x = x if dtype is None else op.cast(x, dtype=torch_dtype(dtype))
-    return finish(op.var(x, axis=_axes(axis), ddof=float(ddof), keepdims=bool(keepdims)), out)
+    return finish(op.var(x, axis=_axes("var", axis, x.ndim), ddof=float(ddof), keepdims=bool(keepdims)), out)
 
 
-def std(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """`numpy.std`: the square root of the variance."""
+@documented
+def std(
+    a: ndarray,
+    axis: int | Sequence[int] | None = None,
+    dtype: Dtype | None = None,
+    out: ndarray | None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> ndarray:
+    """The standard deviation over axes: the square root of the variance.
+
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+        dtype: the dtype of the result; None is that of `a`, and float32 for integers.
+        ddof: the sum of squares is divided by the number of elements minus `ddof`.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.std(mx.np.array([1.0, 3.0]))
+        array(1.)
+    """
     return finish(op.sqrt(var(a, axis, dtype, None, ddof, keepdims)), out)
 
 
-def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, out: Any = None) -> Any:
-    """`numpy.average`: the mean, weighted if `weights` are given; with their sum if `returned`."""
+@documented
+def average(
+    a: ndarray,
+    axis: int | Sequence[int] | None = None,
+    weights: ndarray | None = None,
+    returned: bool = False,
+    out: ndarray | None = None,
+) -> ndarray | tuple[ndarray, ndarray]:
+    """The mean over axes, in which elements may have weights.
+
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+        weights: ndarray of the shape of `a`, or, with one axis, a number for each position along it; None is all 1.
+        returned: whether the sum of the weights is a result too.
+
+    Returns:
+        ndarray, floating-point; with `returned` a tuple of it and of the sums of the weights.
+
+    Raises:
+        AssertionError: `a` or `weights` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `weights` does not fit.
+
+    Example:
+        >>> mx.np.average(mx.np.array([1.0, 3.0]), weights=mx.np.array([3.0, 1.0]))
+        array(1.5)
+    """
     if weights is None:
-        y = op.mean(floats(_array("average", a)), axis=_axes(axis))
+        y = op.mean(floats(_array("average", a)), axis=_axes("average", axis, a.ndim))
         total = onp.prod(a.shape) / builtins.max(onp.prod(y.shape), 1)
         return (finish(y, out), y * 0 + float(total)) if returned else finish(y, out)
-    w = weights
+    axes = _axes("average", axis, _array("average", a).ndim)
+    w = _array("average", weights, "weights")
     if w.shape != a.shape:
+        if not isinstance(axis, int):
+            raise MXNetError(f"average: weights of shape {w.shape} for an array of shape {a.shape} need one axis")
+        if w.shape != (a.shape[axis],):
+            raise MXNetError(f"average: weights of shape {w.shape} do not fit axis {axis} of shape {a.shape}")
         w = op.reshape(w, shape=tuple(n if i == axis % a.ndim else 1 for i, n in enumerate(a.shape)))
         w = op.broadcast_to(w, shape=a.shape)
-    total = op.sum(w, axis=_axes(axis))
-    y = op.sum(pair("mul", a, w), axis=_axes(axis)) / total
+    total = op.sum(w, axis=axes)
+    y = op.sum(pair("mul", a, w), axis=axes) / total
     return (finish(y, out), total) if returned else finish(y, out)
 
 
@@ -134,25 +302,65 @@ for _function in (var, std, average):
     _public(_function)
 
 
+_TRUTH = f"""Whether {{which}} from 0, over axes.
+
+    Args:
+        {_AXES}
+
+    Returns:
+        ndarray of booleans, without a gradient.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.{{name}}(mx.np.array([[0, 0], [1, 1]]), axis=1)
+        array([False,  True])
+    """
+
+
 def _truth(name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Axis = None, keepdims: bool = False, out: Any = None) -> Any:
+    def call(
+        a: ndarray, axis: int | Sequence[int] | None = None, keepdims: bool = False, out: ndarray | None = None
+    ) -> ndarray:
         t = _array(name, a).tensor != 0
+        _axes(name, axis, t.dim())
         axes = range(t.dim()) if axis is None else [axis] if isinstance(axis, int) else axis
         for i in sorted((n % builtins.max(t.dim(), 1) for n in axes), reverse=True):
             t = getattr(t, name)(dim=i, keepdim=bool(keepdims))
         return finish(constant(t), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`: a boolean over one axis, several or all."
-    return call
+    call.__doc__ = _TRUTH.format(name=name, which={"any": "an element differs", "all": "all elements differ"}[name])
+    return documented(call)
 
 
 _public(_truth("any"), "sometrue")
 _public(_truth("all"), "alltrue")
 
 
+_POSITION = """The position of the {which} element along an axis; of several the first one.
+
+    Args:
+        axis: the axis; None counts through all elements.
+
+    Returns:
+        ndarray, int64, without a gradient.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: the axis is out of bounds, there are no elements along it, or `out` has another shape
+            than the result.
+
+    Example:
+        >>> mx.np.{name}(mx.np.array([1, 3, 2]))
+        array({at}, dtype=int64)
+    """
+
+
 def _position(name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: int | None = None, out: Any = None) -> Any:
+    def call(a: ndarray, axis: int | None = None, out: ndarray | None = None) -> ndarray:
         t = _array(name, a).tensor.detach()
         t = t.to(torch.uint8) if t.dtype == torch.bool else t
         if axis is not None and not -builtins.max(t.dim(), 1) <= axis < builtins.max(t.dim(), 1):
@@ -162,31 +370,85 @@ def _position(name: str) -> Callable[..., Any]:
         return finish(constant(getattr(torch, name)(t, dim=axis)), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`: positions, int64, along an axis or in the flat array."
-    return call
+    which, at = {"argmax": ("largest", 1), "argmin": ("smallest", 0)}[name]
+    call.__doc__ = _POSITION.format(name=name, which=which, at=at)
+    return documented(call)
 
 
 _public(_position("argmax"))
 _public(_position("argmin"))
 
 
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
-    """`numpy.argsort`: positions in rising order, int64; equal elements in their order."""
+@documented
+def argsort(a: ndarray, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
+    """The positions of elements in rising order along an axis; equal elements keep their order.
+
+    Args:
+        axis: the axis; None is the flat array.
+        kind: without effect.
+        order: without effect.
+
+    Returns:
+        ndarray, int64, without a gradient.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: the axis is out of bounds.
+
+    Example:
+        >>> mx.np.argsort(mx.np.array([3, 1, 2]))
+        array([1, 2, 0], dtype=int64)
+    """
     t = _array("argsort", a).tensor.detach()
+    _axes("argsort", axis, t.dim())
     return constant(
         torch.argsort(t.flatten(), stable=True) if axis is None else torch.argsort(t, dim=axis, stable=True)
     )
 
 
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
-    """`numpy.sort`: a sorted copy along an axis, or of the flat array."""
+@documented
+def sort(a: ndarray, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
+    """A copy whose elements rise along an axis.
+
+    Args:
+        axis: the axis; None is the flat array.
+        kind: without effect.
+        order: without effect.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: the axis is out of bounds.
+
+    Example:
+        >>> mx.np.sort(mx.np.array([3, 1, 2]))
+        array([1., 2., 3.])
+    """
     x = ndarray._around(_array("sort", a))
+    _axes("sort", axis, x.ndim)
     return op.sort(op.reshape(x, shape=(-1,)), axis=0) if axis is None else op.sort(x, axis=axis)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """`numpy.cumsum` along an axis, or of the flat array; of booleans in int64, of integers in their own type."""
+@documented
+def cumsum(a: ndarray, axis: int | None = None, dtype: Dtype | None = None, out: ndarray | None = None) -> ndarray:
+    """The sums of the elements up to each one, along an axis.
+
+    Args:
+        axis: the axis; None is the flat array.
+        dtype: the dtype of the result; None is that of `a`, and int64 for booleans.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: the axis is out of bounds, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.cumsum(mx.np.array([1, 2, 3]))
+        array([1., 3., 6.])
+    """
     x = ndarray._around(_array("cumsum", a))
+    _axes("cumsum", axis, x.ndim)
     own = torch.int64 if x.tensor.dtype == torch.bool else x.tensor.dtype
     wanted = own if dtype is None else torch_dtype(dtype, "cumsum: dtype")
     if not wanted.is_floating_point and x.tensor.is_floating_point():
@@ -195,14 +457,34 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     return finish(y if y.tensor.dtype == wanted else op.cast(y, dtype=wanted), out)
 
 
+@documented
 def unique(
-    ar: Any,
+    ar: ndarray,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
     axis: int | None = None,
-) -> Any:
-    """`numpy.unique`: the different elements in rising order; no gradient."""
+) -> ndarray | tuple[ndarray, ...]:
+    """The different elements, in rising order.
+
+    Args:
+        ar: ndarray of any shape and dtype.
+        return_index: whether the position of the first of each of them is a result too.
+        return_inverse: whether the position in the result of each element of `ar` is a result too.
+        return_counts: whether the number of each of them is a result too.
+        axis: compares parts along an axis; None compares elements.
+
+    Returns:
+        ndarray; with further results a tuple, whose others are int64. There is no gradient.
+
+    Raises:
+        AssertionError: `ar` is no array.
+        numpy.exceptions.AxisError: the axis is out of bounds.
+
+    Example:
+        >>> mx.np.unique(mx.np.array([2, 1, 2]), return_counts=True)
+        (array([1., 2.]), array([1, 2], dtype=int64))
+    """
     result = onp.unique(_array("unique", ar, "ar").asnumpy(), return_index, return_inverse, return_counts, axis)
     several = isinstance(result, tuple)
     device = ar.tensor.device
@@ -212,17 +494,44 @@ def unique(
     return tuple(parts) if several else parts[0]
 
 
-def nonzero(a: Any) -> tuple[Any, ...]:
-    """`numpy.nonzero`: positions of what is not zero, one int64 array per axis."""
+@documented
+def nonzero(a: ndarray) -> tuple[ndarray, ...]:
+    """The positions of elements that differ from 0.
+
+    Returns:
+        A tuple of int64 ndarrays, one for each axis.
+
+    Example:
+        >>> mx.np.nonzero(mx.np.array([[0, 1], [2, 0]]))
+        (array([0, 1], dtype=int64), array([1, 0], dtype=int64))
+    """
     return tuple(constant(p) for p in _array("nonzero", a).tensor.nonzero(as_tuple=True))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """`numpy.diff`: the differences of neighbours along an axis, `n` times."""
+@documented
+def diff(a: ndarray, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+    """The differences of neighbours along an axis.
+
+    Args:
+        n: how often they are taken, 0 or more.
+        prepend: None; others are not supported.
+        append: None; others are not supported.
+
+    Raises:
+        AssertionError: `a` is no array.
+        NotImplementedError: `prepend` or `append` is given.
+        mxnet.base.MXNetError: the axis is out of bounds, or `n` is negative.
+
+    Example:
+        >>> mx.np.diff(mx.np.array([1, 4, 9]))
+        array([3., 5.])
+    """
     if prepend is not None or append is not None:
         raise NotImplementedError("diff: prepend and append are not supported")
     x = ndarray._around(_array("diff", a))
-    axis %= x.ndim
+    axis = _axis("diff", axis, x.ndim)
+    if n < 0:
+        raise MXNetError(f"diff: n must not be negative, got {n}")
     for _ in range(n):
         lead = (slice(None),) * axis
         x = pair("sub", op.get_item(x, index=(*lead, slice(1, None))), op.get_item(x, index=(*lead, slice(None, -1))))

@@ -1,0 +1,48 @@
+"""Wrong arguments of functions of `mx.np`: the type of the error is the original's, the text names the argument."""
+
+import pytest
+
+from compatgrad.mxnet import np as mxnp
+from compatgrad.mxnet.base import MXNetError
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda x: mxnp.round("a"), lambda x: mxnp.isnan("a"), lambda x: mxnp.logical_and(x, "a"),
+    lambda x: mxnp.where(x > 1, "a", 0),
+])  # fmt: skip
+def test_what_is_no_array(wrong):
+    with pytest.raises(TypeError, match=r"<class 'str'> not supported: expected an mx\.np\.ndarray or a number"):
+        wrong(mxnp.ones(2))
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda x, y: mxnp.arctan2(x, y), lambda x, y: mxnp.logical_or(x, y), lambda x, y: mxnp.where(x > 1, y, 0),
+    lambda x, y: mxnp.bitwise_xor(x.astype("int32"), y.astype("int32")),
+])  # fmt: skip
+def test_shapes_that_do_not_broadcast(wrong):
+    with pytest.raises(MXNetError, match=r"could not be broadcast together with shapes \(2,\) \(3,\)"):
+        wrong(mxnp.ones(2), mxnp.ones(3))
+
+
+def test_bits_of_numbers():
+    assert mxnp.invert(3) == -4 and mxnp.bitwise_and(6, 3) == 2 and mxnp.bitwise_or(6, 3) == 7
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "max", "min", "var", "std", "average", "any", "all", "argmax",
+                                  "argsort", "sort", "cumsum", "diff"])  # fmt: skip
+def test_axes_out_of_bounds(name):
+    function = getattr(mxnp, name)
+    with pytest.raises(MXNetError, match="axis 2 is out of bounds for an array of 2 dimensions"):
+        function(mxnp.ones((2, 2)), axis=2)
+    with pytest.raises(MXNetError, match="axis -3 is out of bounds for an array of 2 dimensions"):
+        function(mxnp.ones((2, 2)), axis=-3)
+
+
+def test_weights_that_do_not_fit():
+    x = mxnp.ones((2, 3))
+    with pytest.raises(MXNetError, match=r"weights of shape \(3,\) for an array of shape \(2, 3\) need one axis"):
+        mxnp.average(x, weights=mxnp.ones(3))
+    with pytest.raises(MXNetError, match=r"weights of shape \(3,\) do not fit axis 0"):
+        mxnp.average(x, axis=0, weights=mxnp.ones(3))
+    with pytest.raises(MXNetError, match="n must not be negative, got -1"):
+        mxnp.diff(x, -1)
