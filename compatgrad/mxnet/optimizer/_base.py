@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,32 +20,54 @@ __all__ = ["Optimizer", "create", "register"]
 class Optimizer:
     """Base class of optimizers, which change weights from their gradients.
 
-    rescale_grad: factor on all gradients. clip_gradient: bound of their elements, None for none.
-    learning_rate, lr_scheduler: the rate, or a function of the number of updates that gives it; both set the
-    scheduler's `base_lr`. Without either the rate is 0.01. wd: weight decay. param_idx2name: dict of index to name;
-    names that do not end in "_weight" or "_gamma" have no decay then. begin_num_update: the number of updates so far.
-    multi_precision: weights of half precision have a copy in single precision that is updated. param_dict: dict of
-    index to gluon.Parameter, whose `lr_mult` and `wd_mult` count. sym: a symbol whose attributes give multipliers.
-
     Subclasses define `create_state(index, weight)` and `update(index, weight, grad, state)`, and are known to
     `create` by their name in lower case once they are decorated with `register`.
+
+    Args:
+        rescale_grad: factor on all gradients.
+        param_idx2name: names of weights by index; those that do not end in "_weight" or "_gamma" have no decay then.
+        wd: weight decay.
+        clip_gradient: bound of the gradients' elements; None for none.
+        learning_rate: the rate; None for that of the scheduler, or 0.01 without one. It is written into the scheduler's
+            `base_lr`.
+        lr_scheduler: a function of the number of updates that gives the rate, such as one of `mx.lr_scheduler`.
+        sym: a symbol whose attributes `__lr_mult__` and `__wd_mult__` are factors on rate and decay.
+        begin_num_update: the number of updates so far.
+        multi_precision: weights of float16 have a copy in float32, which is updated.
+        param_dict: gluon's Parameters by index, whose `lr_mult` and `wd_mult` are factors on rate and decay.
+
+    Raises:
+        AssertionError: `param_idx2name` is no dict.
+        NotImplementedError: in `update`, the subclass does not define it.
+
+    Example:
+        >>> class Sign(mx.optimizer.Optimizer):
+        ...     def update(self, index, weight, grad, state):
+        ...         self._update_count(index)
+        ...         weight -= self._get_lr(index) * nd.sign(grad)
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(Sign(learning_rate=0.25))(0, nd.array([3.0]), w)
+        >>> w.asnumpy()
+        array([0.75], dtype=float32)
+
+    Source: `mxnet.optimizer.Optimizer` of MXNet 1.9.1.
     """
 
     opt_registry: dict[str, type[Optimizer]] = {}
 
     def __init__(
         self,
-        rescale_grad=1.0,
-        param_idx2name=None,
-        wd=0.0,
-        clip_gradient=None,
-        learning_rate=None,
-        lr_scheduler=None,
-        sym=None,
-        begin_num_update=0,
-        multi_precision=False,
-        param_dict=None,
-    ):
+        rescale_grad: float = 1.0,
+        param_idx2name: dict[Any, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: Any = None,
+        sym: Any = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: dict[Any, Any] | None = None,
+    ) -> None:
         names = {} if param_idx2name is None else param_idx2name
         assert isinstance(names, dict), "param_idx2name should be a dict of param indexes to names."
         self.rescale_grad = rescale_grad
@@ -72,8 +95,26 @@ class Optimizer:
     # ---- by name --------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def register(klass):
-        """Decorator: makes an optimizer known by its name in lower case. A warning where the name is taken."""
+    def register(klass: type[Any]) -> type[Any]:
+        """Makes an optimizer known to `create` by its name in lower case; a class decorator.
+
+        Args:
+            klass: the class. Where its name is taken, it replaces the other one, with a warning.
+
+        Returns:
+            `klass`.
+
+        Raises:
+            AssertionError: it is no class.
+
+        Example:
+            >>> @mx.optimizer.register
+            ... class DocDescent(mx.optimizer.SGD): pass
+            >>> type(mx.optimizer.create("docdescent")).__name__
+            'DocDescent'
+
+        Source: `mxnet.optimizer.register` of MXNet 1.9.1.
+        """
         assert isinstance(klass, type), f"register: expected a class, got {type(klass).__name__}"
         name = klass.__name__.lower()
         old = Optimizer.opt_registry.get(name)
@@ -87,8 +128,26 @@ class Optimizer:
         return klass
 
     @staticmethod
-    def create_optimizer(name, **kwargs):
-        """An optimizer from its name (str, any case) and arguments; ValueError where there is none of that name."""
+    def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
+        """An optimizer by its name.
+
+        Args:
+            name: name of the class, in any case.
+            **kwargs: arguments of the class.
+
+        Returns:
+            The optimizer.
+
+        Raises:
+            ValueError: there is none of that name.
+            TypeError: the class has no such argument.
+
+        Example:
+            >>> mx.optimizer.create("sgd", learning_rate=0.5).learning_rate
+            0.5
+
+        Source: `mxnet.optimizer.create` of MXNet 1.9.1.
+        """
         klass = Optimizer.opt_registry.get(name.lower())
         if klass is None:
             known = ", ".join(sorted(n for n in Optimizer.opt_registry if n[0] != "_"))
@@ -98,11 +157,11 @@ class Optimizer:
     # ---- learning rates and decays --------------------------------------------------------------------------------
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> float:
         """The present learning rate, without multipliers."""
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
-    def set_learning_rate(self, lr):
+    def set_learning_rate(self, lr: float) -> None:
         """Sets the learning rate; UserWarning is raised where a scheduler gives it."""
         if self.lr_scheduler is not None:
             raise UserWarning(
@@ -111,15 +170,15 @@ class Optimizer:
             )
         self.lr = lr
 
-    def set_lr_scale(self, args_lrscale):
+    def set_lr_scale(self, args_lrscale: Any) -> NoReturn:
         """Raises DeprecationWarning: `set_lr_mult` took its place."""
         raise DeprecationWarning("set_lr_scale: use set_lr_mult instead")
 
-    def set_lr_mult(self, args_lr_mult):
+    def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
         """Sets factors on the learning rate: dict of a weight's name or index to float. Others have 1."""
         self.lr_mult = {**self._of_symbol("__lr_mult__"), **args_lr_mult}
 
-    def set_wd_mult(self, args_wd_mult):
+    def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Sets factors on the weight decay: dict of a weight's name or index to float; see the class for others."""
         undecayed = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self._decayed_names)}
         self.wd_mult = {**undecayed, **self._of_symbol("__wd_mult__"), **args_wd_mult}
@@ -172,7 +231,7 @@ class Optimizer:
 
     # ---- updates --------------------------------------------------------------------------------------------------
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> Any:
         """The state of a weight (NDArray), made once: anything that `update` takes; None where there is none."""
 
     def _is_half(self, weight):
@@ -186,7 +245,7 @@ class Optimizer:
             )
         return self.multi_precision
 
-    def create_state_multi_precision(self, index, weight):
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
         """`create_state`, together with the copy in single precision where the weight needs one."""
         if not self._is_half(weight):
             return self.create_state(index, weight)
@@ -202,11 +261,11 @@ class Optimizer:
         # the copy, and the state that `create_state` gave
         return (state[1], state[0]) if self._copy_last else (state[0], state[1])
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Changes `weight` (NDArray) and its state from the gradient `grad`; `index` identifies the weight."""
         raise NotImplementedError(f"{type(self).__name__} must define update(index, weight, grad, state)")
 
-    def update_multi_precision(self, index, weight, grad, state):
+    def update_multi_precision(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """`update`, by way of the copy in single precision where the weight has one."""
         if self.multi_precision and weight.dtype == np.float16:
             master, state = self._split_state(state)
@@ -215,7 +274,9 @@ class Optimizer:
         else:
             self.update(index, weight, grad, state)
 
-    def update_all(self, indices, weights, grads, states):
+    def update_all(
+        self, indices: Sequence[Any], weights: Sequence[NDArray], grads: Sequence[NDArray], states: Sequence[Any]
+    ) -> None:
         """Updates many weights: sequences of the same length.
 
         One by one, or `aggregate_num` of one dtype at a time where that is not 0, by `update_multi_precision`.
@@ -247,7 +308,7 @@ register = Optimizer.register
 create = Optimizer.create_optimizer
 
 
-def zeros_like(weight, dtype=None):
+def zeros_like(weight: NDArray, dtype: Any = None) -> NDArray:
     """A dense state of zeros; of the weight's dtype unless another one is given."""
     return ndarray.zeros(weight.shape, weight.context, dtype=dtype or weight.dtype)
 
@@ -321,7 +382,9 @@ class RuleOptimizer(Optimizer):
         constants, states = self._constants(lrs, wds, ts), self._rule_states(states)
         run_rule(type(self).__name__, self._rule, weights, grads, states, constants, self._rounds, copies)
 
-    def update_all(self, indices, weights, grads, states):
+    def update_all(
+        self, indices: Sequence[Any], weights: Sequence[NDArray], grads: Sequence[NDArray], states: Sequence[Any]
+    ) -> None:
         """Updates many weights in one call: sequences of the same length."""
         if not weights:
             return
@@ -371,7 +434,7 @@ class RuleOptimizer(Optimizer):
             index, weight, grad, state = [index], [weight], [grad], [state]
         return index, weight, grad, state
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         index, weight, grad, state = self._update_lists(index, weight, grad, state)
         if any(g.stype != "default" for g in grad):
             for i, w, g, s in zip(index, weight, grad, state, strict=True):
@@ -379,7 +442,7 @@ class RuleOptimizer(Optimizer):
         else:
             self._apply(index, weight, grad, state)
 
-    def update_multi_precision(self, index, weight, grad, state):
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         if not isinstance(index, (tuple, list)) and not self.aggregate_num:
             super().update_multi_precision(index, weight, grad, state)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from typing import Any
 
 from .. import ndarray
 from ..ndarray import NDArray
@@ -18,11 +19,11 @@ class _Momentum(RuleOptimizer):
     # the state is a momentum, where there is one; the copy in single precision comes after it
     _copy_last = True
 
-    def __init__(self, momentum, **kwargs):
+    def __init__(self, momentum: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> Any:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
     @property
@@ -51,10 +52,21 @@ def _aggregate(default):
 class SGD(_Momentum):
     """Gradient descent with momentum: v = momentum * v - lr * (grad + wd * weight); weight += v.
 
-    lazy_update: with gradients of storage type row_sparse, rows without a gradient stay as they are.
+    Args:
+        momentum: see above; 0 for none.
+        lazy_update: with gradients of storage type row_sparse, rows without a gradient stay as they are.
+        **kwargs: arguments of Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.95], dtype=float32)
+
+    Source: `mxnet.optimizer.SGD` of MXNet 1.9.1.
     """
 
-    def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(momentum, **kwargs)
         self.lazy_update = lazy_update
         self.aggregate_num = _aggregate("4")
@@ -62,17 +74,44 @@ class SGD(_Momentum):
 
 @register
 class ccSGD(SGD):
-    """Deprecated: SGD."""
+    """SGD under an older name.
 
-    def __init__(self, *args, **kwargs):
+    Args:
+        *args: arguments of SGD by position.
+        **kwargs: arguments of SGD by name.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.ccSGD(learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.95], dtype=float32)
+
+    Source: `mxnet.optimizer.ccSGD` of MXNet 1.9.1.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
 
 
 @register
 class NAG(_Momentum):
-    """Nesterov's accelerated gradient: descent from where the momentum leads."""
+    """Nesterov's accelerated gradient: descent from where the momentum leads.
 
-    def __init__(self, momentum=0.0, **kwargs):
+    Args:
+        momentum: the momentum; 0 for none.
+        **kwargs: arguments of Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.NAG(learning_rate=0.1, momentum=0.9))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.905], dtype=float32)
+
+    Source: `mxnet.optimizer.NAG` of MXNet 1.9.1; Sutskever et al., On the Importance of Initialization and Momentum in
+        Deep Learning, 2013.
+    """
+
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum, **kwargs)
 
     @property
@@ -84,12 +123,25 @@ class NAG(_Momentum):
 class Signum(_Momentum):
     """Steps of length lr by the sign of the momentum, or of the gradient without momentum.
 
-    wd_lh: a weight decay beside the gradient, of (1 - lr * wd_lh).
+    Args:
+        learning_rate: the rate.
+        momentum: the momentum; 0 for none.
+        wd_lh: a weight decay beside the gradient, a factor of 1 - lr * wd_lh, where there is a momentum.
+        **kwargs: other arguments of Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.Signum(learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.9], dtype=float32)
+
+    Source: `mxnet.optimizer.Signum` of MXNet 1.9.1; Bernstein et al., signSGD: Compressed Optimisation for Non-Convex
+        Problems, 2018.
     """
 
     _copy_last = False
 
-    def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
+    def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum, learning_rate=learning_rate, **kwargs)
         self.wd_lh = wd_lh
 
@@ -107,12 +159,26 @@ class Signum(_Momentum):
 
 @register
 class SGLD(RuleOptimizer):
-    """Stochastic gradient Langevin dynamics: half a step of descent, and noise of variance lr."""
+    """Stochastic gradient Langevin dynamics: half a step of descent, and noise of variance lr.
+
+    Args:
+        rescale_grad, param_idx2name, wd, clip_gradient, learning_rate, lr_scheduler, sym, begin_num_update,
+            multi_precision, param_dict: as in Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.shape
+        (1,)
+
+    Source: `mxnet.optimizer.SGLD` of MXNet 1.9.1; Welling and Teh, Bayesian Learning via Stochastic Gradient Langevin
+        Dynamics, 2011.
+    """
 
     _rounds = False
     lazy_update = False
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> None:
         return None
 
     @property
@@ -135,18 +201,30 @@ class SGLD(RuleOptimizer):
 class DCASGD(RuleOptimizer):
     """Descent with compensation of delay: the gradient is corrected by how far the weight went since the last step.
 
-    lamda: how much of it.
+    Args:
+        momentum: the momentum; 0 for none.
+        lamda: the share of the correction.
+        **kwargs: arguments of Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.DCASGD(learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.95], dtype=float32)
+
+    Source: `mxnet.optimizer.DCASGD` of MXNet 1.9.1; Zheng et al., Asynchronous Stochastic Gradient Descent with Delay
+        Compensation, 2016.
     """
 
     _rounds = False
 
-    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.weight_previous = {}
         self.lamda = lamda
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> Any:
         return zeros_like(weight) if self.momentum != 0.0 else None, weight.copy()
 
     @property
@@ -162,11 +240,27 @@ class DCASGD(RuleOptimizer):
 
 @register
 class LBSGD(_Momentum):
-    """SGD for large batches: gradients of `batch_scale` updates are averaged for one step.
+    """SGD for large batches: gradients of several updates are averaged for one step.
 
-    warmup_strategy: how the rate's factor goes from 1 to `batch_scale` in `warmup_epochs` of `updates_per_epoch`
-    updates: "linear", "power2" or "sqrt"; "lars" takes the ratio of the norms of weight and gradient instead.
-    begin_epoch: where training resumes. num_epochs: how long it lasts.
+    Args:
+        momentum: the momentum; 0 for none.
+        multi_precision: as in Optimizer.
+        warmup_strategy: how the factor of the rate goes from 1 to `batch_scale`: "linear", "power2" or "sqrt"; "lars"
+            takes the ratio of the norms of weight and gradient instead.
+        warmup_epochs: number of epochs in which it does.
+        batch_scale: number of updates that are averaged.
+        updates_per_epoch: number of updates of an epoch.
+        begin_epoch: the epoch at which training resumes.
+        num_epochs: accepted, without effect.
+        **kwargs: other arguments of Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.LBSGD(learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.95], dtype=float32)
+
+    Source: `mxnet.optimizer.LBSGD` of MXNet 1.9.1.
     """
 
     lazy_update = False
@@ -174,16 +268,16 @@ class LBSGD(_Momentum):
 
     def __init__(
         self,
-        momentum=0.0,
-        multi_precision=False,
-        warmup_strategy="linear",
-        warmup_epochs=5,
-        batch_scale=1,
-        updates_per_epoch=32,
-        begin_epoch=0,
-        num_epochs=60,
-        **kwargs,
-    ):
+        momentum: float = 0.0,
+        multi_precision: bool = False,
+        warmup_strategy: str = "linear",
+        warmup_epochs: int = 5,
+        batch_scale: float = 1,
+        updates_per_epoch: int = 32,
+        begin_epoch: int = 0,
+        num_epochs: int = 60,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(momentum, multi_precision=multi_precision, **kwargs)
         logging.info(
             "LBSGD: batch_scale=%f, warmup_epochs=%d, warmup_strategy=%s, updates_per_epoch=%d",
@@ -237,15 +331,38 @@ class LBSGD(_Momentum):
 
 @register
 class LARS(_Momentum):
-    """SGD whose rate is scaled for each layer by eta * |weight| / (|grad| + wd * |weight| + eps).
+    """SGD whose rate is scaled for each weight by eta * |weight| / (|grad| + wd * |weight| + eps).
 
     Weights named ...gamma, ...beta and ...bias keep the rate, and only those named ..._weight decay.
-    momentum_correction: the momentum is scaled with changes of the rate. lazy_update: as in SGD.
+
+    Args:
+        momentum: the momentum; 0 for none.
+        lazy_update: as in SGD.
+        eta, eps: see above.
+        momentum_correction: the momentum is scaled with changes of the rate.
+        **kwargs: arguments of Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.LARS(learning_rate=0.1, eta=0.5))(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([0.95], dtype=float32)
+
+    Source: `mxnet.optimizer.LARS` of MXNet 1.9.1; You, Gitman and Ginsburg, Large Batch Training of Convolutional
+        Networks, 2017.
     """
 
     _decayed_names = ("_weight",)
 
-    def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        lazy_update: bool = True,
+        eta: float = 0.001,
+        eps: float = 0,
+        momentum_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(momentum, **kwargs)
         self.momentum_correction = momentum_correction
         self.lazy_update = lazy_update

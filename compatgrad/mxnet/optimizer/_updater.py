@@ -27,26 +27,44 @@ _BROKEN = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, Lookup
 
 
 class Updater:
-    """A callable `updater(index, grad, weight)` that updates weights in place; lists of all three go in one call.
+    """A callable that updates weights in place, and keeps their states: `updater(index, grad, weight)`.
 
-    `states`: dict of index to state. A state is made when its index is first seen.
+    Lists or tuples of all three are updated in one call. A state is made when its index is first seen.
+
+    Args:
+        optimizer: the optimizer.
+
+    Attributes:
+        states: the states, a dict by index.
+
+    Raises:
+        MXNetError, TypeError: in a call, shapes or types do not fit, or a number of the optimizer is a text.
+
+    Example:
+        >>> updater = mx.optimizer.Updater(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))
+        >>> w = nd.array([1.0])
+        >>> updater(0, nd.array([0.5]), w)
+        >>> w.asnumpy(), updater.states[0].asnumpy()
+        (array([0.95], dtype=float32), array([-0.05], dtype=float32))
+
+    Source: `mxnet.optimizer.Updater` of MXNet 1.9.1.
     """
 
-    def __init__(self, optimizer):
+    def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
         self.states: dict[Any, Any] = {}
         self.states_synced: dict[Any, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self._last: tuple[Any, ...] = ()  # the sequences of the last call, and their states
 
-    def __call__(self, index, grad, weight):
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         try:
             self._update(index, grad, weight)
         except (MXNetError, TypeError):
             self._check_numbers()
             raise
 
-    def _check_numbers(self):
+    def _check_numbers(self) -> None:
         # TypeError with the name of a number that is a string, from the command line say
         optimizer = self.optimizer
         for kind in type(optimizer).__mro__:
@@ -59,7 +77,7 @@ class Updater:
                     who = type(optimizer).__name__
                     raise TypeError(f"{who}: {name} must be a number, got {value!r}") from None
 
-    def _update(self, index, grad, weight):
+    def _update(self, index: Any, grad: Any, weight: Any) -> None:
         last = self._last
         if last and index is last[0] and weight is last[1] and self.states is last[3]:
             states = last[2]
@@ -74,7 +92,7 @@ class Updater:
             self.optimizer._set_current_context(weight[0].context.device_id)
             self.optimizer.update_all(index, weight, grad, states)
 
-    def _state(self, index, weight):
+    def _state(self, index: Any, weight: NDArray) -> Any:
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight.as_nd_ndarray())
         elif not self.states_synced[index]:
@@ -82,11 +100,11 @@ class Updater:
         self.states_synced[index] = True
         return self.states[index]
 
-    def sync_state_context(self, state, context):
+    def sync_state_context(self, state: Any, context: Any) -> Any:
         """The state (None, an NDArray, or a nest of tuples and lists of them) on the device `context`."""
         return _on(state, context)
 
-    def set_states(self, states):
+    def set_states(self, states: bytes) -> None:
         """Takes what `get_states` gave (bytes): the states, and the optimizer where it is in there."""
         loaded = pickle.loads(states)
         states, optimizer = loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, self.optimizer)
@@ -96,7 +114,7 @@ class Updater:
         self.states_synced = dict.fromkeys(self.states, False)
         self._last = ()
 
-    def load(self, file):
+    def load(self, file: Any) -> None:
         """Takes the states of a file; errors name it, and change nothing."""
         with open(file, "rb") as source:
             states = source.read()
@@ -106,18 +124,36 @@ class Updater:
             kind = next(kind for kind in _BROKEN if isinstance(e, kind))
             raise kind(f"{file} holds no states of an optimizer: {e}") from e
 
-    def get_states(self, dump_optimizer=False):
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
         """The states as bytes; `dump_optimizer` adds the optimizer, with its counts of updates."""
         return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": ()}
 
 
-def _has_bytes(index):
+def _has_bytes(index: Any) -> bool:
     return any(isinstance(i, bytes) for i in index)
 
 
-def get_updater(optimizer):
-    """An Updater for `optimizer`."""
+def get_updater(optimizer: Optimizer) -> Updater:
+    """An Updater for an optimizer.
+
+    Args:
+        optimizer: the optimizer.
+
+    Returns:
+        The Updater.
+
+    Raises:
+        AttributeError: `optimizer` is none.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=0.1))(0, nd.array([0.5]), w)
+        >>> w.asnumpy()
+        array([0.95], dtype=float32)
+
+    Source: `mxnet.optimizer.get_updater` of MXNet 1.9.1.
+    """
     return Updater(optimizer)

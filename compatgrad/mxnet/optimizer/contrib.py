@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ndarray import NDArray, zeros
 from ..ndarray._contrib_updates import group_adagrad_update
 from ._base import Optimizer, register
@@ -11,17 +13,33 @@ __all__ = ["GroupAdaGrad"]
 
 @register
 class GroupAdaGrad(Optimizer):
-    """AdaGrad with one rate for each row of a weight with two axes (AssertionError for others). There is no decay."""
+    """AdaGrad with one rate for each row of a weight with two axes, and without decay.
 
-    def __init__(self, eps=1e-5, **kwargs):
+    Args:
+        eps: what is added under the root of the sum of a row's mean squares.
+        **kwargs: arguments of Optimizer.
+
+    Raises:
+        AssertionError: in an update, the weight has another number of axes, or there is a decay.
+
+    Example:
+        >>> w = nd.array([[1.0, 2.0]])
+        >>> mx.optimizer.get_updater(mx.optimizer.contrib.GroupAdaGrad(learning_rate=0.1))(0, nd.array([[0.5, 1.0]]), w)
+        >>> w.asnumpy().round(4)
+        array([[0.9368, 1.8735]], dtype=float32)
+
+    Source: `mxnet.optimizer.GroupAdaGrad` of MXNet 1.9.1.
+    """
+
+    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> NDArray:
         assert len(weight.shape) == 2, f"GroupAdaGrad: expected a weight with two axes, got shape {weight.shape}"
         return zeros((weight.shape[0], 1), weight.context)
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         assert isinstance(weight, NDArray), f"weight: expected an NDArray, got {type(weight).__name__}"
         assert isinstance(grad, NDArray), f"grad: expected an NDArray, got {type(grad).__name__}"
         self._update_count(index)

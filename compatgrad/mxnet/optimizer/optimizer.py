@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..ndarray import NDArray
 from ._adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, Nadam, RMSProp
 from ._base import Optimizer, create, register, zeros_like
 from ._descent import DCASGD, LARS, LBSGD, NAG, SGD, SGLD, Signum, ccSGD
@@ -36,14 +39,27 @@ __all__ = [
 
 @register
 class Test(Optimizer):
-    """Adds the gradient, scaled, to the weight, and keeps a copy of the weight: for tests."""
+    """Adds the gradient times `rescale_grad` to the weight, and keeps a copy of the weight: for tests.
+
+    Args:
+        rescale_grad, param_idx2name, wd, clip_gradient, learning_rate, lr_scheduler, sym, begin_num_update,
+            multi_precision, param_dict: as in Optimizer.
+
+    Example:
+        >>> w = nd.array([1.0])
+        >>> mx.optimizer.get_updater(mx.optimizer.Test())(0, nd.array([0.5]), w)
+        >>> w.asnumpy().round(4)
+        array([1.5], dtype=float32)
+
+    Source: `mxnet.optimizer.Test` of MXNet 1.9.1.
+    """
 
     __test__ = False  # no test case itself
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: NDArray) -> NDArray:
         return zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         weight[:] += grad * self.rescale_grad
         state[:] = weight
 
