@@ -1,8 +1,12 @@
 """Block: a part of a model that has parameters and other blocks."""
 
+from __future__ import annotations
+
 import re
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..util import is_np_array
 from ._model_file import load_model, save_model
@@ -10,6 +14,9 @@ from ._scope import _BlockScope, _state
 from ._summary import print_summary
 from .parameter import Parameter, ParameterDict
 from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _indent, _load_any, _save
+
+if TYPE_CHECKING:
+    from ._typing import Contexts, Dtype, Init
 
 
 class Block:
@@ -21,7 +28,7 @@ class Block:
 
     _has_a_row = True  # in the table of `summary`
 
-    def __init__(self, prefix=None, params=None):
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
@@ -60,27 +67,27 @@ class Block:
         return type(self).__name__.lower()
 
     @property
-    def prefix(self):
+    def prefix(self) -> str:
         """What the names inside start with, a str."""
         return self._prefix
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The prefix without the underscore at its end."""
         return self._name
 
-    def name_scope(self):
+    def name_scope(self) -> _BlockScope:
         """`with self.name_scope():` blocks and parameters made inside get this block's prefix."""
         return self._scope
 
     # ---- parameters ----
 
     @property
-    def params(self):
+    def params(self) -> ParameterDict:
         """The ParameterDict of this block alone, without its children's."""
         return self._params
 
-    def collect_params(self, select=None):
+    def collect_params(self, select: str | None = None) -> ParameterDict:
         """A ParameterDict of the parameters of this block and all inside it.
 
         select: a regular expression that names must match from their beginning.
@@ -136,18 +143,20 @@ class Block:
             found.update(child._collect_params_with_prefix(dot + name))
         return found
 
-    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+    def initialize(
+        self, init: Init | None = None, ctx: Contexts | None = None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
         """Initialises all parameters inside; see ParameterDict.initialize."""
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
-    def cast(self, dtype):
+    def cast(self, dtype: Dtype) -> None:
         """Changes the dtype of all parameters inside."""
         for child in self._children.values():
             child.cast(dtype)
         for param in self._params.values():
             param.cast(dtype)
 
-    def save_parameters(self, filename, deduplicate=False):
+    def save_parameters(self, filename: str, deduplicate: bool = False) -> None:
         """Writes the parameters to a file, by their path in the block, which may have another prefix when read.
 
         deduplicate: a parameter that is reached on several paths is written once.
@@ -159,13 +168,13 @@ class Block:
 
     def load_parameters(
         self,
-        filename,
-        ctx=None,
-        allow_missing=False,
-        ignore_extra=False,
-        cast_dtype=False,
-        dtype_source="current",
-    ):
+        filename: str,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
         """Reads the parameters from a file of `save_parameters`, `save_params`, `export` or ParameterDict.save.
 
         ctx: where to put parameters that are not initialised yet. allow_missing, ignore_extra: whether the file may
@@ -199,7 +208,7 @@ class Block:
             if name in params:
                 params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
 
-    def save_params(self, filename):
+    def save_params(self, filename: str) -> None:
         """Deprecated: `save_parameters` with full names in the file."""
         warnings.warn("save_params is deprecated. Please use save_parameters.", stacklevel=2)
         try:
@@ -209,57 +218,59 @@ class Block:
                 f"{error}\nsave_params is deprecated. Using save_parameters may resolve this error."
             ) from None
 
-    def load_params(self, filename, ctx=None, allow_missing=False, ignore_extra=False):
+    def load_params(
+        self, filename: str, ctx: Contexts | None = None, allow_missing: bool = False, ignore_extra: bool = False
+    ) -> None:
         """Deprecated: `load_parameters`."""
         warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
-    def save(self, prefix):
+    def save(self, prefix: str) -> None:
         """Writes the structure, `prefix`-model.json, and the parameters, `prefix`-model.params."""
         save_model(self, prefix)
 
-    def load(self, prefix):
+    def load(self, prefix: str) -> None:
         """Reads what `save` wrote of a block of the same structure; blocks take over the names of then."""
         load_model(self, prefix)
 
     # ---- children ----
 
-    def register_child(self, block, name=None):
+    def register_child(self, block: Block, name: str | None = None) -> None:
         """Adds `block` to the children, under `name` (default: its number)."""
         self._children[str(len(self._children)) if name is None else name] = block
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[Block], Any]) -> Block:
         """Calls `fn` with all blocks inside and then with this one, which is returned."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
         return self
 
-    def hybridize(self, active=True, **kwargs):
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridizes the HybridBlocks inside: see there."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
     # ---- running ----
 
-    def register_forward_pre_hook(self, hook):
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Has `hook(block, args)` called before each forward; the handle's `detach` ends that."""
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
 
-    def register_forward_hook(self, hook):
+    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Has `hook(block, args, outputs)` called after each forward; the handle's `detach` ends that."""
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
-    def register_op_hook(self, callback, monitor_all=False):
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Hands the callback to the HybridBlocks inside, which warn that they do not call it: see there."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         if args and getattr(args[0], "_ctx", None) is not None:
             outer, _state.ctx = _state.ctx, args[0]._ctx
             try:
@@ -281,11 +292,11 @@ class Block:
     def _run(self, args):
         return self.forward(*args)
 
-    def forward(self, *args):
+    def forward(self, *args: Any) -> Any:
         """To be defined by subclasses."""
         raise NotImplementedError(f"{type(self).__name__}.forward is not defined")
 
-    def summary(self, *inputs):
+    def summary(self, *inputs: Any) -> None:
         """Prints a table of the blocks inside with output shapes and numbers of parameters, for these inputs.
 
         AssertionError where the block is hybridized.

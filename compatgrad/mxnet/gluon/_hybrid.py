@@ -1,6 +1,10 @@
 """HybridBlock: a block whose `hybrid_forward` runs on arrays and on symbols."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch.utils import _pytree
@@ -18,6 +22,11 @@ from ._block import Block
 from ._scope import _state
 from .parameter import DeferredInitializationError
 from .utils import _check_all_np_ndarrays, _save
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+    from ._typing import Dtype
+    from .parameter import ParameterDict
 
 _NDArray = nd.NDArray
 _WRONG = "In HybridBlock, {}. Please check the type of the args.\n"
@@ -53,12 +62,12 @@ class HybridBlock(Block):
     _made_graph = ()
     _made_op = None
 
-    def __init__(self, prefix=None, params=None):
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
         self._flags = []
         self._backend_opts = {}
 
-    def register_op_hook(self, callback, monitor_all=False):
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Does nothing, with a UserWarning: the original's callback gets addresses of arrays in MXNet's C library."""
         warnings.warn(
             "register_op_hook: the callback is not called: it takes addresses of arrays in MXNet's C library, which is "
@@ -68,7 +77,7 @@ class HybridBlock(Block):
             stacklevel=2,
         )
 
-    def register_child(self, block, name=None):
+    def register_child(self, block: Block, name: str | None = None) -> None:
         """Adds a HybridBlock; ValueError for another block."""
         if not isinstance(block, HybridBlock):
             raise ValueError(
@@ -79,16 +88,16 @@ class HybridBlock(Block):
 
     def hybridize(
         self,
-        active=True,
-        backend=None,
-        clear=True,
-        static_alloc=False,
-        static_shape=False,
-        inline_limit=2,
-        forward_bulk_size=None,
-        backward_bulk_size=None,
-        **kwargs,
-    ):
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Accepts what tells the original how to compile; `export` needs it called before a forward pass."""
         self._active = bool(active)
         self._backend, self._backend_opts = backend, kwargs
@@ -108,14 +117,14 @@ class HybridBlock(Block):
         self._in_format = self._out_format = self._made_op = None
         self._made_graph = ()
 
-    def cast(self, dtype):
+    def cast(self, dtype: Dtype) -> None:
         """Changes the dtype of all parameters inside."""
         self._clear_cached_op()
         super().cast(dtype)
 
     # ---- running ----
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args)
         try:
@@ -140,7 +149,7 @@ class HybridBlock(Block):
         self._finish_own_init()
         return self.forward(*args)
 
-    def forward(self, x, *args):
+    def forward(self, x: NDArray, *args: Any) -> Any:
         """Calls `hybrid_forward` with the parameters that are on the inputs' context.
 
         ValueError where there is no array or symbol among the inputs, or both; RuntimeError where parameters are
@@ -246,7 +255,7 @@ class HybridBlock(Block):
         for param in (*self._params.values(), *self._reg_params.values()):
             param._finish_deferred_init()
 
-    def hybrid_forward(self, F, x, *args, **kwargs):
+    def hybrid_forward(self, F: Any, x: NDArray, *args: Any, **kwargs: Any) -> Any:
         """To be defined by subclasses: the outputs, from functions of F on `x`, `args` and the parameters."""
         raise NotImplementedError(f"{type(self).__name__}.hybrid_forward is not defined")
 
@@ -262,7 +271,7 @@ class HybridBlock(Block):
                 reason = f"{type(self).__name__} {self.name}, inputs of shape {shapes}: {error}"
             raise ValueError(f"Deferred initialization failed because shape cannot be inferred. {reason}") from error
 
-    def infer_shape(self, *args):
+    def infer_shape(self, *args: Any) -> None:
         """Sets the unknown dimensions of all parameters inside from these inputs; layers override it.
 
         ValueError where the operators that read a parameter do not tell.
@@ -293,7 +302,7 @@ class HybridBlock(Block):
             params[name] = _shape_probe.stand_in(param)
         return params
 
-    def infer_type(self, *args):
+    def infer_type(self, *args: Any) -> None:
         """Casts parameters of floating dtype to the first input's dtype."""
         _, _, first = _kinds(args)
         for param in self.collect_params().values():
@@ -343,7 +352,7 @@ class HybridBlock(Block):
         flat_out, _ = _flatten(out)
         return [x for x in inputs if x is not None], flat_out[0] if len(flat_out) == 1 else symbol.Group(flat_out)
 
-    def export(self, path, epoch=0, remove_amp_cast=True):
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Writes the block as a symbol, `path`-symbol.json, and its parameters, `path`-0000.params (the epoch).
 
         remove_amp_cast: without the casts of mixed precision.
@@ -369,7 +378,9 @@ class HybridBlock(Block):
                 warnings.warn(f'Parameter "{name}" is not found in the graph. ', stacklevel=2)
         _save(checkpoint_file(path, epoch), values)
 
-    def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
+    def optimize_for(
+        self, x: NDArray, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any
+    ) -> None:
         """`hybridize`, and deferred parameters initialised for these inputs. No backend changes how operators run.
 
         ValueError without a backend.

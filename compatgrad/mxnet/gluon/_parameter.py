@@ -1,6 +1,10 @@
 """Parameter: arrays on one or several contexts with gradients, initialised when their shape is known."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +15,11 @@ from ..base import MXNetError, mx_real_t
 from ..context import Context
 from ..util import is_np_array, is_np_shape
 from .utils import shape_is_known
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
+    from ._typing import Contexts, Dtype, Init, Shape
 
 _STYPES = ("default", "row_sparse", "csr")
 _NONE = (None,)
@@ -49,18 +58,18 @@ class Parameter:
 
     def __init__(
         self,
-        name="weight",
-        grad_req="write",
-        shape=None,
-        dtype=mx_real_t,
-        lr_mult=1.0,
-        wd_mult=1.0,
-        init=None,
-        allow_deferred_init=False,
-        differentiable=True,
-        stype="default",
-        grad_stype="default",
-    ):
+        name: str = "weight",
+        grad_req: str = "write",
+        shape: Shape | None = None,
+        dtype: Dtype = mx_real_t,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Init | None = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
         for what, value in (("grad_stype", grad_stype), ("stype", stype)):
             assert value in _STYPES, (
                 f"{what} for Parameter '{name}' must be one of 'default', 'row_sparse', or 'csr', but got '{value}'"
@@ -91,22 +100,22 @@ class Parameter:
     # ---- what a parameter is ----
 
     @property
-    def stype(self):
+    def stype(self) -> str:
         """The storage type of the data, a str."""
         return self._stype
 
     @property
-    def grad_stype(self):
+    def grad_stype(self) -> str:
         """The storage type of the gradient, a str."""
         return self._grad_stype
 
     @property
-    def grad_req(self):
+    def grad_req(self) -> str:
         """Whether backward passes overwrite ("write"), add to ("add") or leave out ("null") the gradient."""
         return self._grad_req
 
     @grad_req.setter
-    def grad_req(self, req):
+    def grad_req(self, req: str) -> str:
         assert req in ("write", "add", "null"), f"grad_req must be one of 'write', 'add', or 'null', but got '{req}'"
         if not self._differentiable:
             req = "null"
@@ -120,16 +129,16 @@ class Parameter:
         self._make_grads()
 
     @property
-    def dtype(self):
+    def dtype(self) -> Dtype:
         """The dtype, as it was given; setting it is `cast`."""
         return self._dtype
 
     @dtype.setter
-    def dtype(self, dtype):
+    def dtype(self, dtype: Dtype) -> Dtype:
         self.cast(dtype)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...] | None:
         """The shape, a tuple with 0 (under np_shape: -1) for unknown dimensions, or None.
 
         Only unknown dimensions can be set: AssertionError.
@@ -139,7 +148,7 @@ class Parameter:
         return self._shape
 
     @shape.setter
-    def shape(self, new_shape):
+    def shape(self, new_shape: Sequence[int]) -> tuple[int, ...] | None:
         known = self._shape
         if known is not None:
             agrees = len(known) == len(new_shape) and all(
@@ -172,7 +181,13 @@ class Parameter:
 
     # ---- initialisation ----
 
-    def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False):
+    def initialize(
+        self,
+        init: Init | None = None,
+        ctx: Contexts | None = None,
+        default_init: Init | None = None,
+        force_reinit: bool = False,
+    ) -> None:
         """Makes the arrays on `ctx` (a Context or a list; default: the current one) and fills them.
 
         The initializer is `init`, else the parameter's own, else `default_init` (default: Uniform). Where the
@@ -287,7 +302,7 @@ class Parameter:
             self.set_data(data)
         self._deferred_init = ()
 
-    def reset_ctx(self, ctx):
+    def reset_ctx(self, ctx: Contexts | None) -> None:
         """Moves the data to `ctx`, a Context or a list of them; ValueError before `initialize`."""
         ctx = _as_list(ctx)
         if self._data is not None:
@@ -302,7 +317,7 @@ class Parameter:
 
     # ---- arrays ----
 
-    def data(self, ctx=None):
+    def data(self, ctx: Context | None = None) -> NDArray:
         """The array on `ctx` (default: the only one, else that of the current context).
 
         RuntimeError before `initialize`, on other contexts and for row_sparse parameters;
@@ -313,22 +328,22 @@ class Parameter:
         self._need_default("a copy", f" on ctx {ctx}", "data", "row_sparse_data")
         return self._pick(self._data, ctx)
 
-    def list_data(self):
+    def list_data(self) -> list[NDArray]:
         """The arrays of all contexts, in the order of `list_ctx`."""
         self._need_default("copies", " on all contexts", "list_data", "row_sparse_data")
         return self._checked(self._data)
 
-    def grad(self, ctx=None):
+    def grad(self, ctx: Context | None = None) -> NDArray:
         """The gradient array on `ctx`, as in `data`; RuntimeError where grad_req is "null"."""
         self._need_grad()
         return self._pick(self._grad, ctx)
 
-    def list_grad(self):
+    def list_grad(self) -> list[NDArray]:
         """The gradient arrays of all contexts."""
         self._need_grad()
         return self._checked(self._grad)
 
-    def row_sparse_data(self, row_id):
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
         """The rows `row_id` (NDArray of ints) of a row_sparse parameter, on their context.
 
         RuntimeError for other storage types, and before a Trainer holds the parameter.
@@ -336,7 +351,7 @@ class Parameter:
         self._need_sparse("a copy of Parameter", "row_sparse_data", "data")
         return self._rows(self._data, row_id.context, row_id)
 
-    def list_row_sparse_data(self, row_id):
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """`row_sparse_data` on all contexts, a list."""
         self._need_sparse("copies of Parameter", "list_row_sparse_data", "data")
         return self._rows(self._data, list, row_id)
@@ -418,7 +433,7 @@ class Parameter:
         self._trainer._row_sparse_pull(self, data, rows, full_idx=True)
         return data
 
-    def set_data(self, data):
+    def set_data(self, data: NDArray) -> None:
         """Sets the value on all contexts; before the deferred initialisation, the value it will use.
 
         AssertionError where the shape disagrees.
@@ -434,7 +449,7 @@ class Parameter:
             for array in self._data:
                 array[:] = data
 
-    def list_ctx(self):
+    def list_ctx(self) -> list[Context]:
         """The contexts, a list; RuntimeError before `initialize`."""
         if self._data is not None:
             return self._ctx_list
@@ -451,12 +466,12 @@ class Parameter:
             x.node.name = self.name  # pictures show it
         self._grad = [x.grad if g.stype == "default" else g for x, g in zip(self._data, self._grad, strict=True)]
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Fills the gradients with zeros; without gradients nothing happens."""
         for grad in self._grad or ():
             _fill_zero(grad)
 
-    def cast(self, dtype):
+    def cast(self, dtype: Dtype) -> None:
         """Changes the dtype of data and gradients."""
         self._dtype = dtype
         if self._data is None:
@@ -467,7 +482,7 @@ class Parameter:
                 self._grad = [grad.astype(dtype) for grad in self._grad]
                 self._mark()
 
-    def var(self):
+    def var(self) -> Symbol:
         """A symbol with the parameter's name and attributes, the same at each call."""
         if self._var is None:
             self._var = symbol.var(
@@ -492,7 +507,7 @@ def _fill_zero(array):
 class Constant(Parameter):
     """A parameter that keeps `value`, an NDArray or what nd.array takes: it has no gradient and is not trained."""
 
-    def __init__(self, name, value):
+    def __init__(self, name: str, value: Any) -> None:
         if not isinstance(value, nd.NDArray):
             if is_np_array():
                 value = mx_np.array(value)
@@ -507,12 +522,12 @@ class Constant(Parameter):
         return self.value
 
     @property
-    def grad_req(self):
+    def grad_req(self) -> str:
         """Always "null"; setting another value warns."""
         return "null"
 
     @grad_req.setter
-    def grad_req(self, req):
+    def grad_req(self, req: str) -> str:
         self._grad_req = "null"
         if req != "null":
             warnings.warn(

@@ -1,5 +1,10 @@
 """Blocks; here SymbolBlock, which is made from a symbol and its parameters."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import symbol
@@ -13,6 +18,11 @@ from .parameter import ParameterDict
 from .utils import _brief_print_list as _brief_print_list
 from .utils import _indent as _indent
 from .utils import _save
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
+    from ._typing import Contexts, Dtype
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]
 
@@ -29,7 +39,14 @@ class SymbolBlock(HybridBlock):
     """
 
     @staticmethod
-    def imports(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False):
+    def imports(
+        symbol_file: str,
+        input_names: str | Sequence[str],
+        param_file: str | None = None,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> SymbolBlock:
         """The block of a file of HybridBlock.export (or Symbol.save), with the parameters of `param_file`."""
         out = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else input_names
@@ -40,7 +57,9 @@ class SymbolBlock(HybridBlock):
             )
         return block
 
-    def __init__(self, outputs, inputs, params=None):
+    def __init__(
+        self, outputs: Symbol | Sequence[Symbol], inputs: Symbol | Sequence[Symbol], params: ParameterDict | None = None
+    ) -> None:
         super().__init__(prefix=None, params=None)
         self._prefix = ""
         self._params = ParameterDict("", params)
@@ -80,7 +99,7 @@ class SymbolBlock(HybridBlock):
     def _clear_cached_op(self):
         """The nested structures of inputs and outputs are the symbol's: there is nothing to forget."""
 
-    def forward(self, x, *args):
+    def forward(self, x: NDArray, *args: Any) -> Any:
         """Runs the symbol on arrays, or composes it with symbols."""
         values, _ = _flatten([x, *args])
         if len(values) != len(self._inputs):
@@ -99,7 +118,7 @@ class SymbolBlock(HybridBlock):
         out = run({**own, **named})
         return _regroup(out, self._out_format)[0]
 
-    def infer_shape(self, *args):
+    def infer_shape(self, *args: Any) -> None:
         """Sets the unknown dimensions of the parameters from these inputs."""
         values, _ = _flatten(list(args))
         shapes = {name: value.shape for name, value in zip(self._inputs, values, strict=True)}
@@ -111,12 +130,12 @@ class SymbolBlock(HybridBlock):
             if name not in self._inputs:
                 self._params[name].shape = shape
 
-    def reset_ctx(self, ctx):
+    def reset_ctx(self, ctx: Contexts | None) -> None:
         """Moves all parameters to other contexts (one or a list)."""
         for param in self.collect_params().values():
             param.reset_ctx(ctx)
 
-    def cast(self, dtype):
+    def cast(self, dtype: Dtype) -> None:
         """Changes the dtype of the parameters; those of batch normalisation stay float32 instead of float16."""
         super().cast(dtype)
         if np.dtype(dtype) != np.float16:
@@ -128,7 +147,7 @@ class SymbolBlock(HybridBlock):
                     for other in group:
                         self._params[other].cast("float32")
 
-    def export(self, path, epoch=0, remove_amp_cast=True):
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Writes the symbol and the parameters; see HybridBlock.export."""
         self._outputs.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
         auxiliary = set(self._outputs.list_auxiliary_states())
@@ -136,7 +155,7 @@ class SymbolBlock(HybridBlock):
         values = {f"{kinds[name]}:{name}": param._reduce() for name, param in self._params.items()}
         _save(checkpoint_file(path, epoch), values)
 
-    def hybrid_forward(self, F, x, *args, **kwargs):
+    def hybrid_forward(self, F: Any, x: NDArray, *args: Any, **kwargs: Any) -> Any:
         """Not used: the symbol is run."""
         raise NotImplementedError("SymbolBlock runs its symbol")
 

@@ -1,6 +1,10 @@
 """Parameters of blocks, and an ordered dict of them whose names start with one prefix."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,6 +12,11 @@ from .. import initializer
 from .. import ndarray as nd
 from ._parameter import Constant, DeferredInitializationError, Parameter, _fill_zero
 from .utils import _brief_print_list, _indent, _load, _save
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..ndarray import NDArray
+    from ._typing import Contexts, Init
 
 __all__ = ["DeferredInitializationError", "Parameter", "Constant", "ParameterDict", "tensor_types"]
 
@@ -27,7 +36,7 @@ class ParameterDict:
     shared: another ParameterDict, in which `get` looks for names it does not have itself.
     """
 
-    def __init__(self, prefix="", shared=None):
+    def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:
         self._prefix = prefix
         self._params = OrderedDict()
         self._shared = shared
@@ -46,20 +55,20 @@ class ParameterDict:
     def __contains__(self, key):
         return key in self._params
 
-    def items(self):
+    def items(self) -> ItemsView[str, Parameter]:
         """(name, Parameter) pairs."""
         return self._params.items()
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """The full names."""
         return self._params.keys()
 
-    def values(self):
+    def values(self) -> ValuesView[Parameter]:
         """The Parameters."""
         return self._params.values()
 
     @property
-    def prefix(self):
+    def prefix(self) -> str:
         """What `get` puts before names, a str."""
         return self._prefix
 
@@ -73,7 +82,7 @@ class ParameterDict:
 
     _get_impl = _find  # the name under which extensions know it
 
-    def get(self, name, **kwargs):
+    def get(self, name: str, **kwargs: Any) -> Parameter:
         """The parameter `prefix + name`, found here or in the shared dict, or made with the arguments `kwargs`.
 
         A found one must agree with `kwargs` (AssertionError): unknown dimensions of its shape are filled in,
@@ -95,7 +104,7 @@ class ParameterDict:
                 )
         return param
 
-    def get_constant(self, name, value=None):
+    def get_constant(self, name: str, value: Any = None) -> Constant:
         """The Constant `prefix + name`, made with `value` (array) where there is none yet.
 
         KeyError where there is neither; AssertionError where the stored one has another value or is no Constant.
@@ -116,7 +125,7 @@ class ParameterDict:
             )
         return param
 
-    def update(self, other):
+    def update(self, other: ParameterDict | Mapping[str, Parameter]) -> None:
         """Adds the parameters of `other`, a ParameterDict or dict.
 
         AssertionError where another parameter has the same name; nothing is added then.
@@ -127,7 +136,9 @@ class ParameterDict:
             )
         self._params.update(other.items())
 
-    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+    def initialize(
+        self, init: Init | None = None, ctx: Contexts | None = None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
         """Initialises all parameters on `ctx`; `init` (default: Uniform) is for those without an own initializer."""
         if init is None:
             init = initializer.Uniform()
@@ -136,29 +147,29 @@ class ParameterDict:
         for param in self.values():
             param.initialize(None, ctx, init, force_reinit=force_reinit)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Fills all gradients with zeros."""
         for param in self.values():
             for grad in param._grad or ():
                 _fill_zero(grad)
 
-    def reset_ctx(self, ctx):
+    def reset_ctx(self, ctx: Contexts | None) -> None:
         """Moves all parameters to `ctx`, a Context or a list of them."""
         for param in self.values():
             param.reset_ctx(ctx)
 
-    def list_ctx(self):
+    def list_ctx(self) -> list[Context]:
         """The contexts on which parameters are, each once."""
         return list(dict.fromkeys(ctx for param in self.values() for ctx in param.list_ctx()))
 
-    def setattr(self, name, value):
+    def setattr(self, name: str, value: Any) -> None:
         """Sets the attribute `name` of all parameters, such as grad_req or lr_mult."""
         for param in self.values():
             setattr(param, name, value)
 
     # ---- files ----
 
-    def save(self, filename, strip_prefix=""):
+    def save(self, filename: str, strip_prefix: str = "") -> None:
         """Writes all values to the file `filename`, under their names without `strip_prefix`.
 
         ValueError for a name that does not start with it.
@@ -176,14 +187,14 @@ class ParameterDict:
 
     def load(
         self,
-        filename,
-        ctx=None,
-        allow_missing=False,
-        ignore_extra=False,
-        restore_prefix="",
-        cast_dtype=False,
-        dtype_source="current",
-    ):
+        filename: str,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
         """Reads the file `filename` that `save` wrote; names in it lack `restore_prefix`.
 
         AssertionError for parameters that the file lacks, without `allow_missing`, and for those that only the
@@ -199,15 +210,15 @@ class ParameterDict:
 
     def load_dict(
         self,
-        param_dict,
-        ctx=None,
-        allow_missing=False,
-        ignore_extra=False,
-        restore_prefix="",
-        filename=None,
-        cast_dtype=False,
-        dtype_source="current",
-    ):
+        param_dict: Mapping[str, NDArray],
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        filename: str | None = None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
         """As `load`, from a dict of str to NDArray; "arg:" and "aux:" before names are dropped."""
         if not isinstance(param_dict, dict):
             param_dict = dict(param_dict)

@@ -1,5 +1,10 @@
 """Trainer: applies an optimizer to a set of parameters."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from compatgrad import _C
 from compatgrad.core.files import replacing
 
@@ -7,6 +12,9 @@ from .. import optimizer as opt
 from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
 from ._parameter import _Epoch
 from .parameter import Parameter, ParameterDict
+
+if TYPE_CHECKING:
+    from ..optimizer import Optimizer
 
 __all__ = ["Trainer"]
 
@@ -36,13 +44,13 @@ class Trainer:
 
     def __init__(
         self,
-        params,
-        optimizer,
-        optimizer_params=None,
-        kvstore="device",
-        compression_params=None,
-        update_on_kvstore=None,
-    ):
+        params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+        optimizer: str | Optimizer,
+        optimizer_params: dict[str, Any] | None = None,
+        kvstore: str | KVStore | None = "device",
+        compression_params: dict[str, Any] | None = None,
+        update_on_kvstore: bool | None = None,
+    ) -> None:
         if isinstance(params, (dict, ParameterDict)):
             params = [params[key] for key in sorted(params.keys())]
         expected = "First argument must be a list or dict of Parameters, got"
@@ -163,22 +171,22 @@ class Trainer:
     # ---- the optimizer ----
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> Optimizer:
         """The Optimizer."""
         return self._optimizer
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> float:
         """The optimizer's current learning rate, a float."""
         return self._optimizer.learning_rate
 
-    def set_learning_rate(self, lr):
+    def set_learning_rate(self, lr: float) -> None:
         """Sets the learning rate (float); UserWarning is raised where the optimizer has a scheduler."""
         self._optimizer.set_learning_rate(lr)
 
     # ---- training ----
 
-    def step(self, batch_size, ignore_stale_grad=False):
+    def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Updates all parameters from their gradients, divided by `batch_size`.
 
         UserWarning is raised where the gradient of a parameter was not computed since the last step; with
@@ -191,7 +199,7 @@ class Trainer:
             self._allreduce_grads()
         self._update(ignore_stale_grad)
 
-    def allreduce_grads(self):
+    def allreduce_grads(self) -> None:
         """Adds up the gradients of all contexts; `update` may follow, after changes to them.
 
         AssertionError where the store runs the optimizer.
@@ -200,7 +208,7 @@ class Trainer:
         self._check_not_on_store("allreduce_grads")
         self._allreduce_grads()
 
-    def update(self, batch_size, ignore_stale_grad=False):
+    def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """`step` without adding up the gradients of the contexts."""
         self._prepare()
         self._check_not_on_store("update")
@@ -280,7 +288,7 @@ class Trainer:
 
     # ---- states ----
 
-    def save_states(self, fname):
+    def save_states(self, fname: str) -> None:
         """Writes the optimizer and its states, such as momenta, to the file `fname`."""
         self._prepare()
         if self._update_on_kvstore:
@@ -292,7 +300,7 @@ class Trainer:
             with replacing(fname) as out:
                 out.write(self._updaters[0].get_states(dump_optimizer=True))
 
-    def load_states(self, fname):
+    def load_states(self, fname: str) -> None:
         """Reads what `save_states` wrote."""
         self._prepare()
         if self._update_on_kvstore:

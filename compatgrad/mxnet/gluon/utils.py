@@ -1,11 +1,15 @@
 """Splitting batches over contexts, clipping gradients, files to download."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import ssl
 import warnings
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +24,14 @@ from ..base import MXNetError
 from ..ndarray._params_file import NOT_NUMPY_SHAPES
 from ..util import is_np_array, is_np_shape, np_array, np_shape
 
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..ndarray import NDArray
+
 __all__ = ["split_data", "split_and_load", "clip_global_norm", "check_sha1", "download", "replace_file"]
 
 
-def split_data(data, num_slice, batch_axis=0, even_split=True):
+def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
     """Cuts `data` (NDArray) into a list of `num_slice` parts along `batch_axis`.
 
     ValueError where the parts would differ in size, unless `even_split` is False: then the first ones are
@@ -46,7 +54,9 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
     return parts
 
 
-def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
+def split_and_load(
+    data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
+) -> list[NDArray]:
     """The parts of `data` (NDArray, or what nd.array takes), one on each context of `ctx_list`."""
     if not isinstance(data, nd.NDArray):
         if is_np_array():
@@ -59,7 +69,7 @@ def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 
 
-def clip_global_norm(arrays, max_norm, check_isfinite=True):
+def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> float | NDArray:
     """Scales `arrays`, in place, so that the 2-norm of all together is at most `max_norm`.
 
     Returns the norm before, a float; with `check_isfinite=False` an NDArray, and no warning of a norm that is
@@ -97,7 +107,7 @@ def _square_sum(array):
     return nd.dot(flat, flat)
 
 
-def check_sha1(filename, sha1_hash):
+def check_sha1(filename: str, sha1_hash: str) -> bool:
     """Whether the SHA-1 of the file is `sha1_hash`, hexadecimal digits in lower case."""
     digest = hashlib.sha1()
     with open(filename, "rb") as source:
@@ -106,7 +116,7 @@ def check_sha1(filename, sha1_hash):
     return digest.hexdigest() == sha1_hash
 
 
-def replace_file(src, dst):
+def replace_file(src: str, dst: str) -> None:
     """Moves `src` to `dst`, over what is there; where that fails, `src` is removed and OSError raised."""
     try:
         os.replace(src, dst)
@@ -118,7 +128,14 @@ def replace_file(src, dst):
         raise OSError(f"Moving downloaded temp file - {src}, to {dst} failed. Please retry the download.") from error
 
 
-def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_ssl=True):
+def download(
+    url: str,
+    path: str | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
     """Fetches `url` to the file or into the directory `path` (default: here) and returns the file's name.
 
     A file that exists and agrees with `sha1_hash` is kept, unless `overwrite`. After `retries` (int) failed
@@ -226,18 +243,18 @@ def _indent(text, spaces):
 class HookHandle:
     """Removes a hook: by `detach`, or at the end of a `with` block."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._hooks_dict_ref = None
         self._id = None
 
-    def attach(self, hooks_dict, hook):
+    def attach(self, hooks_dict: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         """Adds `hook` to the ordered dict `hooks_dict`. Once per handle."""
         assert not self._hooks_dict_ref, "The same handle cannot be attached twice."
         self._id = id(hook)
         hooks_dict[self._id] = hook
         self._hooks_dict_ref = weakref.ref(hooks_dict)
 
-    def detach(self):
+    def detach(self) -> None:
         """Removes the hook; a second call does nothing."""
         hooks = self._hooks_dict_ref()
         if hooks is not None:
@@ -257,7 +274,7 @@ class HookHandle:
         self.detach()
 
 
-def shape_is_known(shape):
+def shape_is_known(shape: Sequence[int] | None) -> bool:
     """Whether no dimension of `shape` is left open: those are 0 or -1, and only -1 under np_shape.
 
     AssertionError for other negative dimensions.

@@ -1,8 +1,17 @@
 """Normalisation layers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..block import HybridBlock
+
+if TYPE_CHECKING:
+    from ...ndarray import NDArray
+    from .._typing import Dtype, Init
+    from ..parameter import ParameterDict
 
 
 class _Norm(HybridBlock):
@@ -43,20 +52,20 @@ class _BatchNorm(_Norm):
 
     def __init__(
         self,
-        axis=1,
-        momentum=0.9,
-        epsilon=1e-5,
-        center=True,
-        scale=True,
-        use_global_stats=False,
-        fuse_relu=False,
-        beta_initializer="zeros",
-        gamma_initializer="ones",
-        running_mean_initializer="zeros",
-        running_variance_initializer="ones",
-        in_channels=0,
-        **kwargs,
-    ):
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-05,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        fuse_relu: bool = False,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        running_mean_initializer: Init = "zeros",
+        running_variance_initializer: Init = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {
             "axis": axis,
@@ -73,14 +82,16 @@ class _BatchNorm(_Norm):
         self._make_param("running_mean", in_channels, running_mean_initializer, "null", False)
         self._make_param("running_var", in_channels, running_variance_initializer, "null", False)
 
-    def infer_shape(self, x, *args):
+    def infer_shape(self, x: NDArray, *args: Any) -> None:
         self._channels_from(x, self._axis)
 
-    def cast(self, dtype):
+    def cast(self, dtype: Dtype) -> None:
         """Changes the dtype of the parameters; they stay float32 where float16 is asked for."""
         super().cast("float32" if np.dtype(dtype) == np.float16 else dtype)
 
-    def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
+    def hybrid_forward(
+        self, F: Any, x: NDArray, gamma: NDArray, beta: NDArray, running_mean: NDArray, running_var: NDArray
+    ) -> Any:
         y = F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
         return F.relu(y) if self.fuse_relu else y
 
@@ -97,19 +108,19 @@ class BatchNorm(_BatchNorm):
 
     def __init__(
         self,
-        axis=1,
-        momentum=0.9,
-        epsilon=1e-5,
-        center=True,
-        scale=True,
-        use_global_stats=False,
-        beta_initializer="zeros",
-        gamma_initializer="ones",
-        running_mean_initializer="zeros",
-        running_variance_initializer="ones",
-        in_channels=0,
-        **kwargs,
-    ):
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-05,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        running_mean_initializer: Init = "zeros",
+        running_variance_initializer: Init = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             axis,
             momentum,
@@ -140,25 +151,25 @@ class InstanceNorm(_Norm):
 
     def __init__(
         self,
-        axis=1,
-        epsilon=1e-5,
-        center=True,
-        scale=False,
-        beta_initializer="zeros",
-        gamma_initializer="ones",
-        in_channels=0,
-        **kwargs,
-    ):
+        axis: int = 1,
+        epsilon: float = 1e-05,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = axis
         self._epsilon = epsilon
         self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer)
 
-    def infer_shape(self, x, *args):
+    def infer_shape(self, x: NDArray, *args: Any) -> None:
         self._channels_from(x, self._axis)
 
-    def hybrid_forward(self, F, x, gamma, beta):
+    def hybrid_forward(self, F: Any, x: NDArray, gamma: NDArray, beta: NDArray) -> Any:
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
         y = F.InstanceNorm(x.swapaxes(1, self._axis), gamma, beta, name="fwd", eps=self._epsilon)
@@ -174,16 +185,16 @@ class LayerNorm(_Norm):
 
     def __init__(
         self,
-        axis=-1,
-        epsilon=1e-5,
-        center=True,
-        scale=True,
-        beta_initializer="zeros",
-        gamma_initializer="ones",
-        in_channels=0,
-        prefix=None,
-        params=None,
-    ):
+        axis: int = -1,
+        epsilon: float = 1e-05,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = axis
@@ -192,10 +203,10 @@ class LayerNorm(_Norm):
         self._scale = scale
         self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer)
 
-    def infer_shape(self, x, *args):
+    def infer_shape(self, x: NDArray, *args: Any) -> None:
         self._channels_from(x, self._axis)
 
-    def hybrid_forward(self, F, data, gamma, beta):
+    def hybrid_forward(self, F: Any, data: NDArray, gamma: NDArray, beta: NDArray) -> Any:
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
 
@@ -204,15 +215,15 @@ class GroupNorm(_Norm):
 
     def __init__(
         self,
-        num_groups=1,
-        epsilon=1e-5,
-        center=True,
-        scale=True,
-        beta_initializer="zeros",
-        gamma_initializer="ones",
-        prefix=None,
-        params=None,
-    ):
+        num_groups: int = 1,
+        epsilon: float = 1e-05,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups = num_groups
@@ -221,7 +232,7 @@ class GroupNorm(_Norm):
         self._scale = scale
         self._make_scale(num_groups, center, scale, beta_initializer, gamma_initializer)
 
-    def hybrid_forward(self, F, data, gamma, beta):
+    def hybrid_forward(self, F: Any, data: NDArray, gamma: NDArray, beta: NDArray) -> Any:
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
 
     def __repr__(self):

@@ -1,11 +1,19 @@
 """Containers, Dense, Dropout, Embedding, and functions as layers."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ..block import Block, HybridBlock
 from ._norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
 from .activations import Activation
+
+if TYPE_CHECKING:
+    from ...ndarray import NDArray
+    from .._typing import Dtype, Init
 
 __all__ = [
     "Sequential",
@@ -29,7 +37,7 @@ class _Stack:
 
     _has_a_row = False
 
-    def add(self, *blocks):
+    def add(self, *blocks: Block) -> None:
         """Puts `blocks` at the end."""
         for block in blocks:
             self.register_child(block)
@@ -53,12 +61,12 @@ class _Stack:
 class Sequential(_Stack, Block):
     """Calls its blocks in the order in which they were added, each on the result of the one before."""
 
-    def forward(self, x):
+    def forward(self, x: NDArray) -> Any:
         for block in self._children.values():
             x = block(x)
         return x
 
-    def hybridize(self, active=True, **kwargs):
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridizes the blocks inside; warns where HybridSequential would do."""
         if self._children and all(isinstance(child, HybridBlock) for child in self._children.values()):
             warnings.warn(
@@ -72,7 +80,7 @@ class Sequential(_Stack, Block):
 class HybridSequential(_Stack, HybridBlock):
     """Sequential for HybridBlocks."""
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         for block in self._children.values():
             x = block(x)
         return x
@@ -87,16 +95,16 @@ class Dense(HybridBlock):
 
     def __init__(
         self,
-        units,
-        activation=None,
-        use_bias=True,
-        flatten=True,
-        dtype="float32",
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_units=0,
-        **kwargs,
-    ):
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Dtype = "float32",
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_units: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._flatten = flatten
         self._units = units
@@ -112,7 +120,7 @@ class Dense(HybridBlock):
                 )
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
 
-    def infer_shape(self, x, *args):
+    def infer_shape(self, x: NDArray, *args: Any) -> None:
         shape = x.shape
         width = shape[-1]
         if self._flatten:
@@ -121,7 +129,7 @@ class Dense(HybridBlock):
                 width *= size
         self.weight.shape = (self._units, width)
 
-    def hybrid_forward(self, F, x, weight, bias=None):
+    def hybrid_forward(self, F: Any, x: NDArray, weight: NDArray, bias: NDArray | None = None) -> Any:
         y = F.FullyConnected(
             x, weight, bias, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd"
         )
@@ -139,12 +147,12 @@ class Dropout(HybridBlock):
     axes: along these, all elements share their fate.
     """
 
-    def __init__(self, rate, axes=(), **kwargs):
+    def __init__(self, rate: float, axes: Sequence[int] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._rate = rate
         self._axes = axes
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
         return F.identity(x)
@@ -159,7 +167,15 @@ class Embedding(HybridBlock):
     sparse_grad: the gradient is of storage type row_sparse.
     """
 
-    def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, sparse_grad=False, **kwargs):
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Dtype = "float32",
+        weight_initializer: Init | None = None,
+        sparse_grad: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {
             "input_dim": input_dim,
@@ -176,7 +192,7 @@ class Embedding(HybridBlock):
             grad_stype="row_sparse" if sparse_grad else "default",
         )
 
-    def hybrid_forward(self, F, x, weight):
+    def hybrid_forward(self, F: Any, x: NDArray, weight: NDArray) -> Any:
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self):
@@ -187,7 +203,7 @@ class Embedding(HybridBlock):
 class Flatten(HybridBlock):
     """Makes all axes but the first one."""
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return F.flatten(x)
 
     def __repr__(self):
@@ -197,7 +213,7 @@ class Flatten(HybridBlock):
 class Lambda(Block):
     """A function of arrays as a block: a callable, or the name of a function of `mxnet.nd`."""
 
-    def __init__(self, function, prefix=None):
+    def __init__(self, function: Callable[..., Any] | str, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             assert hasattr(nd, function), f"Function name {function} is not found in ndarray."
@@ -206,7 +222,7 @@ class Lambda(Block):
             raise ValueError(f"Unrecognized function in lambda: {function} of type {type(function)}")
         self._func_impl = function
 
-    def forward(self, *args):
+    def forward(self, *args: Any) -> Any:
         return self._func_impl(*args)
 
     def __repr__(self):
@@ -216,7 +232,7 @@ class Lambda(Block):
 class HybridLambda(HybridBlock):
     """`function(F, x, *args)` as a block, or the name of a function of `mxnet.nd` and `mxnet.sym`."""
 
-    def __init__(self, function, prefix=None):
+    def __init__(self, function: Callable[..., Any] | str, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             assert hasattr(nd, function), f"Function name {function} is not found in symbol/ndarray."
@@ -228,7 +244,7 @@ class HybridLambda(HybridBlock):
         else:
             raise ValueError(f"Unrecognized function in lambda: {function} of type {type(function)}")
 
-    def hybrid_forward(self, F, x, *args):
+    def hybrid_forward(self, F: Any, x: NDArray, *args: Any) -> Any:
         return self._func(F, x, *args)
 
     def __repr__(self):

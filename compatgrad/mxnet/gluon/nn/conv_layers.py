@@ -1,9 +1,18 @@
 """Convolution, pooling and padding layers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...base import MXNetError, numeric_types
 from .._shape_probe import conv_weight_shape
 from ..block import HybridBlock
 from .activations import Activation
+
+if TYPE_CHECKING:
+    from ...ndarray import NDArray
+    from .._typing import Init, Ints
+    from ..parameter import ParameterDict
 
 __all__ = [
     "Conv1D",
@@ -47,23 +56,23 @@ class _Conv(HybridBlock):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides,
-        padding,
-        dilation,
-        groups,
-        layout,
-        in_channels=0,
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        op_name=None,
-        adj=None,
-        prefix=None,
-        params=None,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints,
+        padding: Ints,
+        dilation: Ints,
+        groups: int,
+        layout: str,
+        in_channels: int = 0,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        op_name: str | None = None,
+        adj: Any = None,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         n = self._axes
         assert layout in _LAYOUTS[n], f"Only supports {' and '.join(map(repr, _LAYOUTS[n]))} layout for now"
@@ -102,13 +111,13 @@ class _Conv(HybridBlock):
                 raise MXNetError(f"{self._op_name}: {name} ({number}) must be a multiple of num_group ({groups})")
         return conv_weight_shape(self._channels, in_channels, k["kernel"], groups, k["layout"], self._transposed)
 
-    def infer_shape(self, x, *args):
+    def infer_shape(self, x: NDArray, *args: Any) -> None:
         axis = self._kwargs["layout"].find("C")
         if len(x.shape) != self._axes + 2:
             raise MXNetError(f"{self._op_name}: expected {self._axes + 2} axes of data, got shape {x.shape}")
         self.weight.shape = self._weight_shape(x.shape[axis])
 
-    def hybrid_forward(self, F, x, weight, bias=None):
+    def hybrid_forward(self, F: Any, x: NDArray, weight: NDArray, bias: NDArray | None = None) -> Any:
         function = getattr(F, self._op_name)
         inputs = (x, weight) if bias is None else (x, weight, bias)
         y = function(*inputs, name="fwd", **self._kwargs)
@@ -147,20 +156,20 @@ class Conv1D(_Conv):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        layout="NCW",
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_channels=0,
-        **kwargs,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             channels,
             kernel_size,
@@ -189,20 +198,20 @@ class Conv2D(_Conv):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides=(1, 1),
-        padding=(0, 0),
-        dilation=(1, 1),
-        groups=1,
-        layout="NCHW",
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_channels=0,
-        **kwargs,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints = (1, 1),
+        padding: Ints = (0, 0),
+        dilation: Ints = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             channels,
             kernel_size,
@@ -231,20 +240,20 @@ class Conv3D(_Conv):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides=(1, 1, 1),
-        padding=(0, 0, 0),
-        dilation=(1, 1, 1),
-        groups=1,
-        layout="NCDHW",
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_channels=0,
-        **kwargs,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints = (1, 1, 1),
+        padding: Ints = (0, 0, 0),
+        dilation: Ints = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             channels,
             kernel_size,
@@ -270,21 +279,21 @@ class Conv1DTranspose(_Conv):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides=1,
-        padding=0,
-        output_padding=0,
-        dilation=1,
-        groups=1,
-        layout="NCW",
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_channels=0,
-        **kwargs,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             channels,
             kernel_size,
@@ -311,21 +320,21 @@ class Conv2DTranspose(_Conv):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides=(1, 1),
-        padding=(0, 0),
-        output_padding=(0, 0),
-        dilation=(1, 1),
-        groups=1,
-        layout="NCHW",
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_channels=0,
-        **kwargs,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints = (1, 1),
+        padding: Ints = (0, 0),
+        output_padding: Ints = (0, 0),
+        dilation: Ints = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             channels,
             kernel_size,
@@ -352,21 +361,21 @@ class Conv3DTranspose(_Conv):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides=(1, 1, 1),
-        padding=(0, 0, 0),
-        output_padding=(0, 0, 0),
-        dilation=(1, 1, 1),
-        groups=1,
-        layout="NCDHW",
-        activation=None,
-        use_bias=True,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        in_channels=0,
-        **kwargs,
-    ):
+        channels: int,
+        kernel_size: Ints,
+        strides: Ints = (1, 1, 1),
+        padding: Ints = (0, 0, 0),
+        output_padding: Ints = (0, 0, 0),
+        dilation: Ints = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             channels,
             kernel_size,
@@ -392,8 +401,16 @@ class _Pooling(HybridBlock):
     _pool_type = "max"
 
     def __init__(
-        self, pool_size, strides, padding, ceil_mode, layout, global_pool=False, count_include_pad=None, **kwargs
-    ):
+        self,
+        pool_size: Ints,
+        strides: Ints | None,
+        padding: Ints,
+        ceil_mode: bool,
+        layout: str,
+        global_pool: bool = False,
+        count_include_pad: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
         n = self._axes
         assert layout in _POOL_LAYOUTS[n], f"Only {' and '.join(_POOL_LAYOUTS[n])} layouts are valid for {n}D Pooling"
         super().__init__(**kwargs)
@@ -413,7 +430,7 @@ class _Pooling(HybridBlock):
     def _alias(self):
         return "pool"
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self):
@@ -428,7 +445,7 @@ class _Pooling(HybridBlock):
 class _GlobalPooling(_Pooling):
     """Pooling over all of each channel."""
 
-    def __init__(self, layout, **kwargs):
+    def __init__(self, layout: str, **kwargs: Any) -> None:
         super().__init__((1,) * self._axes, None, 0, True, layout, global_pool=True, **kwargs)
 
 
@@ -441,7 +458,15 @@ class MaxPool1D(_Pooling):
 
     _axes = 1
 
-    def __init__(self, pool_size=2, strides=None, padding=0, layout="NCW", ceil_mode=False, **kwargs):
+    def __init__(
+        self,
+        pool_size: Ints = 2,
+        strides: Ints | None = None,
+        padding: Ints = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
@@ -450,7 +475,15 @@ class MaxPool2D(_Pooling):
 
     _axes = 2
 
-    def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout="NCHW", ceil_mode=False, **kwargs):
+    def __init__(
+        self,
+        pool_size: Ints = (2, 2),
+        strides: Ints | None = None,
+        padding: Ints = 0,
+        layout: str = "NCHW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
@@ -459,7 +492,15 @@ class MaxPool3D(_Pooling):
 
     _axes = 3
 
-    def __init__(self, pool_size=(2, 2, 2), strides=None, padding=0, ceil_mode=False, layout="NCDHW", **kwargs):
+    def __init__(
+        self,
+        pool_size: Ints = (2, 2, 2),
+        strides: Ints | None = None,
+        padding: Ints = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
@@ -474,8 +515,15 @@ class AvgPool1D(_Pooling):
     _pool_type = "avg"
 
     def __init__(
-        self, pool_size=2, strides=None, padding=0, layout="NCW", ceil_mode=False, count_include_pad=True, **kwargs
-    ):
+        self,
+        pool_size: Ints = 2,
+        strides: Ints | None = None,
+        padding: Ints = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool | None = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
 
 
@@ -487,14 +535,14 @@ class AvgPool2D(_Pooling):
 
     def __init__(
         self,
-        pool_size=(2, 2),
-        strides=None,
-        padding=0,
-        ceil_mode=False,
-        layout="NCHW",
-        count_include_pad=True,
-        **kwargs,
-    ):
+        pool_size: Ints = (2, 2),
+        strides: Ints | None = None,
+        padding: Ints = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCHW",
+        count_include_pad: bool | None = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
 
 
@@ -506,14 +554,14 @@ class AvgPool3D(_Pooling):
 
     def __init__(
         self,
-        pool_size=(2, 2, 2),
-        strides=None,
-        padding=0,
-        ceil_mode=False,
-        layout="NCDHW",
-        count_include_pad=True,
-        **kwargs,
-    ):
+        pool_size: Ints = (2, 2, 2),
+        strides: Ints | None = None,
+        padding: Ints = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool | None = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
 
 
@@ -522,7 +570,7 @@ class GlobalMaxPool1D(_GlobalPooling):
 
     _axes = 1
 
-    def __init__(self, layout="NCW", **kwargs):
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
         super().__init__(layout, **kwargs)
 
 
@@ -531,7 +579,7 @@ class GlobalMaxPool2D(_GlobalPooling):
 
     _axes = 2
 
-    def __init__(self, layout="NCHW", **kwargs):
+    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
         super().__init__(layout, **kwargs)
 
 
@@ -540,7 +588,7 @@ class GlobalMaxPool3D(_GlobalPooling):
 
     _axes = 3
 
-    def __init__(self, layout="NCDHW", **kwargs):
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
         super().__init__(layout, **kwargs)
 
 
@@ -550,7 +598,7 @@ class GlobalAvgPool1D(_GlobalPooling):
     _axes = 1
     _pool_type = "avg"
 
-    def __init__(self, layout="NCW", **kwargs):
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
         super().__init__(layout, **kwargs)
 
 
@@ -560,7 +608,7 @@ class GlobalAvgPool2D(_GlobalPooling):
     _axes = 2
     _pool_type = "avg"
 
-    def __init__(self, layout="NCHW", **kwargs):
+    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
         super().__init__(layout, **kwargs)
 
 
@@ -570,7 +618,7 @@ class GlobalAvgPool3D(_GlobalPooling):
     _axes = 3
     _pool_type = "avg"
 
-    def __init__(self, layout="NCDHW", **kwargs):
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
         super().__init__(layout, **kwargs)
 
 
@@ -580,12 +628,12 @@ class ReflectionPad2D(HybridBlock):
     padding: a number for all sides, or eight, two for each axis.
     """
 
-    def __init__(self, padding=0, **kwargs):
+    def __init__(self, padding: Ints = 0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if isinstance(padding, numeric_types):
             padding = (0, 0, 0, 0, padding, padding, padding, padding)
         assert len(padding) == 8, f"padding must be a number or 8 ints, got {padding}"
         self._padding = padding
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return F.pad(x, mode="reflect", pad_width=self._padding)

@@ -1,9 +1,18 @@
 """Deformable convolutions, which find out themselves where they read."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ....base import numeric_types
 from ..._shape_probe import conv_weight_shape
 from ...block import HybridBlock
 from ...nn import Activation
+
+if TYPE_CHECKING:
+    from ....ndarray import NDArray
+    from ..._typing import Init, Ints
+    from ...parameter import ParameterDict
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
@@ -21,27 +30,27 @@ class _Deformable(HybridBlock):
 
     def __init__(
         self,
-        channels,
-        kernel_size=(1, 1),
-        strides=(1, 1),
-        padding=(0, 0),
-        dilation=(1, 1),
-        groups=1,
-        num_deformable_group=1,
-        layout="NCHW",
-        use_bias=True,
-        in_channels=0,
-        activation=None,
-        weight_initializer=None,
-        bias_initializer="zeros",
-        offset_weight_initializer="zeros",
-        offset_bias_initializer="zeros",
-        offset_use_bias=True,
-        op_name=None,
-        adj=None,
-        prefix=None,
-        params=None,
-    ):
+        channels: int,
+        kernel_size: Ints = (1, 1),
+        strides: Ints = (1, 1),
+        padding: Ints = (0, 0),
+        dilation: Ints = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: str | None = None,
+        weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros",
+        offset_weight_initializer: Init = "zeros",
+        offset_bias_initializer: Init = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str | None = None,
+        adj: Any = None,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         assert layout in ("NCHW", "NHWC"), "Only supports 'NCHW' and 'NHWC' layout for now"
         self._channels = channels
@@ -81,7 +90,7 @@ class _Deformable(HybridBlock):
         number = kwargs["num_filter"]
         return conv_weight_shape(number, in_channels, kwargs["kernel"], kwargs["num_group"], kwargs["layout"], False)
 
-    def infer_shape(self, x, *args):
+    def infer_shape(self, x: NDArray, *args: Any) -> None:
         channels = x.shape[self._kwargs_offset["layout"].find("C")]
         self.offset_weight.shape = self._weight_shape(self._kwargs_offset, channels)
         self.deformable_conv_weight.shape = self._weight_shape(self._kwargs_deformable_conv, channels)
@@ -108,7 +117,15 @@ class DeformableConvolution(_Deformable):
 
     _operator = "DeformableConvolution"
 
-    def hybrid_forward(self, F, x, offset_weight, deformable_conv_weight, offset_bias=None, deformable_conv_bias=None):
+    def hybrid_forward(
+        self,
+        F: Any,
+        x: NDArray,
+        offset_weight: NDArray,
+        deformable_conv_weight: NDArray,
+        offset_bias: NDArray | None = None,
+        deformable_conv_bias: NDArray | None = None,
+    ) -> Any:
         offset = self._places(F, x, offset_weight, offset_bias)
         return self._apply(F, {"data": x, "offset": offset, "weight": deformable_conv_weight}, deformable_conv_bias)
 
@@ -143,7 +160,15 @@ class ModulatedDeformableConvolution(_Deformable):
     _per_place = 3
     _offset_first = False
 
-    def hybrid_forward(self, F, x, offset_weight, deformable_conv_weight, offset_bias=None, deformable_conv_bias=None):
+    def hybrid_forward(
+        self,
+        F: Any,
+        x: NDArray,
+        offset_weight: NDArray,
+        deformable_conv_weight: NDArray,
+        offset_bias: NDArray | None = None,
+        deformable_conv_bias: NDArray | None = None,
+    ) -> Any:
         found = self._places(F, x, offset_weight, offset_bias)
         offset = F.slice_axis(found, axis=1, begin=0, end=self._offsets)
         mask = F.sigmoid(F.slice_axis(found, axis=1, begin=self._offsets, end=None)) * 2

@@ -1,11 +1,19 @@
 """Containers of parallel branches, pixel shuffling, and normalisation over devices."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from .... import context
 from .... import ndarray as nd
 from ...block import Block, HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
+
+if TYPE_CHECKING:
+    from ....ndarray import NDArray
+    from ..._typing import Dtype, Init, Ints
+    from ...parameter import ParameterDict
 
 __all__ = [
     "Concurrent",
@@ -22,36 +30,43 @@ __all__ = [
 class Concurrent(Sequential):
     """Calls all its blocks on the same input and joins the results along `axis`."""
 
-    def __init__(self, axis=-1, prefix=None, params=None):
+    def __init__(self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def forward(self, x):
+    def forward(self, x: NDArray) -> Any:
         return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
 class HybridConcurrent(HybridSequential):
     """Concurrent for HybridBlocks."""
 
-    def __init__(self, axis=-1, prefix=None, params=None):
+    def __init__(self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
 class Identity(HybridBlock):
     """Gives its input back."""
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return x
 
 
 class SparseEmbedding(Block):
     """Embedding whose weight and gradient are of storage type row_sparse; a Trainer must hold the weight."""
 
-    def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, **kwargs):
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Dtype = "float32",
+        weight_initializer: Init | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": True}
         self.weight = self.params.get(
@@ -63,7 +78,7 @@ class SparseEmbedding(Block):
             stype="row_sparse",
         )
 
-    def forward(self, x):
+    def forward(self, x: NDArray) -> Any:
         return nd.Embedding(x, self.weight.row_sparse_data(x), name="fwd", **self._kwargs)
 
     def __repr__(self):
@@ -79,19 +94,19 @@ class SyncBatchNorm(BatchNorm):
 
     def __init__(
         self,
-        in_channels=0,
-        num_devices=None,
-        momentum=0.9,
-        epsilon=1e-5,
-        center=True,
-        scale=True,
-        use_global_stats=False,
-        beta_initializer="zeros",
-        gamma_initializer="ones",
-        running_mean_initializer="zeros",
-        running_variance_initializer="ones",
-        **kwargs,
-    ):
+        in_channels: int = 0,
+        num_devices: int | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-05,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        running_mean_initializer: Init = "zeros",
+        running_variance_initializer: Init = "ones",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             1,
             momentum,
@@ -122,7 +137,7 @@ class _PixelShuffle(HybridBlock):
 
     _axes = 2
 
-    def __init__(self, factor):
+    def __init__(self, factor: Ints) -> None:
         super().__init__()
         n = self._axes
         try:
@@ -131,7 +146,7 @@ class _PixelShuffle(HybridBlock):
             self._factors = tuple(int(f) for f in factor)
             assert len(self._factors) == n, f"wrong length {len(self._factors)}"
 
-    def hybrid_forward(self, F, x):
+    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         # (N, C*f1*f2…, W1, W2…) -> (N, C, f1, f2…, W1, W2…) -> (N, C, W1, f1, W2, f2…) -> (N, C, W1*f1, W2*f2…)
         n = self._axes
         product = 1
@@ -156,7 +171,7 @@ class PixelShuffle1D(_PixelShuffle):
 
     _axes = 1
 
-    def __init__(self, factor):
+    def __init__(self, factor: int) -> None:
         super().__init__(int(factor))
 
     def __repr__(self):
