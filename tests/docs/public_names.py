@@ -74,11 +74,11 @@ def public(name: str) -> dict[str, Any]:
 def signature(value: Any) -> inspect.Signature | None:
     """The signature of a function, or of a class's constructor, without `self`; None where there is none to see.
 
-    The constructors of an enumeration, of a protocol and of a class derived from a tuple or the like are Python's own.
+    An enumeration, a protocol and a class derived from one of Python's, such as a tuple, have Python's constructors.
     """
     if inspect.isclass(value):
         home = next(c for c in value.__mro__ if "__init__" in vars(c) or "__new__" in vars(c))
-        of_python = home.__module__ == "builtins" and home is not object
+        of_python = home.__module__.split(".")[0] in sys.stdlib_module_names and home is not object
         if of_python or issubclass(value, Enum) or getattr(value, "_is_protocol", False):
             return None
     try:

@@ -1,5 +1,7 @@
 """Helpers for the tests of functions, links and programs (`chainer.testing`)."""
 
+from __future__ import annotations
+
 from compatgrad.chainer.testing.array import assert_allclose
 from compatgrad.chainer.testing.backend import BackendConfig, inject_backend_tests
 from compatgrad.chainer.testing.function_link import (
@@ -65,8 +67,21 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def run_module(name, file):
-    """Run the tests of `file` under pytest, with the debugger on failure, where `name` is ``"__main__"``."""
+def run_module(name: str, file: str) -> None:
+    """Runs the tests of a file under pytest, with the debugger on failure, where the file is run as a program.
+
+    Args:
+        name: the file's `__name__`; nothing happens unless it is "__main__".
+        file: the file's `__file__`.
+
+    Raises:
+        ImportError: pytest is not installed.
+
+    Example:
+        testing.run_module(__name__, __file__)
+
+    Source: `chainer.testing.run_module` of Chainer 7.8.1.
+    """
     if name == "__main__":
         import pytest
 

@@ -1,15 +1,35 @@
 """Comparison of arrays, and arrays of unusual layout."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from compatgrad.chainer import backend, utils
 from compatgrad.chainer.backend import using_device
 
 
-def assert_allclose(x, y, atol=1e-5, rtol=1e-4, verbose=True):
-    """Raise AssertionError where ``|x - y| > atol + rtol * |y|`` for an element, or the shapes differ.
+def assert_allclose(x: Any, y: Any, atol: float = 1e-5, rtol: float = 1e-4, verbose: bool = True) -> None:
+    """Checks that |x - y| <= atol + rtol * |y| for all elements of arrays of one shape.
 
-    `x` and `y` may lie on different devices. The message shows the element that exceeds the tolerance most.
+    Args:
+        x: an array or a number, also on a GPU.
+        y: the expected array or number, also on a GPU.
+        atol: absolute tolerance.
+        rtol: relative tolerance.
+        verbose: whether the message shows the arrays.
+
+    Raises:
+        AssertionError: an element exceeds the tolerance, or the shapes differ; the message shows the element that
+            exceeds it most.
+        TypeError: `x` or `y` is neither an array nor a number.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> testing.assert_allclose(np.array([1.0, 2.0]), np.array([1.0, 2.00001]))
+
+    Source: `chainer.testing.assert_allclose` of Chainer 7.8.1.
     """
     cpu = backend.CpuDevice()
     x = cpu.send(utils.force_array(x))

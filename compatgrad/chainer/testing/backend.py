@@ -1,8 +1,12 @@
 """Backend configurations, and the decorator that runs a test class under several of them."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.backend import using_device
@@ -11,9 +15,25 @@ from compatgrad.chainer.testing import _bundle, attr
 
 
 class BackendConfig:
-    """Where and how a test runs; a context that sets the configuration and the current device.
+    """Where and how a test runs. As a context manager it sets the configuration and the current device.
 
-    `params`: dict of the properties below. Raises TypeError where it is no dict, ValueError for unknown keys.
+    Args:
+        params: values of `use_chainerx`, `chainerx_device`, `use_cuda`, `cuda_device`, `use_cudnn`,
+            `cudnn_deterministic`, `autotune`, `cudnn_fast_batch_normalization` and `use_ideep`, which become
+            attributes; the CPU is the default.
+
+    Raises:
+        TypeError: `params` is no dict.
+        ValueError: `params` has another key.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> config = testing.BackendConfig({"autotune": True})
+        >>> with config:
+        ...     print(config.device, chainer.config.autotune)
+        @numpy True
+
+    Source: `chainer.testing.BackendConfig` of Chainer 7.8.1.
     """
 
     # The order is that of the generated class names.
@@ -31,7 +51,7 @@ class BackendConfig:
     _configured = ("use_cudnn", "cudnn_deterministic", "autotune", "use_ideep")
     _device = None
 
-    def __init__(self, params):
+    def __init__(self, params: dict[str, Any]) -> None:
         if not isinstance(params, dict):
             raise TypeError("params must be a dict.")
         self._stacks = []
@@ -81,7 +101,7 @@ class BackendConfig:
     def __repr__(self):
         return "<BackendConfig {}>".format(" ".join(f"{k}={getattr(self, k)!r}" for k, _ in self._props))
 
-    def get_func_str(self):
+    def get_func_str(self) -> str:
         """The configuration as a part of a name."""
 
         def show(value):
@@ -89,7 +109,7 @@ class BackendConfig:
 
         return "__".join(f"{k}_{show(getattr(self, k))}" for k, _ in self._props)
 
-    def get_pytest_marks(self):
+    def get_pytest_marks(self) -> list[Any]:
         """The marks of `attr` that a test under this configuration carries."""
         marks = []
         index = 0
@@ -110,8 +130,8 @@ class BackendConfig:
             marks.append(attr.multi_gpu(index + 1))
         return marks
 
-    def get_array(self, np_array):
-        """Send a NumPy array, or a list, tuple or dict of arrays, to the device."""
+    def get_array(self, np_array: Any) -> Any:
+        """A NumPy array, or a list or tuple of arrays, sent to the device."""
         return self.device.send(np_array)
 
 
@@ -139,11 +159,28 @@ def _inject(config, method_names, method):
     return test
 
 
-def inject_backend_tests(method_names, params):
-    """Class decorator: one test class per backend configuration, which test methods receive after self.
+def inject_backend_tests(method_names: list[str] | None, params: list[dict[str, Any]]) -> Callable[[Any], Any]:
+    """Makes a decorator that turns a test class into one for each backend configuration, which its test methods get
+    after self.
 
-    `method_names`: the methods that take a configuration, or None for all; the others run once.
-    `params`: list of dicts for `BackendConfig`. Raises TypeError otherwise.
+    Args:
+        method_names: names of the methods that take a configuration; others run once. None is all.
+        params: the configurations, for `BackendConfig`.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        TypeError: an argument is another object.
+
+    Example:
+        @testing.inject_backend_tests(None, [{}, {"use_cuda": True}])
+        class TestCopy(unittest.TestCase):
+            def test_copy(self, backend_config):
+                x = backend_config.get_array(np.zeros(3))
+                ...
+
+    Source: `chainer.testing.inject_backend_tests` of Chainer 7.8.1.
     """
     if not (method_names is None or isinstance(method_names, list)):
         raise TypeError("method_names must be either None or a list.")

@@ -1,7 +1,11 @@
 """Decorators that run a test method several times and ask for a number of successes."""
 
+from __future__ import annotations
+
 import functools
 import unittest
+from collections.abc import Callable
+from typing import Any
 
 
 def _skip_exceptions():
@@ -27,10 +31,32 @@ def _run_once(instance, method, args, kwargs):
     return result
 
 
-def repeat_with_success_at_least(times, min_success):
-    """Run a test method up to `times` times; it passes with `min_success` successes.
+def repeat_with_success_at_least(times: int, min_success: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Makes a decorator that runs a test method several times, each time in a fresh instance of its class, and asks for
+    a number of successes. It stops as soon as the outcome is certain, and at the first skip, which skips the test.
 
-    Stops as soon as the outcome is certain, and at the first skip, which skips the test.
+    Args:
+        times: greatest number of runs.
+        min_success: number of successes asked for.
+
+    Returns:
+        The decorator. The test raises AssertionError, with the first error, for fewer successes.
+
+    Raises:
+        AssertionError: `min_success` is larger than `times`.
+
+    Example:
+        >>> import unittest
+        >>> from compatgrad.chainer.testing import condition
+        >>> class Test(unittest.TestCase):
+        ...     @condition.repeat_with_success_at_least(10, 2)
+        ...     def test(self):
+        ...         print("run")
+        >>> result = Test("test").run()
+        run
+        run
+
+    Source: `chainer.testing.condition.repeat_with_success_at_least` of Chainer 7.8.1.
     """
     assert times >= min_success
 
@@ -69,11 +95,57 @@ def _describe(successes, failures):
     return "\n".join([head, "", "The first error message:", *texts])
 
 
-def repeat(times):
-    """Run a test method `times` times; each run has to succeed."""
+def repeat(times: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Makes a decorator that runs a test method several times; each run has to succeed.
+
+    Args:
+        times: number of runs.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        TypeError: when the test runs, `times` is no integer.
+
+    Example:
+        >>> import unittest
+        >>> from compatgrad.chainer.testing import condition
+        >>> class Test(unittest.TestCase):
+        ...     @condition.repeat(3)
+        ...     def test(self):
+        ...         print("run")
+        >>> result = Test("test").run()
+        run
+        run
+        run
+
+    Source: `chainer.testing.condition.repeat` of Chainer 7.8.1.
+    """
     return repeat_with_success_at_least(times, times)
 
 
-def retry(times):
-    """Run a test method until it succeeds, at most `times` times."""
+def retry(times: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Makes a decorator that runs a test method until it succeeds.
+
+    Args:
+        times: greatest number of runs.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        AssertionError: `times` is less than 1.
+
+    Example:
+        >>> import unittest
+        >>> from compatgrad.chainer.testing import condition
+        >>> class Test(unittest.TestCase):
+        ...     @condition.retry(3)
+        ...     def test(self):
+        ...         print("run")
+        >>> result = Test("test").run()
+        run
+
+    Source: `chainer.testing.condition.retry` of Chainer 7.8.1.
+    """
     return repeat_with_success_at_least(times, 1)

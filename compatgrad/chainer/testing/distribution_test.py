@@ -1,7 +1,11 @@
 """Base class of the tests that compare a distribution with SciPy's."""
 
+from __future__ import annotations
+
 import functools
 import unittest
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +17,31 @@ from compatgrad.chainer.variable import Variable
 _N_SAMPLES = 100000
 
 
-def skip_not_in_test_target(test_target):
-    """Decorator: skip the test unless its class lists `test_target` in `test_targets`."""
+def skip_not_in_test_target(test_target: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a decorator that skips a test unless its class lists it in `test_targets`.
+
+    Args:
+        test_target: name of the target.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        AttributeError: when the test runs, its class has no `test_targets`.
+
+    Example:
+        >>> import unittest
+        >>> from compatgrad.chainer.testing import distribution_test
+        >>> class Test(unittest.TestCase):
+        ...     test_targets = {"mean"}
+        ...     @distribution_test.skip_not_in_test_target("cdf")
+        ...     def test(self):
+        ...         raise AssertionError
+        >>> Test("test").run().skipped[0][1]
+        "'cdf' does not exist in test_targets."
+
+    Source: `chainer.testing.distribution_test.skip_not_in_test_target` of Chainer 7.8.1.
+    """
 
     def decorator(method):
         @functools.wraps(method)
@@ -29,17 +56,33 @@ def skip_not_in_test_target(test_target):
 
 
 class distribution_unittest(unittest.TestCase):
-    """Tests of ``self.dist(**self.params)`` against ``self.scipy_dist`` with ``self.scipy_params``.
+    """Base class of tests that compare `self.dist(**self.params)` with `self.scipy_dist` of `self.scipy_params`. A
+    subclass defines `sample_for_test`, which returns an array, and `setUp_configure`, which sets these four,
+    `test_targets` (names such as "cdf", "entropy" or "sample"), and `support`, `event_shape`, `continuous` and
+    `options` where their defaults do not fit. It has the attributes `shape`, `sample_shape` and `is_variable`; with
+    `scipy_onebyone` SciPy's distribution takes one set of parameters at a time. |
 
-    A subclass defines `sample_for_test` and `setUp_configure`; the latter sets these four, `test_targets`
-    (names of `_TARGETS`), and `support`, `event_shape`, `continuous`, `options` where the defaults do not
-    fit. It has the attributes `shape`, `sample_shape` and `is_variable`.
-    `scipy_onebyone`: SciPy's distribution takes one set of parameters at a time.
+    Args:
+        methodName: name of the test, as of `unittest.TestCase`.
+
+    Example:
+        @testing.parameterize(*testing.product({"shape": [(2, 3)], "is_variable": [True], "sample_shape": [(4,)]}))
+        class TestNormal(testing.distribution_unittest):
+            def setUp_configure(self):
+                self.dist, self.scipy_dist = chainer.distributions.Normal, scipy.stats.norm
+                loc, scale = np.zeros(self.shape, np.float32), np.ones(self.shape, np.float32)
+                self.params, self.scipy_params = {"loc": loc, "scale": scale}, {"loc": loc, "scale": scale}
+                self.test_targets = {"cdf", "mean", "sample"}
+            def sample_for_test(self):
+                return np.random.normal(size=self.sample_shape + self.shape).astype(np.float32)
+
+    Source: `chainer.testing.distribution_test.distribution_unittest` of Chainer 7.8.1.
     """
 
     scipy_onebyone = False
 
-    def setUp(self):
+    def setUp(self) -> None:
+        """Configures the test. Raises ValueError for unknown names in `test_targets`."""
         self.support = "real"
         if not hasattr(self, "event_shape"):
             self.event_shape = ()
@@ -53,8 +96,8 @@ class distribution_unittest(unittest.TestCase):
         if self.is_variable:
             self.params = {k: Variable(v) for k, v in self.params.items()}
 
-    def scipy_onebyone_params_iter(self):
-        """Parameters of each element of `shape`."""
+    def scipy_onebyone_params_iter(self) -> Iterator[dict[str, Any]]:
+        """SciPy's parameters of each element of `shape`."""
         for index in np.ndindex(self.shape):
             yield {k: v[index] for k, v in self.scipy_params.items()}
 
@@ -96,47 +139,61 @@ class distribution_unittest(unittest.TestCase):
             expected = getattr(self.scipy_dist, scipy_name)(**self.scipy_params)
         array.assert_allclose(actual, expected)
 
-    def check_batch_shape(self, is_gpu):
+    def check_batch_shape(self, is_gpu: bool) -> None:
+        """Checks the shape of a batch; `is_gpu` says where."""
         self.assertEqual(self._get_dist(is_gpu).batch_shape, self.shape)
 
-    def check_event_shape(self, is_gpu):
+    def check_event_shape(self, is_gpu: bool) -> None:
+        """Checks the shape of an event; `is_gpu` says where."""
         self.assertEqual(self._get_dist(is_gpu).event_shape, self.event_shape)
 
-    def check_support(self, is_gpu):
+    def check_support(self, is_gpu: bool) -> None:
+        """Checks the support; `is_gpu` says where."""
         self.assertEqual(self._get_dist(is_gpu).support, self.support)
 
-    def check_cdf(self, is_gpu):
+    def check_cdf(self, is_gpu: bool) -> None:
+        """Checks the cumulative distribution function; `is_gpu` says where."""
         self._check_at_sample(is_gpu, "cdf", "cdf", self.sample_for_test())
 
-    def check_log_cdf(self, is_gpu):
+    def check_log_cdf(self, is_gpu: bool) -> None:
+        """Checks the logarithm of the cumulative distribution function; `is_gpu` says where."""
         self._check_at_sample(is_gpu, "log_cdf", "logcdf", self.sample_for_test())
 
-    def check_survival(self, is_gpu):
+    def check_survival(self, is_gpu: bool) -> None:
+        """Checks the survival function; `is_gpu` says where."""
         self._check_at_sample(is_gpu, "survival_function", "sf", self.sample_for_test())
 
-    def check_log_survival(self, is_gpu):
+    def check_log_survival(self, is_gpu: bool) -> None:
+        """Checks the logarithm of the survival function; `is_gpu` says where."""
         self._check_at_sample(is_gpu, "log_survival_function", "logsf", self.sample_for_test())
 
-    def check_prob(self, is_gpu):
+    def check_prob(self, is_gpu: bool) -> None:
+        """Checks the density or probability; `is_gpu` says where."""
         self._check_at_sample(is_gpu, "prob", "pdf" if self.continuous else "pmf", self.sample_for_test())
 
-    def check_icdf(self, is_gpu):
+    def check_icdf(self, is_gpu: bool) -> None:
+        """Checks the inverse cumulative distribution function; `is_gpu` says where."""
         p = np.random.uniform(1e-5, 1 - 1e-5, self.sample_shape + self.shape).astype(np.float32)
         self._check_at_sample(is_gpu, "icdf", "ppf", p)
 
-    def check_entropy(self, is_gpu):
+    def check_entropy(self, is_gpu: bool) -> None:
+        """Checks the entropy; `is_gpu` says where."""
         self._check_property(is_gpu, "entropy", "entropy", ())
 
-    def check_mean(self, is_gpu):
+    def check_mean(self, is_gpu: bool) -> None:
+        """Checks the mean; `is_gpu` says where."""
         self._check_property(is_gpu, "mean", "mean", self.cpu_dist.event_shape)
 
-    def check_variance(self, is_gpu):
+    def check_variance(self, is_gpu: bool) -> None:
+        """Checks the variance; `is_gpu` says where."""
         self._check_property(is_gpu, "variance", "var", self.cpu_dist.event_shape)
 
-    def check_stddev(self, is_gpu):
+    def check_stddev(self, is_gpu: bool) -> None:
+        """Checks the standard deviation; `is_gpu` says where."""
         self._check_property(is_gpu, "stddev", "std")
 
-    def check_log_prob(self, is_gpu):
+    def check_log_prob(self, is_gpu: bool) -> None:
+        """Checks the logarithm of the density or probability; `is_gpu` says where."""
         name = "logpdf" if self.continuous else "logpmf"
         sample = self.sample_for_test()
         if not self.scipy_onebyone:
@@ -157,7 +214,8 @@ class distribution_unittest(unittest.TestCase):
         expected = expected.reshape(n_batch, -1).T.reshape(self.sample_shape + self.shape)
         array.assert_allclose(actual, expected)
 
-    def check_sample(self, is_gpu):
+    def check_sample(self, is_gpu: bool) -> None:
+        """Checks mean and standard deviation of samples; `is_gpu` says where."""
         dist = self._get_dist(is_gpu)
         actual = dist.sample(sample_shape=(_N_SAMPLES, *self.sample_shape)).data
         if self.scipy_onebyone:
@@ -194,15 +252,16 @@ _TARGETS = (
 
 
 def _add_tests(target):
-    def test_cpu(self):
+    def test_cpu(self) -> None:
         getattr(self, f"check_{target}")(False)
 
-    def test_gpu(self):
+    def test_gpu(self) -> None:
         getattr(self, f"check_{target}")(True)
 
     for method, mark in ((test_cpu, None), (test_gpu, attr.gpu)):
         method.__name__ = method.__name__.replace("test", f"test_{target}")
         method.__qualname__ = f"distribution_unittest.{method.__name__}"
+        method.__doc__ = f"Calls `check_{target}` on the {'GPU' if mark else 'CPU'}."
         test = skip_not_in_test_target(target)(method)
         setattr(distribution_unittest, method.__name__, mark(test) if mark and attr.is_available() else test)
 

@@ -1,21 +1,76 @@
 """Conditions for ``doctest`` blocks: each returns whether to skip."""
 
+from __future__ import annotations
+
 import os
 
 from compatgrad.chainer.testing.attr import _gpu_limit
 from compatgrad.chainer.testing.helper import _requirements_met
 
 
-def skipif(condition):
-    """`condition`, except in a documentation build, where a skipped block would vanish from the page."""
+def skipif(condition: bool) -> bool:
+    """Whether to skip a block of a doctest: not in a build of the documentation (READTHEDOCS is "True"), where a
+    skipped block would vanish from the page.
+
+    Args:
+        condition: the condition elsewhere.
+
+    Returns:
+        The condition, or False in a build of the documentation.
+
+    Raises:
+        TypeError: the argument is missing.
+
+    Example:
+        >>> from compatgrad.chainer.testing import doctest_helper
+        >>> doctest_helper.skipif(False)
+        False
+
+    Source: `chainer.testing.doctest_helper.skipif` of Chainer 7.8.1.
+    """
     return False if os.environ.get("READTHEDOCS") == "True" else condition
 
 
-def skipif_requires_satisfied(*requirements):
-    """Skip where all requirements are installed."""
+def skipif_requires_satisfied(*requirements: str) -> bool:
+    """Whether to skip a block of a doctest, as packages are installed.
+
+    Args:
+        *requirements: the packages, as "numpy>=1.26".
+
+    Returns:
+        True where all are installed, except in a build of the documentation.
+
+    Raises:
+        ImportError: the package `packaging` is not installed.
+        packaging.requirements.InvalidRequirement: a requirement cannot be read.
+
+    Example:
+        >>> from compatgrad.chainer.testing import doctest_helper
+        >>> doctest_helper.skipif_requires_satisfied("numpy<1")
+        False
+
+    Source: `chainer.testing.doctest_helper.skipif_requires_satisfied` of Chainer 7.8.1.
+    """
     return skipif(True) if _requirements_met(requirements) else False
 
 
-def skipif_not_enough_cuda_devices(device_count):
-    """Skip where ``CHAINER_TEST_GPU_LIMIT`` allows fewer GPUs."""
+def skipif_not_enough_cuda_devices(device_count: int) -> bool:
+    """Whether to skip a block of a doctest, as the environment variable CHAINER_TEST_GPU_LIMIT allows fewer GPUs.
+
+    Args:
+        device_count: number of GPUs that the block needs.
+
+    Returns:
+        True where it allows fewer, except in a build of the documentation.
+
+    Raises:
+        TypeError: the variable is set, and `device_count` is no number.
+
+    Example:
+        >>> from compatgrad.chainer.testing import doctest_helper
+        >>> doctest_helper.skipif_not_enough_cuda_devices(0)
+        False
+
+    Source: `chainer.testing.doctest_helper.skipif_not_enough_cuda_devices` of Chainer 7.8.1.
+    """
     return skipif(0 <= _gpu_limit < device_count)

@@ -1,7 +1,11 @@
 """Base classes of the tests of functions and links."""
 
+from __future__ import annotations
+
 import contextlib
 import unittest
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,8 +13,13 @@ from compatgrad.chainer import backend, gradient_check, initializers, utils
 from compatgrad.chainer.backend import get_array_types
 from compatgrad.chainer.initializer import Initializer
 from compatgrad.chainer.link import Link
+from compatgrad.chainer.testing import _checks
 from compatgrad.chainer.testing import array as array_module
 from compatgrad.chainer.variable import Variable
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.backend import Device
+    from compatgrad.chainer.testing.backend import BackendConfig
 
 
 class _TestError(AssertionError):
@@ -40,20 +49,54 @@ class _TestError(AssertionError):
 
 
 class FunctionTestError(_TestError):
-    """The function under test is wrong."""
+    """The function under test is wrong.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> testing.FunctionTestError.check(1 + 1 == 3, "wrong sum")
+        Traceback (most recent call last):
+          ...
+        compatgrad.chainer.testing.function_link.FunctionTestError: wrong sum
+
+    Source: `chainer.testing.FunctionTestError` of Chainer 7.8.1.
+    """
 
 
 class LinkTestError(_TestError):
-    """The link under test is wrong."""
+    """The link under test is wrong.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> testing.LinkTestError.check(1 + 1 == 3, "wrong sum")
+        Traceback (most recent call last):
+          ...
+        compatgrad.chainer.testing.function_link.LinkTestError: wrong sum
+
+    Source: `chainer.testing.LinkTestError` of Chainer 7.8.1.
+    """
 
 
 class InitializerArgument:
-    """A link's argument and the initializer it stands for: see `LinkInitializersTestCase.get_initializers`.
+    """An argument of a link and the initializer for which it stands, for `LinkInitializersTestCase.get_initializers`.
 
-    Raises ValueError where `expected_initializer` is None, TypeError where it is no initializer.
+    Args:
+        argument_value: the argument, such as None.
+        expected_initializer: the initializer: a callable, a number or an array.
+
+    Raises:
+        TypeError: `expected_initializer` is no initializer.
+        ValueError: `expected_initializer` is None.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> argument = testing.InitializerArgument(None, 0)
+        >>> argument.argument_value, argument.expected_initializer
+        (None, 0)
+
+    Source: `chainer.testing.InitializerArgument` of Chainer 7.8.1.
     """
 
-    def __init__(self, argument_value, expected_initializer):
+    def __init__(self, argument_value: Any, expected_initializer: Any) -> None:
         if expected_initializer is None:
             raise ValueError("Expected initializer cannot be None.")
         initializers._check_is_initializer_like(expected_initializer)
@@ -79,19 +122,19 @@ class _TestBase:
 
     def generate_grad_outputs(self, outputs_template):
         """Return a tuple of NumPy arrays (or None) shaped like the template."""
-        return _uniform_like(outputs_template)
+        return _checks.uniform_like(outputs_template)
 
     def check_forward_outputs(self, outputs, expected_outputs):
         """Compare the outputs; `check_forward_options` are keywords of `assert_allclose`."""
         for arrays in (outputs, expected_outputs):
             assert isinstance(arrays, tuple)
             assert all(isinstance(a, get_array_types()) for a in arrays)
-        _check_arrays_equal(outputs, expected_outputs, self._error, **self.check_forward_options)
+        _checks.check_arrays_equal(outputs, expected_outputs, self._error, **self.check_forward_options)
 
     def _generate(self, name, *args):
         """Call a method that must return a tuple of NumPy arrays."""
         arrays = getattr(self, name)(*args)
-        _check_array_types(arrays, backend.CpuDevice(), name)
+        _checks.check_array_types(arrays, backend.CpuDevice(), name)
         return arrays
 
     def _to_noncontiguous_as_needed(self, arrays):
@@ -104,7 +147,7 @@ class _TestBase:
         return self._to_noncontiguous_as_needed(self.backend_config.get_array(arrays))
 
     def _check_outputs(self, outputs):
-        _check_variable_types(outputs, self.backend_config.device, "forward", self._error)
+        _checks.check_variable_types(outputs, self.backend_config.device, "forward", self._error)
         return outputs
 
     def _start(self, test_name, backend_config):
@@ -136,7 +179,30 @@ class _TestBase:
 
 
 class FunctionTestBase(_TestBase):
-    """The tests of `FunctionTestCase` as methods that take a `BackendConfig`."""
+    """The tests of `FunctionTestCase` as methods that take a `BackendConfig`; it is no `unittest.TestCase`. Its
+    attributes are those of `FunctionTestCase`.
+
+    Args:
+        *args: arguments of the class beside it.
+        **kwargs: its keyword arguments.
+
+    Raises:
+        FunctionTestError: a method finds that the function is wrong.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> from compatgrad.chainer.testing.function_link import FunctionTestBase
+        >>> class Square(FunctionTestBase):
+        ...     def generate_inputs(self):
+        ...         return (np.array([1.0, 2.0]),)
+        ...     def forward(self, inputs, device):
+        ...         return (inputs[0] ** 2,)
+        ...     def forward_expected(self, inputs):
+        ...         return (inputs[0] ** 2,)
+        >>> Square().run_test_forward(testing.BackendConfig({}))
+
+    Source: `chainer.testing.function_link.FunctionTestBase` of Chainer 7.8.1.
+    """
 
     check_forward_options = None
     check_backward_options = None
@@ -146,23 +212,23 @@ class FunctionTestBase(_TestBase):
     skip_double_backward_test = False
     _error = FunctionTestError
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.check_forward_options = {}
         self.check_backward_options = {}
         self.check_double_backward_options = {}
 
-    def forward(self, inputs, device):
+    def forward(self, inputs: tuple[Variable, ...], device: Device) -> tuple[Variable, ...]:
         """The function under test: a tuple of Variables to a tuple of Variables."""
         raise NotImplementedError("forward() is not implemented.")
 
-    def forward_expected(self, inputs):
+    def forward_expected(self, inputs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         """The expected outputs: a tuple of NumPy arrays to a tuple of NumPy arrays."""
         raise NotImplementedError("forward_expected() is not implemented.")
 
-    def generate_grad_grad_inputs(self, inputs_template):
-        """Return a tuple of NumPy arrays (or None) shaped like the template."""
-        return _uniform_like(inputs_template)
+    def generate_grad_grad_inputs(self, inputs_template: Any) -> tuple[np.ndarray | None, ...]:
+        """A tuple of NumPy arrays, or None, of the shapes of the template."""
+        return _checks.uniform_like(inputs_template)
 
     def _forward(self, *inputs):
         assert all(isinstance(x, Variable) for x in inputs)
@@ -170,19 +236,19 @@ class FunctionTestBase(_TestBase):
             outputs = self.forward(inputs, self.backend_config.device)
         return self._check_outputs(outputs)
 
-    def run_test_forward(self, backend_config):
-        """Compare `forward` with `forward_expected`, and see that it leaves its inputs alone."""
+    def run_test_forward(self, backend_config: BackendConfig) -> None:
+        """Compares `forward` with `forward_expected`, and checks that it leaves its inputs alone."""
         self._start("test_forward", backend_config)
         cpu_inputs = self._to_noncontiguous_as_needed(self._generate("generate_inputs"))
         copies = [a.copy() for a in cpu_inputs]
         expected = self._generate("forward_expected", cpu_inputs)
         inputs = self._to_backend(cpu_inputs)
         outputs = self._forward(*[Variable(a, requires_grad=a.dtype.kind == "f") for a in inputs])
-        _check_unmodified(copies, inputs)
+        _checks.check_unmodified(copies, inputs, self._error)
         self.check_forward_outputs(tuple([y.array for y in outputs]), expected)
 
-    def run_test_backward(self, backend_config):
-        """Compare the gradients with numerical ones."""
+    def run_test_backward(self, backend_config: BackendConfig) -> None:
+        """Compares the gradients with numerical ones."""
         self._start("test_backward", backend_config)
 
         def make_arguments():
@@ -194,8 +260,8 @@ class FunctionTestBase(_TestBase):
 
         self._check_gradients("backward is not implemented correctly", gradient_check.check_backward, make_arguments)
 
-    def run_test_double_backward(self, backend_config):
-        """Compare the gradients of the gradients with numerical ones."""
+    def run_test_double_backward(self, backend_config: BackendConfig) -> None:
+        """Compares the gradients of the gradients with numerical ones."""
         self._start("test_double_backward", backend_config)
 
         def make_arguments():
@@ -217,28 +283,51 @@ class FunctionTestBase(_TestBase):
 
 
 class FunctionTestCase(FunctionTestBase, unittest.TestCase):
-    """Tests of a function: forward, backward, double backward. Use it with `inject_backend_tests`.
+    """Tests of a function: forward, backward and double backward, which `inject_backend_tests` runs on backends. A
+    subclass defines `forward`, `forward_expected` and `generate_inputs`, and may define `before_test`,
+    `generate_grad_outputs`, `generate_grad_grad_inputs` and `check_forward_outputs`. While a test runs, `test_name` and
+    `backend_config` are set.
 
-    A subclass defines `forward`, `forward_expected` and `generate_inputs`, and may define `before_test`,
-    `generate_grad_outputs`, `generate_grad_grad_inputs`, `check_forward_outputs`, and
+    Args:
+        *args: arguments of `unittest.TestCase`.
+        **kwargs: its keyword arguments.
 
-    - ``skip_forward_test``, ``skip_backward_test``, ``skip_double_backward_test`` (bool);
-    - ``dodge_nondifferentiable`` (bool): draw again where the input is not differentiable;
-    - ``numerical_grad_dtype``: what inputs are cast to for numerical gradients (float64);
-    - ``contiguous``: ``'C'``, or None for arrays that are not contiguous where possible;
-    - ``check_forward_options``, ``check_backward_options``, ``check_double_backward_options``: keywords of
-      `assert_allclose`, `gradient_check.check_backward` and `check_double_backward`, reset by ``__init__``.
+    Raises:
+        FunctionTestError: a test finds that the function is wrong.
 
-    ``test_name`` and ``backend_config`` are set while a test runs. Raises `FunctionTestError`.
+    Attributes:
+        skip_forward_test, skip_backward_test, skip_double_backward_test: True skips a test.
+        dodge_nondifferentiable: True draws again where the input is not differentiable.
+        numerical_grad_dtype: dtype to which inputs are cast for numerical gradients, float64.
+        contiguous: "C", or None for arrays that are not contiguous where possible.
+        check_forward_options, check_backward_options, check_double_backward_options: keyword arguments of
+            `assert_allclose`, `gradient_check.check_backward` and `check_double_backward`; the constructor empties
+            them.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> class TestSquare(testing.FunctionTestCase):
+        ...     def generate_inputs(self):
+        ...         return (np.array([1.0, 2.0]),)
+        ...     def forward(self, inputs, device):
+        ...         return (inputs[0] ** 2,)
+        ...     def forward_expected(self, inputs):
+        ...         return (inputs[0] ** 2,)
+        >>> TestSquare("test_backward").test_backward(testing.BackendConfig({}))
+
+    Source: `chainer.testing.FunctionTestCase` of Chainer 7.8.1.
     """
 
-    def test_forward(self, backend_config):
+    def test_forward(self, backend_config: BackendConfig) -> None:
+        """Compares `forward` with `forward_expected`."""
         self.run_test_forward(backend_config)
 
-    def test_backward(self, backend_config):
+    def test_backward(self, backend_config: BackendConfig) -> None:
+        """Compares the gradients with numerical ones."""
         self.run_test_backward(backend_config)
 
-    def test_double_backward(self, backend_config):
+    def test_double_backward(self, backend_config: BackendConfig) -> None:
+        """Compares the gradients of the gradients with numerical ones."""
         self.run_test_double_backward(backend_config)
 
 
@@ -290,16 +379,37 @@ class _LinkTestBase(_TestBase):
 
 
 class LinkTestCase(_LinkTestBase, unittest.TestCase):
-    """Tests of a link: forward and backward. Use it with `inject_backend_tests`.
+    """Tests of a link: forward and backward, which `inject_backend_tests` runs on backends. A subclass defines
+    `generate_params`, `create_link`, `generate_inputs` and `forward_expected`, and may define `forward`, `before_test`,
+    `generate_grad_outputs` and `check_forward_outputs`.
 
-    A subclass defines `generate_params`, `create_link`, `generate_inputs` and `forward_expected`, and may
-    define `forward`, `before_test`, `generate_grad_outputs`, `check_forward_outputs`, and
+    Args:
+        *args: arguments of `unittest.TestCase`.
+        **kwargs: its keyword arguments.
 
-    - ``param_names``: names of the parameters whose gradients are checked;
-    - ``skip_forward_test``, ``skip_backward_test``, ``dodge_nondifferentiable``, ``numerical_grad_dtype``,
-      ``contiguous``, ``check_forward_options``, ``check_backward_options``: as in `FunctionTestCase`.
+    Raises:
+        LinkTestError: a test finds that the link is wrong.
+        TypeError: in a test, `create_link` returns no link.
 
-    Raises `LinkTestError`; TypeError where `create_link` returns no link.
+    Attributes:
+        param_names: names of the parameters whose gradients are checked.
+        skip_forward_test, skip_backward_test, dodge_nondifferentiable, numerical_grad_dtype, contiguous,
+            check_forward_options, check_backward_options: as in `FunctionTestCase`.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> class TestScale(testing.LinkTestCase):
+        ...     def generate_params(self):
+        ...         return ()
+        ...     def create_link(self, initializers):
+        ...         return L.Scale(W_shape=(2,))
+        ...     def generate_inputs(self):
+        ...         return (np.ones((3, 2), np.float32),)
+        ...     def forward_expected(self, link, inputs):
+        ...         return (inputs[0] * link.W.array,)
+        >>> TestScale("test_forward").test_forward(testing.BackendConfig({}))
+
+    Source: `chainer.testing.LinkTestCase` of Chainer 7.8.1.
     """
 
     check_forward_options = None
@@ -307,16 +417,17 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
     skip_forward_test = False
     skip_backward_test = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.check_forward_options = {}
         self.check_backward_options = {}
         super().__init__(*args, **kwargs)
 
-    def forward_expected(self, link, inputs):
-        """The expected outputs as NumPy arrays; `link` has run once and lies on the CPU."""
+    def forward_expected(self, link: Link, inputs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        """The expected outputs as NumPy arrays; `link` has run once and is on the CPU."""
         raise NotImplementedError("forward_expected() is not implemented.")
 
-    def test_forward(self, backend_config):
+    def test_forward(self, backend_config: BackendConfig) -> None:
+        """Compares the outputs of the link with `forward_expected`."""
         self._start("test_forward", backend_config)
         link = self._create_link(self._generate_params())
         cpu_inputs = self._generate("generate_inputs")
@@ -325,7 +436,8 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
         expected = self._generate("forward_expected", link, cpu_inputs)
         self.check_forward_outputs(tuple([y.array for y in outputs]), expected)
 
-    def test_backward(self, backend_config):
+    def test_backward(self, backend_config: BackendConfig) -> None:
+        """Compares the gradients of inputs and parameters with numerical ones."""
         self._start("test_backward", backend_config)
 
         def make_arguments():
@@ -353,24 +465,47 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
 
 
 class LinkInitializersTestCase(_LinkTestBase, unittest.TestCase):
-    """Test that a link hands its initializers to its parameters. Use it with `inject_backend_tests`.
+    """Tests that a link gives its initializers to its parameters, which `inject_backend_tests` runs on backends. A
+    subclass defines `generate_params`, `create_link`, `generate_inputs` and `get_initializers`, and may define
+    `forward`, `before_test`, `param_names` (in the order of the initializers), `contiguous` and
+    `check_initializers_options` (keyword arguments of `assert_allclose`).
 
-    A subclass defines `generate_params`, `create_link`, `generate_inputs` and `get_initializers`, and may
-    define `forward`, `before_test`, ``param_names`` (in the order of the initializers), ``contiguous`` and
-    ``check_initializers_options`` (keywords of `assert_allclose`). Raises `LinkTestError`.
+    Args:
+        *args: arguments of `unittest.TestCase`.
+        **kwargs: its keyword arguments.
+
+    Raises:
+        LinkTestError: a test finds that a parameter has other values.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> class TestLinear(testing.LinkInitializersTestCase):
+        ...     param_names = ("W",)
+        ...     def generate_params(self):
+        ...         return (1,)
+        ...     def create_link(self, initializers):
+        ...         return L.Linear(2, 3, initialW=initializers[0])
+        ...     def generate_inputs(self):
+        ...         return (np.ones((1, 2), np.float32),)
+        ...     def get_initializers(self):
+        ...         return ([0, chainer.initializers.Constant(2)],)
+        >>> TestLinear("test_initializers").test_initializers(testing.BackendConfig({}))
+
+    Source: `chainer.testing.LinkInitializersTestCase` of Chainer 7.8.1.
     """
 
     check_initializers_options = None
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.check_initializers_options = {}
         super().__init__(*args, **kwargs)
 
-    def get_initializers(self):
-        """Return one list per initializer argument: deterministic initializers, or `InitializerArgument`."""
+    def get_initializers(self) -> Sequence[Sequence[Any]]:
+        """A list for each initializer argument: initializers without chance, or an `InitializerArgument`."""
         raise NotImplementedError("get_initializers is not implemented.")
 
-    def test_initializers(self, backend_config):
+    def test_initializers(self, backend_config: BackendConfig) -> None:
+        """Compares the parameters with what the initializers give."""
         self._start("test_initializers", backend_config)
         for index, candidates in enumerate(self._get_initializers()):
             inits = list(self._generate_params())
@@ -394,11 +529,7 @@ class LinkInitializersTestCase(_LinkTestBase, unittest.TestCase):
         actual = backend.CpuDevice().send(_get_link_params(link, self.param_names)[index].array)
         expected = np.empty_like(actual)
         _get_expected_initializer(inits[index])(expected)
-        _check_arrays_equal((actual,), (expected,), self._error, **self.check_initializers_options)
-
-
-def _uniform_like(templates):
-    return tuple([np.random.uniform(-1, 1, a.shape).astype(a.dtype) for a in templates])
+        _checks.check_arrays_equal((actual,), (expected,), self._error, **self.check_initializers_options)
 
 
 def _check_generated_initializer(init):
@@ -428,76 +559,3 @@ def _get_link_params(link, param_names):
         if getattr(link, name, None) is None:
             LinkTestError.fail(f"Link does not have a parameter named '{name}'.")
     return [getattr(link, name) for name in param_names]
-
-
-def _check_array_types(arrays, device, func_name):
-    if not isinstance(arrays, tuple):
-        raise TypeError(f"`{func_name}()` must return a tuple, not {type(arrays)}.")
-    if not all(a is None or isinstance(a, device.supported_array_types) for a in arrays):
-        raise TypeError(
-            f"{func_name}() must return a tuple of arrays supported by device {device} or None.\n"
-            f"Actual: {tuple(type(a) for a in arrays)}"
-        )
-
-
-def _check_variable_types(variables, device, func_name, error):
-    if not isinstance(variables, tuple):
-        error.fail(f"`{func_name}()` must return a tuple, not {type(variables)}.")
-    if not all(isinstance(a, Variable) for a in variables):
-        error.fail(
-            f"{func_name}() must return a tuple of Variables.\nActual: {', '.join(str(type(a)) for a in variables)}"
-        )
-    if not all(isinstance(a.array, device.supported_array_types) for a in variables):
-        error.fail(
-            f"{func_name}() must return a tuple of Variables of arrays supported by device {device}.\n"
-            f"Actual: {', '.join(str(type(a.array)) for a in variables)}"
-        )
-
-
-def _check_unmodified(before, after):
-    modified = []
-    for i, (a, b) in enumerate(zip(before, after, strict=True)):
-        try:
-            array_module.assert_allclose(a, b, atol=0, rtol=0)
-        except AssertionError:
-            modified.append(i)
-    if modified:
-        lines = [
-            "Input arrays have been modified during forward.",
-            f"Indices of modified inputs: {', '.join(map(str, modified))}",
-            f"Input array shapes and dtypes: {utils._format_array_props(after)}",
-        ]
-        for i in modified:
-            lines += ["", f"Input[{i}]:", "Original:", str(before[i]), "After forward:", str(after[i])]
-        FunctionTestError.fail("\n".join(lines) + "\n")
-
-
-def _check_arrays_equal(actual, expected, error, **options):
-    """Raise `error` unless number, shapes, dtypes and values (`options`: of `assert_allclose`) agree."""
-    message, details = _compare(actual, expected, options)
-    if message is not None:
-        error.fail(
-            f"{message}\n"
-            f"Expected shapes and dtypes: {utils._format_array_props(expected)}\n"
-            f"Actual shapes and dtypes:   {utils._format_array_props(actual)}\n{details}"
-        )
-
-
-def _compare(actual, expected, options):
-    if len(actual) != len(expected):
-        return f"Number of outputs ({len(actual)}, {len(expected)}) does not match", ""
-    if any(y.shape != ye.shape or y.dtype != ye.dtype for y, ye in zip(actual, expected, strict=True)):
-        return "Shapes and/or dtypes do not match", ""
-    errors = {}
-    for i, (y, ye) in enumerate(zip(actual, expected, strict=True)):
-        try:
-            array_module.assert_allclose(y, ye, **options)
-        except AssertionError as e:
-            errors[i] = e
-    if not errors:
-        return None, ""
-    return (
-        f"Outputs do not match the expected values.\n"
-        f"Indices of outputs that do not match: {', '.join(map(str, errors))}",
-        "\n\n" + "".join(f"Error details of output [{i}]:\n{e}\n" for i, e in errors.items()),
-    )

@@ -1,13 +1,34 @@
 """Random matrices of known condition."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 
-def generate_matrix(shape, dtype=float, *, singular_values=None):
-    """Draw a random matrix, or a stack of them, with the given singular values.
+def generate_matrix(shape: tuple[int, ...], dtype: Any = float, *, singular_values: Any = None) -> np.ndarray:
+    """Draws a random matrix, or a stack of them, of given singular values, from NumPy's global random stream.
 
-    `shape`: ``(..., M, N)``. `dtype`: real or complex floating. `singular_values`: non-negative,
-    broadcastable to ``(..., min(M, N))``. Raises ValueError (shape, values) or TypeError (kinds of numbers).
+    Args:
+        shape: shape (..., M, N).
+        dtype: real or complex floating dtype.
+        singular_values: the singular values, not negative, of a shape that can be broadcast to (..., min(M, N)).
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: `dtype` is another one, or `singular_values` is missing or complex.
+        ValueError: `shape` has fewer than 2 axes, or `singular_values` has a negative number or another shape.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> x = testing.generate_matrix((3, 2), singular_values=[2.0, 1.0])
+        >>> np.linalg.svd(x)[1].round(6)
+        array([2., 1.])
+
+    Source: `chainer.testing.generate_matrix` of Chainer 7.8.1.
     """
     if len(shape) <= 1:
         raise ValueError(f"shape {shape} is invalid for matrices: too few axes")

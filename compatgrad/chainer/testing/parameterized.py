@@ -1,9 +1,13 @@
 """Parameterised test classes, and the lists of parameters they take."""
 
+from __future__ import annotations
+
 import functools
 import itertools
 import types
 import unittest
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -86,10 +90,26 @@ def _generate(base, index, param):
     return _make_class_name(base.__name__, index, param), members, wrap
 
 
-def parameterize(*params):
-    """Class decorator: one test class per dict in `params`, whose items become class attributes.
+def parameterize(*params: dict[str, Any]) -> Callable[[Any], Any]:
+    """Makes a decorator that turns a test class into one for each set of parameters, which become class attributes. The
+    classes are named `Test_param_0_{n=1}`.
 
-    The classes are named ``Base_param_<index>_{name=value, ...}``.
+    Args:
+        *params: the sets of parameters.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        AttributeError: when it decorates a class, a set is no dict.
+
+    Example:
+        @testing.parameterize({"n": 1}, {"n": 2})
+        class TestOnes(unittest.TestCase):
+            def test_sum(self):
+                assert np.ones(self.n).sum() == self.n
+
+    Source: `chainer.testing.parameterize` of Chainer 7.8.1.
     """
 
     def generate(base):
@@ -99,8 +119,26 @@ def parameterize(*params):
     return _bundle.make_decorator(generate)
 
 
-def from_pytest_parameterize(names, values):
-    """Turn pytest's form, comma separated `names` and a list of `values`, into a list of dicts."""
+def from_pytest_parameterize(names: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Turns parameters in pytest's form into a list of dicts.
+
+    Args:
+        names: names, separated by commas.
+        values: values of the name, or sequences with a value for each name.
+
+    Returns:
+        The dicts.
+
+    Raises:
+        AssertionError: an argument is another object, or a sequence has another length.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> testing.from_pytest_parameterize("x,y", [(1, 2), (3, 4)])
+        [{'x': 1, 'y': 2}, {'x': 3, 'y': 4}]
+
+    Source: `chainer.testing.from_pytest_parameterize` of Chainer 7.8.1.
+    """
     assert isinstance(names, str)
     assert isinstance(values, (tuple, list))
     keys = names.split(",")
@@ -111,16 +149,49 @@ def from_pytest_parameterize(names, values):
     return [dict(zip(keys, value, strict=True)) for value in values]
 
 
-def parameterize_pytest(names, values):
-    """`parameterize` that takes its parameters as ``pytest.mark.parametrize`` does."""
+def parameterize_pytest(names: str, values: Sequence[Any]) -> Callable[[Any], Any]:
+    """Makes the decorator of `parameterize` of parameters in pytest's form.
+
+    Args:
+        names: names, separated by commas.
+        values: values of the name, or sequences with a value for each name.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        AssertionError: an argument is another object, or a sequence has another length.
+
+    Example:
+        @testing.parameterize_pytest("n", [1, 2])
+        class TestOnes(unittest.TestCase):
+            def test_sum(self):
+                assert np.ones(self.n).sum() == self.n
+
+    Source: `chainer.testing.parameterize_pytest` of Chainer 7.8.1.
+    """
     return parameterize(*from_pytest_parameterize(names, values))
 
 
-def product(parameter):
-    """Cartesian product of parameters.
+def product(parameter: dict[str, Sequence[Any]] | list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """All combinations of parameters.
 
-    `parameter`: a dict of lists, whose keys may be comma separated names, or a list of lists of dicts.
-    Raises TypeError for anything else.
+    Args:
+        parameter: values by names, where a key may be several names separated by commas; or lists of dicts.
+
+    Returns:
+        The combinations, dicts.
+
+    Raises:
+        AssertionError: a value of several names has another length.
+        TypeError: `parameter` is another object.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> testing.product({"x": [1, 2], "y,z": [("a", "b")]})
+        [{'x': 1, 'y': 'a', 'z': 'b'}, {'x': 2, 'y': 'a', 'z': 'b'}]
+
+    Source: `chainer.testing.product` of Chainer 7.8.1.
     """
     if isinstance(parameter, dict):
         return product_dict(*[from_pytest_parameterize(k, v) for k, v in sorted(parameter.items())])
@@ -131,8 +202,25 @@ def product(parameter):
     return product_dict(*parameter)
 
 
-def product_dict(*parameters):
-    """Cartesian product of lists of dicts: each combination merged into one dict."""
+def product_dict(*parameters: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All combinations of dicts.
+
+    Args:
+        *parameters: lists of dicts.
+
+    Returns:
+        The combinations: one dict of each list, merged.
+
+    Raises:
+        AttributeError: an element of a list is no dict.
+
+    Example:
+        >>> from compatgrad.chainer import testing
+        >>> testing.product_dict([{"x": 1}, {"x": 2}], [{"y": 3}])
+        [{'x': 1, 'y': 3}, {'x': 2, 'y': 3}]
+
+    Source: `chainer.testing.product_dict` of Chainer 7.8.1.
+    """
     return [_merge(dicts) for dicts in itertools.product(*parameters)]
 
 

@@ -1,10 +1,14 @@
 """Reproducible random numbers in tests."""
 
+from __future__ import annotations
+
 import atexit
 import functools
 import os
 import random
 import types
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +24,23 @@ def _cupy_testing_random():
     return testing.random if hasattr(testing, "random") else testing._random
 
 
-def do_setup(deterministic=True):
-    """Save the global random states and seed them: with a constant, or from the system."""
+def do_setup(deterministic: bool = True) -> None:
+    """Saves the global random states of Python and NumPy (with CUDA those of CuPy) and seeds them.
+
+    Args:
+        deterministic: True seeds them with a constant, False from the system.
+
+    Raises:
+        AttributeError: with CUDA, CuPy has no module `testing`.
+
+    Example:
+        >>> from compatgrad.chainer.testing import random
+        >>> random.do_setup()
+        >>> first = np.random.rand()
+        >>> random.do_teardown()
+
+    Source: `chainer.testing.random.do_setup` of Chainer 7.8.1.
+    """
     global _saved
     if cuda.available:
         _cupy_testing_random().do_setup(deterministic)
@@ -30,8 +49,16 @@ def do_setup(deterministic=True):
     np.random.seed(_SEED if deterministic else None)
 
 
-def do_teardown():
-    """Restore the states that `do_setup` saved."""
+def do_teardown() -> None:
+    """Restores the random states that `do_setup` saved. Raises TypeError where it was not called.
+
+    Example:
+        >>> from compatgrad.chainer.testing import random
+        >>> random.do_setup()
+        >>> random.do_teardown()
+
+    Source: `chainer.testing.random.do_teardown` of Chainer 7.8.1.
+    """
     global _saved
     if cuda.available:
         _cupy_testing_random().do_teardown()
@@ -66,16 +93,55 @@ def _teardown_random():
         do_teardown()
 
 
-def generate_seed():
-    """Draw a seed from the fixed stream. Only valid in a test under `fix_random`."""
+def generate_seed() -> int:
+    """Draws a seed from the fixed random stream of a test under `fix_random`; elsewhere it raises AssertionError.
+
+    Returns:
+        A number below 2 ** 32 - 1.
+
+    Example:
+        >>> import unittest
+        >>> from compatgrad.chainer import testing
+        >>> @testing.fix_random()
+        ... class Test(unittest.TestCase):
+        ...     def test(self):
+        ...         print(testing.generate_seed())
+        >>> result = Test("test").run()
+        2333906440
+
+    Source: `chainer.testing.generate_seed` of Chainer 7.8.1.
+    """
     assert _nest_count > 0, "random is not set up"
     return np.random.randint(0xFFFFFFFF)
 
 
-def fix_random(*, setup_method="setUp", teardown_method="tearDown"):
-    """Decorator that gives a test class, a bundle or a test method the same random numbers in each run.
+def fix_random(*, setup_method: str = "setUp", teardown_method: str = "tearDown") -> Callable[[Any], Any]:
+    """Makes a decorator that gives a test class or a test method the same random numbers in each run. It must stand
+    outside `condition.retry` and `condition.repeat`: inside, each run would draw the same numbers. The environment
+    variable CHAINER_TEST_RANDOM_NONDETERMINISTIC=1 seeds from the system instead.
 
-    Apply it outside `condition.retry` and `condition.repeat`: inside, each trial would draw the same numbers.
+    Args:
+        setup_method: name of the method of a class that runs before each test.
+        teardown_method: name of the method that runs after it.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        AttributeError: when it decorates a class, the class has no such method.
+
+    Example:
+        >>> import unittest
+        >>> from compatgrad.chainer import testing
+        >>> @testing.fix_random()
+        ... class Test(unittest.TestCase):
+        ...     def test(self):
+        ...         print(np.random.randint(1000))
+        >>> results = [Test("test").run() for _ in range(2)]
+        520
+        520
+
+    Source: `chainer.testing.fix_random` of Chainer 7.8.1.
     """
 
     def decorator(target):

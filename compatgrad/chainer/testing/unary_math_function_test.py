@@ -1,7 +1,11 @@
 """Ready-made tests of an element-wise function of one variable."""
 
+from __future__ import annotations
+
 import unittest
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -39,21 +43,43 @@ def _nonlinear(func):
 
 
 def unary_math_function_unittest(
-    func,
-    func_expected=None,
-    label_expected=None,
-    make_data=None,
-    is_linear=None,
-    forward_options=None,
-    backward_options=None,
-    double_backward_options=None,
-):
-    """Class decorator that adds tests of `func`: forward, backward, double backward and label.
+    func: Any,
+    func_expected: Callable[..., Any] | None = None,
+    label_expected: str | None = None,
+    make_data: Callable[..., Any] | None = None,
+    is_linear: bool | None = None,
+    forward_options: dict[str, Any] | None = None,
+    backward_options: dict[str, Any] | None = None,
+    double_backward_options: dict[str, Any] | None = None,
+) -> Callable[[Any], Any]:
+    """Makes a decorator that adds tests of an element-wise function of one Variable to a class: forward, backward,
+    double backward and label, for float16, float32 and float64 and the shapes (3, 2) and ().
 
-    They run for float16, float32 and float64 and the shapes (3, 2) and (). `func_expected(x, dtype=)`: by
-    default NumPy's function of the same name, ValueError where there is none. `make_data(shape, dtype)` gives
-    x, gy and ggx (for an old-style `Function` x and gy). `*_options`: keywords of `assert_allclose`,
-    `check_backward` and `check_double_backward` that replace the defaults. `is_linear` is deprecated.
+    Args:
+        func: the function, or an old-style `Function`.
+        func_expected: function of an array and `dtype`; None is NumPy's function of the name.
+        label_expected: label of the function; None is its name.
+        make_data: function of shape and dtype that gives the arrays x, gy and ggx (x and gy for an old-style function);
+            None draws from [-1, 1).
+        is_linear: deprecated, with a DeprecationWarning.
+        forward_options: keyword arguments of `assert_allclose` that replace the defaults.
+        backward_options: those of `gradient_check.check_backward`.
+        double_backward_options: those of `gradient_check.check_double_backward`.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        RuntimeError: pytest is not installed.
+        ValueError: `func_expected` is None and NumPy has no such function, or `label_expected` is given and Chainer has
+            no function class of the name.
+
+    Example:
+        @testing.unary_math_function_unittest(F.exp)
+        class TestExp(unittest.TestCase):
+            pass
+
+    Source: `chainer.testing.unary_math_function_unittest` of Chainer 7.8.1.
     """
     check_available()
     old_style = isinstance(func, function.Function)
