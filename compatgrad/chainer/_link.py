@@ -1,10 +1,13 @@
 """Link: parameters and persistent values of a part of a model, by name."""
 
+from __future__ import annotations
+
 import collections
 import collections.abc
 import contextlib
 import copy
 import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -13,6 +16,13 @@ from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.link_hook import _thread
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compatgrad.chainer.device_resident import DeviceResidentsVisitor
+    from compatgrad.chainer.serializer import AbstractSerializer
+
+_Self = TypeVar("_Self", bound="Link")
 _COPY_MODES = ("init", "copy", "share")
 
 
@@ -38,9 +48,25 @@ def _is_shape(value):
 class Link(device_resident.DeviceResident):
     """A part of a model that owns parameters and persistent values.
 
-    Assigning a `Parameter` to an attribute inside `with self.init_scope():` registers it. Calling the link
-    calls its `forward`. Keyword arguments register parameters: a shape, or a tuple (shape, dtype).
-    A `Chain` has an example.
+    Assigning a `Parameter` to an attribute inside `with self.init_scope():` registers it. Calling the link calls its
+    `forward`.
+
+    Args:
+        **params: parameters to register, by name: a shape, or a pair of shape and dtype.
+
+    Example:
+        >>> class Scale(chainer.Link):
+        ...     def __init__(self, size):
+        ...         super().__init__()
+        ...         with self.init_scope():
+        ...             self.W = chainer.Parameter(2.0, (size,))
+        ...     def forward(self, x):
+        ...         return self.W * x
+        >>> scale = Scale(3)
+        >>> scale(np.float32([1, 2, 3])).array, [path for path, param in scale.namedparams()]
+        (array([2., 4., 6.], dtype=float32), ['/W'])
+
+    Source: `chainer.Link` of Chainer 7.8.1.
     """
 
     _local_link_hooks = None
@@ -54,7 +80,7 @@ class Link(device_resident.DeviceResident):
         mro = cls.__mro__
         cls._super_call = any("__call__" in vars(c) for c in mro[mro.index(Link) + 1 :])
 
-    def __init__(self, **params):
+    def __init__(self, **params: Any) -> None:
         super().__init__()
         self._params = set()
         self._persistent = set()
@@ -98,7 +124,7 @@ class Link(device_resident.DeviceResident):
         return self._within_init_scope
 
     @contextlib.contextmanager
-    def init_scope(self):
+    def init_scope(self) -> Iterator[None]:
         """Context in which assigned parameters (for Chain: links too) are registered."""
         self.__check_init_done()
         old = self.within_init_scope
@@ -144,7 +170,9 @@ class Link(device_resident.DeviceResident):
         self._persistent.discard(name)
         super().__delattr__(name)
 
-    def add_param(self, name, shape=None, dtype=numpy.float32, initializer=None):
+    def add_param(
+        self, name: str, shape: int | Sequence[int] | None = None, dtype: Any = numpy.float32, initializer: Any = None
+    ) -> None:
         """Registers a parameter, NaN of `dtype` without `initializer`. AttributeError where the attribute
         exists."""
         if name in self.__dict__:
@@ -155,7 +183,7 @@ class Link(device_resident.DeviceResident):
         with self.init_scope():
             setattr(self, name, param)
 
-    def add_persistent(self, name, value):
+    def add_persistent(self, name: str, value: Any) -> None:
         """Registers `value` as a persistent value, saved with the link. AttributeError where the attribute
         exists."""
         d = self.__dict__
@@ -165,7 +193,7 @@ class Link(device_resident.DeviceResident):
         self._params.discard(name)
         d[name] = value
 
-    def register_persistent(self, name):
+    def register_persistent(self, name: str) -> None:
         """Makes an existing attribute persistent. AttributeError where there is none."""
         if not hasattr(self, name):
             raise AttributeError(f"cannot register non-existent attribute {name} as a persistent value")
@@ -173,11 +201,11 @@ class Link(device_resident.DeviceResident):
         self._params.discard(name)
 
     @classmethod
-    def from_params(cls, *args, **kwargs):
+    def from_params(cls, *args: Any, **kwargs: Any) -> Link:
         """Makes the link from given parameters. NotImplementedError unless the class defines it."""
         raise NotImplementedError("This link does not implement `from_params`.")
 
-    def copy(self, mode="share"):
+    def copy(self: _Self, mode: str = "share") -> _Self:
         """A copy of the hierarchy: new parameters on the same arrays ("share"), on copies ("copy"), drawn
         anew ("init").
 
@@ -202,7 +230,7 @@ class Link(device_resident.DeviceResident):
             return ret
         raise _bad_copy_mode(mode)
 
-    def device_resident_accept(self, visitor):
+    def device_resident_accept(self, visitor: DeviceResidentsVisitor) -> None:
         super().device_resident_accept(visitor)
         d = self.__dict__
         for name in self._params:
@@ -212,7 +240,7 @@ class Link(device_resident.DeviceResident):
             if isinstance(d[name], array_types):
                 d[name] = visitor.visit_array(d[name])
 
-    def params(self, include_uninit=True):
+    def params(self, include_uninit: bool = True) -> Iterator[variable.Parameter]:
         """Iterates over the parameters, sorted by name; then over those of the children."""
         d = self.__dict__
         for name in sorted(self._params):
@@ -221,28 +249,28 @@ class Link(device_resident.DeviceResident):
 
     params._walks_children = "none"
 
-    def namedparams(self, include_uninit=True):
+    def namedparams(self, include_uninit: bool = True) -> Iterator[tuple[str, variable.Parameter]]:
         """Iterates over pairs of path ("/child/W") and parameter, in the order of `params`."""
         d = self.__dict__
         for name in sorted(self._params):
             if include_uninit or d[name].is_initialized:
                 yield "/" + name, d[name]
 
-    def links(self, skipself=False):
+    def links(self, skipself: bool = False) -> Iterator[Link]:
         """Iterates over this link and all below."""
         if not skipself:
             yield self
 
-    def namedlinks(self, skipself=False):
+    def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
         """Iterates over pairs of path and link; this link's own path is "/"."""
         if not skipself:
             yield "/", self
 
-    def children(self):
+    def children(self) -> Iterator[Link]:
         """Iterates over the direct child links."""
         yield from ()
 
-    def copyparams(self, link, copy_persistent=True):
+    def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
         """Copies the values of another link's parameters, and persistent values, into this one's."""
         src = link.__dict__
         dst = self.__dict__
@@ -257,18 +285,18 @@ class Link(device_resident.DeviceResident):
                 else:
                     dst[name] = copy.deepcopy(s)
 
-    def cleargrads(self):
+    def cleargrads(self) -> None:
         """Makes every parameter's gradient None."""
         for param in all_params(self):
             param.cleargrad()
 
-    def zerograds(self):
+    def zerograds(self) -> None:
         """Deprecated: fills every parameter's gradient with zeros."""
         warnings.warn("Link.zerograds is deprecated. Use Link.cleargrads instead.", DeprecationWarning, stacklevel=2)
         for param in self.params():
             param.zerograd()
 
-    def addgrads(self, link):
+    def addgrads(self, link: Link) -> None:
         """Adds the gradients of another link's parameters to this one's."""
         src = link.__dict__
         dst = self.__dict__
@@ -280,11 +308,11 @@ class Link(device_resident.DeviceResident):
             if param.update_rule is not None:
                 param.update_rule.enabled = enabled
 
-    def enable_update(self):
+    def enable_update(self) -> None:
         """Lets optimizers update all parameters."""
         self._set_update_enabled(True)
 
-    def disable_update(self):
+    def disable_update(self) -> None:
         """Keeps optimizers from updating any parameter."""
         self._set_update_enabled(False)
 
@@ -293,7 +321,7 @@ class Link(device_resident.DeviceResident):
         """True if at least one parameter has an enabled update rule."""
         return any(p.update_rule is not None and p.update_rule.enabled for p in self.params())
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         """Saves or loads parameters and persistent values; an uninitialised parameter takes the shape that
         it loads."""
         d = self.__dict__
@@ -307,7 +335,7 @@ class Link(device_resident.DeviceResident):
         for name in self._persistent:
             d[name] = serializer(name, d[name])
 
-    def count_params(self):
+    def count_params(self) -> int:
         """The number of elements of all initialised parameters; warns (UserWarning) of the others."""
         size = 0
         for name, param in self.namedparams():
@@ -321,7 +349,7 @@ class Link(device_resident.DeviceResident):
                 )
         return size
 
-    def add_hook(self, hook, name=None):
+    def add_hook(self: _Self, hook: link_hook.LinkHook, name: str | None = None) -> _Self:
         """Registers a LinkHook and returns the link. TypeError for another type, KeyError for a name in
         use."""
         if not isinstance(hook, link_hook.LinkHook):
@@ -335,7 +363,7 @@ class Link(device_resident.DeviceResident):
         hook.added(self)
         return self
 
-    def delete_hook(self, name):
+    def delete_hook(self, name: str) -> None:
         """Removes the hook of that name. KeyError where there is none."""
         if name not in self.local_link_hooks:
             raise KeyError(f"Hook {name} does not exist")

@@ -1,5 +1,9 @@
 """Methods of Variable and Link that are made of functions and links, which stand on these classes themselves."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from compatgrad.chainer._link import _COPY_MODES, Link, _bad_copy_mode
 from compatgrad.chainer.functions.array.copy import copy as _copy
 from compatgrad.chainer.functions.array.reshape import reshape as _reshape
@@ -14,7 +18,7 @@ def _reversed_axes(self):
     return _transpose(self)
 
 
-def addgrad(self, var):
+def addgrad(self: Variable, var: Variable) -> None:
     """Adds the gradient of `var` to this one's, across devices. Nothing happens where `var` has none."""
     if var.grad is None:
         return
@@ -27,19 +31,19 @@ def addgrad(self, var):
     self.grad_var = src if dst is None else src + dst
 
 
-def mean(self, axis=None, *, weights=None, keepdims=False):
+def mean(self: Variable, axis: Any = None, *, weights: Any = None, keepdims: bool = False) -> Variable:
     """`chainer.functions.average`."""
     return _average(self, axis, weights, keepdims)
 
 
-def reshape(self, *shape):
+def reshape(self: Variable, *shape: Any) -> Variable:
     """`chainer.functions.reshape`; the shape as one tuple or as arguments."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = shape[0]
     return _reshape(self, shape)
 
 
-def transpose(self, *axes):
+def transpose(self: Variable, *axes: Any) -> Variable:
     """`chainer.functions.transpose`; the axes as one tuple or as arguments."""
     if not axes:
         axes = None
@@ -48,7 +52,7 @@ def transpose(self, *axes):
     return _transpose(self, axes)
 
 
-def repeat(self, n_repeat, mode="init"):
+def repeat(self: Link, n_repeat: int, mode: str = "init") -> Sequential:
     """A Sequential of `n_repeat` copies made with `mode`, see `copy`. ValueError for an unknown mode."""
     ret = Sequential()
     if n_repeat <= 0:

@@ -1,14 +1,22 @@
 """Update rules: how one parameter changes with its gradient, by which numbers, with which hooks."""
 
+from __future__ import annotations
+
 import collections
 import copy
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer import variable
 from compatgrad.chainer.backend import get_array_types, using_device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer.serializer import AbstractSerializer
 
 
 class _Hookable:
@@ -57,9 +65,23 @@ class _Hookable:
 
 
 class Hyperparameter:
-    """A set of values by attribute; what is not set here is looked up in `parent`."""
+    """A set of numbers by attribute; what is not set here is looked up in another set.
 
-    def __init__(self, parent=None):
+    Args:
+        parent: Hyperparameter that gives the others; None for none.
+
+    Example:
+        >>> defaults = chainer.optimizer.Hyperparameter()
+        >>> defaults.lr = 0.1
+        >>> own = chainer.optimizer.Hyperparameter(defaults)
+        >>> own.momentum = 0.9
+        >>> own.lr, own
+        (0.1, Hyperparameter(lr=0.1, momentum=0.9))
+
+    Source: `chainer.optimizer.Hyperparameter` of Chainer 7.8.1.
+    """
+
+    def __init__(self, parent: Hyperparameter | None = None) -> None:
         self._parent = parent
 
     def __getattr__(self, name):
@@ -76,7 +98,7 @@ class Hyperparameter:
         """The set that gives the values which are not set here, or None."""
         return self._parent
 
-    def get_dict(self):
+    def get_dict(self) -> dict[str, Any]:
         """All values, the parent's included."""
         d = {} if self._parent is None else self._parent.get_dict()
         d.update(self.__dict__)
@@ -85,15 +107,32 @@ class Hyperparameter:
 
 
 class UpdateRule:
-    """How one parameter is updated; `parameter.update_rule`.
+    """How one parameter is updated: the parameter's attribute `update_rule`.
 
-    A subclass defines `update_core_cpu` and `update_core_gpu` (or `update_core`), and `init_state` if it
-    keeps arrays from step to step in `self.state`.
+    A subclass defines `update_core_cpu` and `update_core_gpu`, or `update_core`, and `init_state` where it keeps arrays
+    from step to step in `self.state`.
+
+    Args:
+        parent_hyperparam: Hyperparameter that gives the numbers which the rule has not got itself; None for none.
+
+    Example:
+        >>> class SignRule(chainer.UpdateRule):
+        ...     def update_core(self, param):
+        ...         param.array -= self.hyperparam.lr * np.sign(param.grad)
+        >>> rule = SignRule()
+        >>> rule.hyperparam.lr = 0.5
+        >>> p = chainer.Parameter(np.array([1.0, 2.0]))
+        >>> p.update_rule, p.grad = rule, np.array([3.0, -4.0])
+        >>> p.update()
+        >>> p.array
+        array([0.5, 2.5])
+
+    Source: `chainer.UpdateRule` of Chainer 7.8.1.
     """
 
     is_elementwise = False
 
-    def __init__(self, parent_hyperparam=None):
+    def __init__(self, parent_hyperparam: Hyperparameter | None = None) -> None:
         self._state = None
         self.enabled = True
         self.hyperparam = Hyperparameter(parent_hyperparam)
@@ -108,16 +147,16 @@ class UpdateRule:
         """Arrays and other values by name that live from step to step, or None before the first update."""
         return self._state
 
-    def add_hook(self, hook, name=None, timing="auto"):
+    def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
         """Calls `hook(rule, param)` before ("pre") or after ("post") the update of this parameter."""
         self._hookable.add_hook(hook, name, timing)
         self._plain = False
 
-    def remove_hook(self, name):
+    def remove_hook(self, name: str) -> None:
         """Removes the hook of that name. KeyError where there is none."""
         self._hookable.remove_hook(name)
 
-    def update(self, param):
+    def update(self, param: variable.Parameter) -> None:
         """Updates `param`, unless the rule is disabled."""
         if not self.enabled:
             return
@@ -150,7 +189,7 @@ class UpdateRule:
                 param.array = target.array.astype(param.dtype)
             target.grad = None
 
-    def update_core(self, param):
+    def update_core(self, param: variable.Parameter) -> None:
         """Updates the array of `param`: `update_core_cpu` or `update_core_gpu`."""
         device = param.device
         if device.xp is numpy:
@@ -159,22 +198,22 @@ class UpdateRule:
             with using_device(device):
                 self.update_core_gpu(param)
 
-    def update_core_cpu(self, param):
+    def update_core_cpu(self, param: variable.Parameter) -> None:
         """Updates a parameter whose arrays are NumPy's. To be overridden."""
         raise NotImplementedError
 
-    def update_core_gpu(self, param):
+    def update_core_gpu(self, param: variable.Parameter) -> None:
         """Updates a parameter whose arrays are CuPy's. To be overridden."""
         raise NotImplementedError
 
-    def update_core_chainerx(self, param):
+    def update_core_chainerx(self, param: variable.Parameter) -> None:
         """RuntimeError: ChainerX is not there."""
         raise RuntimeError("ChainerX is not available: UpdateRule.update_core_chainerx")
 
-    def init_state(self, param):
+    def init_state(self, param: variable.Parameter) -> None:
         """Puts the arrays that the rule needs into `self.state`. To be overridden."""
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         """Saves or loads `t` and the state. Names that are missing raise KeyError, unless the rule is
         disabled."""
         self.t = serializer("t", self.t)
@@ -212,7 +251,7 @@ class UpdateRule:
                 if isinstance(value, get_array_types()):
                     state[name] = device.send(value)
 
-    def use_fp32_update(self, flag=True):
+    def use_fp32_update(self, flag: bool = True) -> None:
         """Makes float16 parameters be updated through a float32 copy that the rule keeps."""
         self._use_fp32_update = flag
         self._plain = False
@@ -239,9 +278,23 @@ def _fp32_copy(param):
 
 
 class HyperparameterProxy:
-    """A descriptor: the attribute is that of `obj.hyperparam`."""
+    """A descriptor of optimizer classes: the attribute is that of the optimizer's `hyperparam`.
 
-    def __init__(self, attr_name):
+    Args:
+        attr_name: name of the number.
+
+    Example:
+        >>> class Sign(chainer.GradientMethod):
+        ...     lr = chainer.optimizer.HyperparameterProxy("lr")
+        >>> optimizer = Sign()
+        >>> optimizer.lr = 0.5
+        >>> optimizer.hyperparam
+        Hyperparameter(lr=0.5)
+
+    Source: `chainer.optimizer.HyperparameterProxy` of Chainer 7.8.1.
+    """
+
+    def __init__(self, attr_name: str) -> None:
         self._attr_name = attr_name
         self.__doc__ = f"Alias to ``self.hyperparam.{attr_name}``"
 

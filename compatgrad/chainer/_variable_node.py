@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from typing import Any
 
 from compatgrad import _C
 from compatgrad.chainer import backend
@@ -79,15 +80,26 @@ def _creator_node(base):
 
 
 class VariableNode(_C.VariableNode):
-    """The vertex of a variable in the graph. It outlives the Variable; its data only where a function
-    retained it.
+    """The vertex of a Variable in the graph. It outlives the Variable; its data only where a function retained it.
 
-    Nodes belong to Variables and are not constructed.
+    Nodes belong to Variables: `Variable(...).node`. Making one raises TypeError.
+
+    Args:
+        variable: not used.
+        name: not used.
+        **kwargs: none.
+
+    Example:
+        >>> y = F.exp(chainer.Variable(np.zeros((2, 3), np.float32), name="x"))
+        >>> y.creator.inputs[0].name, y.creator.inputs[0].label
+        ('x', '(2, 3), float32')
+
+    Source: `chainer.variable.VariableNode` of Chainer 7.8.1.
     """
 
     __slots__ = ()
 
-    def __new__(cls, variable=None, name=None, **kwargs):
+    def __new__(cls, variable: Any = None, name: str | None = None, **kwargs: Any) -> Any:
         argument.check_unexpected_kwargs(
             kwargs, grad='unexpected keyword argument "grad": pass the gradient to Variable instead'
         )
@@ -115,11 +127,11 @@ class VariableNode(_C.VariableNode):
             return str(self.dtype)
         return f"({', '.join(map(str, self.shape))}), {self.dtype}"
 
-    def set_creator(self, creator):
+    def set_creator(self, creator: Any) -> None:
         """Same as setting `creator`."""
         self.creator_node = creator
 
-    def set_creator_node(self, creator_node):
+    def set_creator_node(self, creator_node: Any) -> None:
         """Same as setting `creator_node`."""
         self.creator_node = creator_node
 

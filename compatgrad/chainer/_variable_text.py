@@ -1,5 +1,9 @@
 """Texts of Variables."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from compatgrad.chainer import backend
@@ -17,17 +21,49 @@ def _text(var, separator):
     return f"{prefix}({numpy.array2string(arr, separator=separator, prefix=prefix + '(')})"
 
 
-def variable_repr(var):
-    """What `repr` shows of a variable."""
+def variable_repr(var: Any) -> str:
+    """What `repr` shows of a Variable.
+
+    Args:
+        var: Variable.
+
+    Returns:
+        str.
+
+    Raises:
+        AttributeError: `var` is no Variable.
+
+    Example:
+        >>> chainer.variable.variable_repr(chainer.Variable(np.array([1.0, 2.0]), name="x"))
+        'variable x([1., 2.])'
+
+    Source: `chainer.variable.variable_repr` of Chainer 7.8.1.
+    """
     return _text(var, ", ")
 
 
-def variable_str(var):
-    """What `str` shows of a variable."""
+def variable_str(var: Any) -> str:
+    """What `str` shows of a Variable.
+
+    Args:
+        var: Variable.
+
+    Returns:
+        str.
+
+    Raises:
+        AttributeError: `var` is no Variable.
+
+    Example:
+        >>> chainer.variable.variable_str(chainer.Variable(np.array([1.0, 2.0]), name="x"))
+        'variable x([1. 2.])'
+
+    Source: `chainer.variable.variable_str` of Chainer 7.8.1.
+    """
     return _text(var, " ")
 
 
-def facts(var):
+def facts(var: Any) -> str:
     """A few lines on device, shape, dtype, mean and deviation of the data and the gradient."""
     arr, grad, xp = var.array, var.grad, var.xp
 

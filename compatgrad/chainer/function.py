@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 from compatgrad.chainer import backend
 from compatgrad.chainer._documented import take_docstring
@@ -15,9 +16,29 @@ from compatgrad.chainer.function_node import FunctionNode
 from compatgrad.core import function as core
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode  # noqa: F401
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.utils import type_check
+
 
 class FunctionAdapter(core.FunctionAdapter, FunctionNode):
-    """The function node of an old-style `Function`."""
+    """The function node of an old-style `Function`; its `creator` in the graph is the Function itself.
+
+    Args:
+        function: Function. Calling it makes its node.
+
+    Example:
+        >>> class Cube(chainer.Function):
+        ...     def forward(self, inputs):
+        ...         return (inputs[0] ** 3,)
+        >>> y = Cube()(np.array([2.0]))
+        >>> type(y.creator_node).__name__, type(y.creator).__name__
+        ('FunctionAdapter', 'Cube')
+
+    Source: `chainer.FunctionAdapter` of Chainer 7.8.1.
+    """
 
     def _function_backward(self, in_data, out_grad):
         if not cuda.available:
@@ -30,22 +51,23 @@ class FunctionAdapter(core.FunctionAdapter, FunctionNode):
 
 
 class Function(core.FunctionBase):
-    """A function whose forward and backward compute on arrays; it cannot be differentiated twice.
+    """An old-style function whose forward and backward compute on arrays. It cannot be differentiated twice.
 
-    A subclass defines `forward` and `backward`, or their `_cpu` and `_gpu` forms. All inputs are retained
-    unless forward calls `retain_inputs`.
+    A subclass defines `forward` and `backward`, or their `_cpu` and `_gpu` forms. All inputs are retained unless
+    forward calls `retain_inputs`. An instance is called with Variables or arrays.
 
-        >>> import numpy as np
-        >>> import chainer
+    Example:
         >>> class Cube(chainer.Function):
         ...     def forward(self, inputs):
         ...         return (inputs[0] ** 3,)
         ...     def backward(self, inputs, grad_outputs):
         ...         return (3 * inputs[0] ** 2 * grad_outputs[0],)
         >>> x = chainer.Variable(np.float32([1, 2]))
-        >>> chainer.functions.sum(Cube()(x)).backward()
+        >>> F.sum(Cube()(x)).backward()
         >>> x.grad
         array([ 3., 12.], dtype=float32)
+
+    Source: `chainer.Function` of Chainer 7.8.1.
     """
 
     _adapter = FunctionAdapter
@@ -54,24 +76,26 @@ class Function(core.FunctionBase):
         super().__init_subclass__(**kwargs)
         take_docstring(cls)
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         """To be overridden: checks the inputs with `type_check.expect`."""
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """Arrays to arrays; by default `forward_gpu` where an input is on a GPU, else `forward_cpu`."""
         if any(isinstance(x, cuda.ndarray) for x in inputs):
             return self.forward_gpu(inputs)
         return self.forward_cpu(inputs)
 
-    def forward_cpu(self, inputs):
+    def forward_cpu(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """To be overridden: a tuple of NumPy arrays to a tuple of NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
 
-    def forward_gpu(self, inputs):
+    def forward_gpu(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """To be overridden: a tuple of CuPy arrays to a tuple of CuPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
 
-    def backward(self, inputs, grad_outputs):
+    def backward(
+        self, inputs: tuple[NdArray, ...], grad_outputs: tuple[NdArray | None, ...]
+    ) -> tuple[NdArray | None, ...]:
         """One gradient array or None per input; by default `backward_gpu` or `backward_cpu`, as for
         forward.
         """
@@ -79,15 +103,19 @@ class Function(core.FunctionBase):
             return self.backward_gpu(inputs, grad_outputs)
         return self.backward_cpu(inputs, grad_outputs)
 
-    def backward_cpu(self, inputs, grad_outputs):
+    def backward_cpu(
+        self, inputs: tuple[NdArray, ...], grad_outputs: tuple[NdArray | None, ...]
+    ) -> tuple[NdArray | None, ...]:
         """To be overridden: one NumPy array of the input's shape and dtype, or None, for each input."""
         return (None,) * len(inputs)
 
-    def backward_gpu(self, inputs, grad_outputs):
+    def backward_gpu(
+        self, inputs: tuple[NdArray, ...], grad_outputs: tuple[NdArray | None, ...]
+    ) -> tuple[NdArray | None, ...]:
         """To be overridden: one CuPy array of the input's shape and dtype, or None, for each input."""
         return (None,) * len(inputs)
 
-    def retain_outputs(self, indexes, retain_after_backward=False):
+    def retain_outputs(self, indexes: Sequence[int], retain_after_backward: bool = False) -> None:
         """Keeps these outputs' data for backward, in `output_data`. To be called in forward."""
         if retain_after_backward:
             warnings.warn("retain_after_backward option has no effect", DeprecationWarning, stacklevel=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -15,6 +16,12 @@ from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import type_check
 from compatgrad.core import backprop, bridge
 from compatgrad.core.function import FunctionNodeBase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
 
 _get_mode = _C.get_mode
 _EngineVariable = _C.Variable
@@ -33,11 +40,10 @@ class FunctionNode(FunctionNodeBase):
     """One application of a function, defined on arrays.
 
     A subclass defines `forward` (or `forward_cpu` and `forward_gpu`): a tuple of arrays in, a tuple out; and
-    `backward(target_input_indexes, grad_outputs)` on Variables. `check_type_forward` may check the input
-    types. `apply` runs it, once per instance.
+    `backward(target_input_indexes, grad_outputs)` on Variables. `check_type_forward` may check the input types. `apply`
+    runs it, once per instance.
 
-        >>> import numpy as np
-        >>> import chainer
+    Example:
         >>> class Square(chainer.FunctionNode):
         ...     def forward(self, inputs):
         ...         self.retain_inputs((0,))
@@ -50,6 +56,8 @@ class FunctionNode(FunctionNodeBase):
         >>> (gx,) = chainer.grad([y], [x], enable_double_backprop=True)
         >>> chainer.grad([gx], [x])[0].array
         array([2.], dtype=float32)
+
+    Source: `chainer.FunctionNode` of Chainer 7.8.1.
     """
 
     _frontend = frontend
@@ -74,7 +82,7 @@ class FunctionNode(FunctionNodeBase):
             advice += " For built-in functions, prefer the functions of chainer.functions to their classes."
         raise RuntimeError(f"A FunctionNode ({name}) has been called as if it were a callable. {advice}")
 
-    def apply(self, inputs):
+    def apply(self, inputs: Sequence[VariableOrArray | None]) -> tuple[variable.Variable, ...]:
         """Runs forward on Variables, arrays or None, and records it. Gives a tuple of Variables.
 
         TypeError for other inputs or outputs, InvalidType where `check_type_forward` says so.
@@ -115,7 +123,7 @@ class FunctionNode(FunctionNodeBase):
         with type_check.get_function_check_context(self):
             self.check_type_forward(in_types)
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         """To be overridden: checks the inputs with `type_check.expect`."""
 
     def _forward(self, in_data):
@@ -124,7 +132,7 @@ class FunctionNode(FunctionNodeBase):
         with backend.using_device(backend.get_device_from_array(*in_data)):
             return self.forward(in_data)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """Arrays to arrays; by default `forward_gpu` where the first input is on a GPU, else
         `forward_cpu`.
         """
@@ -135,11 +143,11 @@ class FunctionNode(FunctionNodeBase):
             return self.forward_gpu(inputs)
         return self.forward_cpu(inputs)
 
-    def forward_cpu(self, inputs):
+    def forward_cpu(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """To be overridden: a tuple of NumPy arrays to a tuple of NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
 
-    def forward_gpu(self, inputs):
+    def forward_gpu(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """To be overridden: a tuple of CuPy arrays to a tuple of CuPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
 
@@ -167,7 +175,16 @@ class FunctionNode(FunctionNodeBase):
 
 
 class NativeFunctionNode(FunctionNode):
-    """What `creator` shows for an op of the engine that has no class of its own."""
+    """What `creator` shows of an op of the engine that has no class of its own. Programs do not make it.
+
+    Example:
+        >>> x = chainer.Variable(np.array([0.0]))
+        >>> gx, = chainer.grad([F.tanh(x)], [x], enable_double_backprop=True)
+        >>> type(gx.creator).__name__, gx.creator.label
+        ('NativeFunctionNode', 'tanh_grad')
+
+    Source: compatgrad's own.
+    """
 
     @property
     def label(self):
@@ -197,29 +214,42 @@ def _check_variables(argument, values):
 
 
 def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    grad_inputs=None,
-    set_grad=False,
-    retain_grad=False,
-    enable_double_backprop=False,
-    loss_scale=None,
-):
-    """Gradients of `outputs` with respect to `inputs`: a list of Variables, None for an input that is not
-    reached.
+    outputs: Sequence[variable.Variable],
+    inputs: Sequence[variable.Variable],
+    grad_outputs: Sequence[variable.Variable | None] | None = None,
+    grad_inputs: Sequence[variable.Variable | None] | None = None,
+    set_grad: bool = False,
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+) -> list[variable.Variable | None]:
+    """Gradients of some Variables with respect to others.
 
-    `grad_outputs` (default: ones) and `grad_inputs` (added to the results) are sequences of Variables or
-    None. `set_grad` stores the results as the inputs' gradients, `retain_grad` those of intermediates as
-    theirs; else no gradient changes. TypeError for other sequences, ValueError for other lengths,
-    RuntimeError where an old-style `Function` would be differentiated twice.
+    Args:
+        outputs: sequence of Variables.
+        inputs: sequence of Variables.
+        grad_outputs: sequence of Variables or None, the gradients of `outputs`; None: ones.
+        grad_inputs: sequence of Variables or None, which are added to the results; None: nothing.
+        set_grad: True stores the results as the gradients of `inputs`.
+        retain_grad: True stores the gradients of the Variables in between as theirs.
+        enable_double_backprop: True records the pass, so that the results can be differentiated.
+        loss_scale: number by which a loss was multiplied, for functions that ask for it; None for 1.
 
-        >>> import numpy as np
-        >>> import chainer
+    Returns:
+        List of Variables, None for an input that is not reached.
+
+    Raises:
+        TypeError: an argument is no sequence, or holds what is no Variable.
+        ValueError: sequences differ in length.
+        RuntimeError: an old-style `Function` would be differentiated twice.
+
+    Example:
         >>> x = chainer.Variable(np.float32([1, 2]))
-        >>> (gx,) = chainer.grad([chainer.functions.sum(x ** 3)], [x])
+        >>> (gx,) = chainer.grad([F.sum(x ** 3)], [x])
         >>> gx.array, x.grad
         (array([ 3., 12.], dtype=float32), None)
+
+    Source: `chainer.grad` of Chainer 7.8.1.
     """
     _check_sequence("outputs", outputs, None, None, optional=False)
     _check_sequence("inputs", inputs, None, None, optional=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -15,9 +16,26 @@ from compatgrad.chainer._backprop import backward
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.testing import array as _comparison
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from compatgrad.chainer.types import NdArray
+
 
 class NondifferentiableError(Exception):
-    """A numerical gradient was asked for at a point where the function looks non-differentiable."""
+    """A numerical gradient was asked for at a point where the function looks non-differentiable.
+
+    Example:
+        >>> from compatgrad.chainer import gradient_check
+        >>> x = np.array([0.0])
+        >>> try:
+        ...     gradient_check.numerical_grad(lambda: (abs(x),), (x,), (1.0,), detect_nondifferentiable=True)
+        ... except gradient_check.NondifferentiableError as e:
+        ...     print(str(e).splitlines()[0])
+        Tried to compute the numeric gradient on a non-differentiable point.
+
+    Source: `chainer.gradient_check.NondifferentiableError` of Chainer 7.8.1.
+    """
 
 
 def _as_tuple(xs):
@@ -85,22 +103,43 @@ def _check_differentiable(samples, diff_atol, diff_rtol, describe):
 
 
 def numerical_grad(
-    f,
-    inputs,
-    grad_outputs,
-    eps=1e-3,
-    detect_nondifferentiable=False,
-    diff_atol=0,
-    diff_rtol=1e-2,
-    center_outputs=None,
-):
-    """Gradients of ``f()`` with respect to `inputs` by central differences of step `eps`; one array per
-    input.
+    f: Callable[[], tuple[NdArray | None, ...]],
+    inputs: Sequence[NdArray],
+    grad_outputs: Sequence[NdArray | float | None],
+    eps: float = 1e-3,
+    detect_nondifferentiable: bool = False,
+    diff_atol: float = 0,
+    diff_rtol: float = 1e-2,
+    center_outputs: Any = None,
+) -> list[NdArray]:
+    """Gradients of a function of arrays by central differences.
 
-    `f` takes nothing, reads the arrays `inputs` (which are changed and restored) and returns a tuple of
-    arrays or None; `grad_outputs` holds an array, a scalar or None per output. `detect_nondifferentiable`
-    samples five points and raises NondifferentiableError where they are no parabola within `diff_atol` and
-    `diff_rtol`. RuntimeError for inputs that are not floating, and for a mixture of GPU and CPU arrays.
+    Args:
+        f: function without arguments that reads the arrays `inputs` and gives a tuple of arrays or None.
+        inputs: tuple or list of floating arrays, which are changed and restored.
+        grad_outputs: array, number or None for each output.
+        eps: step.
+        detect_nondifferentiable: True samples five points for each element and compares them with a parabola.
+        diff_atol: how far they may lie from it.
+        diff_rtol: how far, as a part of the distance between their minimum and maximum.
+        center_outputs: not used.
+
+    Returns:
+        List of arrays, of the shape and dtype of each input.
+
+    Raises:
+        NondifferentiableError: the points are no parabola.
+        RuntimeError: an input is not floating, or arrays of the CPU and of the GPU are mixed.
+        AssertionError: `eps` is not positive, `inputs` no tuple or list, or a shape does not fit.
+
+    Example:
+        >>> from compatgrad.chainer import gradient_check
+        >>> x = np.array([1.0, 2.0])
+        >>> (gx,) = gradient_check.numerical_grad(lambda: (x**2,), (x,), (np.ones(2),))
+        >>> gx.round(4)
+        array([2., 4.])
+
+    Source: `chainer.gradient_check.numerical_grad` of Chainer 7.8.1.
     """
     assert eps > 0, f"eps must be positive, not {eps}"
     assert isinstance(inputs, (tuple, list)), f"inputs must be a tuple or a list of arrays, not {type(inputs).__name__}"
@@ -150,8 +189,27 @@ def _check_samples(samples, gys):
             assert gy is None or numpy.isscalar(gy) or y.shape == gy.shape, f"{y.shape} != {gy.shape}"
 
 
-def assert_allclose(x, y, atol=1e-5, rtol=1e-4, verbose=True):
-    """Deprecated: `chainer.testing.assert_allclose`."""
+def assert_allclose(x: Any, y: Any, atol: float = 1e-5, rtol: float = 1e-4, verbose: bool = True) -> None:
+    """Deprecated, with a DeprecationWarning: use `chainer.testing.assert_allclose`.
+
+    Args:
+        x: array or Variable.
+        y: array or Variable.
+        atol: absolute tolerance.
+        rtol: relative tolerance, times `y`.
+        verbose: True shows the arrays in the error.
+
+    Raises:
+        AssertionError: the arrays differ.
+
+    Example:
+        >>> from compatgrad.chainer import gradient_check
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True):
+        ...     gradient_check.assert_allclose(np.array([1.0]), np.array([1.000001]))
+
+    Source: `chainer.gradient_check.assert_allclose` of Chainer 7.8.1.
+    """
     warnings.warn(
         "chainer.gradient_check.assert_allclose is deprecated. Use chainer.testing.assert_allclose instead.",
         DeprecationWarning,
@@ -363,24 +421,42 @@ def _clear_grads(xs):
 
 
 def check_backward(
-    func,
-    x_data,
-    y_grad,
-    params=(),
-    eps=1e-3,
-    atol=1e-5,
-    rtol=1e-4,
-    no_grads=None,
-    dtype=None,
-    detect_nondifferentiable=False,
-):
-    """Compares the backward of `func` with finite differences along a random direction; AssertionError if
-    they differ.
+    func: Callable[..., Any],
+    x_data: Any,
+    y_grad: Any,
+    params: Any = (),
+    eps: float = 1e-3,
+    atol: float = 1e-5,
+    rtol: float = 1e-4,
+    no_grads: Sequence[bool] | None = None,
+    dtype: Any = None,
+    detect_nondifferentiable: bool = False,
+) -> None:
+    """Compares backward of a function with finite differences along a random direction.
 
-    `func` takes Variables of `x_data` and returns one or more; `y_grad` holds the output gradients, None for
-    a loss. `params` are Variables that `func` reads and that are checked as well. `no_grads` says which
-    inputs must get no gradient (default: those that are not floating). `dtype` is that of the numerical
-    evaluation.
+    Args:
+        func: function of Variables that gives a Variable or a tuple of them.
+        x_data: array or tuple of arrays: the inputs.
+        y_grad: array or None, or a tuple of them: the gradients of the outputs; None for a loss of shape ().
+        params: Parameter or tuple of them that `func` reads and that are checked as well.
+        eps: step of the differences.
+        atol: absolute tolerance.
+        rtol: relative tolerance.
+        no_grads: bool for each input: whether it must get no gradient; None: those that are not floating.
+        dtype: floating dtype in which the differences are evaluated; None: that of the inputs.
+        detect_nondifferentiable: True refuses points where `func` looks non-differentiable.
+
+    Raises:
+        AssertionError: the two gradients differ.
+        ValueError: lengths, shapes or dtypes do not fit.
+        NondifferentiableError: with `detect_nondifferentiable`, `func` looks non-differentiable at the point.
+
+    Example:
+        >>> from compatgrad.chainer import gradient_check
+        >>> x, gy = np.array([1.0, 2.0]), np.array([1.0, -1.0])
+        >>> gradient_check.check_backward(lambda x: x**3, x, gy)
+
+    Source: `chainer.gradient_check.check_backward` of Chainer 7.8.1.
     """
     _CheckBackward(
         func, x_data, y_grad, params, eps, atol, rtol, no_grads, dtype, detect_nondifferentiable, False
@@ -407,23 +483,46 @@ def _check_backward_with_params(
 
 
 def check_double_backward(
-    func,
-    x_data,
-    y_grad,
-    x_grad_grad,
-    params=(),
-    params_grad_grad=(),
-    eps=1e-3,
-    atol=1e-4,
-    rtol=1e-3,
-    no_grads=None,
-    dtype=None,
-    detect_nondifferentiable=False,
-):
-    """Compares the backward of the backward of `func` with finite differences of its backward.
+    func: Callable[..., Any],
+    x_data: Any,
+    y_grad: Any,
+    x_grad_grad: Any,
+    params: Any = (),
+    params_grad_grad: Any = (),
+    eps: float = 1e-3,
+    atol: float = 1e-4,
+    rtol: float = 1e-3,
+    no_grads: Sequence[bool] | None = None,
+    dtype: Any = None,
+    detect_nondifferentiable: bool = False,
+) -> None:
+    """Compares backward of the backward of a function with finite differences of its backward.
 
-    Arguments are those of `check_backward`; `x_grad_grad` and `params_grad_grad` hold the gradients of the
-    first order gradients. AssertionError if they differ.
+    Args:
+        func: function of Variables that gives a Variable or a tuple of them.
+        x_data: array or tuple of arrays: the inputs.
+        y_grad: array or tuple of arrays: the gradients of the outputs.
+        x_grad_grad: array or tuple of arrays: the gradients of the inputs' gradients.
+        params: Parameter or tuple of them that `func` reads and that are checked as well.
+        params_grad_grad: array or tuple of arrays: the gradients of the parameters' gradients.
+        eps: step of the differences.
+        atol: absolute tolerance.
+        rtol: relative tolerance.
+        no_grads: bool for each input: whether it must get no gradient; None: those that are not floating.
+        dtype: floating dtype in which the differences are evaluated; None: that of the inputs.
+        detect_nondifferentiable: True refuses points where `func` looks non-differentiable.
+
+    Raises:
+        AssertionError: the two gradients differ.
+        ValueError: lengths, shapes or dtypes do not fit.
+        NondifferentiableError: with `detect_nondifferentiable`, `func` looks non-differentiable at the point.
+
+    Example:
+        >>> from compatgrad.chainer import gradient_check
+        >>> x, gy, ggx = np.array([1.0, 2.0]), np.array([1.0, -1.0]), np.array([0.5, 2.0])
+        >>> gradient_check.check_double_backward(lambda x: x**3, x, gy, ggx)
+
+    Source: `chainer.gradient_check.check_double_backward` of Chainer 7.8.1.
     """
     xs, gys, params = _as_tuple(x_data), _as_tuple(y_grad), _as_tuple(params)
     ggxs, ggparams = _as_tuple(x_grad_grad), _as_tuple(params_grad_grad)

@@ -1,8 +1,18 @@
 """Chain and ChainList: links with child links, by name or in a list. `Link` itself is shown here too."""
 
-import collections.abc
+from __future__ import annotations
 
-from compatgrad.chainer._link import Link
+import collections.abc
+from typing import TYPE_CHECKING
+
+from compatgrad.chainer._link import Link, _Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compatgrad.chainer.device_resident import DeviceResidentsVisitor
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.variable import Parameter
 
 Link.__module__ = __name__  # where programs know it from
 
@@ -16,10 +26,12 @@ def _block_str(link, named_children):
 
 
 class Chain(Link):
-    """A link with named children, registered by assignment inside `init_scope()` or given as keyword
-    arguments.
+    """A link with named children, registered by assignment inside `init_scope()` or given as keyword arguments.
 
-        >>> import chainer, chainer.functions as F, chainer.links as L
+    Args:
+        **links: child links by name.
+
+    Example:
         >>> class MLP(chainer.Chain):
         ...     def __init__(self):
         ...         super().__init__()
@@ -29,9 +41,11 @@ class Chain(Link):
         ...         return self.l2(F.relu(self.l1(x)))
         >>> sorted(name for name, _ in MLP().namedparams())
         ['/l1/W', '/l1/b', '/l2/W', '/l2/b']
+
+    Source: `chainer.Chain` of Chainer 7.8.1.
     """
 
-    def __init__(self, **links):
+    def __init__(self, **links: Link) -> None:
         super().__init__()
         self._children = set()
         for name, link in links.items():
@@ -55,7 +69,7 @@ class Chain(Link):
         self._children.discard(name)
         super().__delattr__(name)
 
-    def add_link(self, name, link):
+    def add_link(self, name: str, link: Link) -> None:
         """Registers a child. AttributeError where the attribute exists, TypeError for what is not a Link."""
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new link {name}: attribute exists")
@@ -64,7 +78,7 @@ class Chain(Link):
         with self.init_scope():
             setattr(self, name, link)
 
-    def copy(self, mode="share"):
+    def copy(self: _Self, mode: str = "share") -> _Self:
         ret = super().copy(mode)
         ret._children = set(ret._children)
         d = ret.__dict__
@@ -73,13 +87,13 @@ class Chain(Link):
             d[name].name = name
         return ret
 
-    def device_resident_accept(self, visitor):
+    def device_resident_accept(self, visitor: DeviceResidentsVisitor) -> None:
         super().device_resident_accept(visitor)
         d = self.__dict__
         for name in self._children:
             d[name].device_resident_accept(visitor)
 
-    def params(self, include_uninit=True):
+    def params(self, include_uninit: bool = True) -> Iterator[Parameter]:
         yield from super().params(include_uninit)
         d = self.__dict__
         for name in sorted(self._children):
@@ -87,19 +101,19 @@ class Chain(Link):
 
     params._walks_children = "named"
 
-    def namedparams(self, include_uninit=True):
+    def namedparams(self, include_uninit: bool = True) -> Iterator[tuple[str, Parameter]]:
         yield from super().namedparams(include_uninit)
         d = self.__dict__
         for name in sorted(self._children):
             for path, param in d[name].namedparams(include_uninit):
                 yield f"/{name}{path}", param
 
-    def links(self, skipself=False):
+    def links(self, skipself: bool = False) -> Iterator[Link]:
         yield from super().links(skipself)
         for child in Chain.children(self):
             yield from child.links()
 
-    def namedlinks(self, skipself=False):
+    def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
         yield from super().namedlinks(skipself)
         d = self.__dict__
         for name in sorted(self._children):
@@ -107,26 +121,26 @@ class Chain(Link):
             for path, link in d[name].namedlinks(True):
                 yield f"/{name}{path}", link
 
-    def children(self):
+    def children(self) -> Iterator[Link]:
         d = self.__dict__
         for name in sorted(self._children):
             yield d[name]
 
-    def copyparams(self, link, copy_persistent=True):
+    def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
         super().copyparams(link, copy_persistent)
         src = link.__dict__
         dst = self.__dict__
         for name in self._children:
             dst[name].copyparams(src[name], copy_persistent)
 
-    def addgrads(self, link):
+    def addgrads(self, link: Link) -> None:
         super().addgrads(link)
         src = link.__dict__
         dst = self.__dict__
         for name in self._children:
             dst[name].addgrads(src[name])
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         super().serialize(serializer)
         d = self.__dict__
         for name in self._children:
@@ -134,9 +148,21 @@ class Chain(Link):
 
 
 class ChainList(Link, collections.abc.MutableSequence):
-    """A link whose children are a list; their names are their positions."""
+    """A link whose children are a list; their names are their positions.
 
-    def __init__(self, *links):
+    Args:
+        *links: child links.
+
+    Example:
+        >>> links = chainer.ChainList(L.Linear(2, 3), L.Linear(3, 1))
+        >>> links.append(L.Linear(1, 1))
+        >>> len(links), links[0].W.shape, [path for path, link in links.namedlinks(skipself=True)]
+        (3, (3, 2), ['/0', '/1', '/2'])
+
+    Source: `chainer.ChainList` of Chainer 7.8.1.
+    """
+
+    def __init__(self, *links: Link) -> None:
         super().__init__()
         self._children = []
         for link in links:
@@ -171,7 +197,7 @@ class ChainList(Link, collections.abc.MutableSequence):
         del self._children[index]
         self._rename_children()
 
-    def insert(self, index, link):
+    def insert(self, index: int, link: Link) -> None:
         """Puts a child before position `index`."""
         if index == len(self._children):
             self._children.append(link)
@@ -186,60 +212,60 @@ class ChainList(Link, collections.abc.MutableSequence):
     def __len__(self):
         return len(self._children)
 
-    def add_link(self, link):
+    def add_link(self, link: Link) -> None:
         """Appends a child."""
         self.append(link)
 
-    def copy(self, mode="share"):
+    def copy(self: _Self, mode: str = "share") -> _Self:
         ret = super().copy()  # this link's own parameters are shared in every mode, as in the original
         ret._children = [child.copy(mode) for child in ret._children]
         ret._rename_children()
         return ret
 
-    def device_resident_accept(self, visitor):
+    def device_resident_accept(self, visitor: DeviceResidentsVisitor) -> None:
         super().device_resident_accept(visitor)
         for link in self._children:
             link.device_resident_accept(visitor)
 
-    def params(self, include_uninit=True):
+    def params(self, include_uninit: bool = True) -> Iterator[Parameter]:
         yield from super().params(include_uninit)
         for link in self._children:
             yield from link.params(include_uninit)
 
     params._walks_children = "listed"
 
-    def namedparams(self, include_uninit=True):
+    def namedparams(self, include_uninit: bool = True) -> Iterator[tuple[str, Parameter]]:
         yield from super().namedparams(include_uninit)
         for i, link in enumerate(self._children):
             for path, param in link.namedparams(include_uninit):
                 yield f"/{i}{path}", param
 
-    def links(self, skipself=False):
+    def links(self, skipself: bool = False) -> Iterator[Link]:
         yield from super().links(skipself)
         for child in self._children:
             yield from child.links()
 
-    def namedlinks(self, skipself=False):
+    def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
         yield from super().namedlinks(skipself)
         for i, child in enumerate(self._children):
             yield f"/{i}", child
             for path, link in child.namedlinks(True):
                 yield f"/{i}{path}", link
 
-    def children(self):
+    def children(self) -> Iterator[Link]:
         yield from self._children
 
-    def copyparams(self, link, copy_persistent=True):
+    def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
         super().copyparams(link, copy_persistent)
         for i, child in enumerate(self._children):
             child.copyparams(link[i], copy_persistent)
 
-    def addgrads(self, link):
+    def addgrads(self, link: Link) -> None:
         super().addgrads(link)
         for i, child in enumerate(self._children):
             child.addgrads(link[i])
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         super().serialize(serializer)
         for i, child in enumerate(self._children):
             child.serialize(serializer[str(i)])

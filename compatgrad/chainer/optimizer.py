@@ -1,7 +1,10 @@
 """Optimizer and GradientMethod: how the parameters of a link change with their gradients."""
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from compatgrad import _C
 from compatgrad.chainer import link as link_module
@@ -11,10 +14,16 @@ from compatgrad.chainer._update_rule import Hyperparameter, HyperparameterProxy,
 from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.optimizer_hooks import _gradient_hook
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer.serializer import AbstractSerializer
+
 for _known in (Hyperparameter, HyperparameterProxy, UpdateRule):
     _known.__module__ = __name__  # where programs know them from
 del _known
 
+_Self = TypeVar("_Self", bound="Optimizer")
 _stock_update = variable.Parameter.update
 # Classes of rules that GradientMethod runs for many parameters in one call, with the number of attributes
 # that an instance has unless somebody gave it more (a replaced method, say).
@@ -49,7 +58,21 @@ class _OptimizerHookable(_Hookable):
 
 
 class Optimizer:
-    """Base class of optimizers: the target link, the counts `t` and `epoch`, hooks and loss scaling."""
+    """Base class of optimizers: the target link, the counts `t` of updates and `epoch`, hooks and loss scaling. A
+    subclass defines `update`.
+
+    Example:
+        >>> class Halve(chainer.Optimizer):
+        ...     def update(self, lossfun=None, *args, **kwds):
+        ...         for param in self.target.params():
+        ...             param.array /= 2
+        >>> layer = L.Linear(2, 1, initialW=1)
+        >>> Halve().setup(layer).update()
+        >>> layer.W.array
+        array([[0.5, 0.5]], dtype=float32)
+
+    Source: `chainer.Optimizer` of Chainer 7.8.1.
+    """
 
     target = None
     t = 0
@@ -60,7 +83,7 @@ class Optimizer:
     use_auto_new_epoch = False
     _hookable = None
 
-    def setup(self, link):
+    def setup(self: _Self, link: link_module.Link) -> _Self:
         """Makes `link` the target, resets the counts, forgets all hooks, and returns itself. TypeError for
         no Link."""
         if not isinstance(link, link_module.Link):
@@ -71,11 +94,11 @@ class Optimizer:
         self._hookable = _OptimizerHookable(self)
         return self
 
-    def update(self, lossfun=None, *args, **kwds):
+    def update(self, lossfun: Callable[..., variable.Variable] | None = None, *args: Any, **kwds: Any) -> None:
         """Updates the parameters. To be overridden."""
         raise NotImplementedError
 
-    def new_epoch(self, auto=False):
+    def new_epoch(self, auto: bool = False) -> None:
         """Counts an epoch. RuntimeError where the updater (`auto`) and the caller would both count, or
         neither."""
         if auto and not self.use_auto_new_epoch:
@@ -93,7 +116,7 @@ class Optimizer:
         if self._hookable is None:
             raise RuntimeError("Optimizer is not set up. Call `setup` method.")
 
-    def add_hook(self, hook, name=None, timing="auto"):
+    def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
         """Calls `hook(optimizer)`, or `hook(rule, param)` for each parameter, before or after each update.
 
         RuntimeError before `setup`, TypeError for what cannot be called, ValueError for an unknown timing or
@@ -102,17 +125,17 @@ class Optimizer:
         self._check_set_up()
         self._hookable.add_hook(hook, name, timing)
 
-    def remove_hook(self, name):
+    def remove_hook(self, name: str) -> None:
         """Removes the hook of that name. KeyError where there is none."""
         self._check_set_up()
         self._hookable.remove_hook(name)
 
-    def call_hooks(self, timing="pre"):
+    def call_hooks(self, timing: str = "pre") -> None:
         """Calls the hooks of a timing in the order in which they were added."""
         self._check_set_up()
         self._hookable.call_hooks(timing, ())
 
-    def call_hook(self, hook):
+    def call_hook(self, hook: Callable[..., Any]) -> None:
         """Calls one hook, for each parameter if it has `call_for_each_param`."""
         if not getattr(hook, "call_for_each_param", False):
             hook(self)
@@ -125,7 +148,7 @@ class Optimizer:
             for param in self.target.params():
                 hook(param.update_rule, param)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         """Saves or loads the counts and the update rules of all parameters."""
         self.t = serializer("t", self.t)
         self.epoch = serializer("epoch", self.epoch)
@@ -134,7 +157,7 @@ class Optimizer:
             if rule is not None:
                 rule.serialize(serializer[name])
 
-    def loss_scaling(self, interval=1000, scale=None):
+    def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
         """Multiplies the loss before backprop by `scale`, or by a factor that adapts itself every `interval`
         steps.
 
@@ -152,11 +175,11 @@ class Optimizer:
         self._loss_scaling_multiplier = math.pow(2.0, 1.0 / interval)
         self._loss_scaling_isnan_ever = False
 
-    def set_loss_scale(self, loss_scale):
+    def set_loss_scale(self, loss_scale: float) -> None:
         """Same as `loss_scaling(scale=loss_scale)`."""
         self.loss_scaling(scale=loss_scale)
 
-    def check_nan_in_grads(self):
+    def check_nan_in_grads(self) -> None:
         """With dynamic loss scaling, looks for gradients that are not finite, and warns of them
         (UserWarning)."""
         self._loss_scaling_isnan = False
@@ -172,11 +195,11 @@ class Optimizer:
                 stacklevel=2,
             )
 
-    def is_safe_to_update(self):
+    def is_safe_to_update(self) -> bool:
         """Whether the last `check_nan_in_grads` found nothing."""
         return not self._loss_scaling_isnan
 
-    def update_loss_scale(self):
+    def update_loss_scale(self) -> None:
         """Adapts the dynamic loss scale: halved after a gradient that was not finite, else grown."""
         if not self._loss_scaling_is_dynamic:
             return
@@ -190,14 +213,31 @@ class Optimizer:
 
 
 class GradientMethod(Optimizer):
-    """Base class of optimizers with one update rule per parameter, which `create_update_rule` makes."""
+    """Base class of optimizers with an update rule for each parameter, which a subclass makes in `create_update_rule`.
 
-    def __init__(self):
+    Example:
+        >>> class SignRule(chainer.UpdateRule):
+        ...     def update_core(self, param):
+        ...         param.array -= self.hyperparam.lr * np.sign(param.grad)
+        >>> class Sign(chainer.GradientMethod):
+        ...     def create_update_rule(self):
+        ...         return SignRule(self.hyperparam)
+        >>> layer = L.Linear(2, 1, initialW=1)
+        >>> optimizer = Sign().setup(layer)
+        >>> optimizer.hyperparam.lr = 0.5
+        >>> optimizer.update(lambda x: F.sum(layer(x)), np.array([[3, -4]], np.float32))
+        >>> layer.W.array
+        array([[0.5, 1.5]], dtype=float32)
+
+    Source: `chainer.GradientMethod` of Chainer 7.8.1.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
         self.hyperparam = Hyperparameter()
         self._use_fp32_update = False
 
-    def setup(self, link):
+    def setup(self: _Self, link: link_module.Link) -> _Self:
         super().setup(link)
         for param in link.params():
             param.update_rule = self.create_update_rule()
@@ -205,7 +245,7 @@ class GradientMethod(Optimizer):
                 param.update_rule.use_fp32_update()
         return self
 
-    def reallocate_cleared_grads(self):
+    def reallocate_cleared_grads(self) -> list[variable.Parameter] | None:
         """Gives every initialised parameter without a gradient one of zeros."""
         params = all_params(self.target)
         for param in _C.optim_without_grad(params):
@@ -213,11 +253,11 @@ class GradientMethod(Optimizer):
                 param.grad = param.xp.zeros_like(param.array)
         return params  # what update() would look for next
 
-    def call_hook(self, hook):
+    def call_hook(self, hook: Callable[..., Any]) -> None:
         super().call_hook(hook)
         self.reallocate_cleared_grads()
 
-    def update(self, lossfun=None, *args, **kwds):
+    def update(self, lossfun: Callable[..., variable.Variable] | None = None, *args: Any, **kwds: Any) -> None:
         """Updates the target's parameters with their gradients.
 
         With `lossfun`, the loss `lossfun(*args, **kwds)` is computed first, gradients are cleared, and the
@@ -315,16 +355,16 @@ class GradientMethod(Optimizer):
             update_batch()
         return plain
 
-    def use_cleargrads(self, use=True):
+    def use_cleargrads(self, use: bool = True) -> None:
         """Deprecated: whether `update` clears gradients (or fills them with zeros)."""
         warnings.warn("GradientMethod.use_cleargrads is deprecated.", DeprecationWarning, stacklevel=2)
         self._use_cleargrads = use
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> UpdateRule:
         """A new update rule. To be overridden."""
         raise NotImplementedError
 
-    def use_fp32_update(self, flag=True):
+    def use_fp32_update(self, flag: bool = True) -> None:
         """Makes float16 parameters be updated through float32 copies."""
         self._use_fp32_update = flag
         if self.target is not None:
@@ -332,10 +372,24 @@ class GradientMethod(Optimizer):
                 param.update_rule.use_fp32_update()
 
 
+_DEPRECATED = """Deprecated, with a DeprecationWarning: use `chainer.optimizer_hooks.{name}`.
+
+Args:
+    *args: those of `chainer.optimizer_hooks.{name}`.
+    **kwargs: the same by name.
+
+Example:
+    >>> issubclass(chainer.optimizer.{name}, chainer.optimizer_hooks.{name})
+    True
+
+Source: `chainer.optimizer.{name}` of Chainer 7.8.1.
+"""
+
+
 def _deprecated_hook(base):
     name = base.__name__
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
             f"chainer.optimizer.{name} is deprecated from v4. Use chainer.optimizer_hooks.{name} instead.",
             DeprecationWarning,
@@ -343,7 +397,7 @@ def _deprecated_hook(base):
         )
         base.__init__(self, *args, **kwargs)
 
-    doc = f"Deprecated: use `chainer.optimizer_hooks.{name}`."
+    doc = _DEPRECATED.format(name=name)
     hook_class = type(name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
     return _gradient_hook.stock(hook_class) if _gradient_hook.is_stock_class(base) else hook_class
 

@@ -1,9 +1,15 @@
 """Sequential: a list of callables applied one after another."""
 
+from __future__ import annotations
+
 import copy
 import inspect
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import link as _link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 
 def _type_name(layer):
@@ -15,9 +21,23 @@ def _is_lambda(layer):
 
 
 class Sequential(_link.ChainList):
-    """Applies its layers in order; a layer is a Link or any other callable. A tuple result is unpacked."""
+    """A list of layers that are applied in order; a tuple that one gives becomes several arguments of the next.
 
-    def __init__(self, *layers):
+    Args:
+        *layers: Links or any other callables.
+
+    Raises:
+        ValueError: a layer cannot be called.
+
+    Example:
+        >>> model = chainer.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1))
+        >>> model(np.zeros((5, 2), np.float32)).shape, len(model), len(list(model.children()))
+        ((5, 1), 3, 2)
+
+    Source: `chainer.Sequential` of Chainer 7.8.1.
+    """
+
+    def __init__(self, *layers: Callable[..., Any]) -> None:
         super().__init__()
         self._layers = []
         for layer in layers:
@@ -73,7 +93,7 @@ class Sequential(_link.ChainList):
             self.append(layer)
         return self
 
-    def forward(self, *x):
+    def forward(self, *x: Any) -> Any:
         """Calls the layers in order. RuntimeError where there is none."""
         if not self._layers:
             raise RuntimeError("Sequential does not have any layer.")
@@ -95,16 +115,16 @@ class Sequential(_link.ChainList):
         )
         return _link._block_str(self, enumerate(layers))
 
-    def append(self, layer):
+    def append(self, layer: Callable[..., Any]) -> None:
         """Adds a layer at the end. ValueError for what cannot be called."""
         self.insert(len(self), layer)
 
-    def extend(self, sequential):
+    def extend(self, sequential: Iterable[Callable[..., Any]]) -> None:
         """Adds all layers of an iterable at the end."""
         for layer in sequential:
             self.append(layer)
 
-    def insert(self, i, layer):
+    def insert(self, i: int, layer: Callable[..., Any]) -> None:
         """Puts a layer before position `i`. IndexError for a position outside, ValueError for what cannot
         be called."""
         n = len(self._layers)
@@ -122,46 +142,46 @@ class Sequential(_link.ChainList):
             self._children.insert(first + 1 if i else 0, layer)
             self._rename_children()
 
-    def remove(self, layer):
+    def remove(self, layer: Callable[..., Any]) -> None:
         """Deletes the first occurrence of `layer`. ValueError where there is none."""
         if layer not in self:
             raise ValueError(f"There is no layer object that is same as {layer}")
         del self[self.index(layer)]
 
-    def remove_by_layer_type(self, type_name):
+    def remove_by_layer_type(self, type_name: str) -> None:
         """Deletes every link whose class, and every function whose name, is `type_name`."""
         for layer in [layer for layer in self if _type_name(layer) == type_name]:
             self.remove(layer)
 
-    def pop(self, i=-1):
+    def pop(self, i: int = -1) -> Callable[..., Any]:
         """Deletes the layer at position `i` and returns it."""
         layer = self._layers[i]
         del self[i]
         return layer
 
-    def clear(self):
+    def clear(self) -> None:
         """Deletes all layers."""
         self._children.clear()
         self._layers = []
 
-    def index(self, layer, start=None, end=None):
+    def index(self, layer: Callable[..., Any], start: int | None = None, end: int | None = None) -> int:
         """The position of `layer` among the layers from `start` to `end`, counted from `start`."""
         return self._layers[start:end].index(layer)
 
-    def count(self, layer):
+    def count(self, layer: Callable[..., Any]) -> int:
         """How often `layer` occurs."""
         return self._layers.count(layer)
 
-    def count_by_layer_type(self, type_name):
+    def count_by_layer_type(self, type_name: str) -> int:
         """How many links have the class name, and functions the name, `type_name`."""
         return sum(_type_name(layer) == type_name for layer in self._layers)
 
-    def copy(self, mode="share"):
+    def copy(self, mode: str = "share") -> Sequential:
         """A Sequential of copies: links by `Link.copy(mode)`, other layers by `copy.copy`."""
         layers = (layer.copy(mode) if isinstance(layer, _link.Link) else copy.copy(layer) for layer in self)
         return Sequential(*layers)
 
-    def copyparams(self, link, copy_persistent=True):
+    def copyparams(self, link: Sequential, copy_persistent: bool = True) -> None:
         """Copies parameter values from another Sequential, layer by layer. ValueError for another type."""
         if not isinstance(link, Sequential):
             raise ValueError(
@@ -172,7 +192,7 @@ class Sequential(_link.ChainList):
             if isinstance(child, _link.Link):
                 child.copyparams(link[i], copy_persistent)
 
-    def flatten(self):
+    def flatten(self) -> Sequential:
         """A Sequential in which nested ones are replaced with their layers."""
         ret = Sequential()
         for layer in self:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
@@ -26,6 +27,11 @@ from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.initializers import constant
 from compatgrad.chainer.utils import argument
 from compatgrad.core.backprop import unchain_backward
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer.types import DeviceSpec, NdArray
 
 for _known in (variable_repr, variable_str):
     _known.__module__ = __name__  # where programs know them from
@@ -48,16 +54,27 @@ _known_devices = (backend.CpuDevice, backend.GpuDevice)  # of which each array h
 class Variable(_C.Variable):
     """An array in the graph: functions applied to it are recorded, `backward` computes gradients.
 
-    `Variable(data=None, *, name=None, grad=None, requires_grad=True)`; `data` and `grad` are arrays, shared
-    and not copied. TypeError for `data` of another type.
+    Args:
+        data: array or torch tensor, whose memory is shared; None for none yet.
+        name: shown in texts and graphs.
+        grad: gradient, an array of the dtype and shape of `data`; None for none.
+        requires_grad: False makes a constant, which backward leaves alone.
+        layout: None.
+        **kwargs: none; those of old versions are refused.
 
-        >>> import numpy as np
-        >>> import chainer
+    Raises:
+        TypeError: `data` is no array, or there is an unknown option.
+        AssertionError: `requires_grad` is no bool.
+        NotImplementedError: a `layout` is given.
+
+    Example:
         >>> x = chainer.Variable(np.float32([1, 2]))
-        >>> y = chainer.functions.sum(x ** 2)
+        >>> y = F.sum(x ** 2)
         >>> y.backward()
         >>> y.array, x.grad
         (array(5., dtype=float32), array([2., 4.], dtype=float32))
+
+    Source: `chainer.Variable` of Chainer 7.8.1.
     """
 
     _frontend = frontend
@@ -65,7 +82,16 @@ class Variable(_C.Variable):
     _device = None  # where the variable was moved to
     __array_priority__ = 200
 
-    def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, layout=None, **kwargs):
+    def __init__(
+        self,
+        data: NdArray | torch.Tensor | None = None,
+        *,
+        name: str | None = None,
+        grad: NdArray | None = None,
+        requires_grad: bool = True,
+        layout: None = None,
+        **kwargs: Any,
+    ) -> None:
         if kwargs:
             argument.check_unexpected_kwargs(
                 kwargs, volatile="volatile argument is not supported anymore. Use chainer.using_config"
@@ -121,7 +147,7 @@ class Variable(_C.Variable):
         """ValueError: there are no ChainerX arrays here."""
         raise ValueError("chx_array is not available for Variable with non-ChainerX array.")
 
-    def as_layout(self, layout):
+    def as_layout(self, layout: None) -> Variable:
         """Only the standard layout, None, exists here."""
         if layout is not None:
             raise NotImplementedError(f"memory layouts: Variable.as_layout({layout!r})")
@@ -148,7 +174,7 @@ class Variable(_C.Variable):
     )
     cleargrad = _C.Variable.cleargrad_
 
-    def zerograd(self):
+    def zerograd(self) -> None:
         """Deprecated: fills the gradient with zeros, in place where there is one."""
         warnings.warn(
             "Variable.zerograd is deprecated. Use Variable.cleargrad instead.",
@@ -169,7 +195,7 @@ class Variable(_C.Variable):
             self.grad_var.unchain()
             grad.fill(0)
 
-    def copydata(self, var):
+    def copydata(self, var: Variable) -> None:
         """Copies the data of `var` into this array, across devices. An empty one is initialised first."""
         src, dst = var.array, self.array
         if src is None:
@@ -184,21 +210,23 @@ class Variable(_C.Variable):
 
     # ---- graph ----
 
-    def set_creator(self, gen_func):
+    def set_creator(self, gen_func: Any) -> None:
         """Same as setting `creator`."""
         self.creator_node = gen_func
 
-    def set_creator_node(self, fnode):
+    def set_creator_node(self, fnode: Any) -> None:
         """Same as setting `creator_node`."""
         self.creator_node = fnode
 
-    def unchain(self):
+    def unchain(self) -> None:
         """Cuts this variable from the function that made it."""
         self.creator_node = None
 
     unchain_backward = unchain_backward
 
-    def backward(self, retain_grad=False, enable_double_backprop=False, loss_scale=None):
+    def backward(
+        self, retain_grad: bool = False, enable_double_backprop: bool = False, loss_scale: float | None = None
+    ) -> None:
         """Backprop from here to all leaves, which accumulate.
 
         Starts from this variable's gradient, which is used up; one element without a gradient starts from
@@ -229,27 +257,27 @@ class Variable(_C.Variable):
 
     # ---- devices ----
 
-    def to_cpu(self):
+    def to_cpu(self) -> None:
         """Moves array and gradient to the CPU."""
         self.to_device(backend.CpuDevice())
 
-    def to_gpu(self, device=None):
+    def to_gpu(self, device: Any = None) -> None:
         """Moves array and gradient to a GPU, the current one by default. RuntimeError without CUDA."""
         cuda.check_cuda_available()
         self.to_device(cuda._get_device_or_current(device))
 
-    def to_intel64(self):
+    def to_intel64(self) -> None:
         """RuntimeError: iDeep is not there."""
         raise RuntimeError("iDeep is not available.")
 
-    def to_chx(self):
+    def to_chx(self) -> None:
         """RuntimeError: ChainerX is not there."""
         raise RuntimeError("ChainerX is not available.")
 
-    def from_chx(self):
+    def from_chx(self) -> None:
         """Nothing to do: there are no ChainerX arrays here."""
 
-    def to_device(self, device):
+    def to_device(self, device: DeviceSpec) -> None:
         """Moves array and gradient to `device`, an object or a specifier such as '@numpy' or '@cupy:0'."""
         self._to_device(backend.get_device(device))
 
@@ -264,7 +292,7 @@ class Variable(_C.Variable):
             grad_var._to_device(device)
             _set_grad_var(self, grad_var)
 
-    def item(self):
+    def item(self) -> float | int:
         """The only element, as a Python number."""
         return self.array.item()
 
@@ -291,11 +319,11 @@ class Variable(_C.Variable):
     __repr__ = variable_repr
     __str__ = variable_str
 
-    def summary(self):
+    def summary(self) -> str:
         """The name, or the address, in angle brackets."""
         return f"<variable {self.name}>" if self.name else f"<variable at 0x{id(self):x}>"
 
-    def debug_print(self):
+    def debug_print(self) -> str:
         """A few lines on device, shape, dtype, mean and deviation of the data and the gradient."""
         return _facts(self)
 
@@ -350,19 +378,29 @@ def _recover_parameter(data, name, grad, *rest):
 
 
 class Parameter(Variable):
-    """A variable that a link owns, and that may get its shape later.
+    """A Variable that a link owns, and that may get its shape later. The gradient of one that an initializer has filled
+    is NaN until `cleargrad`.
 
-    `Parameter(initializer=None, shape=None, name=None)`: `initializer` is an initializer, a scalar, an
-    array or a tensor. Without `shape`, an array becomes the data; else the parameter stays empty until
-    `initialize(shape)`. The gradient of a new parameter is NaN, until `cleargrad`.
+    Args:
+        initializer: a callable that fills an array in place, a number for all elements, an array or a torch tensor;
+            None: NaN.
+        shape: an int or a tuple of ints. None: an array becomes the data, anything else leaves the parameter empty
+            until `initialize(shape)`.
+        name: shown in texts and graphs; a link sets its own.
+        layout: None.
 
-        >>> import chainer
+    Raises:
+        NotImplementedError: a `layout` is given.
+
+    Example:
         >>> p = chainer.Parameter(initializer=0)
         >>> p.is_initialized
         False
         >>> p.initialize((2, 3))
         >>> p.shape, p.dtype
         ((2, 3), dtype('float32'))
+
+    Source: `chainer.Parameter` of Chainer 7.8.1.
     """
 
     initializer = None
@@ -371,7 +409,14 @@ class Parameter(Variable):
     _grad_valid = True
     _sharing = None  # weak references to all shallow copies of one parameter: they get their array together
 
-    def __init__(self, initializer=None, shape=None, name=None, *, layout=None):
+    def __init__(
+        self,
+        initializer: Any = None,
+        shape: int | Sequence[int] | None = None,
+        name: str | None = None,
+        *,
+        layout: None = None,
+    ) -> None:
         if initializer is None:
             initializer = constant.NaN()
         elif numpy.isscalar(initializer):
@@ -439,7 +484,7 @@ class Parameter(Variable):
             "The dtype of the parameter is not determined: it is uninitialized, and its initializer has none."
         )
 
-    def cleargrad(self):
+    def cleargrad(self) -> None:
         """Sets the gradient to None, also for the time after initialisation."""
         self.cleargrad_()
         self._grad_valid = True
@@ -452,7 +497,7 @@ class Parameter(Variable):
         if self.tensor is None:
             self._grad_initializer = initializers.Zero(getattr(self.initializer, "dtype", None))
 
-    def initialize(self, shape):
+    def initialize(self, shape: int | Sequence[int]) -> None:
         """Makes the array, of `shape`, with the initializer, on the device the parameter was moved to."""
         device = self._device
         grad = None
@@ -462,7 +507,7 @@ class Parameter(Variable):
         self.array = data
         self.grad = grad
 
-    def update(self):
+    def update(self) -> None:
         """Applies the update rule, if there is one."""
         if self.update_rule is not None:
             self.update_rule.update(self)
@@ -487,8 +532,25 @@ class Parameter(Variable):
         return _recover_parameter, (*args, self.initializer, self.update_rule, self.device)
 
 
-def as_variable(obj):
-    """`obj` itself if it is a Variable, else a Variable of the array that needs no gradient."""
+def as_variable(obj: Any) -> Variable:
+    """`obj` itself where it is a Variable, else a Variable of the array, which needs no gradient.
+
+    Args:
+        obj: Variable or array. A Variable of another framework stays connected with its graph.
+
+    Returns:
+        Variable.
+
+    Raises:
+        TypeError: `obj` is neither.
+
+    Example:
+        >>> x = chainer.Variable(np.zeros(2))
+        >>> chainer.as_variable(x) is x, chainer.as_variable(np.zeros(2)).requires_grad
+        (True, False)
+
+    Source: `chainer.as_variable` of Chainer 7.8.1.
+    """
     if isinstance(obj, Variable):
         return obj
     if isinstance(obj, _C.Variable):
@@ -496,8 +558,24 @@ def as_variable(obj):
     return Variable(obj, requires_grad=False)
 
 
-def as_array(obj):
-    """The array of a Variable; anything else is returned as it is."""
+def as_array(obj: Any) -> Any:
+    """The array of a Variable; anything else as it is.
+
+    Args:
+        obj: Variable, or anything.
+
+    Returns:
+        The array, None where the Variable has none yet; or `obj`.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> chainer.as_array(chainer.Variable(np.array([1.0]))), chainer.as_array(2)
+        (array([1.]), 2)
+
+    Source: `chainer.as_array` of Chainer 7.8.1.
+    """
     return obj.array if isinstance(obj, _C.Variable) else obj
 
 
