@@ -1,4 +1,6 @@
-"""The base of update rules whose arithmetic is a compiled loop."""
+"""The bases of optimizers and update rules whose arithmetic is a compiled loop."""
+
+from typing import Any
 
 import numpy
 
@@ -103,6 +105,29 @@ def _check_numbers(rule, hp, hooks=()):
     for name, value in sorted(hp.get_dict().items()):
         if value is None or isinstance(value, (str, list, tuple, dict)):
             raise TypeError(f"{type(rule).__name__}: hyperparameter {name} must be a number, got {value!r}") from None
+
+
+class CompiledMethod(optimizer.GradientMethod):
+    """An optimizer of a compiled rule: the arguments of `__init__` are the rule's hyperparameters."""
+
+    _rule_class: type[CompiledRule]
+
+    def __init__(self, **hyperparams: Any) -> None:
+        super().__init__()
+        for name, value in hyperparams.items():
+            setattr(self.hyperparam, name, value)
+
+    def create_update_rule(self) -> CompiledRule:
+        """A new update rule that reads this optimizer's hyperparameters."""
+        return self._rule_class(self.hyperparam)
+
+
+def hyperparameters(**values: Any) -> optimizer.Hyperparameter:
+    """The hyperparameters of these names and values."""
+    found = optimizer.Hyperparameter()
+    for name, value in values.items():
+        setattr(found, name, value)
+    return found
 
 
 _LARGE = 1 << 20  # bytes

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["AdaDelta", "AdaDeltaRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.rho = 0.95
-_default_hyperparam.eps = 1e-6
+_default_hyperparam = hyperparameters(rho=0.95, eps=1e-6)
 
 
 @compiled
@@ -46,7 +44,7 @@ class AdaDeltaRule(CompiledRule):
         return "ada_delta", (hp.rho, 1 - hp.rho, hp.eps)
 
 
-class AdaDelta(optimizer.GradientMethod):
+class AdaDelta(CompiledMethod):
     """Step sizes from the ratio of past steps and gradients, without a learning rate.
 
     msg = rho * msg + (1 - rho) * grad**2; dx = sqrt((msdx + eps) / (msg + eps)) * grad; msdx = rho * msdx + (1 - rho) *
@@ -66,14 +64,10 @@ class AdaDelta(optimizer.GradientMethod):
     Source: `chainer.optimizers.AdaDelta` of Chainer 7.8.1; M. Zeiler, 2012, https://arxiv.org/abs/1212.5701.
     """
 
+    _rule_class = AdaDeltaRule
+
     def __init__(self, rho: float = _default_hyperparam.rho, eps: float = _default_hyperparam.eps) -> None:
-        super().__init__()
-        self.hyperparam.rho = rho
-        self.hyperparam.eps = eps
+        super().__init__(rho=rho, eps=eps)
 
     rho = optimizer.HyperparameterProxy("rho")
     eps = optimizer.HyperparameterProxy("eps")
-
-    def create_update_rule(self) -> AdaDeltaRule:
-        """A new `AdaDeltaRule` that reads this optimizer's hyperparameters."""
-        return AdaDeltaRule(self.hyperparam)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["AdaGrad", "AdaGradRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.001
-_default_hyperparam.eps = 1e-8
+_default_hyperparam = hyperparameters(lr=0.001, eps=1e-8)
 
 
 @compiled
@@ -46,7 +44,7 @@ class AdaGradRule(CompiledRule):
         return "ada_grad", (hp.lr, hp.eps)
 
 
-class AdaGrad(optimizer.GradientMethod):
+class AdaGrad(CompiledMethod):
     """Step sizes that fall with the squares of all gradients so far: h += grad**2; param -= lr * grad / (sqrt(h) +
     eps).
 
@@ -65,14 +63,10 @@ class AdaGrad(optimizer.GradientMethod):
     http://jmlr.org/papers/v12/duchi11a.html.
     """
 
+    _rule_class = AdaGradRule
+
     def __init__(self, lr: float = _default_hyperparam.lr, eps: float = _default_hyperparam.eps) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.eps = eps
+        super().__init__(lr=lr, eps=eps)
 
     lr = optimizer.HyperparameterProxy("lr")
     eps = optimizer.HyperparameterProxy("eps")
-
-    def create_update_rule(self) -> AdaGradRule:
-        """A new `AdaGradRule` that reads this optimizer's hyperparameters."""
-        return AdaGradRule(self.hyperparam)

@@ -6,21 +6,22 @@ import warnings
 import numpy
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["AMSBound", "AMSGrad", "AdaBound", "Adam", "AdamRule", "AdamW"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.alpha = 0.001
-_default_hyperparam.beta1 = 0.9
-_default_hyperparam.beta2 = 0.999
-_default_hyperparam.eps = 1e-8
-_default_hyperparam.eta = 1.0
-_default_hyperparam.weight_decay_rate = 0
-_default_hyperparam.amsgrad = False
-_default_hyperparam.adabound = False
-_default_hyperparam.final_lr = 0.1
-_default_hyperparam.gamma = 1e-3
+_default_hyperparam = hyperparameters(
+    alpha=0.001,
+    beta1=0.9,
+    beta2=0.999,
+    eps=1e-8,
+    eta=1.0,
+    weight_decay_rate=0,
+    amsgrad=False,
+    adabound=False,
+    final_lr=0.1,
+    gamma=1e-3,
+)
 
 _float32 = numpy.dtype(numpy.float32)
 _smallest_float32 = 1e-37
@@ -150,7 +151,7 @@ class AdamRule(CompiledRule):
         return lower, upper
 
 
-class Adam(optimizer.GradientMethod):
+class Adam(CompiledMethod):
     """Momentum divided by the root of a moving mean of squared gradients; the base of its variants here. float16 is
     computed in float32.
 
@@ -182,6 +183,8 @@ class Adam(optimizer.GradientMethod):
     Source: `chainer.optimizers.Adam` of Chainer 7.8.1; D. Kingma and J. Ba, 2014, https://arxiv.org/abs/1412.6980v8.
     """
 
+    _rule_class = AdamRule
+
     def __init__(
         self,
         alpha: float = _default_hyperparam.alpha,
@@ -195,17 +198,18 @@ class Adam(optimizer.GradientMethod):
         final_lr: float = _default_hyperparam.final_lr,
         gamma: float = _default_hyperparam.gamma,
     ) -> None:
-        super().__init__()
-        self.hyperparam.alpha = alpha
-        self.hyperparam.beta1 = beta1
-        self.hyperparam.beta2 = beta2
-        self.hyperparam.eps = eps
-        self.hyperparam.eta = eta
-        self.hyperparam.weight_decay_rate = weight_decay_rate
-        self.hyperparam.amsgrad = amsgrad
-        self.hyperparam.adabound = adabound
-        self.hyperparam.final_lr = final_lr
-        self.hyperparam.gamma = gamma
+        super().__init__(
+            alpha=alpha,
+            beta1=beta1,
+            beta2=beta2,
+            eps=eps,
+            eta=eta,
+            weight_decay_rate=weight_decay_rate,
+            amsgrad=amsgrad,
+            adabound=adabound,
+            final_lr=final_lr,
+            gamma=gamma,
+        )
 
     alpha = optimizer.HyperparameterProxy("alpha")
     beta1 = optimizer.HyperparameterProxy("beta1")
@@ -217,10 +221,6 @@ class Adam(optimizer.GradientMethod):
     adabound = optimizer.HyperparameterProxy("adabound")
     final_lr = optimizer.HyperparameterProxy("final_lr")
     gamma = optimizer.HyperparameterProxy("gamma")
-
-    def create_update_rule(self) -> AdamRule:
-        """A new `AdamRule` that reads this optimizer's hyperparameters."""
-        return AdamRule(self.hyperparam)
 
     @property
     def alpha_t(self) -> float:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["CorrectedMomentumSGD", "CorrectedMomentumSGDRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.01
-_default_hyperparam.momentum = 0.9
+_default_hyperparam = hyperparameters(lr=0.01, momentum=0.9)
 
 
 @compiled
@@ -46,7 +44,7 @@ class CorrectedMomentumSGDRule(CompiledRule):
         return "corrected_momentum_sgd", (hp.lr, hp.momentum)
 
 
-class CorrectedMomentumSGD(optimizer.GradientMethod):
+class CorrectedMomentumSGD(CompiledMethod):
     """Stochastic gradient descent with momentum whose velocity does not contain the learning rate: v = momentum * v -
     grad; param += lr * v. A change of lr acts on the whole step at once.
 
@@ -64,14 +62,10 @@ class CorrectedMomentumSGD(optimizer.GradientMethod):
     Source: `chainer.optimizers.CorrectedMomentumSGD` of Chainer 7.8.1.
     """
 
+    _rule_class = CorrectedMomentumSGDRule
+
     def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.momentum = momentum
+        super().__init__(lr=lr, momentum=momentum)
 
     lr = optimizer.HyperparameterProxy("lr")
     momentum = optimizer.HyperparameterProxy("momentum")
-
-    def create_update_rule(self) -> CorrectedMomentumSGDRule:
-        """A new `CorrectedMomentumSGDRule` that reads this optimizer's hyperparameters."""
-        return CorrectedMomentumSGDRule(self.hyperparam)

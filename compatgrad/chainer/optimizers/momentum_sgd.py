@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["MomentumSGD", "MomentumSGDRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.01
-_default_hyperparam.momentum = 0.9
+_default_hyperparam = hyperparameters(lr=0.01, momentum=0.9)
 
 
 @compiled
@@ -46,7 +44,7 @@ class MomentumSGDRule(CompiledRule):
         return "momentum_sgd", (hp.lr, hp.momentum)
 
 
-class MomentumSGD(optimizer.GradientMethod):
+class MomentumSGD(CompiledMethod):
     """Stochastic gradient descent with momentum: v = momentum * v - lr * grad; param += v.
 
     Args:
@@ -63,14 +61,10 @@ class MomentumSGD(optimizer.GradientMethod):
     Source: `chainer.optimizers.MomentumSGD` of Chainer 7.8.1.
     """
 
+    _rule_class = MomentumSGDRule
+
     def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.momentum = momentum
+        super().__init__(lr=lr, momentum=momentum)
 
     lr = optimizer.HyperparameterProxy("lr")
     momentum = optimizer.HyperparameterProxy("momentum")
-
-    def create_update_rule(self) -> MomentumSGDRule:
-        """A new `MomentumSGDRule` that reads this optimizer's hyperparameters."""
-        return MomentumSGDRule(self.hyperparam)

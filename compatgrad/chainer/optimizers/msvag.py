@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, hyperparameters
 
 __all__ = ["MSVAG", "MSVAGRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.1
-_default_hyperparam.beta = 0.9
-_default_hyperparam.eta = 1.0
-_default_hyperparam.weight_decay_rate = 0
+_default_hyperparam = hyperparameters(lr=0.1, beta=0.9, eta=1.0, weight_decay_rate=0)
 
 
 class MSVAGRule(CompiledRule):
@@ -63,7 +59,7 @@ class MSVAGRule(CompiledRule):
         return "msvag", constants
 
 
-class MSVAG(optimizer.GradientMethod):
+class MSVAG(CompiledMethod):
     """Momentum whose elements are damped by an estimate of their variance.
 
     With m and v, the moving means of grad and grad**2, both divided by 1 - beta**t: s = (v - m**2) / (1 - rho), an
@@ -87,6 +83,8 @@ class MSVAG(optimizer.GradientMethod):
     https://arxiv.org/abs/1705.07774.
     """
 
+    _rule_class = MSVAGRule
+
     def __init__(
         self,
         lr: float = _default_hyperparam.lr,
@@ -94,17 +92,9 @@ class MSVAG(optimizer.GradientMethod):
         eta: float = _default_hyperparam.eta,
         weight_decay_rate: float = _default_hyperparam.weight_decay_rate,
     ) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.beta = beta
-        self.hyperparam.eta = eta
-        self.hyperparam.weight_decay_rate = weight_decay_rate
+        super().__init__(lr=lr, beta=beta, eta=eta, weight_decay_rate=weight_decay_rate)
 
     lr = optimizer.HyperparameterProxy("lr")
     beta = optimizer.HyperparameterProxy("beta")
     eta = optimizer.HyperparameterProxy("eta")
     weight_decay_rate = optimizer.HyperparameterProxy("weight_decay_rate")
-
-    def create_update_rule(self) -> MSVAGRule:
-        """A new `MSVAGRule` that reads this optimizer's hyperparameters."""
-        return MSVAGRule(self.hyperparam)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["NesterovAG", "NesterovAGRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.01
-_default_hyperparam.momentum = 0.9
+_default_hyperparam = hyperparameters(lr=0.01, momentum=0.9)
 
 
 @compiled
@@ -47,7 +45,7 @@ class NesterovAGRule(CompiledRule):
         return "nesterov_ag", (lr, momentum, momentum * momentum, (1 + momentum) * lr)
 
 
-class NesterovAG(optimizer.GradientMethod):
+class NesterovAG(CompiledMethod):
     """Nesterov's accelerated gradient: v = momentum * v - lr * grad; param += momentum**2 * v - (1 + momentum) * lr *
     grad.
 
@@ -65,14 +63,10 @@ class NesterovAG(optimizer.GradientMethod):
     Source: `chainer.optimizers.NesterovAG` of Chainer 7.8.1; Y. Bengio et al., 2012, https://arxiv.org/abs/1212.0901.
     """
 
+    _rule_class = NesterovAGRule
+
     def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.momentum = momentum
+        super().__init__(lr=lr, momentum=momentum)
 
     lr = optimizer.HyperparameterProxy("lr")
     momentum = optimizer.HyperparameterProxy("momentum")
-
-    def create_update_rule(self) -> NesterovAGRule:
-        """A new `NesterovAGRule` that reads this optimizer's hyperparameters."""
-        return NesterovAGRule(self.hyperparam)

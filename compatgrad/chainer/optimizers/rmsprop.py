@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["RMSprop", "RMSpropRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.01
-_default_hyperparam.alpha = 0.99
-_default_hyperparam.eps = 1e-8
-_default_hyperparam.eps_inside_sqrt = False
+_default_hyperparam = hyperparameters(lr=0.01, alpha=0.99, eps=1e-8, eps_inside_sqrt=False)
 
 
 @compiled
@@ -63,7 +59,7 @@ class RMSpropRule(CompiledRule):
         return name, (hp.lr, hp.alpha, 1 - hp.alpha, hp.eps)
 
 
-class RMSprop(optimizer.GradientMethod):
+class RMSprop(CompiledMethod):
     """Gradients divided by the root of a moving mean of their squares: ms = alpha * ms + (1 - alpha) * grad**2; param
     -= lr * grad / (sqrt(ms) + eps), or / sqrt(ms + eps) with `eps_inside_sqrt`.
 
@@ -86,6 +82,8 @@ class RMSprop(optimizer.GradientMethod):
     Source: `chainer.optimizers.RMSprop` of Chainer 7.8.1; T. Tieleman and G. Hinton, 2012.
     """
 
+    _rule_class = RMSpropRule
+
     def __init__(
         self,
         lr: float = _default_hyperparam.lr,
@@ -93,17 +91,9 @@ class RMSprop(optimizer.GradientMethod):
         eps: float = _default_hyperparam.eps,
         eps_inside_sqrt: bool = _default_hyperparam.eps_inside_sqrt,
     ) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.alpha = alpha
-        self.hyperparam.eps = eps
-        self.hyperparam.eps_inside_sqrt = eps_inside_sqrt
+        super().__init__(lr=lr, alpha=alpha, eps=eps, eps_inside_sqrt=eps_inside_sqrt)
 
     lr = optimizer.HyperparameterProxy("lr")
     alpha = optimizer.HyperparameterProxy("alpha")
     eps = optimizer.HyperparameterProxy("eps")
     eps_inside_sqrt = optimizer.HyperparameterProxy("eps_inside_sqrt")
-
-    def create_update_rule(self) -> RMSpropRule:
-        """A new `RMSpropRule` that reads this optimizer's hyperparameters."""
-        return RMSpropRule(self.hyperparam)

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["RMSpropGraves", "RMSpropGravesRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 1e-4
-_default_hyperparam.alpha = 0.95
-_default_hyperparam.momentum = 0.9
-_default_hyperparam.eps = 1e-4
+_default_hyperparam = hyperparameters(lr=1e-4, alpha=0.95, momentum=0.9, eps=1e-4)
 
 
 @compiled
@@ -52,7 +48,7 @@ class RMSpropGravesRule(CompiledRule):
         return "rmsprop_graves", (hp.lr, hp.alpha, 1 - hp.alpha, hp.momentum, hp.eps)
 
 
-class RMSpropGraves(optimizer.GradientMethod):
+class RMSpropGraves(CompiledMethod):
     """RMSprop with momentum and with the variance of gradients in place of their mean square.
 
     n = alpha * n + (1 - alpha) * grad**2; g = alpha * g + (1 - alpha) * grad; delta = momentum * delta - lr * grad /
@@ -74,6 +70,8 @@ class RMSpropGraves(optimizer.GradientMethod):
     Source: `chainer.optimizers.RMSpropGraves` of Chainer 7.8.1; A. Graves, 2013, https://arxiv.org/abs/1308.0850.
     """
 
+    _rule_class = RMSpropGravesRule
+
     def __init__(
         self,
         lr: float = _default_hyperparam.lr,
@@ -81,17 +79,9 @@ class RMSpropGraves(optimizer.GradientMethod):
         momentum: float = _default_hyperparam.momentum,
         eps: float = _default_hyperparam.eps,
     ) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.alpha = alpha
-        self.hyperparam.momentum = momentum
-        self.hyperparam.eps = eps
+        super().__init__(lr=lr, alpha=alpha, momentum=momentum, eps=eps)
 
     lr = optimizer.HyperparameterProxy("lr")
     alpha = optimizer.HyperparameterProxy("alpha")
     momentum = optimizer.HyperparameterProxy("momentum")
     eps = optimizer.HyperparameterProxy("eps")
-
-    def create_update_rule(self) -> RMSpropGravesRule:
-        """A new `RMSpropGravesRule` that reads this optimizer's hyperparameters."""
-        return RMSpropGravesRule(self.hyperparam)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 __all__ = ["SGD", "SGDRule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.01
+_default_hyperparam = hyperparameters(lr=0.01)
 
 
 @compiled
@@ -37,7 +36,7 @@ class SGDRule(CompiledRule):
         return "sgd", (hp.lr,)
 
 
-class SGD(optimizer.GradientMethod):
+class SGD(CompiledMethod):
     """Stochastic gradient descent: param -= lr * grad.
 
     Args:
@@ -53,12 +52,9 @@ class SGD(optimizer.GradientMethod):
     Source: `chainer.optimizers.SGD` of Chainer 7.8.1.
     """
 
+    _rule_class = SGDRule
+
     def __init__(self, lr: float = _default_hyperparam.lr) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
+        super().__init__(lr=lr)
 
     lr = optimizer.HyperparameterProxy("lr")
-
-    def create_update_rule(self) -> SGDRule:
-        """A new `SGDRule` that reads this optimizer's hyperparameters."""
-        return SGDRule(self.hyperparam)

@@ -4,16 +4,14 @@ from typing import TYPE_CHECKING
 
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.backend import using_device
-from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
 
 if TYPE_CHECKING:
     from compatgrad.chainer.variable import Parameter
 
 __all__ = ["SMORMS3", "SMORMS3Rule"]
 
-_default_hyperparam = optimizer.Hyperparameter()
-_default_hyperparam.lr = 0.001
-_default_hyperparam.eps = 1e-16
+_default_hyperparam = hyperparameters(lr=0.001, eps=1e-16)
 
 
 @compiled
@@ -58,7 +56,7 @@ class SMORMS3Rule(CompiledRule):
         return "smorms3", (hp.lr, hp.eps, 1.0)
 
 
-class SMORMS3(optimizer.GradientMethod):
+class SMORMS3(CompiledMethod):
     """Squared mean over root mean squared cubed: the mean of gradients is taken over as many steps as its noise asks
     for.
 
@@ -79,14 +77,10 @@ class SMORMS3(optimizer.GradientMethod):
     Source: `chainer.optimizers.SMORMS3` of Chainer 7.8.1; S. Funk, http://sifter.org/~simon/journal/20150420.html.
     """
 
+    _rule_class = SMORMS3Rule
+
     def __init__(self, lr: float = _default_hyperparam.lr, eps: float = _default_hyperparam.eps) -> None:
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.eps = eps
+        super().__init__(lr=lr, eps=eps)
 
     lr = optimizer.HyperparameterProxy("lr")
     eps = optimizer.HyperparameterProxy("eps")
-
-    def create_update_rule(self) -> SMORMS3Rule:
-        """A new `SMORMS3Rule` that reads this optimizer's hyperparameters."""
-        return SMORMS3Rule(self.hyperparam)
