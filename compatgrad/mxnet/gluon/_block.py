@@ -22,8 +22,34 @@ if TYPE_CHECKING:
 class Block:
     """Base class of models and layers: a subclass defines `forward(*args)`.
 
-    Blocks and Parameters that are set as attributes are registered. prefix (str): what all names inside start with,
-    by default made from the class name and a number. params: the ParameterDict of a block to share parameters with.
+    Blocks and Parameters that are set as attributes are registered: their parameters are collected, initialized,
+    written and read with the block's.
+
+    Args:
+        prefix: what all names inside start with; None makes one from the name of the class and a number.
+        params: the ParameterDict of another block, whose parameters this one shares.
+
+    Raises:
+        TypeError: an attribute that is a Block or Parameter is set to something else.
+        AssertionError: a Parameter that is an attribute is replaced.
+        NotImplementedError: in a call, the subclass defines no `forward`.
+
+    Example:
+        >>> class Twice(gluon.Block):
+        ...     def __init__(self, **kwargs):
+        ...         super().__init__(**kwargs)
+        ...         with self.name_scope():
+        ...             self.layer = gluon.nn.Dense(1, in_units=2, use_bias=False)
+        ...     def forward(self, x):
+        ...         return self.layer(x) * 2
+        >>> net = Twice(prefix="twice_")
+        >>> net.initialize(mx.init.One())
+        >>> net(nd.array([[1.0, 2.0]])).asnumpy()
+        array([[6.]], dtype=float32)
+        >>> list(net.collect_params().keys())
+        ['twice_dense0_weight']
+
+    Source: `mxnet.gluon.Block` of MXNet 1.9.1.
     """
 
     _has_a_row = True  # in the table of `summary`

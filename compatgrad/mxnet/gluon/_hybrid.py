@@ -38,11 +38,18 @@ class HybridBlock(Block):
     """Base class of layers: a subclass defines `hybrid_forward(F, x, *args, **params)` with the parameters by name.
 
     F is `mxnet.nd`, or `mxnet.sym` when the inputs are symbols. Parameters of unknown shape are inferred in the first
-    call. `hybridize` is accepted and changes no results: operators always run at once. All children must be
-    HybridBlocks (ValueError).
+    call. `hybridize` is accepted and changes no results: operators always run at once.
 
-        >>> import mxnet as mx
-        >>> from mxnet import gluon
+    Args:
+        prefix: what all names inside start with; None makes one from the name of the class and a number.
+        params: the ParameterDict of another block, whose parameters this one shares.
+
+    Raises:
+        ValueError: a child is no HybridBlock; in a call, there is neither an array nor a symbol, or there are both, or
+            a shape cannot be inferred.
+        RuntimeError: in a call, parameters are not initialized on the context of the input.
+
+    Example:
         >>> class Scale(gluon.HybridBlock):
         ...     def __init__(self, **kwargs):
         ...         super().__init__(**kwargs)
@@ -52,8 +59,10 @@ class HybridBlock(Block):
         ...         return F.broadcast_mul(x, factor)
         >>> net = Scale()
         >>> net.initialize()
-        >>> net(mx.nd.array([1, 2])).asnumpy()
+        >>> net(nd.array([1, 2])).asnumpy()
         array([1., 2.], dtype=float32)
+
+    Source: `mxnet.gluon.HybridBlock` of MXNet 1.9.1.
     """
 
     _active = False

@@ -26,7 +26,19 @@ _NONE = (None,)
 
 
 class DeferredInitializationError(MXNetError):
-    """A parameter was read whose shape the first forward pass has yet to tell."""
+    """A parameter was read whose shape the first forward pass has yet to tell.
+
+    Example:
+        >>> layer = gluon.nn.Dense(3)
+        >>> layer.initialize()
+        >>> try:
+        ...     layer.weight.data()
+        ... except gluon.parameter.DeferredInitializationError:
+        ...     print("not yet")
+        not yet
+
+    Source: `mxnet.gluon.parameter.DeferredInitializationError` of MXNet 1.9.1.
+    """
 
 
 class _Epoch:
@@ -42,18 +54,32 @@ def _as_list(ctx):
 
 
 class Parameter:
-    """The weights of a block: a name, a shape with 0 (or -1) for unknown dimensions, and an array per context.
+    """The weights of a block: an array, and one of the gradient, for each context.
 
-    grad_req: "write", "add" or "null". lr_mult, wd_mult: factors on the Trainer's learning rate and weight decay.
-    init: an Initializer or its name, else the block's is used. allow_deferred_init: `initialize` waits for an
-    unknown shape. differentiable=False fixes grad_req to "null". stype, grad_stype: "default", "row_sparse" or
-    "csr". AssertionError for other values.
+    Args:
+        name: the name, unique in a model.
+        grad_req: what a backward pass does to the gradient: "write", "add", or "null" for none.
+        shape: the lengths of the axes, 0 (or -1) for unknown ones; None is unknown altogether.
+        dtype: the dtype of the arrays.
+        lr_mult: the factor of the Trainer's learning rate.
+        wd_mult: the factor of the Trainer's weight decay.
+        init: an Initializer or its name; None is that of the block.
+        allow_deferred_init: `initialize` waits for an unknown shape; else it refuses one.
+        differentiable: False fixes `grad_req` to "null".
+        stype: the storage type of the arrays, "default", "row_sparse" or "csr".
+        grad_stype: the storage type of the gradients, one of the same.
 
-        >>> from mxnet import gluon
+    Raises:
+        AssertionError: `grad_req`, `stype` or `grad_stype` is another one.
+        RuntimeError: `data` or `grad` is asked for before `initialize`, or on another context.
+
+    Example:
         >>> w = gluon.Parameter("w", shape=(2, 3))
         >>> w.initialize(init="zeros")
         >>> w.data().shape, w.grad().shape
         ((2, 3), (2, 3))
+
+    Source: `mxnet.gluon.Parameter` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -505,7 +531,23 @@ def _fill_zero(array):
 
 
 class Constant(Parameter):
-    """A parameter that keeps `value`, an NDArray or what nd.array takes: it has no gradient and is not trained."""
+    """A parameter that keeps its value: it has no gradient and is not trained.
+
+    Args:
+        name: the name, unique in a model.
+        value: the value, an NDArray or what `nd.array` takes.
+
+    Raises:
+        TypeError: `value` has something else than numbers.
+
+    Example:
+        >>> c = gluon.Constant("c", [1.0, 2.0])
+        >>> c.initialize()
+        >>> c.data().asnumpy(), c.grad_req
+        (array([1., 2.], dtype=float32), 'null')
+
+    Source: `mxnet.gluon.Constant` of MXNet 1.9.1.
+    """
 
     def __init__(self, name: str, value: Any) -> None:
         if not isinstance(value, nd.NDArray):

@@ -32,10 +32,28 @@ _ROW_SPARSE = "1"  # as the attribute __storage_type__ of variables
 
 
 class SymbolBlock(HybridBlock):
-    """A block that runs the symbol `outputs` (or a list of them) on the variables `inputs`.
+    """A block that runs symbols.
 
-    All other variables are parameters; auxiliary states have no gradient. params: a ParameterDict with values for
-    them. AssertionError where an input is no variable.
+    All variables but the inputs are parameters; auxiliary states have no gradient.
+
+    Args:
+        outputs: the symbol that is run, or a list of them.
+        inputs: the variables that are the block's inputs, one or a list of them.
+        params: a ParameterDict with values for the other variables.
+
+    Raises:
+        AssertionError: an input is no variable; a parameter is row-sparse.
+        ValueError: `outputs` or `inputs` are no symbols; in a call, there is another number of inputs.
+
+    Example:
+        >>> x, w = mx.sym.var("x"), mx.sym.var("w")
+        >>> net = gluon.SymbolBlock(mx.sym.broadcast_mul(x, w), x)
+        >>> net.collect_params()["w"].shape = (1,)
+        >>> net.initialize(mx.init.One())
+        >>> net(nd.array([1.0, 2.0])).asnumpy()
+        array([1., 2.], dtype=float32)
+
+    Source: `mxnet.gluon.SymbolBlock` of MXNet 1.9.1.
     """
 
     @staticmethod

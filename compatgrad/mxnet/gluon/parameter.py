@@ -31,9 +31,24 @@ for _known in (DeferredInitializationError, Parameter, Constant):
 
 
 class ParameterDict:
-    """Parameters by their full names. `get` makes them with `prefix` (str) before the given name.
+    """Parameters by their full names, in the order in which they were made.
 
-    shared: another ParameterDict, in which `get` looks for names it does not have itself.
+    Args:
+        prefix: what `get` puts before names.
+        shared: another ParameterDict, in which `get` looks for names that this one lacks.
+
+    Raises:
+        KeyError: by `[]`, there is no such name.
+        AssertionError: `get` or `update` finds a parameter of the name that does not agree.
+
+    Example:
+        >>> params = gluon.ParameterDict("net_")
+        >>> w = params.get("w", shape=(2,), init="ones")
+        >>> params.initialize()
+        >>> params["net_w"].data().asnumpy()
+        array([1., 1.], dtype=float32)
+
+    Source: `mxnet.gluon.ParameterDict` of MXNet 1.9.1.
     """
 
     def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:

@@ -22,24 +22,33 @@ _fresh = _C.fresh  # whether backward has written a marked array's gradient sinc
 
 
 class Trainer:
-    """Updates `params`, a ParameterDict, dict or list of Parameters, with `optimizer`, a name or an Optimizer.
+    """Updates parameters from their gradients by an optimizer.
 
-    optimizer_params: keyword arguments of a named optimizer. kvstore: "local", "device", a KVStore or None; it adds
-    up the gradients of several contexts. update_on_kvstore: whether the store runs the optimizer (default: where it
-    can). compression_params: of the store. ValueError where params are no Parameters; AssertionError where they are
-    not all on the same contexts.
+    Args:
+        params: the parameters: a ParameterDict, a dict or a list of Parameters.
+        optimizer: an Optimizer, or the name of one.
+        optimizer_params: keyword arguments of a named optimizer, such as "learning_rate".
+        kvstore: what adds up the gradients of several contexts: "local", "device", a KVStore, or None for nothing.
+        compression_params: options of the store's compression of gradients.
+        update_on_kvstore: whether the store runs the optimizer; None is where it can.
 
-        >>> import mxnet as mx
-        >>> from mxnet import gluon
+    Raises:
+        ValueError: `params` are no Parameters; the store or the optimizer cannot do what is asked for.
+        AssertionError: the parameters are not all on the same contexts; `optimizer_params` beside an Optimizer.
+        UserWarning: in `step`, a gradient was not computed since the last one.
+
+    Example:
         >>> net = gluon.nn.Dense(1, in_units=2, use_bias=False)
         >>> net.initialize(mx.init.One())
         >>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
-        >>> with mx.autograd.record():
-        ...     loss = net(mx.nd.array([[1, 2]])).sum()
+        >>> with autograd.record():
+        ...     loss = net(nd.array([[1, 2]])).sum()
         >>> loss.backward()
         >>> trainer.step(batch_size=1)
         >>> net.weight.data().asnumpy()
         array([[0.5, 0. ]], dtype=float32)
+
+    Source: `mxnet.gluon.Trainer` of MXNet 1.9.1.
     """
 
     def __init__(

@@ -32,10 +32,25 @@ __all__ = ["split_data", "split_and_load", "clip_global_norm", "check_sha1", "do
 
 
 def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
-    """Cuts `data` (NDArray) into a list of `num_slice` parts along `batch_axis`.
+    """Cuts a batch into parts.
 
-    ValueError where the parts would differ in size, unless `even_split` is False: then the first ones are
-    larger by one.
+    Args:
+        data: any shape and dtype.
+        num_slice: the number of parts.
+        batch_axis: the axis that is cut; along axis 0 parts share the memory of `data`.
+        even_split: parts must have one length; else the first ones may be longer by one.
+
+    Returns:
+        A list of NDArrays.
+
+    Raises:
+        ValueError: with `even_split`, the length of the axis is no multiple of `num_slice`.
+
+    Example:
+        >>> [part.asnumpy().tolist() for part in gluon.utils.split_data(nd.arange(5), 2, even_split=False)]
+        [[0.0, 1.0, 2.0], [3.0, 4.0]]
+
+    Source: `mxnet.gluon.utils.split_data` of MXNet 1.9.1.
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
@@ -57,7 +72,27 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
 def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """The parts of `data` (NDArray, or what nd.array takes), one on each context of `ctx_list`."""
+    """Cuts a batch into parts, one on each context.
+
+    Args:
+        data: an NDArray, or what `nd.array` takes.
+        ctx_list: the contexts.
+        batch_axis: the axis that is cut.
+        even_split: parts must have one length; else the first ones may be longer by one.
+
+    Returns:
+        A list of NDArrays.
+
+    Raises:
+        ValueError: with `even_split`, the length of the axis is no multiple of the number of contexts.
+
+    Example:
+        >>> parts = gluon.utils.split_and_load([1.0, 2.0], [mx.cpu(0), mx.cpu(1)])
+        >>> [(part.asnumpy().tolist(), part.context) for part in parts]
+        [([1.0], cpu(0)), ([2.0], cpu(1))]
+
+    Source: `mxnet.gluon.utils.split_and_load` of MXNet 1.9.1.
+    """
     if not isinstance(data, nd.NDArray):
         if is_np_array():
             data = mx_np.array(data, ctx=ctx_list[0])
@@ -70,10 +105,27 @@ def split_and_load(
 
 
 def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> float | NDArray:
-    """Scales `arrays`, in place, so that the 2-norm of all together is at most `max_norm`.
+    """Scales arrays in place, so that the 2-norm of all their elements together is at most `max_norm`.
 
-    Returns the norm before, a float; with `check_isfinite=False` an NDArray, and no warning of a norm that is
-    infinite or NaN.
+    Args:
+        arrays: floating-point arrays, gradients for example; on several contexts perhaps.
+        max_norm: the largest norm.
+        check_isfinite: a norm that is infinite or NaN warns; without that nothing waits for a GPU.
+
+    Returns:
+        The norm before: a float, or with `check_isfinite=False` an NDArray of shape (1,).
+
+    Raises:
+        AssertionError: there are no arrays.
+        ValueError: an array is not writable.
+
+    Example:
+        >>> x = nd.array([3.0, 4.0])
+        >>> norm = gluon.utils.clip_global_norm([x], max_norm=1.0)
+        >>> float(norm), x.asnumpy()
+        (5.0, array([0.6, 0.8], dtype=float32))
+
+    Source: `mxnet.gluon.utils.clip_global_norm` of MXNet 1.9.1.
     """
     assert len(arrays) > 0, "clip_global_norm: no arrays"
     dense = all(array.stype == "default" for array in arrays) and not autograd.is_recording()
@@ -108,7 +160,26 @@ def _square_sum(array):
 
 
 def check_sha1(filename: str, sha1_hash: str) -> bool:
-    """Whether the SHA-1 of the file is `sha1_hash`, hexadecimal digits in lower case."""
+    """Whether a file has a certain SHA-1.
+
+    Args:
+        filename: the path of the file.
+        sha1_hash: the expected one, 40 hexadecimal digits in lower case.
+
+    Returns:
+        True or False.
+
+    Raises:
+        OSError: the file cannot be read.
+
+    Example:
+        >>> with open("empty.txt", "wb"):
+        ...     pass
+        >>> gluon.utils.check_sha1("empty.txt", "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+        True
+
+    Source: `mxnet.gluon.utils.check_sha1` of MXNet 1.9.1.
+    """
     digest = hashlib.sha1()
     with open(filename, "rb") as source:
         while block := source.read(1 << 20):
@@ -117,7 +188,24 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
 
 
 def replace_file(src: str, dst: str) -> None:
-    """Moves `src` to `dst`, over what is there; where that fails, `src` is removed and OSError raised."""
+    """Moves a file over what is there.
+
+    Args:
+        src: the path of the file, which is removed where it cannot be moved.
+        dst: the new path.
+
+    Raises:
+        OSError: it cannot be moved.
+
+    Example:
+        >>> with open("new.txt", "w") as f:
+        ...     _ = f.write("text")
+        >>> gluon.utils.replace_file("new.txt", "old.txt")
+        >>> open("old.txt").read()
+        'text'
+
+    Source: `mxnet.gluon.utils.replace_file` of MXNet 1.9.1.
+    """
     try:
         os.replace(src, dst)
     except OSError as error:
@@ -136,10 +224,31 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """Fetches `url` to the file or into the directory `path` (default: here) and returns the file's name.
+    """Fetches a file.
 
-    A file that exists and agrees with `sha1_hash` is kept, unless `overwrite`. After `retries` (int) failed
-    attempts the last error is raised.
+    Args:
+        url: its address.
+        path: the file or directory to write to; None is the current directory.
+        overwrite: fetches it although it exists.
+        sha1_hash: the SHA-1 that it must have, 40 hexadecimal digits; a file that exists with another one is fetched
+            again.
+        retries: how many attempts there are.
+        verify_ssl: checks the server's certificate; else a warning says that it does not.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        AssertionError: `retries` is negative, or `url` has no name of a file and `path` is None.
+        Exception: the error of the last attempt; UserWarning where what came has another SHA-1.
+
+    Example:
+        >>> with open("here.txt", "w"):
+        ...     pass
+        >>> gluon.utils.download("https://example.com/here.txt")  # it is there already
+        'here.txt'
+
+    Source: `mxnet.gluon.utils.download` of MXNet 1.9.1.
     """
     name = url.split("/")[-1]
     if path is None:
@@ -241,7 +350,21 @@ def _indent(text, spaces):
 
 
 class HookHandle:
-    """Removes a hook: by `detach`, or at the end of a `with` block."""
+    """Removes a hook: by `detach`, or at the end of a `with` block.
+
+    Raises:
+        AssertionError: `attach` is called twice.
+
+    Example:
+        >>> layer = gluon.nn.Dense(1, in_units=1)
+        >>> layer.initialize()
+        >>> with layer.register_forward_hook(lambda block, args, out: print(out.shape)):
+        ...     _ = layer(nd.zeros((4, 1)))
+        (4, 1)
+        >>> _ = layer(nd.zeros((4, 1)))
+
+    Source: `mxnet.gluon.utils.HookHandle` of MXNet 1.9.1.
+    """
 
     def __init__(self) -> None:
         self._hooks_dict_ref = None
@@ -275,9 +398,22 @@ class HookHandle:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """Whether no dimension of `shape` is left open: those are 0 or -1, and only -1 under np_shape.
+    """Whether no length of a shape is left open: -1, or outside of `mx.util.np_shape()` also 0.
 
-    AssertionError for other negative dimensions.
+    Args:
+        shape: the lengths of the axes; None is unknown, and () outside of `mx.util.np_shape()`.
+
+    Returns:
+        True or False.
+
+    Raises:
+        AssertionError: a length is below -1.
+
+    Example:
+        >>> gluon.utils.shape_is_known((2, 3)), gluon.utils.shape_is_known((2, 0))
+        (True, False)
+
+    Source: `mxnet.gluon.utils.shape_is_known` of MXNet 1.9.1.
     """
     if shape is None:
         return False

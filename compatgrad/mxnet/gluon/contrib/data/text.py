@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from .... import base
 from .... import ndarray as nd
 from ....contrib.text import utils, vocab
@@ -67,7 +69,7 @@ class _WikiText(_LanguageModelDataset):
             with zipfile.ZipFile(archive) as content:
                 for member in content.namelist():
                     if os.path.basename(member):
-                        with open(os.path.join(self._root, os.path.basename(member)), "wb") as out:
+                        with replacing(os.path.join(self._root, os.path.basename(member))) as out:
                             out.write(content.read(member))
         with open(path, encoding="utf8") as text:
             content_text = text.read()
