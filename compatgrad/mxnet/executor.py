@@ -94,7 +94,35 @@ def _depends(node: Any, names: set[str]) -> bool:
 
 
 class Executor:
-    """See Symbol.bind. `arg_dict`, `grad_dict`, `aux_dict` and `outputs` hold the arrays."""
+    """A symbol with arrays for its arguments, which is run forward and backward; `Symbol.bind` makes one.
+
+    Args:
+        symbol: the symbol.
+        ctx: the context.
+        args: arrays of the arguments, a list in their order or a dict by name.
+        args_grad: arrays that take their gradients, likewise; arguments without one have no gradient.
+        grad_req: "write", "add" or "null", one for all, a list or a dict.
+        aux_states: arrays of the auxiliary states, like `args`.
+
+    Attributes:
+        arg_arrays, grad_arrays, aux_arrays: the arrays in lists; `arg_dict`, `grad_dict` and `aux_dict` have them by
+            name.
+
+    Raises:
+        TypeError: `ctx` is no Context, or arrays are none.
+        ValueError: an array is missing, or a request is another word.
+
+    Example:
+        >>> x, gx = nd.array([1, 2]), nd.zeros(2)
+        >>> run = mx.executor.Executor(mx.sym.var("x") ** 2, mx.cpu(), {"x": x}, {"x": gx})
+        >>> run.forward(is_train=True)[0].asnumpy()
+        array([1., 4.], dtype=float32)
+        >>> run.backward(nd.ones(2))
+        >>> gx.asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.executor.Executor` of MXNet 1.9.1.
+    """
 
     def __init__(
         self, symbol: Any, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None
@@ -370,11 +398,34 @@ def simple_bind(
     group2ctx: Any = None,
     buffer: dict[str, NDArray] | None = None,
 ) -> Executor:
-    """An Executor with zeros of inferred shapes; RuntimeError where the shapes do not suffice.
+    """An Executor with arrays of zeros, whose shapes are inferred; `Symbol.simple_bind` calls it.
 
-    Arguments of `shared_names`, and all states, are those of the executor `shared` where it has them; MXNetError
-    where their shapes differ. Other arguments take memory of `buffer`, or leave theirs there. group2ctx: contexts of
-    variables with an attribute ctx_group.
+    Args:
+        symbol: the symbol.
+        ctx: the context; None for the current one.
+        grad_req: "write", "add" or "null", one for all, a list or a dict.
+        type_dict: dtypes of arguments and states by name; None for inferred ones, or float32.
+        stype_dict: storage types by name; None for those of the variables.
+        shapes: shapes of arguments and states by name.
+        shared_names: arguments that are those of `shared`; None for all.
+        shared: an executor whose arguments and states are used where it has them; None for none.
+        group2ctx: contexts of variables by their attribute `ctx_group`.
+        buffer: memory by name, which other arguments take or leave theirs in.
+
+    Returns:
+        The Executor.
+
+    Raises:
+        RuntimeError: the shapes do not suffice.
+        MXNetError: an argument has another shape in `shared`.
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc")
+        >>> run = mx.executor.simple_bind(y, mx.cpu(), "write", None, None, {"x": (2, 5)})
+        >>> {name: x.shape for name, x in run.arg_dict.items()}
+        {'x': (2, 5), 'fc_weight': (3, 5), 'fc_bias': (3,)}
+
+    Source: `mxnet.symbol.Symbol.simple_bind` of MXNet 1.9.1.
     """
     ctx = current_context() if ctx is None else ctx
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()

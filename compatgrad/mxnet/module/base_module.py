@@ -86,6 +86,19 @@ class BaseModule:
 
     A subclass defines names and shapes, `bind`, `init_params`, `init_optimizer`, `forward`, `backward`, `update`,
     `get_outputs`, `get_input_grads`, `get_params`, `update_metric` and `install_monitor`; the rest follows from them.
+
+    Args:
+        logger: what logs, with the methods of the module `logging`.
+
+    Raises:
+        NotImplementedError: the subclass does not define what is called.
+        AssertionError: the module is not in the state that a method needs; the message names the call that is missing.
+
+    Example:
+        >>> isinstance(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), mx.mod.BaseModule)
+        True
+
+    Source: `mxnet.module.BaseModule` of MXNet 1.9.1.
     """
 
     def __init__(self, logger: Any = logging) -> None:

@@ -21,10 +21,31 @@ __all__ = ["BucketingModule"]
 
 
 class BucketingModule(BaseModule):
-    """Switches between Modules by the `bucket_key` of batches.
+    """A Module for each length of the data, all with the same parameters; the `bucket_key` of a batch chooses.
 
-    `sym_gen(bucket_key)` gives the symbol, the names of the data and those of the labels. `default_bucket_key`: the
-    largest bucket, which is bound first. The other arguments are those of Module.
+    Args:
+        sym_gen: a function of a bucket's key that gives the symbol, the names of the data and those of the labels.
+        default_bucket_key: key of the largest bucket, which is bound first.
+        logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params: as in Module.
+
+    Raises:
+        AssertionError: there is no `default_bucket_key`; in the methods, the module is not bound, initialized or has no
+            optimizer.
+        ValueError: a symbol has no such argument; for labels, that is a warning.
+
+    Example:
+        >>> def sym_gen(length):
+        ...     x = mx.sym.sum(mx.sym.var("data"), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(x, num_hidden=1, no_bias=True, name="fc"), ["data"], None
+        >>> mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=4)
+        >>> mod.bind([("data", (1, 4))], for_training=False)
+        >>> mod.init_params(mx.init.One())
+        >>> batch = mx.io.DataBatch([nd.ones((1, 3))], bucket_key=3, provide_data=[("data", (1, 3))])
+        >>> mod.forward(batch)
+        >>> mod.get_outputs()[0].asnumpy()
+        array([[3.]], dtype=float32)
+
+    Source: `mxnet.module.BucketingModule` of MXNet 1.9.1.
     """
 
     def __init__(

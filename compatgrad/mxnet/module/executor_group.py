@@ -63,10 +63,35 @@ def _contexts_of_groups(group2ctxs: Any, count: int) -> list[Any]:
 
 
 class DataParallelExecutorGroup:
-    """An executor of `symbol` for each of `contexts`, which gets a part of each batch in proportion to `workload`.
+    """An executor of a symbol for each of several contexts, which gets its part of each batch.
 
-    grad_req: "write", "add", "null", a list for all arguments or a dict; `fixed_param_names` have no gradient.
-    shared_group: a group whose parameters these executors use.
+    Args:
+        symbol: the symbol.
+        contexts: the contexts.
+        workload: in which proportions batches are dealt out.
+        data_shapes, label_shapes: descriptions (DataDesc, or name and shape) of data and labels; labels may be None.
+        param_names: the arguments that are parameters.
+        for_training: whether gradients are wanted.
+        inputs_need_grad: whether those of the data are wanted too.
+        shared_group: a group whose parameters these executors use; None for none.
+        logger: what logs, with the methods of the module `logging`.
+        fixed_param_names: parameters without a gradient.
+        grad_req: "write", "add" or "null", one for all, a list for all arguments or a dict.
+        state_names: the arguments that are states.
+        group2ctxs: as in Module.
+
+    Raises:
+        AssertionError: batches have different sizes, there is no data, or numbers do not fit each other.
+        ValueError: `grad_req` is of another type.
+
+    Example:
+        >>> y = mx.sym.var("data") * mx.sym.var("w")
+        >>> group = mx.mod.DataParallelExecutorGroup(
+        ...     y, [mx.cpu(0), mx.cpu(1)], [1, 1], [("data", (4, 1))], None, ["w"], False, False)
+        >>> group.slices
+        [slice(0, 2, None), slice(2, 4, None)]
+
+    Source: `mxnet.module.executor_group.DataParallelExecutorGroup` of MXNet 1.9.1.
     """
 
     def __init__(

@@ -32,12 +32,34 @@ def _ignored(what: str) -> None:
 
 
 class Module(BaseModule):
-    """Trains and runs a symbol.
+    """Trains and runs a symbol, on one or several contexts.
 
-    data_names, label_names, state_names: which arguments are data, labels and states; all others are parameters, and
-    `fixed_param_names` are not trained. context: a Context or a list; batches are divided in proportion to
-    `work_load_list`. group2ctxs: contexts of groups of operators. compression_params: for the store. ValueError for
-    names that the symbol does not have (labels: a warning).
+    Args:
+        symbol: the symbol.
+        data_names, label_names, state_names: which arguments are data, labels and states; all others are parameters.
+        logger: what logs, with the methods of the module `logging`.
+        context: a context, or a list of contexts, to which batches are dealt out.
+        work_load_list: in which proportions they are; None for equal parts.
+        fixed_param_names: parameters that are not trained.
+        group2ctxs: contexts of groups of operators: a dict from a group to its context, or a list of a dict for each of
+            `context`.
+        compression_params: what the store's `set_gradient_compression` gets.
+
+    Raises:
+        ValueError: the symbol has no such argument; for labels, that is a warning.
+        AssertionError: there are not as many numbers in `work_load_list` as contexts; in the methods, the module is not
+            bound, initialized or has no optimizer.
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+        >>> mod = mx.mod.Module(mx.sym.LinearRegressionOutput(y, mx.sym.var("label")), label_names=["label"])
+        >>> data = mx.io.NDArrayIter(np.array([[1.0], [2.0]]), np.array([3.0, 6.0]), batch_size=2, label_name="label")
+        >>> mod.fit(data, eval_metric="mse", optimizer_params={"learning_rate": 0.3}, num_epoch=50)
+        >>> mod.predict(data).asnumpy().round(2)
+        array([[3.],
+               [6.]], dtype=float32)
+
+    Source: `mxnet.module.Module` of MXNet 1.9.1.
     """
 
     def __init__(

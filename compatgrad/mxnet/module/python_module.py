@@ -14,8 +14,31 @@ __all__ = ["PythonLossModule", "PythonModule"]
 
 
 class PythonModule(BaseModule):
-    """A module without parameters. A subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs`
-    and `get_input_grads`.
+    """A module without parameters, written in Python.
+
+    A subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs` and `get_input_grads`.
+
+    Args:
+        data_names, label_names: names of data and labels, in their order; labels may be None.
+        output_names: names of the outputs.
+        logger: what logs, with the methods of the module `logging`.
+
+    Raises:
+        AssertionError: in `bind`, names differ, or a request is not "write".
+        NotImplementedError: the subclass does not define what is called.
+
+    Example:
+        >>> class Twice(mx.mod.PythonModule):
+        ...     def _compute_output_shapes(self): return [("output", self.data_shapes[0][1])]
+        ...     def forward(self, data_batch, is_train=None): self.y = 2 * data_batch.data[0]
+        ...     def get_outputs(self, merge_multi_context=True): return [self.y]
+        >>> mod = Twice(["data"], None, ["output"])
+        >>> mod.bind([("data", (2,))], for_training=False)
+        >>> mod.forward(mx.io.DataBatch([nd.array([1, 2])]))
+        >>> mod.get_outputs()[0].asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.module.PythonModule` of MXNet 1.9.1.
     """
 
     def __init__(self, data_names: Any, label_names: Any, output_names: Any, logger: Any = logging) -> None:
@@ -117,7 +140,29 @@ class PythonModule(BaseModule):
 
 
 class PythonLossModule(PythonModule):
-    """A loss: its output is its data, and `grad_func(scores, labels)` gives the gradient of the data."""
+    """A loss, whose output is its data, and whose gradient is a function in Python.
+
+    Args:
+        name: what the name of the output starts with.
+        data_names, label_names: the name of the data and that of the labels, each in a list.
+        logger: what logs, with the methods of the module `logging`.
+        grad_func: function of scores and labels that gives the gradient of the scores; None where a subclass defines
+            `_backward_impl`.
+
+    Raises:
+        AssertionError: there is more than one name, or `grad_func` is no function.
+        NotImplementedError: in `backward`, there is no `grad_func`.
+
+    Example:
+        >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+        >>> loss.bind([("data", (2,))], [("softmax_label", (2,))])
+        >>> loss.forward(mx.io.DataBatch([nd.array([1, 2])], [nd.array([0, 5])]))
+        >>> loss.backward()
+        >>> loss.get_input_grads()[0].asnumpy()
+        array([ 1., -3.], dtype=float32)
+
+    Source: `mxnet.module.PythonLossModule` of MXNet 1.9.1.
+    """
 
     def __init__(
         self,

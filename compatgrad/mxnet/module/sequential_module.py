@@ -13,7 +13,26 @@ __all__ = ["SequentialModule"]
 
 
 class SequentialModule(BaseModule):
-    """Modules of which each gets the outputs of the one before as data; see `add`."""
+    """Modules of which each gets the outputs of the one before as data; see `add`.
+
+    Args:
+        logger: what logs, with the methods of the module `logging`.
+
+    Raises:
+        AssertionError: the module is not in the state that a method needs, or two modules have a parameter of one name.
+
+    Example:
+        >>> first = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> second = mx.mod.Module(mx.sym.var("x") + 1, data_names=["x"], label_names=None)
+        >>> mod = mx.mod.SequentialModule().add(first).add(second, auto_wiring=True)
+        >>> mod.bind([("data", (2,))], for_training=False)
+        >>> mod.init_params()
+        >>> mod.forward(mx.io.DataBatch([nd.array([1, 2])]))
+        >>> mod.get_outputs()[0].asnumpy()
+        array([3., 5.], dtype=float32)
+
+    Source: `mxnet.module.SequentialModule` of MXNet 1.9.1.
+    """
 
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"

@@ -15,9 +15,30 @@ _LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
 class BaseConvRNNCell(BaseRNNCell):
-    """Base class: one convolution of the input, one of the state, whose kernel must be odd (AssertionError).
+    """Base class of recurrent cells with one convolution of the input and one of the state.
 
-    input_shape: of a batch, in `conv_layout`.
+    Args:
+        input_shape: shape of a batch of inputs, in `conv_layout`.
+        num_hidden: channels of the state and the output.
+        h2h_kernel: kernel of the state's convolution, odd numbers.
+        h2h_dilate: its dilation; its padding keeps the state's size.
+        i2h_kernel, i2h_stride, i2h_pad, i2h_dilate: kernel, stride, padding and dilation of the input's convolution.
+        i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer: initializers of the
+            variables, by name or themselves; None for the model's.
+        activation: a name that `mx.sym.Activation` takes, or a function of a symbol.
+        prefix: what the names of variables and operators start with.
+        params: variables of another cell; None for those of its own.
+        conv_layout: the layout of inputs and states.
+
+    Raises:
+        AssertionError: `h2h_kernel` has an even number.
+        NotImplementedError: in a call, the subclass does not define it.
+
+    Example:
+        >>> isinstance(mx.rnn.ConvLSTMCell((1, 3, 8, 8), 4), mx.rnn.BaseConvRNNCell)
+        True
+
+    Source: `mxnet.rnn.BaseConvRNNCell` of MXNet 1.9.1.
     """
 
     _states = 1
@@ -117,7 +138,25 @@ class _ConvCell(BaseConvRNNCell):
 
 
 class ConvRNNCell(_ConvCell):
-    """A simple recurrent cell; see BaseConvRNNCell."""
+    """A simple recurrent cell with convolutions in the place of linear functions.
+
+    Args:
+        input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
+            prefix, params, conv_layout: as in BaseConvRNNCell; the activation is leaky ReLU of slope 0.2 unless given,
+            the prefix "ConvRNN_".
+
+    Raises:
+        AssertionError: `h2h_kernel` has an even number.
+
+    Example:
+        >>> cell = mx.rnn.ConvRNNCell((1, 3, 8, 8), 4)
+        >>> outputs, states = cell.unroll(2, mx.sym.var("x"), layout="NTCHW", merge_outputs=True)
+        >>> outputs.infer_shape(x=(1, 2, 3, 8, 8))[1]
+        [(1, 2, 4, 8, 8)]
+
+    Source: `mxnet.rnn.ConvRNNCell` of MXNet 1.9.1.
+    """
 
     _default_prefix = "ConvRNN_"
 
@@ -133,7 +172,25 @@ class ConvRNNCell(_ConvCell):
 
 
 class ConvLSTMCell(_ConvCell):
-    """An LSTM; see BaseConvRNNCell."""
+    """An LSTM with convolutions in the place of linear functions.
+
+    Args:
+        input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
+            prefix, params, conv_layout: as in BaseConvRNNCell; the activation is leaky ReLU of slope 0.2 unless given,
+            the prefix "ConvLSTM_".
+
+    Raises:
+        AssertionError: `h2h_kernel` has an even number.
+
+    Example:
+        >>> cell = mx.rnn.ConvLSTMCell((1, 3, 8, 8), 4)
+        >>> outputs, states = cell.unroll(2, mx.sym.var("x"), layout="NTCHW", merge_outputs=True)
+        >>> outputs.infer_shape(x=(1, 2, 3, 8, 8))[1], len(states)
+        ([(1, 2, 4, 8, 8)], 2)
+
+    Source: `mxnet.rnn.ConvLSTMCell` of MXNet 1.9.1; Shi et al., Convolutional LSTM Network, 2015.
+    """
 
     _default_prefix = "ConvLSTM_"
     _states = 2
@@ -149,7 +206,25 @@ class ConvLSTMCell(_ConvCell):
 
 
 class ConvGRUCell(_ConvCell):
-    """A GRU; see BaseConvRNNCell."""
+    """A GRU with convolutions in the place of linear functions.
+
+    Args:
+        input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
+            prefix, params, conv_layout: as in BaseConvRNNCell; the activation is leaky ReLU of slope 0.2 unless given,
+            the prefix "ConvGRU_".
+
+    Raises:
+        AssertionError: `h2h_kernel` has an even number.
+
+    Example:
+        >>> cell = mx.rnn.ConvGRUCell((1, 3, 8, 8), 4)
+        >>> outputs, states = cell.unroll(2, mx.sym.var("x"), layout="NTCHW", merge_outputs=True)
+        >>> outputs.infer_shape(x=(1, 2, 3, 8, 8))[1]
+        [(1, 2, 4, 8, 8)]
+
+    Source: `mxnet.rnn.ConvGRUCell` of MXNet 1.9.1.
+    """
 
     _default_prefix = "ConvGRU_"
 

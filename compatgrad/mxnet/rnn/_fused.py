@@ -14,10 +14,31 @@ __all__ = ["FusedRNNCell"]
 
 
 class FusedRNNCell(BaseRNNCell):
-    """Layers of a recurrent network in one operator, `sym.RNN`, with all parameters in one array.
+    """Layers of a recurrent network in one operator, `mx.sym.RNN`, with all parameters in one array.
 
-    mode: "rnn_relu", "rnn_tanh", "lstm" or "gru". dropout: between layers. get_next_state: whether `unroll` gives the
-    states. `unfuse` makes cells of it that can be stepped.
+    `unfuse` makes cells of it that can be stepped.
+
+    Args:
+        num_hidden: size of the states; the output has twice as many numbers where both directions run.
+        num_layers: number of layers.
+        mode: "rnn_relu", "rnn_tanh", "lstm" or "gru".
+        bidirectional: whether each layer runs in both directions.
+        dropout: probability of dropout between layers.
+        get_next_state: whether `unroll` gives the states.
+        forget_bias: first value of the forget gates' biases, of LSTMs.
+        prefix: what the names of variables and operators start with; None for the mode and "_".
+        params: variables of another cell; None for those of its own.
+
+    Raises:
+        NotImplementedError: in a call; there are no single steps.
+
+    Example:
+        >>> cell = mx.rnn.FusedRNNCell(4, num_layers=2, mode="gru", bidirectional=True)
+        >>> outputs, states = cell.unroll(3, mx.sym.var("x"), layout="TNC", merge_outputs=True)
+        >>> outputs.infer_shape(x=(3, 2, 5))[1]
+        [(3, 2, 8)]
+
+    Source: `mxnet.rnn.FusedRNNCell` of MXNet 1.9.1.
     """
 
     _is_fused = True

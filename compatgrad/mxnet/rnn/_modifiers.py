@@ -68,7 +68,25 @@ class _Container(BaseRNNCell):
 
 
 class SequentialRNNCell(_Container):
-    """Cells one after the other; see `add`. params: for all cells inside, which then must have none of their own."""
+    """Cells one after the other; see `add`.
+
+    Args:
+        params: variables for all cells inside, which then must have none of their own; None for the cells' own.
+
+    Raises:
+        AssertionError: in `add`, there are `params`, and the cell has some of its own; in a call, a cell runs in both
+            directions.
+
+    Example:
+        >>> stack = mx.rnn.SequentialRNNCell()
+        >>> stack.add(mx.rnn.LSTMCell(4, prefix="l0_"))
+        >>> stack.add(mx.rnn.LSTMCell(6, prefix="l1_"))
+        >>> outputs, states = stack.unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 6)]
+
+    Source: `mxnet.rnn.SequentialRNNCell` of MXNet 1.9.1.
+    """
 
     def __init__(self, params: RNNParams | None = None) -> None:
         super().__init__(params)
@@ -102,7 +120,25 @@ class SequentialRNNCell(_Container):
 
 
 class BidirectionalCell(_Container):
-    """Two cells, of which one runs from the end; their outputs are joined."""
+    """Two cells, of which one runs from the end; their outputs are joined.
+
+    Args:
+        l_cell, r_cell: the cell that runs forward, and the one that runs from the end.
+        params: variables for both cells, which then must have none of their own; None for the cells' own.
+        output_prefix: what the names of the outputs start with.
+
+    Raises:
+        AssertionError: there are `params`, and a cell has some of its own.
+        NotImplementedError: in a call; a step needs those after it.
+
+    Example:
+        >>> cell = mx.rnn.BidirectionalCell(mx.rnn.GRUCell(4, prefix="l_"), mx.rnn.GRUCell(4, prefix="r_"))
+        >>> outputs, states = cell.unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 8)]
+
+    Source: `mxnet.rnn.BidirectionalCell` of MXNet 1.9.1.
+    """
 
     def __init__(
         self, l_cell: BaseRNNCell, r_cell: BaseRNNCell, params: RNNParams | None = None, output_prefix: str = "bi_"
@@ -141,7 +177,23 @@ class BidirectionalCell(_Container):
 
 
 class DropoutCell(BaseRNNCell):
-    """Dropout of the input; it has no state. AssertionError where `dropout` is no number."""
+    """Dropout of the input; it has no state.
+
+    Args:
+        dropout: the probability.
+        prefix: accepted; there are no variables.
+        params: accepted; there are no variables.
+
+    Raises:
+        AssertionError: `dropout` is no number.
+
+    Example:
+        >>> outputs, states = mx.rnn.DropoutCell(0.5).unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 5)]
+
+    Source: `mxnet.rnn.DropoutCell` of MXNet 1.9.1.
+    """
 
     def __init__(self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None) -> None:
         super().__init__(prefix, params)
@@ -169,7 +221,25 @@ class DropoutCell(BaseRNNCell):
 
 
 class ModifierCell(BaseRNNCell):
-    """Base class of cells that change another one, whose parameters and states they have."""
+    """Base class of cells that change another one, whose variables and states they have.
+
+    Args:
+        base_cell: the cell, which cannot be called by itself any more.
+
+    Raises:
+        AttributeError: `base_cell` is no cell.
+
+    Example:
+        >>> class Doubled(mx.rnn.ModifierCell):
+        ...     def __call__(self, inputs, states):
+        ...         output, states = self.base_cell(inputs, states)
+        ...         return 2 * output, states
+        >>> outputs, states = Doubled(mx.rnn.RNNCell(4)).unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 4)]
+
+    Source: `mxnet.rnn.ModifierCell` of MXNet 1.9.1.
+    """
 
     def __init__(self, base_cell: Any) -> None:
         super().__init__()
@@ -210,7 +280,25 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Keeps outputs and states of the step before by chance. AssertionError for cells that cannot be stepped."""
+    """Keeps numbers of the output and the states of the step before, by chance.
+
+    Args:
+        base_cell: the cell, which can be stepped.
+        zoneout_outputs: probability for each number of the output.
+        zoneout_states: probability for each number of a state.
+
+    Raises:
+        AssertionError: the cell cannot be stepped: it is fused, or runs in both directions.
+
+    Example:
+        >>> cell = mx.rnn.ZoneoutCell(mx.rnn.LSTMCell(4), zoneout_states=0.1)
+        >>> outputs, states = cell.unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 4)]
+
+    Source: `mxnet.rnn.ZoneoutCell` of MXNet 1.9.1; Krueger et al., Zoneout: Regularizing RNNs by Randomly Preserving
+        Hidden Activations, 2016.
+    """
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         assert not getattr(base_cell, "_is_fused", False), "FusedRNNCell doesn't support zoneout. Please unfuse first."
@@ -246,7 +334,19 @@ class ZoneoutCell(ModifierCell):
 
 
 class ResidualCell(ModifierCell):
-    """Adds the input to the output."""
+    """Adds the input to the output of a cell.
+
+    Args:
+        base_cell: the cell, whose output has the input's size.
+
+    Example:
+        >>> cell = mx.rnn.ResidualCell(mx.rnn.GRUCell(5))
+        >>> outputs, states = cell.unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 5)]
+
+    Source: `mxnet.rnn.ResidualCell` of MXNet 1.9.1; Wu et al., Google's Neural Machine Translation System, 2016.
+    """
 
     def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         """One step."""

@@ -22,10 +22,27 @@ def encode_sentences(
     start_label: int = 0,
     unknown_token: Any = None,
 ) -> tuple[list[list[int]], dict[Any, int]]:
-    """Words as numbers, and the dict of words to numbers.
+    r"""Sentences of words as lists of numbers.
 
-    Without `vocab`, words get the numbers from `start_label` on, without `invalid_label`, which is that of
-    `invalid_key`. With one, words that it lacks become `unknown_token` (AssertionError without that).
+    Args:
+        sentences: the sentences, lists of words.
+        vocab: the number of each word, a dict to which new words are added; None makes one.
+        invalid_label: the number of `invalid_key`, which new words do not get.
+        invalid_key: what stands for the end of sentences in a new vocabulary.
+        start_label: the first new number.
+        unknown_token: what words become that are not in `vocab`; None for a new number in a new vocabulary.
+
+    Returns:
+        The lists of numbers, and the vocabulary.
+
+    Raises:
+        AssertionError: `vocab` lacks a word, and there is no `unknown_token`.
+
+    Example:
+        >>> mx.rnn.encode_sentences([["to", "be"], ["be", "or"]], start_label=1)
+        ([[1, 2], [2, 3]], {'\n': -1, 'to': 1, 'be': 2, 'or': 3})
+
+    Source: `mxnet.rnn.encode_sentences` of MXNet 1.9.1.
     """
     is_new = vocab is None
     words: dict[Any, int] = {invalid_key: invalid_label} if vocab is None else vocab
@@ -48,10 +65,30 @@ def encode_sentences(
 
 
 class BucketSentenceIter(DataIter):
-    """Batches of sentences (lists of numbers), filled up to the smallest of `buckets` (lengths) that holds them.
+    """Batches of sentences, filled up to the smallest of some lengths that holds them.
 
-    The label of a word is the next word; what fills up is `invalid_label`. buckets: by default all lengths that
-    `batch_size` sentences have. layout: "NT" or "TN", else ValueError.
+    The label of a word is the next word. Sentences longer than all lengths are left out, and their number is printed.
+
+    Args:
+        sentences: the sentences, lists of numbers.
+        batch_size: sentences in a batch; those that do not fill one are left out.
+        buckets: the lengths; None for all that `batch_size` sentences or more have.
+        invalid_label: what fills up, and the label of the last word.
+        data_name, label_name: names of data and labels.
+        dtype: dtype of both.
+        layout: "NT" or "TN", whether sentences are rows or columns.
+
+    Raises:
+        ValueError: `layout` is another word, or no sentence fits a length.
+
+    Example:
+        >>> batches = mx.rnn.BucketSentenceIter([[1, 2], [3, 4], [5]], batch_size=2, buckets=[2, 3], invalid_label=0)
+        WARNING: discarded 0 sentences longer than the largest bucket.
+        >>> batch = next(batches)
+        >>> batch.bucket_key, batch.data[0].shape
+        (2, (2, 2))
+
+    Source: `mxnet.rnn.BucketSentenceIter` of MXNet 1.9.1.
     """
 
     def __init__(

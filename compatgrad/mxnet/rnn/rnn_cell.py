@@ -37,7 +37,18 @@ def _normalize_sequence(
 
 
 class RNNParams:
-    """Variables by name, each made when it is first asked for. prefix: what their names start with."""
+    """Variables by name, each made when it is first asked for.
+
+    Args:
+        prefix: what their names start with.
+
+    Example:
+        >>> params = mx.rnn.RNNParams("lstm_")
+        >>> params.get("i2h_weight").name, params.get("i2h_weight") is params.get("i2h_weight")
+        ('lstm_i2h_weight', True)
+
+    Source: `mxnet.rnn.RNNParams` of MXNet 1.9.1.
+    """
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
@@ -52,8 +63,33 @@ class RNNParams:
 
 
 class BaseRNNCell:
-    """Base class of cells. A subclass defines `__call__(inputs, states)`, `state_info`, and `_gate_names` where the
-    weights of several gates are one array. params: the RNNParams of a cell to share variables with.
+    """Base class of recurrent cells: functions of an input and states, all symbols, that share their parameters.
+
+    A subclass defines `__call__(inputs, states)`, `state_info`, and `_gate_names` where the weights of several gates
+    are
+    one array.
+
+    Args:
+        prefix: what the names of variables and operators start with.
+        params: the RNNParams of another cell, to share variables with it; None for those of its own.
+
+    Raises:
+        NotImplementedError: the subclass does not define what is called.
+        AssertionError: in `begin_state`, another cell has taken this one over.
+
+    Example:
+        >>> class Sum(mx.rnn.BaseRNNCell):
+        ...     @property
+        ...     def state_info(self): return [{"shape": (0, 2), "__layout__": "NC"}]
+        ...     def __call__(self, inputs, states):
+        ...         total = inputs + states[0]
+        ...         return total, [total]
+        >>> y, states = Sum("sum_").unroll(2, mx.sym.var("x"), merge_outputs=True)
+        >>> y.eval(x=nd.ones((1, 2, 2)))[0].asnumpy()
+        array([[[1., 1.],
+                [2., 2.]]], dtype=float32)
+
+    Source: `mxnet.rnn.BaseRNNCell` of MXNet 1.9.1.
     """
 
     _cells: list[BaseRNNCell]
@@ -195,7 +231,21 @@ class _DenseCell(BaseRNNCell):
 
 
 class RNNCell(_DenseCell):
-    """activation(W x + b + R h + c), with a name of `sym.Activation` or a function."""
+    """A simple recurrent cell: activation(W x + b + R h + c).
+
+    Args:
+        num_hidden: size of the state and the output.
+        activation: a name that `mx.sym.Activation` takes, or a function of a symbol and a name.
+        prefix: what the names of variables and operators start with.
+        params: variables of another cell; None for those of its own.
+
+    Example:
+        >>> outputs, states = mx.rnn.RNNCell(4).unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 4)]
+
+    Source: `mxnet.rnn.RNNCell` of MXNet 1.9.1.
+    """
 
     def __init__(
         self, num_hidden: int, activation: Any = "tanh", prefix: str = "rnn_", params: RNNParams | None = None
@@ -216,7 +266,29 @@ class RNNCell(_DenseCell):
 
 
 def lstm_step(gates: Any, cell: Any, name: str, activation: Callable[..., Any], axis: int = 1) -> tuple[Any, list[Any]]:
-    """The output and the states of an LSTM from its gates in the order input, forget, candidate, output."""
+    """The output and the states of an LSTM, from its gates.
+
+    Args:
+        gates: one symbol of the four gates before their activations, in the order input, forget, candidate, output.
+        cell: the cell's state before.
+        name: what the names of operators start with.
+        activation: the function of a symbol and a name for candidate and output.
+        axis: the axis of the gates.
+
+    Returns:
+        The output, and a list of it and the cell's new state.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> gates, cell = mx.sym.var("gates"), mx.sym.var("cell")
+        >>> y, states = mx.rnn.rnn_cell.lstm_step(gates, cell, "t0_", mx.sym.tanh)
+        >>> y.eval(gates=nd.zeros((1, 8)), cell=nd.zeros((1, 2)))[0].asnumpy()
+        array([[0., 0.]], dtype=float32)
+
+    Source: of compatgrad itself, what the LSTM cells of `mxnet.rnn` have in common.
+    """
     i, f, c, o = symbol.SliceChannel(gates, num_outputs=4, axis=axis, name=f"{name}slice")
     in_gate = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
     forget_gate = symbol.Activation(f, act_type="sigmoid", name=f"{name}f")
@@ -230,7 +302,29 @@ def lstm_step(gates: Any, cell: Any, name: str, activation: Callable[..., Any], 
 def gru_step(
     i2h: Any, h2h: Any, state: Any, name: str, activation: Callable[..., Any], axis: int = 1
 ) -> tuple[Any, list[Any]]:
-    """The output and the state of a GRU from both linear functions, each in the order reset, update, candidate."""
+    """The output and the state of a GRU, from the linear functions of input and state.
+
+    Args:
+        i2h, h2h: the functions of input and of state, each one symbol in the order reset, update, candidate.
+        state: the state before.
+        name: what the names of operators start with.
+        activation: the function of a symbol and a name for the candidate.
+        axis: the axis of the gates.
+
+    Returns:
+        The output, and a list of it alone, the new state.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> i2h, h2h, h = mx.sym.var("i2h"), mx.sym.var("h2h"), mx.sym.var("h")
+        >>> y, states = mx.rnn.rnn_cell.gru_step(i2h, h2h, h, "t0_", mx.sym.tanh)
+        >>> y.eval(i2h=nd.zeros((1, 6)), h2h=nd.zeros((1, 6)), h=nd.ones((1, 2)))[0].asnumpy()
+        array([[0.5, 0.5]], dtype=float32)
+
+    Source: of compatgrad itself, what the GRU cells of `mxnet.rnn` have in common.
+    """
     i_r, i_z, i_o = symbol.SliceChannel(i2h, num_outputs=3, axis=axis, name=f"{name}_i2h_slice")
     h_r, h_z, h_o = symbol.SliceChannel(h2h, num_outputs=3, axis=axis, name=f"{name}_h2h_slice")
     reset = symbol.Activation(i_r + h_r, act_type="sigmoid", name=f"{name}_r_act")
@@ -245,7 +339,21 @@ def _tanh(x: Any, **kwargs: Any) -> Any:
 
 
 class LSTMCell(_DenseCell):
-    """An LSTM, whose gates are input, forget, candidate and output. forget_bias: added to the forget gate's bias."""
+    """An LSTM, whose gates are input, forget, candidate and output.
+
+    Args:
+        num_hidden: size of the states and the output.
+        prefix: what the names of variables and operators start with.
+        params: variables of another cell; None for those of its own.
+        forget_bias: first value of the forget gate's bias.
+
+    Example:
+        >>> outputs, states = mx.rnn.LSTMCell(4).unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1], len(states)
+        ([(2, 3, 4)], 2)
+
+    Source: `mxnet.rnn.LSTMCell` of MXNet 1.9.1; Hochreiter and Schmidhuber, Long Short-Term Memory, 1997.
+    """
 
     _states = 2
 
@@ -266,7 +374,21 @@ class LSTMCell(_DenseCell):
 
 
 class GRUCell(_DenseCell):
-    """A GRU, whose gates are reset, update and candidate; the reset gate is applied after the linear function."""
+    """A GRU, whose gates are reset, update and candidate; the reset gate is applied after the linear function.
+
+    Args:
+        num_hidden: size of the state and the output.
+        prefix: what the names of variables and operators start with.
+        params: variables of another cell; None for those of its own.
+
+    Example:
+        >>> outputs, states = mx.rnn.GRUCell(4).unroll(3, mx.sym.var("x"), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 5))[1]
+        [(2, 3, 4)]
+
+    Source: `mxnet.rnn.GRUCell` of MXNet 1.9.1; Cho et al., Learning Phrase Representations using RNN Encoder-Decoder
+        for Statistical Machine Translation, 2014.
+    """
 
     def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params)
