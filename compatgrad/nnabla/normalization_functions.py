@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.nnabla.functions._statistics import as_list, scaled
 from compatgrad.nnabla.functions.normalization import (
-    as_list,
     batch_normalization,
     fused_batch_normalization,
+    sync_batch_normalization,
+    tensor_normalization,
+)
+from compatgrad.nnabla.functions.sample_normalization import (
     group_normalization,
     instance_normalization,
     layer_normalization,
-    scaled,
-    sync_batch_normalization,
-    tensor_normalization,
-    weight_standardization,
 )
+from compatgrad.nnabla.functions.weights import weight_standardization
 
 __all__ = [
     "batch_normalization",

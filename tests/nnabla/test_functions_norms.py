@@ -284,3 +284,11 @@ def test_bad_input(name, inputs, args, error, words):
     vs = [variable(a) if isinstance(a, np.ndarray) else a for a in inputs]
     with pytest.raises(error, match=words):
         getattr(F, name)(*vs, **args)
+
+
+@pytest.mark.parametrize("f", [F.fused_batch_normalization, lambda *a: F.sync_batch_normalization(*a, comm=None)])
+def test_batch_normalization_that_runs_at_once_needs_no_scale(f):
+    """nnabla gives zeros, or ends with a segmentation fault."""
+    x = np.array([[1.0, 2.0], [3.0, 6.0]], np.float32)
+    y = f(nn.NdArray.from_numpy_array(x), None, None, None, None)
+    np.testing.assert_allclose(np.maximum(y.data, 0), [[0, 0], [1, 1]], atol=1e-4)

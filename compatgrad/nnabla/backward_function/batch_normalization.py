@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla.functions.normalization import kept_shape, refined
+from compatgrad.nnabla.functions._statistics import kept_shape, refined
 
 __all__ = ["BatchNormalizationBackward"]
 

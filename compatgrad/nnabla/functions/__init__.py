@@ -12,6 +12,7 @@ from compatgrad.nnabla.functions.detection import *
 from compatgrad.nnabla.functions.elementwise import *
 from compatgrad.nnabla.functions.fused import *
 from compatgrad.nnabla.functions.geometry import *
+from compatgrad.nnabla.functions.gradients import *
 from compatgrad.nnabla.functions.indexing import *
 from compatgrad.nnabla.functions.layers import *
 from compatgrad.nnabla.functions.linalg import *
@@ -24,6 +25,8 @@ from compatgrad.nnabla.functions.quantize import *
 from compatgrad.nnabla.functions.random import *
 from compatgrad.nnabla.functions.recurrent import *
 from compatgrad.nnabla.functions.reduction import *
+from compatgrad.nnabla.functions.sample_normalization import *
 from compatgrad.nnabla.functions.sequence import *
 from compatgrad.nnabla.functions.spectral import *
+from compatgrad.nnabla.functions.weights import *
 from compatgrad.nnabla.numpy_compat_functions import *
