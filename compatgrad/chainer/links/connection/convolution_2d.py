@@ -3,8 +3,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import link, variable
+from compatgrad.chainer import variable
 from compatgrad.chainer.links import _weights
+from compatgrad.chainer.links.connection._filters import Filter2D, pair
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
@@ -19,11 +20,7 @@ _NO_DETERMINISTIC = (
 )
 
 
-def _pair(x):
-    return x if hasattr(x, "__getitem__") else (x, x)
-
-
-class Convolution2D(link.Link):
+class Convolution2D(Filter2D):
     """Convolution of images: each output pixel of channel o is the sum of W[o] times the patch of the input below it,
     plus b[o].
 
@@ -74,16 +71,10 @@ class Convolution2D(link.Link):
     ) -> None:
         super().__init__()
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC)
-        if ksize is None:
-            out_channels, ksize, in_channels = in_channels, out_channels, None
-        self.ksize = ksize
-        self.stride = _pair(stride)
-        self.pad = _pair(pad)
-        self.dilate = _pair(dilate)
+        in_channels = self._set_filter(in_channels, out_channels, ksize, stride, pad, dilate)
         self.in_channels = in_channels
-        self.out_channels = out_channels
         self.groups = int(groups)
-        _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
+        _weights.register(self, initialW, in_channels, nobias, initial_bias, self.out_channels)
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any]]:
@@ -94,7 +85,7 @@ class Convolution2D(link.Link):
         yield "groups", self.groups
 
     def _initialize_params(self, in_channels):
-        kh, kw = _pair(self.ksize)
+        kh, kw = pair(self.ksize)
         _weights.check_groups(in_channels, self.out_channels, self.groups)
         self.W.initialize((self.out_channels, in_channels // self.groups, kh, kw))
 

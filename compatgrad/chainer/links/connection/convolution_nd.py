@@ -3,16 +3,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import link, variable
+from compatgrad.chainer import variable
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.utils import argument, conv_nd
+from compatgrad.chainer.links.connection._filters import FilterND
+from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class ConvolutionND(link.Link):
+class ConvolutionND(FilterND):
     """Convolution in `ndim` dimensions with W of shape (out_channels, in_channels / groups, k1, ..., kn).
 
     `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not
@@ -63,17 +64,9 @@ class ConvolutionND(link.Link):
         dilate: IntOrInts = 1,
         groups: int = 1,
     ) -> None:
-        super().__init__()
-        if ksize is None:
-            out_channels, ksize, in_channels = in_channels, out_channels, None
-        self.out_channels = out_channels
-        self.ksize = conv_nd.as_tuple(ksize, ndim)
-        self.stride = stride
-        self.pad = pad
+        sizes = (ndim, in_channels, out_channels, ksize, stride, pad)
+        super().__init__(*sizes, nobias, initialW, initial_bias, dilate, groups)
         self.cover_all = cover_all
-        self.dilate = conv_nd.as_tuple(dilate, ndim)
-        self.groups = int(groups)
-        _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
 
     def _initialize_params(self, in_channels):
         _weights.check_groups(in_channels, self.out_channels, self.groups)

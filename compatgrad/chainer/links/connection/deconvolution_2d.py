@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import link
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection.convolution_2d import _NO_DETERMINISTIC, _pair
+from compatgrad.chainer.links.connection._filters import Filter2D, pair
+from compatgrad.chainer.links.connection.convolution_2d import _NO_DETERMINISTIC
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Deconvolution2D(link.Link):
+class Deconvolution2D(Filter2D):
     """Transposed convolution of images: each input pixel of channel i adds its value times W[i] to a patch of the
     output; the gradient of `Convolution2D` by its input.
 
@@ -69,23 +69,16 @@ class Deconvolution2D(link.Link):
     ) -> None:
         super().__init__()
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC)
-        if ksize is None:
-            out_channels, ksize, in_channels = in_channels, out_channels, None
-        self.ksize = ksize
-        self.stride = _pair(stride)
-        self.pad = _pair(pad)
-        self.dilate = _pair(dilate)
+        in_channels = self._set_filter(in_channels, out_channels, ksize, stride, pad, dilate)
         self.outsize = (None, None) if outsize is None else outsize
-        self.out_channels = out_channels
         self.groups = int(groups)
         if not nobias and isinstance(initial_bias, chainer.get_array_types()):
-            assert initial_bias.shape == (out_channels,), (
-                f"initial_bias must have shape {(out_channels,)}, not {initial_bias.shape}"
-            )
-        _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
+            expected = (self.out_channels,)
+            assert initial_bias.shape == expected, f"initial_bias must have shape {expected}, not {initial_bias.shape}"
+        _weights.register(self, initialW, in_channels, nobias, initial_bias, self.out_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = _pair(self.ksize)
+        kh, kw = pair(self.ksize)
         _weights.check_groups(in_channels, self.out_channels, self.groups)
         self.W.initialize((in_channels, self.out_channels // self.groups, kh, kw))
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import link
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.utils import conv_nd
+from compatgrad.chainer.links.connection._filters import FilterND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class DeconvolutionND(link.Link):
+class DeconvolutionND(FilterND):
     """Transposed convolution in `ndim` dimensions with W of shape (in_channels, out_channels / groups, k1, ..., kn).
 
     `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not
@@ -66,17 +65,9 @@ class DeconvolutionND(link.Link):
         dilate: IntOrInts = 1,
         groups: int = 1,
     ) -> None:
-        super().__init__()
-        if ksize is None:
-            out_channels, ksize, in_channels = in_channels, out_channels, None
-        self.out_channels = out_channels
-        self.ksize = conv_nd.as_tuple(ksize, ndim)
-        self.stride = stride
-        self.pad = pad
+        sizes = (ndim, in_channels, out_channels, ksize, stride, pad)
+        super().__init__(*sizes, nobias, initialW, initial_bias, dilate, groups)
         self.outsize = outsize
-        self.dilate = conv_nd.as_tuple(dilate, ndim)
-        self.groups = int(groups)
-        _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
 
     def _initialize_params(self, in_channels):
         _weights.check_groups(in_channels, self.out_channels, self.groups)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link, variable
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection.convolution_2d import Convolution2D, _pair
+from compatgrad.chainer.links.connection._filters import pair
+from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
@@ -56,7 +57,7 @@ class DeformableConvolution2D(link.Chain):
         deform_initial_bias: Initializer = None,
     ) -> None:
         super().__init__()
-        kh, kw = _pair(ksize)
+        kh, kw = pair(ksize)
         offset = (ksize, stride, pad, offset_nobias, offset_initialW, offset_initial_bias)
         deform = (ksize, stride, pad, deform_nobias, deform_initialW, deform_initial_bias)
         with self.init_scope():
@@ -107,8 +108,8 @@ class DeformableConvolution2DSampler(link.Link):
     ) -> None:
         super().__init__()
         self.ksize = ksize
-        self.stride = _pair(stride)
-        self.pad = _pair(pad)
+        self.stride = pair(stride)
+        self.pad = pair(pad)
         self.out_channels = out_channels
         self.initialW = initialW
         with self.init_scope():
@@ -120,7 +121,7 @@ class DeformableConvolution2DSampler(link.Link):
             self._initialize_params(in_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = _pair(self.ksize)
+        kh, kw = pair(self.ksize)
         self.W.initialize((self.out_channels, in_channels, kh, kw))
         if self.b is not None:
             self.b.initialize(self.out_channels)

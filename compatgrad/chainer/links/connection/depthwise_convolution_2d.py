@@ -7,7 +7,7 @@ import numpy
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link, variable
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection.convolution_2d import _pair
+from compatgrad.chainer.links.connection._filters import pair
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
@@ -51,8 +51,8 @@ class DepthwiseConvolution2D(link.Link):
     ) -> None:
         super().__init__()
         self.ksize = ksize
-        self.stride = _pair(stride)
-        self.pad = _pair(pad)
+        self.stride = pair(stride)
+        self.pad = pair(pad)
         self.channel_multiplier = channel_multiplier
         self.nobias = nobias
         if initialW is None:
@@ -64,7 +64,7 @@ class DepthwiseConvolution2D(link.Link):
             self._initialize_params(in_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = _pair(self.ksize)
+        kh, kw = pair(self.ksize)
         self.W.initialize((self.channel_multiplier, in_channels, kh, kw))
         if self.b is not None:
             self.b.initialize(self.channel_multiplier * in_channels)

@@ -3,16 +3,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import link
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection.convolution_2d import _pair
+from compatgrad.chainer.links.connection._filters import Filter2D, pair
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class DilatedConvolution2D(link.Link):
+class DilatedConvolution2D(Filter2D):
     """Two-dimensional convolution with dilation; W has shape (out_channels, in_channels, kh, kw).
 
     `in_channels=None`, or leaving it out, lets the first input tell the number.
@@ -53,17 +52,11 @@ class DilatedConvolution2D(link.Link):
         initial_bias: Initializer = None,
     ) -> None:
         super().__init__()
-        if ksize is None:
-            out_channels, ksize, in_channels = in_channels, out_channels, None
-        self.ksize = ksize
-        self.stride = _pair(stride)
-        self.pad = _pair(pad)
-        self.dilate = _pair(dilate)
-        self.out_channels = out_channels
-        _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
+        in_channels = self._set_filter(in_channels, out_channels, ksize, stride, pad, dilate)
+        _weights.register(self, initialW, in_channels, nobias, initial_bias, self.out_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = _pair(self.ksize)
+        kh, kw = pair(self.ksize)
         self.W.initialize((self.out_channels, in_channels, kh, kw))
 
     def forward(self, x: VariableOrArray) -> Variable:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link, variable
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection.convolution_2d import _pair
+from compatgrad.chainer.links.connection._filters import pair
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
@@ -53,18 +53,18 @@ class LocalConvolution2D(link.Link):
     ) -> None:
         super().__init__()
         self.ksize = ksize
-        self.stride = _pair(stride)
+        self.stride = pair(stride)
         self.nobias = nobias
         self.out_channels = out_channels
         with self.init_scope():
             self.W = variable.Parameter(initializers._get_initializer(initialW))
             self.b = None if nobias else _weights.bias(initial_bias)
             if in_channels is not None and in_size is not None:
-                self._initialize_params(in_channels, _pair(in_size))
+                self._initialize_params(in_channels, pair(in_size))
 
     def _initialize_params(self, in_channels, in_size):
-        kh, kw = _pair(self.ksize)
-        ih, iw = _pair(in_size)
+        kh, kw = pair(self.ksize)
+        ih, iw = pair(in_size)
         outsize = (ih - kh + 1, iw - kw + 1)  # whatever the stride is, as in the original
         self.W.initialize((self.out_channels, *outsize, in_channels, kh, kw))
         if not self.nobias:

@@ -6,15 +6,15 @@ import numpy
 
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import link
 from compatgrad.chainer.links.normalization.batch_normalization import _highprec_parameter
+from compatgrad.chainer.links.normalization.layer_normalization import ScaledAndShifted
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class GroupNormalization(link.Link):
+class GroupNormalization(ScaledAndShifted):
     """Normalisation of each sample within `groups` of its channels: gamma * (x - mean) / sqrt(var + eps) + beta, with
     mean and variance over a group's channels and all positions. Inputs are floating-point arrays of shape (batch,
     size, ...).
@@ -47,17 +47,10 @@ class GroupNormalization(link.Link):
     ) -> None:
         super().__init__()
         dtype = chainer.get_dtype(None, map_mixed16=numpy.float32)
-        with self.init_scope():
-            self.groups = groups
-            self.gamma = _highprec_parameter(initial_gamma, 1, dtype)
-            self.beta = _highprec_parameter(initial_beta, 0, dtype)
-            self.eps = eps
-        if size is not None:
-            self._initialize_params(size)
-
-    def _initialize_params(self, size):
-        self.gamma.initialize(size)
-        self.beta.initialize(size)
+        self.groups = groups
+        gamma = _highprec_parameter(initial_gamma, 1, dtype)
+        beta = _highprec_parameter(initial_beta, 0, dtype)
+        self._set_parameters(gamma, beta, eps, size)
 
     def forward(self, x: VariableOrArray) -> Variable:
         """Normalises the groups of each sample of `x`."""

@@ -7,10 +7,26 @@ from compatgrad.chainer import link, utils, variable
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, VariableOrArray
-    from compatgrad.chainer.variable import Variable
+    from compatgrad.chainer.variable import Parameter, Variable
 
 
-class LayerNormalization(link.Link):
+class ScaledAndShifted(link.Link):
+    """A normalization whose result is multiplied by gamma and added to beta, both of one size."""
+
+    def _set_parameters(self, gamma: Parameter, beta: Parameter, eps: float, size: int | None) -> None:
+        with self.init_scope():
+            self.gamma = gamma
+            self.beta = beta
+            self.eps = eps
+        if size is not None:
+            self._initialize_params(size)
+
+    def _initialize_params(self, size: int) -> None:
+        self.gamma.initialize(size)
+        self.beta.initialize(size)
+
+
+class LayerNormalization(ScaledAndShifted):
     """Normalisation of each row: gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance over the row.
     Inputs are floating-point arrays of shape (batch, size).
 
@@ -36,16 +52,9 @@ class LayerNormalization(link.Link):
         initial_beta: Initializer = None,
     ) -> None:
         super().__init__()
-        with self.init_scope():
-            self.gamma = variable.Parameter(1 if initial_gamma is None else initial_gamma)
-            self.beta = variable.Parameter(0 if initial_beta is None else initial_beta)
-            self.eps = eps
-        if size is not None:
-            self._initialize_params(size)
-
-    def _initialize_params(self, size):
-        self.gamma.initialize(size)
-        self.beta.initialize(size)
+        gamma = variable.Parameter(1 if initial_gamma is None else initial_gamma)
+        beta = variable.Parameter(0 if initial_beta is None else initial_beta)
+        self._set_parameters(gamma, beta, eps, size)
 
     def forward(self, x: VariableOrArray) -> Variable:
         """Normalises each row of `x`."""

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.links.rnn import n_step_rnn
 
@@ -54,9 +52,7 @@ class NStepGRU(NStepGRUBase):
     """
 
     use_bi_direction = False
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_gru(*args)
+    _function = staticmethod(F.n_step_gru)
 
 
 class NStepBiGRU(NStepGRUBase):
@@ -82,6 +78,4 @@ class NStepBiGRU(NStepGRUBase):
     """
 
     use_bi_direction = True
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_bigru(*args)
+    _function = staticmethod(F.n_step_bigru)

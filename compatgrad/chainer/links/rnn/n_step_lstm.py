@@ -69,9 +69,7 @@ class NStepLSTM(NStepLSTMBase):
     """
 
     use_bi_direction = False
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_lstm(*args)
+    _function = staticmethod(F.n_step_lstm)
 
 
 class NStepBiLSTM(NStepLSTMBase):
@@ -98,6 +96,4 @@ class NStepBiLSTM(NStepLSTMBase):
     """
 
     use_bi_direction = True
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_bilstm(*args)
+    _function = staticmethod(F.n_step_bilstm)

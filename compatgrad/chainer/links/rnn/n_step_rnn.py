@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -10,7 +11,7 @@ from compatgrad.chainer import initializers, link, variable
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
@@ -96,6 +97,8 @@ class NStepRNNBase(link.ChainList):
     Source: `chainer.links.rnn.n_step_rnn.NStepRNNBase` of Chainer 7.8.1.
     """
 
+    _function: Callable[..., tuple[Any, ...]] | None = None  # what `rnn` calls
+
     def __init__(
         self,
         n_layers: int,
@@ -152,8 +155,10 @@ class NStepRNNBase(link.ChainList):
             return variable.Variable(self.xp.zeros(shape, dtype=xs[0].dtype))
 
     def rnn(self, *args: Any) -> tuple[Any, ...]:
-        """The function that computes the stack. To be overridden."""
-        raise NotImplementedError
+        """Calls the function that computes the stack. To be overridden."""
+        if self._function is None:
+            raise NotImplementedError
+        return self._function(*args)
 
     @property
     def n_cells(self) -> int:
@@ -212,9 +217,7 @@ class NStepRNNTanh(NStepRNNBase):
     n_weights = 2
     n_cells = 1
     use_bi_direction = False
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_rnn(*args, activation="tanh")
+    _function = staticmethod(functools.partial(F.n_step_rnn, activation="tanh"))
 
 
 class NStepRNNReLU(NStepRNNBase):
@@ -243,9 +246,7 @@ class NStepRNNReLU(NStepRNNBase):
     n_weights = 2
     n_cells = 1
     use_bi_direction = False
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_rnn(*args, activation="relu")
+    _function = staticmethod(functools.partial(F.n_step_rnn, activation="relu"))
 
 
 class NStepBiRNNTanh(NStepRNNBase):
@@ -274,9 +275,7 @@ class NStepBiRNNTanh(NStepRNNBase):
     n_weights = 2
     n_cells = 1
     use_bi_direction = True
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_birnn(*args, activation="tanh")
+    _function = staticmethod(functools.partial(F.n_step_birnn, activation="tanh"))
 
 
 class NStepBiRNNReLU(NStepRNNBase):
@@ -305,6 +304,4 @@ class NStepBiRNNReLU(NStepRNNBase):
     n_weights = 2
     n_cells = 1
     use_bi_direction = True
-
-    def rnn(self, *args: Any) -> tuple[Any, ...]:
-        return F.n_step_birnn(*args, activation="relu")
+    _function = staticmethod(functools.partial(F.n_step_birnn, activation="relu"))
