@@ -22,7 +22,7 @@ class TorchLink(Chain):
     """
 
     def __init__(self, module: torch.nn.Module) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # a frontend's, without types
+        super().__init__()
         self.module = module
         self._trained: list[tuple[list[str], torch.Tensor]] = []
         self._kept: list[tuple[list[str], torch.Tensor]] = []
@@ -72,7 +72,7 @@ class TorchLink(Chain):
 
     def copy(self, mode: str = "share") -> Any:
         if mode != "init":
-            return super().copy(mode)  # type: ignore[no-untyped-call]  # a frontend's, without types
+            return super().copy(mode)
         link = copy.deepcopy(self)
         for part in link.module.modules():
             if callable(reset := getattr(part, "reset_parameters", None)):
