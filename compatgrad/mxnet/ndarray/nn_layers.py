@@ -67,7 +67,7 @@ def Activation(data, act_type=""):  # noqa: N802
 
     Args:
         data: floating point, any shape.
-        act_type: "relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu" or "softsign".
+        act_type: "relu", "sigmoid", "tanh", "softrelu" or "softsign".
 
     Example:
         >>> nd.Activation(nd.array([-1.0, 2.0]), act_type="relu").asnumpy()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._layer_docs import layer
 from ..block import HybridBlock
 
 if TYPE_CHECKING:
@@ -99,11 +100,22 @@ class _BatchNorm(_Norm):
         return f"{type(self).__name__}({self._repr_content()}, in_channels={self.gamma.shape[0] or None})"
 
 
+@layer
 class BatchNorm(_BatchNorm):
-    """Normalises each channel (`axis`) over the batch while training, else with running mean and variance.
+    """Normalizes each channel: (x - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-    The running values move towards the batch's by 1 - momentum. center, scale: whether `beta` and `gamma` are
-    trained; without scale gamma counts as 1. use_global_stats: the running values are used while training too.
+    While training, mean and variance are those of the batch, and the backward pass moves the running ones towards them;
+    else the running ones are used. Call: `layer(x)`, x floating point, any shape.
+
+    Example:
+        >>> layer, x = gluon.nn.BatchNorm(), nd.array([[1.0, 2.0], [3.0, 2.0]])
+        >>> layer.initialize()
+        >>> with autograd.record():
+        ...     y = layer(x)
+        >>> y.backward()
+        >>> y.asnumpy().round(3), layer.running_mean.data().asnumpy()
+        (array([[-1.,  0.],
+               [ 1.,  0.]], dtype=float32), array([0.2, 0.2], dtype=float32))
     """
 
     def __init__(
@@ -140,14 +152,39 @@ class BatchNorm(_BatchNorm):
     _fuse_relu = False
 
 
+@layer
 class BatchNormReLU(BatchNorm):
-    """BatchNorm with a ReLU after it."""
+    """`BatchNorm`, then ReLU.
+
+    While training, mean and variance are those of the batch, and the backward pass moves the running ones towards them;
+    else the running ones are used. Call: `layer(x)`, x floating point, any shape.
+
+    Example:
+        >>> layer, x = gluon.nn.BatchNormReLU(), nd.array([[1.0, 2.0], [3.0, 2.0]])
+        >>> layer.initialize()
+        >>> with autograd.record():
+        ...     y = layer(x)
+        >>> y.asnumpy().round(3)
+        array([[0., 0.],
+               [1., 0.]], dtype=float32)
+    """
 
     _fuse_relu = True
 
 
+@layer
 class InstanceNorm(_Norm):
-    """Normalises each channel (`axis`) of each example over the other axes."""
+    """Normalizes each channel of each sample over the other axes.
+
+    Call: `layer(x)`, x floating point, shape (batch, channels, ...) with at least three axes.
+
+    Example:
+        >>> layer = gluon.nn.InstanceNorm()
+        >>> layer.initialize()
+        >>> layer(nd.array([[[1.0, 3.0], [5.0, 5.0]]])).asnumpy().round(3)
+        array([[[-1.,  1.],
+                [-0., -0.]]], dtype=float32)
+    """
 
     def __init__(
         self,
@@ -176,11 +213,22 @@ class InstanceNorm(_Norm):
         return y.swapaxes(1, self._axis)
 
 
+@layer
 class LayerNorm(_Norm):
-    """(x - mean) / sqrt(var + epsilon) * gamma + beta, the statistics being taken along `axis` for all else.
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, both taken along one axis, for all else apart.
 
-    gamma and beta have the length of that axis; center, scale: whether beta and gamma are trained. in_channels=0: the
-    first call tells the length.
+    Call: `layer(x)`, x floating point, any shape.
+
+    Args:
+        axis: the axis that is normalized; gamma and beta have its length.
+        in_channels: the length of that axis; 0 is found out at the first call.
+
+    Example:
+        >>> layer = gluon.nn.LayerNorm()
+        >>> layer.initialize()
+        >>> layer(nd.array([[1.0, 3.0], [5.0, 5.0]])).asnumpy().round(3)
+        array([[-1.,  1.],
+               [ 0.,  0.]], dtype=float32)
     """
 
     def __init__(
@@ -210,8 +258,21 @@ class LayerNorm(_Norm):
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
 
+@layer
 class GroupNorm(_Norm):
-    """Normalises each of `num_groups` groups of channels (axis 1) of each example; gamma and beta are per group."""
+    """Normalizes each group of channels of each sample; gamma and beta have a number for each group.
+
+    Call: `layer(x)`, x floating point, shape (batch, channels, ...).
+
+    Args:
+        num_groups: the number of groups, which divides that of the channels.
+
+    Example:
+        >>> layer = gluon.nn.GroupNorm(num_groups=2)
+        >>> layer.initialize()
+        >>> layer(nd.array([[[1.0], [3.0], [5.0], [5.0]]])).asnumpy().round(3).ravel()
+        array([-1.,  1., -0., -0.], dtype=float32)
+    """
 
     def __init__(
         self,

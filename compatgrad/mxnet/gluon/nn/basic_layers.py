@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
+from .._layer_docs import layer
 from ..block import Block, HybridBlock
 from ._norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
 from .activations import Activation
@@ -58,8 +59,22 @@ class _Stack:
         return len(self._children)
 
 
+@layer
 class Sequential(_Stack, Block):
-    """Calls its blocks in the order in which they were added, each on the result of the one before."""
+    """Calls its blocks in the order in which they were added, each on the result of the one before.
+
+    `add` puts blocks at the end, `net[i]` is one of them, `net[i:j]` a Sequential of some, `len(net)` their number.
+
+    Args:
+        prefix: what all names inside start with; None makes one from a number.
+
+    Example:
+        >>> net = gluon.nn.Sequential()
+        >>> net.add(gluon.nn.Dense(4, activation="relu"), gluon.nn.Dense(2))
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3))).shape, len(net)
+        ((1, 2), 2)
+    """
 
     def forward(self, x: NDArray) -> Any:
         for block in self._children.values():
@@ -77,8 +92,27 @@ class Sequential(_Stack, Block):
         super().hybridize(active, **kwargs)
 
 
+@layer
 class HybridSequential(_Stack, HybridBlock):
-    """Sequential for HybridBlocks."""
+    """Sequential for HybridBlocks, which can be hybridized, exported and run on symbols.
+
+    `add` puts blocks at the end, `net[i]` is one of them, `net[i:j]` a HybridSequential of some, `len(net)` their
+    number.
+
+    Args:
+        prefix: what all names inside start with; None makes one from a number.
+
+    Raises:
+        ValueError: a block that is added is no HybridBlock.
+        TypeError: an argument is not known.
+
+    Example:
+        >>> net = gluon.nn.HybridSequential()
+        >>> net.add(gluon.nn.Dense(4, activation="relu"), gluon.nn.Dense(2))
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3))).shape, net[0].weight.shape
+        ((1, 2), (4, 3))
+    """
 
     def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         for block in self._children.values():
@@ -86,11 +120,23 @@ class HybridSequential(_Stack, HybridBlock):
         return x
 
 
+@layer
 class Dense(HybridBlock):
-    """activation(x @ weight.T + bias): `weight` is (units, in_units), `bias` (units,).
+    """A fully connected layer: activation(x @ weight.T + bias), `weight` (units, in_units), `bias` (units,).
 
-    flatten: all axes of x but the first are one; else the last axis is used. in_units=0: the first call tells.
-    activation: as in Activation, or None.
+    Call: `layer(x)`, x floating point, shape (batch, ...); the result is (batch, units), without `flatten` (...,
+    units).
+
+    Args:
+        units: the number of outputs.
+        flatten: all axes of x but the first are one; else only the last axis is multiplied.
+        in_units: the number of inputs; 0 is found out at the first call.
+
+    Example:
+        >>> layer = gluon.nn.Dense(2, in_units=3, weight_initializer="ones")
+        >>> layer.initialize()
+        >>> layer(nd.array([[1.0, 2.0, 3.0]])).asnumpy()
+        array([[6., 6.]], dtype=float32)
     """
 
     def __init__(
@@ -141,10 +187,26 @@ class Dense(HybridBlock):
         return f"{type(self).__name__}({in_units if in_units else None} -> {units}, {act})"
 
 
+@layer
 class Dropout(HybridBlock):
-    """While training, zeroes elements with probability `rate` and scales up the others.
+    """In training, elements become 0 with a probability and the others are divided by that of staying; else x.
 
-    axes: along these, all elements share their fate.
+    Call: `layer(x)`, x floating point, any shape.
+
+    Args:
+        rate: the probability, from 0 to 1.
+        axes: along these axes all elements share their fate.
+
+    Raises:
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: in a call in training, `rate` is outside of its range.
+
+    Example:
+        >>> layer, x = gluon.nn.Dropout(0.5), nd.ones((1000,))
+        >>> with autograd.record():
+        ...     y = layer(x)
+        >>> sorted(set(y.asnumpy().tolist())), float(layer(x).sum().asscalar())
+        ([0.0, 2.0], 1000.0)
     """
 
     def __init__(self, rate: float, axes: Sequence[int] = (), **kwargs: Any) -> None:
@@ -161,10 +223,21 @@ class Dropout(HybridBlock):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
+@layer
 class Embedding(HybridBlock):
-    """Rows of `weight`, (input_dim, output_dim), at the indexes x: the result has the shape of x and one axis more.
+    """Rows of a matrix `weight`, (input_dim, output_dim), which indices name.
 
-    sparse_grad: the gradient is of storage type row_sparse.
+    Call: `layer(x)`, x integers of any dtype and shape; the result has the shape (*x.shape, output_dim).
+
+    Args:
+        sparse_grad: the gradient is row-sparse, so that only the rows that were read are updated.
+
+    Example:
+        >>> layer = gluon.nn.Embedding(3, 2, weight_initializer="ones")
+        >>> layer.initialize()
+        >>> layer(nd.array([2, 0])).asnumpy()
+        array([[1., 1.],
+               [1., 1.]], dtype=float32)
     """
 
     def __init__(
@@ -200,8 +273,19 @@ class Embedding(HybridBlock):
         return f"{type(self).__name__}({k['input_dim']} -> {k['output_dim']}, {k['dtype']})"
 
 
+@layer
 class Flatten(HybridBlock):
-    """Makes all axes but the first one."""
+    """Makes all axes but the first one.
+
+    Call: `layer(x)`, x of any dtype, shape (batch, ...).
+
+    Args:
+        prefix: what the name starts with; None makes one from a number.
+
+    Example:
+        >>> gluon.nn.Flatten()(nd.zeros((2, 3, 4))).shape
+        (2, 12)
+    """
 
     def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return F.flatten(x)
@@ -210,8 +294,22 @@ class Flatten(HybridBlock):
         return type(self).__name__
 
 
+@layer
 class Lambda(Block):
-    """A function of arrays as a block: a callable, or the name of a function of `mxnet.nd`."""
+    """A function of arrays as a block.
+
+    Args:
+        function: called as `function(*args)`, or the name of a function of `mx.nd`.
+        prefix: what the name starts with; None makes one from a number.
+
+    Raises:
+        AssertionError: there is no function of the name.
+        ValueError: `function` is neither.
+
+    Example:
+        >>> gluon.nn.Lambda("square")(nd.array([2.0])).asnumpy()
+        array([4.], dtype=float32)
+    """
 
     def __init__(self, function: Callable[..., Any] | str, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
@@ -229,8 +327,22 @@ class Lambda(Block):
         return f"{type(self).__name__}({self._func_impl.__name__})"
 
 
+@layer
 class HybridLambda(HybridBlock):
-    """`function(F, x, *args)` as a block, or the name of a function of `mxnet.nd` and `mxnet.sym`."""
+    """A function of arrays or symbols as a block.
+
+    Args:
+        function: called as `function(F, x, *args)`, F being `mx.nd` or `mx.sym`; or the name of a function of both.
+        prefix: what the name starts with; None makes one from a number.
+
+    Raises:
+        AssertionError: there is no function of the name.
+        ValueError: `function` is neither.
+
+    Example:
+        >>> gluon.nn.HybridLambda(lambda F, x: F.square(x) + 1)(nd.array([2.0])).asnumpy()
+        array([5.], dtype=float32)
+    """
 
     def __init__(self, function: Callable[..., Any] | str, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)

@@ -1,12 +1,29 @@
-"""Convolution, pooling and padding layers."""
+"""Convolution and padding layers; poolings are in `_pooling`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ...base import MXNetError, numeric_types
+from .._layer_docs import layer
 from .._shape_probe import conv_weight_shape
 from ..block import HybridBlock
+from ._pooling import (
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    GlobalAvgPool1D,
+    GlobalAvgPool2D,
+    GlobalAvgPool3D,
+    GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPool3D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+)
+from ._pooling import _Pooling as _Pooling
+from ._sizes import LAYOUTS, ints
 from .activations import Activation
 
 if TYPE_CHECKING:
@@ -36,16 +53,21 @@ __all__ = [
     "ReflectionPad2D",
 ]
 
-_LAYOUTS = {1: ("NCW",), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
-_POOL_LAYOUTS = {**_LAYOUTS, 1: ("NCW", "NWC")}
-
-
-def _ints(value, n, name):
-    """`value` for each of the n axes: a number stands for all. AssertionError for another length."""
-    if isinstance(value, numeric_types):
-        return (value,) * n
-    assert len(value) == n, f"{name} must be a number or a list of {n} ints"
-    return tuple(value)
+for _known in (
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPool3D,
+    GlobalAvgPool1D,
+    GlobalAvgPool2D,
+    GlobalAvgPool3D,
+):
+    _known.__module__ = __name__  # where programs know them from
 
 
 class _Conv(HybridBlock):
@@ -75,22 +97,22 @@ class _Conv(HybridBlock):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         n = self._axes
-        assert layout in _LAYOUTS[n], f"Only supports {' and '.join(map(repr, _LAYOUTS[n]))} layout for now"
+        assert layout in LAYOUTS[n], f"Only supports {' and '.join(map(repr, LAYOUTS[n]))} layout for now"
         self._channels = channels
         self._in_channels = in_channels
         self._op_name = op_name or ("Deconvolution" if self._transposed else "Convolution")
         self._kwargs = {
-            "kernel": _ints(kernel_size, n, "kernel_size"),
-            "stride": _ints(strides, n, "strides"),
-            "dilate": _ints(dilation, n, "dilation"),
-            "pad": _ints(padding, n, "padding"),
+            "kernel": ints(kernel_size, n, "kernel_size"),
+            "stride": ints(strides, n, "strides"),
+            "dilate": ints(dilation, n, "dilation"),
+            "pad": ints(padding, n, "padding"),
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
             "layout": layout,
         }
         if adj is not None:
-            self._kwargs["adj"] = self.outpad = _ints(adj, n, "output_padding")
+            self._kwargs["adj"] = self.outpad = ints(adj, n, "output_padding")
             for stride, extra in zip(self._kwargs["stride"], self.outpad, strict=True):
                 if extra and extra >= max(stride, 1):
                     raise MXNetError(f"Deconvolution: adj {self.outpad} must be smaller than stride, got {stride}")
@@ -144,12 +166,26 @@ class _Conv(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+@layer
 class Conv1D(_Conv):
-    """Convolution over one axis with `channels` filters, data in `layout`, and an activation.
+    """Convolution over one axis, then a bias and an activation.
 
-    in_channels=0: the first call tells. groups: channels are split into so many independent parts. activation: as in
-    Activation, or None. AssertionError for another layout or a wrong number of sizes; MXNetError where the numbers of
-    channels are no multiples of groups.
+    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
+
+    Args:
+        layout: the order of the axes of data and result: "NCW".
+
+    Raises:
+        AssertionError: `layout` is another one, or the number of sizes is not 1.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.Conv1D(4, kernel_size=3, strides=2, activation="relu")
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 7))).shape
+        (1, 4, 3)
     """
 
     _axes = 1
@@ -187,11 +223,26 @@ class Conv1D(_Conv):
         )
 
 
+@layer
 class Conv2D(_Conv):
-    """Convolution over two axes with `channels` filters, data in `layout`, and an activation.
+    """Convolution over two axes, then a bias and an activation.
 
-    Data: (batch, channels, height, width), in the order that `layout` says. Sizes are one int or two.
-    The other arguments and the errors are those of Conv1D.
+    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
+
+    Args:
+        layout: the order of the axes of data and result: "NCHW" or "NHWC".
+
+    Raises:
+        AssertionError: `layout` is another one, or the number of sizes is not 2.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.Conv2D(4, kernel_size=3, strides=2, activation="relu")
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 7, 7))).shape
+        (1, 4, 3, 3)
     """
 
     _axes = 2
@@ -229,11 +280,26 @@ class Conv2D(_Conv):
         )
 
 
+@layer
 class Conv3D(_Conv):
-    """Convolution over three axes with `channels` filters, data in `layout`, and an activation.
+    """Convolution over three axes, then a bias and an activation.
 
-    Data: (batch, channels, depth, height, width), in the order that `layout` says. Sizes are one int or three.
-    The other arguments and the errors are those of Conv1D.
+    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
+
+    Args:
+        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
+
+    Raises:
+        AssertionError: `layout` is another one, or the number of sizes is not 3.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.Conv3D(4, kernel_size=3, strides=2, activation="relu")
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 7, 7, 7))).shape
+        (1, 4, 3, 3, 3)
     """
 
     _axes = 3
@@ -271,8 +337,30 @@ class Conv3D(_Conv):
         )
 
 
+@layer
 class Conv1DTranspose(_Conv):
-    """The transpose of Conv1D: what its gradient computes. `output_padding` is added to one side of the output."""
+    """The transpose of a convolution over one axis: what its gradient computes; then a bias and an activation.
+
+    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
+
+    Args:
+        channels: the number of channels of the result.
+        padding: how many elements are cut off at both ends of each axis of the result, likewise.
+        layout: the order of the axes of data and result: "NCW".
+
+    Raises:
+        AssertionError: `layout` is another one, or the number of sizes is not 1.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
+            `strides`; in a call, shapes or dtypes do not fit.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.Conv1DTranspose(4, kernel_size=3, strides=2)
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 3))).shape
+        (1, 4, 7)
+    """
 
     _axes = 1
     _transposed = True
@@ -312,8 +400,30 @@ class Conv1DTranspose(_Conv):
         )
 
 
+@layer
 class Conv2DTranspose(_Conv):
-    """The transpose of Conv2D: what its gradient computes. `output_padding` is added to one side of the output."""
+    """The transpose of a convolution over two axes: what its gradient computes; then a bias and an activation.
+
+    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
+
+    Args:
+        channels: the number of channels of the result.
+        padding: how many elements are cut off at both ends of each axis of the result, likewise.
+        layout: the order of the axes of data and result: "NCHW" or "NHWC".
+
+    Raises:
+        AssertionError: `layout` is another one, or the number of sizes is not 2.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
+            `strides`; in a call, shapes or dtypes do not fit.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.Conv2DTranspose(4, kernel_size=3, strides=2)
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 3, 3))).shape
+        (1, 4, 7, 7)
+    """
 
     _axes = 2
     _transposed = True
@@ -353,8 +463,30 @@ class Conv2DTranspose(_Conv):
         )
 
 
+@layer
 class Conv3DTranspose(_Conv):
-    """The transpose of Conv3D: what its gradient computes. `output_padding` is added to one side of the output."""
+    """The transpose of a convolution over three axes: what its gradient computes; then a bias and an activation.
+
+    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
+
+    Args:
+        channels: the number of channels of the result.
+        padding: how many elements are cut off at both ends of each axis of the result, likewise.
+        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
+
+    Raises:
+        AssertionError: `layout` is another one, or the number of sizes is not 3.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
+            `strides`; in a call, shapes or dtypes do not fit.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.Conv3DTranspose(4, kernel_size=3, strides=2)
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 3, 3, 3))).shape
+        (1, 4, 7, 7, 7)
+    """
 
     _axes = 3
     _transposed = True
@@ -394,238 +526,27 @@ class Conv3DTranspose(_Conv):
         )
 
 
-class _Pooling(HybridBlock):
-    """Pooling over `_axes` axes. strides=None: the size of the window."""
-
-    _axes = 2
-    _pool_type = "max"
-
-    def __init__(
-        self,
-        pool_size: Ints,
-        strides: Ints | None,
-        padding: Ints,
-        ceil_mode: bool,
-        layout: str,
-        global_pool: bool = False,
-        count_include_pad: bool | None = None,
-        **kwargs: Any,
-    ) -> None:
-        n = self._axes
-        assert layout in _POOL_LAYOUTS[n], f"Only {' and '.join(_POOL_LAYOUTS[n])} layouts are valid for {n}D Pooling"
-        super().__init__(**kwargs)
-        pool_size = _ints(pool_size, n, "pool_size")
-        self._kwargs = {
-            "kernel": pool_size,
-            "stride": pool_size if strides is None else _ints(strides, n, "strides"),
-            "pad": _ints(padding, n, "padding"),
-            "global_pool": global_pool,
-            "pool_type": self._pool_type,
-            "layout": layout,
-            "pooling_convention": "full" if ceil_mode else "valid",
-        }
-        if count_include_pad is not None:
-            self._kwargs["count_include_pad"] = count_include_pad
-
-    def _alias(self):
-        return "pool"
-
-    def hybrid_forward(self, F: Any, x: NDArray) -> Any:
-        return F.Pooling(x, name="fwd", **self._kwargs)
-
-    def __repr__(self):
-        k = self._kwargs
-        return (
-            f"{type(self).__name__}(size={k['kernel']}, stride={k['stride']}, padding={k['pad']}, "
-            f"ceil_mode={k['pooling_convention'] == 'full'}, global_pool={k['global_pool']}, "
-            f"pool_type={k['pool_type']}, layout={k['layout']})"
-        )
-
-
-class _GlobalPooling(_Pooling):
-    """Pooling over all of each channel."""
-
-    def __init__(self, layout: str, **kwargs: Any) -> None:
-        super().__init__((1,) * self._axes, None, 0, True, layout, global_pool=True, **kwargs)
-
-
-class MaxPool1D(_Pooling):
-    """The largest of each window over one axis; ceil_mode: windows may reach over the end.
-
-    pool_size: the window; strides: the steps, None for the size of the window; padding: on both sides. One int, or one
-    for each axis.
-    """
-
-    _axes = 1
-
-    def __init__(
-        self,
-        pool_size: Ints = 2,
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
-
-
-class MaxPool2D(_Pooling):
-    """The largest of each window over two axes; ceil_mode: windows may reach over the end. See MaxPool1D."""
-
-    _axes = 2
-
-    def __init__(
-        self,
-        pool_size: Ints = (2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
-
-
-class MaxPool3D(_Pooling):
-    """The largest of each window over three axes; ceil_mode: windows may reach over the end. See MaxPool1D."""
-
-    _axes = 3
-
-    def __init__(
-        self,
-        pool_size: Ints = (2, 2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
-
-
-class AvgPool1D(_Pooling):
-    """The mean of each window over one axis; count_include_pad: padding counts as zeros.
-
-    pool_size: the window; strides: the steps, None for the size of the window; padding: on both sides. One int, or one
-    for each axis.
-    """
-
-    _axes = 1
-    _pool_type = "avg"
-
-    def __init__(
-        self,
-        pool_size: Ints = 2,
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        count_include_pad: bool | None = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
-
-
-class AvgPool2D(_Pooling):
-    """The mean of each window over two axes; count_include_pad: padding counts as zeros. See AvgPool1D."""
-
-    _axes = 2
-    _pool_type = "avg"
-
-    def __init__(
-        self,
-        pool_size: Ints = (2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool | None = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
-
-
-class AvgPool3D(_Pooling):
-    """The mean of each window over three axes; count_include_pad: padding counts as zeros. See AvgPool1D."""
-
-    _axes = 3
-    _pool_type = "avg"
-
-    def __init__(
-        self,
-        pool_size: Ints = (2, 2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool | None = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
-
-
-class GlobalMaxPool1D(_GlobalPooling):
-    """The largest of each channel over one axis, which stay as axes of size 1."""
-
-    _axes = 1
-
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
-
-
-class GlobalMaxPool2D(_GlobalPooling):
-    """The largest of each channel over two axes, which stay as axes of size 1."""
-
-    _axes = 2
-
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
-
-
-class GlobalMaxPool3D(_GlobalPooling):
-    """The largest of each channel over three axes, which stay as axes of size 1."""
-
-    _axes = 3
-
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
-
-
-class GlobalAvgPool1D(_GlobalPooling):
-    """The mean of each channel over one axis, which stay as axes of size 1."""
-
-    _axes = 1
-    _pool_type = "avg"
-
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
-
-
-class GlobalAvgPool2D(_GlobalPooling):
-    """The mean of each channel over two axes, which stay as axes of size 1."""
-
-    _axes = 2
-    _pool_type = "avg"
-
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
-
-
-class GlobalAvgPool3D(_GlobalPooling):
-    """The mean of each channel over three axes, which stay as axes of size 1."""
-
-    _axes = 3
-    _pool_type = "avg"
-
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__(layout, **kwargs)
-
-
+@layer
 class ReflectionPad2D(HybridBlock):
-    """Mirrors the last two axes of 4-d data at their ends.
+    """Lengthens images by mirroring them at their edges.
 
-    padding: a number for all sides, or eight, two for each axis.
+    Call: `layer(x)`, x floating point, shape (batch, channels, height, width).
+
+    Args:
+        padding: how many rows and columns are added at each edge: one number for all, or eight, two for each axis, of
+            which the first four are 0.
+
+    Raises:
+        AssertionError: `padding` is neither.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: in a call, the data has another number of axes, or is not larger than `padding`.
+
+    Example:
+        >>> gluon.nn.ReflectionPad2D(1)(nd.array([[[[1, 2], [3, 4]]]])).asnumpy()[0, 0]
+        array([[4., 3., 4., 3.],
+               [2., 1., 2., 1.],
+               [4., 3., 4., 3.],
+               [2., 1., 2., 1.]], dtype=float32)
     """
 
     def __init__(self, padding: Ints = 0, **kwargs: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base import numeric_types
+from ..._layer_docs import layer
 from ..._shape_probe import conv_weight_shape
 from ...block import HybridBlock
 from ...nn import Activation
@@ -106,13 +107,32 @@ class _Deformable(HybridBlock):
         return y if self.act is None else self.act(y)
 
 
+@layer
 class DeformableConvolution(_Deformable):
-    """Convolution of which a second one, over the same data, moves each place that is read. Dai et al. 2017.
+    """Convolution of which a second one, over the same data, moves each place that is read.
 
-    `channels` filters; kernel_size, strides, padding, dilation: an int or a pair. groups: channels are split into so
-    many independent parts; num_deformable_group: parts of the channels with places of their own. in_channels=0: the
-    first call tells. activation: as in Activation, or None. The offset_ arguments are those of the second convolution,
-    which begins with zeros: places begin where they are. AssertionError for another layout.
+    The second convolution begins with zeros, so places begin where they are. Call: `layer(x)`, x floating point, shape
+    (batch, channels, height, width). Dai and others, 2017.
+
+    Args:
+        padding: zeros at both ends of each axis, likewise.
+        num_deformable_group: the number of groups of channels with places of their own.
+        layout: the order of the axes, "NCHW".
+        offset_weight_initializer: the initializer of the weight of the second convolution, or its name.
+        offset_bias_initializer: the initializer of its bias, or its name.
+        offset_use_bias: the second convolution has a bias.
+        op_name: the operator of `mx.nd.contrib` that is called; None is that of the class.
+        adj: must be None: a convolution has none.
+
+    Raises:
+        AssertionError: `layout` is neither "NCHW" nor "NHWC".
+        mxnet.base.MXNetError: in a call, shapes do not fit, or `layout` is "NHWC".
+
+    Example:
+        >>> layer = gluon.contrib.cnn.DeformableConvolution(4, kernel_size=(3, 3))
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 7, 7))).shape
+        (1, 4, 5, 5)
     """
 
     _operator = "DeformableConvolution"
@@ -149,11 +169,32 @@ class DeformableConvolution(_Deformable):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+@layer
 class ModulatedDeformableConvolution(_Deformable):
-    """DeformableConvolution of which the second convolution also gives how much each reading counts, twice the sigmoid
-    of it. Zhu et al. 2018.
+    """DeformableConvolution of which the second convolution also gives the factor of each element that is read, from 0
+    to 2.
 
-    The arguments are those of DeformableConvolution.
+    Call: `layer(x)`, x floating point, shape (batch, channels, height, width). Zhu and others, 2018.
+
+    Args:
+        padding: zeros at both ends of each axis, likewise.
+        num_deformable_group: the number of groups of channels with places of their own.
+        layout: the order of the axes, "NCHW".
+        offset_weight_initializer: the initializer of the weight of the second convolution, or its name.
+        offset_bias_initializer: the initializer of its bias, or its name.
+        offset_use_bias: the second convolution has a bias.
+        op_name: the operator of `mx.nd.contrib` that is called; None is that of the class.
+        adj: must be None: a convolution has none.
+
+    Raises:
+        AssertionError: `layout` is neither "NCHW" nor "NHWC".
+        mxnet.base.MXNetError: in a call, shapes do not fit, or `layout` is "NHWC".
+
+    Example:
+        >>> layer = gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=(3, 3))
+        >>> layer.initialize()
+        >>> layer(nd.zeros((1, 3, 7, 7))).shape
+        (1, 4, 5, 5)
     """
 
     _operator = "ModulatedDeformableConvolution"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .... import context
 from .... import ndarray as nd
+from ..._layer_docs import layer
 from ...block import Block, HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 
@@ -27,8 +28,24 @@ __all__ = [
 ]
 
 
+@layer
 class Concurrent(Sequential):
-    """Calls all its blocks on the same input and joins the results along `axis`."""
+    """Blocks side by side: all are called on the same input, and their results are joined.
+
+    `add` puts blocks at the end.
+
+    Args:
+        axis: the axis along which results are joined.
+        prefix: what all names inside start with; None makes one from a number.
+        params: the ParameterDict of another block, whose parameters this one shares.
+
+    Example:
+        >>> net = gluon.contrib.nn.Concurrent(axis=1)
+        >>> net.add(gluon.nn.Dense(4), gluon.nn.Dense(2))
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3))).shape
+        (1, 6)
+    """
 
     def __init__(self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -38,8 +55,24 @@ class Concurrent(Sequential):
         return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
+@layer
 class HybridConcurrent(HybridSequential):
-    """Concurrent for HybridBlocks."""
+    """HybridBlocks side by side: all are called on the same input, and their results are joined.
+
+    `add` puts blocks at the end.
+
+    Args:
+        axis: the axis along which results are joined.
+        prefix: what all names inside start with; None makes one from a number.
+        params: the ParameterDict of another block, whose parameters this one shares.
+
+    Example:
+        >>> net = gluon.contrib.nn.HybridConcurrent(axis=1)
+        >>> net.add(gluon.nn.Dense(4), gluon.nn.Dense(2))
+        >>> net.initialize()
+        >>> net(nd.zeros((1, 3))).shape
+        (1, 6)
+    """
 
     def __init__(self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -49,15 +82,43 @@ class HybridConcurrent(HybridSequential):
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
+@layer
 class Identity(HybridBlock):
-    """Gives its input back."""
+    """Gives its input back.
+
+    Call: `layer(x)`, x of any shape and dtype.
+
+    Args:
+        prefix: what all names inside start with; None makes one from a number.
+        params: the ParameterDict of another block, whose parameters this one shares.
+
+    Example:
+        >>> gluon.contrib.nn.Identity()(nd.array([1.0, 2.0])).asnumpy()
+        array([1., 2.], dtype=float32)
+    """
 
     def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         return x
 
 
+@layer
 class SparseEmbedding(Block):
-    """Embedding whose weight and gradient are of storage type row_sparse; a Trainer must hold the weight."""
+    """Embedding whose weight and gradient are row-sparse.
+
+    Call: `layer(x)`, x integers of any dtype and shape; the result has the shape (*x.shape, output_dim).
+
+    Raises:
+        TypeError: an argument is not known.
+        RuntimeError: in a call, no Trainer holds the weight yet.
+
+    Example:
+        >>> layer = gluon.contrib.nn.SparseEmbedding(3, 2, weight_initializer="ones")
+        >>> layer.initialize()
+        >>> trainer = gluon.Trainer(layer.collect_params(), "sgd")
+        >>> layer(nd.array([2, 0])).asnumpy()
+        array([[1., 1.],
+               [1., 1.]], dtype=float32)
+    """
 
     def __init__(
         self,
@@ -86,10 +147,20 @@ class SparseEmbedding(Block):
         return f"{type(self).__name__}({k['input_dim']} -> {k['output_dim']}, {k['dtype']})"
 
 
+@layer
 class SyncBatchNorm(BatchNorm):
-    """BatchNorm that means to share its statistics between `num_devices` devices.
+    """BatchNorm that means to share its statistics between devices.
 
-    One process runs its contexts one after the other, so each normalises its own part of the batch.
+    One process runs its contexts one after the other, so each normalizes its own part of the batch.
+
+    Args:
+        num_devices: the number of devices; None is that of the GPUs, with a warning.
+
+    Example:
+        >>> layer = gluon.contrib.nn.SyncBatchNorm(num_devices=1)
+        >>> layer.initialize()
+        >>> layer(nd.array([[1.0, 2.0]])).asnumpy().round(3)
+        array([[1., 2.]], dtype=float32)
     """
 
     def __init__(
@@ -166,8 +237,24 @@ class _PixelShuffle(HybridBlock):
         return f"{type(self).__name__}({self._factors})"
 
 
+@layer
 class PixelShuffle1D(_PixelShuffle):
-    """(N, f*C, W) to (N, C, f*W); `factor` is an int."""
+    """Moves blocks of channels into the last axis, which grows by a factor.
+
+    Call: `layer(x)`, x of any dtype, shape (batch, f * C, W); the result has the shape (batch, C, f * W).
+
+    Args:
+        factor: by how much the axis grows: an int.
+
+    Raises:
+        AssertionError: there is another number of factors.
+        ValueError, TypeError: `factor` has no integers.
+        mxnet.base.MXNetError: in a call, the number of channels is no multiple of the factors, or there are other axes.
+
+    Example:
+        >>> gluon.contrib.nn.PixelShuffle1D(2)(nd.zeros((1, 2, 3))).shape
+        (1, 1, 6)
+    """
 
     _axes = 1
 
@@ -178,13 +265,47 @@ class PixelShuffle1D(_PixelShuffle):
         return f"{type(self).__name__}({self._factors[0]})"
 
 
+@layer
 class PixelShuffle2D(_PixelShuffle):
-    """(N, f1*f2*C, H, W) to (N, C, f1*H, f2*W); `factor` is an int or two."""
+    """Moves blocks of channels into the last axes, which grow by factors.
+
+    Call: `layer(x)`, x of any dtype, shape (batch, f1 * f2 * C, H, W); the result has the shape (batch, C, f1 * H, f2 *
+    W).
+
+    Args:
+        factor: by how much each axis grows: an int or two.
+
+    Raises:
+        AssertionError: there is another number of factors.
+        ValueError, TypeError: `factor` has no integers.
+        mxnet.base.MXNetError: in a call, the number of channels is no multiple of the factors, or there are other axes.
+
+    Example:
+        >>> gluon.contrib.nn.PixelShuffle2D(2)(nd.zeros((1, 4, 3, 3))).shape
+        (1, 1, 6, 6)
+    """
 
     _axes = 2
 
 
+@layer
 class PixelShuffle3D(_PixelShuffle):
-    """(N, f1*f2*f3*C, D, H, W) to (N, C, f1*D, f2*H, f3*W); `factor` is an int or three."""
+    """Moves blocks of channels into the last axes, which grow by factors.
+
+    Call: `layer(x)`, x of any dtype, shape (batch, f1 * f2 * f3 * C, D, H, W); the result has the shape (batch, C, f1 *
+    D, f2 * H, f3 * W).
+
+    Args:
+        factor: by how much each axis grows: an int or three.
+
+    Raises:
+        AssertionError: there is another number of factors.
+        ValueError, TypeError: `factor` has no integers.
+        mxnet.base.MXNetError: in a call, the number of channels is no multiple of the factors, or there are other axes.
+
+    Example:
+        >>> gluon.contrib.nn.PixelShuffle3D(2)(nd.zeros((1, 8, 3, 3, 3))).shape
+        (1, 1, 6, 6, 6)
+    """
 
     _axes = 3

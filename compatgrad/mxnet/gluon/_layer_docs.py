@@ -1,0 +1,59 @@
+"""What docstrings of layers say alike."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TypeVar
+
+from .._docs import composed
+
+__all__ = ["layer"]
+
+_L = TypeVar("_L", bound=type)
+
+_EACH = "one number for all axes, or one for each."
+_WORDS = {
+    "activation": 'the activation of the result: "relu", "sigmoid", "tanh", "softrelu" or "softsign"; None is none.',
+    "axis": "the axis of the channels; negative ones count from the end.",
+    "beta_initializer": "the initializer of `beta`, or its name.",
+    "bias_initializer": "the initializer of the bias, or its name.",
+    "ceil_mode": "windows may reach over the end; else a rest that is too short is not read.",
+    "center": "`beta` is added and trained; else it stays as it is initialized, 0.",
+    "channels": "the number of channels of the result.",
+    "count_include_pad": "zeros at the ends count in the mean.",
+    "dilation": "the distance between elements of the kernel, likewise.",
+    "dtype": "the dtype of the parameters.",
+    "epsilon": "added to the variance.",
+    "gamma_initializer": "the initializer of `gamma`, or its name.",
+    "groups": "the number of groups of channels, which are filtered apart.",
+    "in_channels": "the number of channels of the data; 0 is found out at the first call.",
+    "input_dim": "the number of rows, which indices name.",
+    "kernel_size": f"the lengths of the kernel: {_EACH}",
+    "kwargs": "`prefix` and `params`, as in HybridBlock.",
+    "momentum": "the part of the running values that is kept at each step.",
+    "output_dim": "the length of a row.",
+    "output_padding": "how much longer the result is at the far end of each axis, less than `strides`.",
+    "padding": "zeros at both ends of each axis, likewise.",
+    "params": "the ParameterDict of another block, whose parameters this one shares.",
+    "pool_size": f"the lengths of the windows: {_EACH}",
+    "prefix": "what the names of the parameters start with; None makes one from the name of the class and a number.",
+    "running_mean_initializer": "the initializer of the running mean, or its name.",
+    "running_variance_initializer": "the initializer of the running variance, or its name.",
+    "scale": "`gamma` is a factor and trained; else it stays as it is initialized, 1.",
+    "strides": "the distance of windows, likewise.",
+    "use_bias": "a bias is added to the result.",
+    "use_global_stats": "the running values normalize in training too.",
+    "weight_initializer": "the initializer of the weight, or its name; None is that of `initialize`.",
+}  # fmt: skip
+_RAISES = """TypeError: an argument is not known.
+        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit."""
+
+
+def layer(cls: _L) -> _L:
+    """Completes the docstring of a class of layers."""
+    parameters = inspect.signature(cls).parameters.values()
+    names = [("**" if p.kind is p.VAR_KEYWORD else "") + p.name for p in parameters]
+    words = {name: ("", meaning) for name, meaning in _WORDS.items()}
+    package = cls.__module__.partition("compatgrad.")[2].rpartition(".")[0]
+    cls.__doc__ = composed(cls.__doc__, names, f"{package}.{cls.__name__}", "", _RAISES, {}, words)
+    return cls
