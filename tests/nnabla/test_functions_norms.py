@@ -292,3 +292,10 @@ def test_batch_normalization_that_runs_at_once_needs_no_scale(f):
     x = np.array([[1.0, 2.0], [3.0, 6.0]], np.float32)
     y = f(nn.NdArray.from_numpy_array(x), None, None, None, None)
     np.testing.assert_allclose(np.maximum(y.data, 0), [[0, 0], [1, 1]], atol=1e-4)
+
+
+def test_scales_that_do_not_fit_an_image():
+    with pytest.raises(RuntimeError, match="fewer than 3 spatial axes"):
+        F.interpolate(nn.Variable((2, 2)), scale=(2, 2, 2))
+    with pytest.raises(TypeError, match="interpolate: scale must be a tuple of numbers, not 2"):
+        F.interpolate(nn.Variable((2, 2)), scale=2)

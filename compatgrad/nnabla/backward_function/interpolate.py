@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla.functions.geometry import interpolation_plan
+from compatgrad.nnabla.functions.geometry import _interpolation_plan
 
 __all__ = ["InterpolateDataGrad"]
 
@@ -15,7 +15,7 @@ __all__ = ["InterpolateDataGrad"]
 def _data_grad(
     dy, output_size, mode, align_corners=True, half_pixel=False, half_pixel_for_nn=False, channel_last=False, xshape=()
 ):
-    first, plan = interpolation_plan(
+    first, plan = _interpolation_plan(
         xshape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last
     )
     if not any(plan):

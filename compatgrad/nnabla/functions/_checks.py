@@ -57,9 +57,9 @@ def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
     return axis
 
 
-def several(name: str, value: Any) -> tuple:
+def several(name: str, value: Any, of: str = "integers") -> tuple:
     """`value` as a tuple; TypeError names the argument where it is a single number."""
     try:
         return tuple(value)
     except TypeError:
-        raise TypeError(f"{name} must be a tuple of integers, not {value!r}") from None
+        raise TypeError(f"{name} must be a tuple of {of}, not {value!r}") from None

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions.arrays import transpose
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = ["nms_detection2d", "onnx_non_max_suppression", "patch_correlation"]
 
 
 @function("NmsDetection2d", "x", primitive=True)
-def nms_detection2d(x, thresh=0.5, nms=0.45, nms_per_class=True):
-    """Detections with those suppressed that are improbable or overlap a better one.
+def nms_detection2d(x: Array, thresh: float = 0.5, nms: float = 0.45, nms_per_class: bool = True) -> Array:
+    """Detections, those suppressed that are improbable or overlap a better one (YOLOv2, Redmon and Farhadi, 2016).
 
-    x: (batch, boxes, 5 + classes), rows being x, y, width, height, objectness, probabilities. Objectness and its
-    products with the probabilities, which are the result's, become 0 below `thresh`, and where the intersection over
-    union with a better box is more than `nms`: for each class on its own, or by objectness alone. No gradient.
-    RuntimeError for another shape.
+    Args:
+        x: (batch, boxes, 5 + classes), a box being x, y, width, height, objectness and the probabilities of classes.
+        thresh: objectness and its products with the probabilities become 0 below it.
+        nms: they become 0, too, where the intersection over union with a better box is larger.
+        nms_per_class: whether boxes are compared for each class on its own, and not by objectness alone.
+
+    Returns:
+        Array of the shape of `x`, with the products in the place of the probabilities. No gradient passes.
+
+    Raises:
+        RuntimeError: `x` has another shape.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[[0.5, 0.5, 1, 1, 0.9, 0.8], [0.5, 0.5, 1, 1, 0.8, 0.8]]]))
+        >>> F.nms_detection2d(x).data[0, :, 4:]
+        array([[0.9       , 0.71999997],
+               [0.8       , 0.        ]], dtype=float32)
     """
     if x.ndim != 3 or x.shape[2] <= 5:
         raise RuntimeError(f"nms_detection2d: x must be (batch, boxes, 5 + classes), not of shape {tuple(x.shape)}")
@@ -24,14 +44,36 @@ def nms_detection2d(x, thresh=0.5, nms=0.45, nms_per_class=True):
 
 @function("ONNXNonMaxSuppression", "boxes, scores", primitive=True, setup="data")
 def onnx_non_max_suppression(
-    boxes, scores, center_point_box=0, max_output_boxes_per_class=0, iou_threshold=0.0, score_threshold=0.0
-):
-    """(batch, class, box) of the boxes chosen for each class, best first: (chosen, 3) integers.
+    boxes: Array,
+    scores: Array,
+    center_point_box: int = 0,
+    max_output_boxes_per_class: int = 0,
+    iou_threshold: float = 0.0,
+    score_threshold: float = 0.0,
+) -> Array:
+    """The boxes that are chosen for each class, the best first, as ONNX's NonMaxSuppression.
 
-    boxes: (batch, boxes, 4), being y, x of two corners, or with center_point_box=1 x, y of the center, width and
-    height; scores: (batch, classes, boxes). Of each class at most max_output_boxes_per_class (0: none) of a score not
-    below score_threshold, none of which overlaps a better one by more than iou_threshold. The data is read when the
-    function is called. No gradient. RuntimeError for other shapes.
+    Args:
+        boxes: (batch, boxes, 4), y, x of two corners. They must have their values when the function is called, for the
+            shape depends on them.
+        scores: (batch, classes, boxes); likewise.
+        center_point_box: 1 where boxes are x, y of the center, width and height.
+        max_output_boxes_per_class: how many boxes of a class are chosen at most; 0: none.
+        iou_threshold: none is chosen whose intersection over union with a better one is larger.
+        score_threshold: none is chosen whose score is less.
+
+    Returns:
+        Array of integers (chosen, 3): sample, class and box. No gradient passes.
+
+    Raises:
+        RuntimeError: the shapes do not fit, `center_point_box` is neither 0 nor 1, or `max_output_boxes_per_class` is
+            negative.
+
+    Example:
+        >>> boxes = nn.NdArray.from_numpy_array(np.array([[[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]]]))
+        >>> scores = nn.NdArray.from_numpy_array(np.array([[[0.9, 0.8]]]))
+        >>> F.onnx_non_max_suppression(boxes, scores, max_output_boxes_per_class=2, iou_threshold=0.5).data
+        array([[0, 0, 0]])
     """
     name = "onnx_non_max_suppression"
     if boxes.ndim != 3 or boxes.shape[2] != 4 or tuple(scores.shape[::2]) != tuple(boxes.shape[:2]):
@@ -85,16 +127,44 @@ def _patch_correlation(x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), sh
     )
 
 
+@documented()
 def patch_correlation(
-    x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), shift_step=(1, 1), padding=(0, 0, 0, 0), channel_last=False
-):
-    """Sums of products of patches of x1 with shifted patches of x2.
+    x1: Array,
+    x2: Array,
+    patch: int | Sequence[int] = (1, 1),
+    shift: int | Sequence[int] = (0, 0),
+    patch_step: int | Sequence[int] = (1, 1),
+    shift_step: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0, 0, 0),
+    channel_last: bool = False,
+) -> Array:
+    """Sums of products of patches of one image with shifted patches of another (FlowNet, Dosovitskiy et al., 2015).
 
-    x1, x2: (batch, channels, height, width), or with channel_last (batch, height, width, channels). The result is
-    (batch, shifts down, shifts right, height, width) or (batch, height, width, shifts down, shifts right): patches of
-    the size `patch` every patch_step, each with those at -shift ... shift every shift_step. padding: zeros at top,
-    bottom, left, right. One number stands for all. ValueError where x1 and x2 are not 4-D of one shape, RuntimeError
-    for negative arguments.
+    Args:
+        x1: images (batch, channels, height, width), channels last with `channel_last`; computed in float32.
+        x2: images of the shape of `x1`.
+        patch: height and width of a patch; one number stands for both, here and below.
+        shift: the largest shifts, down and to the right, and as far up and to the left.
+        patch_step: the distance of patches.
+        shift_step: the distance of shifts.
+        padding: by how many zeros images are padded: at the top and the bottom, on the left and on the right; or, of
+            two numbers, one for both of these.
+        channel_last: whether the channels are the last axis.
+
+    Returns:
+        Array (batch, shifts down, shifts right, patches down, patches right), or (batch, patches down, patches right,
+        shifts down, shifts right) with `channel_last`.
+
+    Raises:
+        RuntimeError: a number is too small, or a patch is larger than the image.
+        ValueError: `x1` and `x2` do not have four axes and one shape.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[[[1.0, 2.0, 3.0]]]]))
+        >>> F.patch_correlation(x, x, shift=(0, 1)).data[0, 0, :, 0]
+        array([[0., 2., 6.],
+               [1., 4., 9.],
+               [2., 6., 0.]], dtype=float32)
     """
     if not len(x1.shape) == len(x2.shape) == 4:
         raise ValueError(

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from compatgrad.core.resampling import cubic, linear
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
+from compatgrad.nnabla.functions._checks import several
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = ["affine_grid", "interpolate", "onnx_resize", "warp_by_flow", "warp_by_grid"]
 
@@ -46,7 +51,7 @@ def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pix
     return _taps([left, np.minimum(left + 1, size - 1)], linear(share))
 
 
-def interpolation_plan(
+def _interpolation_plan(
     shape: Sequence[int],
     output_size: Sequence[int],
     mode: str,
@@ -75,7 +80,7 @@ def _interpolate(
     x, output_size, mode="linear", align_corners=True, half_pixel=False, half_pixel_for_nn=False, channel_last=False
 ):
     """`interpolate` as one function of the graph."""
-    first, plan = interpolation_plan(
+    first, plan = _interpolation_plan(
         x.shape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last
     )
     if not any(plan):
@@ -85,27 +90,54 @@ def _interpolate(
     return x
 
 
+@documented()
 def interpolate(
-    x,
-    scale=None,
-    output_size=None,
-    mode="linear",
-    align_corners=False,
-    half_pixel=False,
-    half_pixel_for_nn=False,
-    channel_last=False,
-):
-    """x with its last 1 to 3 axes (before the channels with channel_last) in another size.
+    x: Array,
+    scale: Sequence[float] | None = None,
+    output_size: Sequence[int] | None = None,
+    mode: str = "linear",
+    align_corners: bool = False,
+    half_pixel: bool = False,
+    half_pixel_for_nn: bool = False,
+    channel_last: bool = False,
+) -> Array:
+    """The last axes of images in another size.
 
-    output_size: their lengths, or else scale: factors, the lengths being rounded down. mode: 'linear' or 'nearest'.
-    Element i of n reads at i * (m - 1) / (n - 1) of the m given ones with align_corners, at (i + 0.5) * m / n - 0.5
-    with half_pixel, else at i * m / n; nearest rounds down, with half_pixel_for_nn (i + 0.5) * m / n. ValueError where
-    neither size is given, RuntimeError for an unknown mode or both align_corners and half_pixel.
+    Element i of n reads at i * (m - 1) / (n - 1) of m with `align_corners`, at (i + 0.5) * m / n - 0.5 with
+    `half_pixel`, else at i * m / n.
+
+    Args:
+        x: (..., *size), or (..., *size, channels) with `channel_last`, computed in float32.
+        scale: by how much each of these 1 to 3 axes is lengthened; the lengths are rounded down.
+        output_size: the new lengths, in the place of `scale`.
+        mode: "linear", or "nearest", which rounds down.
+        align_corners: whether the first and the last elements stay in place.
+        half_pixel: whether elements lie in the middle of pixels.
+        half_pixel_for_nn: whether "nearest" reads at (i + 0.5) * m / n.
+        channel_last: whether the channels are the last axis.
+
+    Returns:
+        Array of the lengths of `x` but for these axes.
+
+    Raises:
+        RuntimeError: the mode is another one, `align_corners` and `half_pixel` are both set, or the number of axes does
+            not fit.
+        TypeError: `x` is neither a Variable nor an NdArray, or `scale` is a single number.
+        ValueError: neither `scale` nor `output_size` is given.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[0.0, 2.0]]))
+        >>> F.interpolate(x, scale=(2,), half_pixel=True).data
+        array([[0. , 0.5, 1.5, 2. ]], dtype=float32)
+        >>> F.interpolate(x, output_size=(3,), align_corners=True).data
+        array([[0., 1., 2.]], dtype=float32)
     """
     if output_size is None:
         if scale is None:
             raise ValueError("interpolate: either scale or output_size must be given")
-        end = len(x.shape) - bool(channel_last)
+        end, scale = len(x.shape) - bool(channel_last), several("interpolate: scale", scale, "numbers")
+        if len(scale) > end:
+            raise RuntimeError(f"interpolate: x of shape {tuple(x.shape)} has fewer than {len(scale)} spatial axes")
         output_size = [floor(s * n) for s, n in zip(scale, x.shape[end - len(scale) : end], strict=True)]
     return _interpolate(x, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last)
 
@@ -182,24 +214,43 @@ def _resizing(
 
 @function("ONNXResize", "x")
 def onnx_resize(
-    x,
-    roi=(),
-    scales=(),
-    sizes=(),
-    mode="nearest",
-    coordinate_transformation_mode="half_pixel",
-    cubic_coeff_a=-0.75,
-    exclude_outside=0,
-    extrapolation_value=0.0,
-    nearest_mode="round_prefer_floor",
-):
-    """x in another size, as ONNX's Resize.
+    x: Array,
+    roi: Sequence[float] = (),
+    scales: Sequence[float] = (),
+    sizes: Sequence[int] = (),
+    mode: str = "nearest",
+    coordinate_transformation_mode: str = "half_pixel",
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: bool = 0,
+    extrapolation_value: float = 0.0,
+    nearest_mode: str = "round_prefer_floor",
+) -> Array:
+    """Arrays in another size, as ONNX's Resize.
 
-    sizes (lengths) or scales (factors): one for each axis of x, of which the last 1 to 3 may change. mode: 'nearest'
-    (rounding: nearest_mode), 'linear' or 'cubic' (cubic_coeff_a; exclude_outside: without elements beyond the border).
-    coordinate_transformation_mode: 'half_pixel', 'pytorch_half_pixel', 'align_corners', 'asymmetric',
-    'tf_half_pixel_for_nn' or 'tf_crop_and_resize', for which roi holds first the beginnings, then the ends of the axes
-    and extrapolation_value is what lies outside x. RuntimeError for other modes and lengths.
+    Args:
+        x: any shape, computed in float32.
+        roi: with "tf_crop_and_resize" the parts of the axes that are read: first all beginnings, then all ends, 0 to 1.
+        scales: by how much each axis is lengthened; the last 1 to 3 axes may change.
+        sizes: the new lengths of all axes, in the place of `scales`.
+        mode: "nearest", "linear" or "cubic".
+        coordinate_transformation_mode: "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+            "tf_half_pixel_for_nn" or "tf_crop_and_resize", as ONNX defines them.
+        cubic_coeff_a: the coefficient of "cubic".
+        exclude_outside: whether "cubic" leaves out elements beyond the border.
+        extrapolation_value: what lies outside of `x` with "tf_crop_and_resize".
+        nearest_mode: how "nearest" rounds: "round_prefer_floor", "round_prefer_ceil", "floor" or "ceil".
+
+    Returns:
+        Array of the new lengths.
+
+    Raises:
+        RuntimeError: a mode is another one, one of `sizes` and `scales` is not given alone, or the numbers of axes do
+            not fit.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[0.0, 2.0]]))
+        >>> F.onnx_resize(x, sizes=(1, 4), mode="linear").data
+        array([[0. , 0.5, 1.5, 2. ]], dtype=float32)
     """
     name = "onnx_resize"
     modes = (
@@ -262,12 +313,28 @@ def onnx_resize(
 
 # ---- grids --------------------------------------------------------------------------------------------------
 @function("AffineGrid", "theta", primitive=True)
-def affine_grid(theta, size, align_corners=False):
-    """Positions in a source image for each pixel of a target: (batch, *size, axes), the last axis first.
+def affine_grid(theta: Array, size: Sequence[int], align_corners: bool = False) -> Array:
+    """Positions in a source image for each pixel of a target, by an affine map (Jaderberg et al., 2015).
 
-    theta: (batch, 2, 3) for size=(height, width), (batch, 3, 4) for (depth, height, width); it maps the target's
-    coordinates, which are -1 ... 1 from center to center of the outermost pixels with align_corners, else from edge to
-    edge. RuntimeError for other shapes. An axis of one pixel is at 0 (nnabla gives NaN).
+    An axis of one pixel is at 0, where nnabla gives NaN.
+
+    Args:
+        theta: the maps: (batch, 2, 3), or (batch, 3, 4) for volumes.
+        size: the lengths of the target: (height, width) or (depth, height, width).
+        align_corners: whether the target's coordinates -1 ... 1 go from center to center of the outermost pixels, and
+            not from edge to edge.
+
+    Returns:
+        Array (batch, *size, axes), the last axis first.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> theta = nn.NdArray.from_numpy_array(np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]]))
+        >>> F.affine_grid(theta, (1, 2), align_corners=True).data
+        array([[[[-0.5,  0. ],
+                 [ 1.5,  0. ]]]], dtype=float32)
     """
     n = len(size)
     if n not in (2, 3):
@@ -280,13 +347,37 @@ def affine_grid(theta, size, align_corners=False):
 
 
 @function("WarpByGrid", "x, grid", primitive=True)
-def warp_by_grid(x, grid, mode="linear", padding_mode="zero", align_corners=False, channel_last=False):
-    """Images read at the positions of a grid.
+def warp_by_grid(
+    x: Array,
+    grid: Array,
+    mode: str = "linear",
+    padding_mode: str = "zero",
+    align_corners: bool = False,
+    channel_last: bool = False,
+) -> Array:
+    """Images read at the positions of a grid (Jaderberg et al., 2015).
 
-    x: (batch, channels, height, width) or (batch, channels, depth, height, width), with channel_last the channels at
-    the end; grid: (batch, *size, axes) as `affine_grid` gives. mode: 'linear' or 'nearest'; padding_mode: what lies
-    beyond the border, 'zero', 'repeat' (the outermost pixels) or 'reflect'. Gives (batch, channels, *size), or
-    (batch, *size, channels). RuntimeError for other shapes and modes.
+    Args:
+        x: images (batch, channels, height, width) or volumes (batch, channels, depth, height, width), channels last
+            with `channel_last`; computed in float32.
+        grid: (batch, *size, axes), as `affine_grid` gives.
+        mode: "linear" or "nearest".
+        padding_mode: what lies beyond the border: "zero", "repeat", the outermost pixels, or "reflect".
+        align_corners: whether the coordinates -1 ... 1 go from center to center of the outermost pixels, and not from
+            edge to edge.
+        channel_last: whether the channels are the last axis.
+
+    Returns:
+        Array (batch, channels, *size), or (batch, *size, channels) with `channel_last`.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or a mode is another one.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[[[1.0, 2.0], [3.0, 4.0]]]]))
+        >>> grid = nn.NdArray.from_numpy_array(np.array([[[[0.0, 0.0], [1.0, 1.0]]]]))
+        >>> F.warp_by_grid(x, grid, align_corners=True).data
+        array([[[[2.5, 4. ]]]], dtype=float32)
     """
     n = x.ndim - 2
     if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != n:
@@ -306,11 +397,26 @@ def warp_by_grid(x, grid, mode="linear", padding_mode="zero", align_corners=Fals
 
 
 @function("WarpByFlow", "data, flow", primitive=True)
-def warp_by_flow(data, flow):
-    """Images moved by a flow: pixel (y, x) of the result is that of the data at (y + flow[1], x + flow[0]).
+def warp_by_flow(data: Array, flow: Array) -> Array:
+    """Images moved by a flow: pixel (y, x) of the result is the one at (y + flow[1], x + flow[0]).
 
-    data: (batch, channels, height, width); flow: (batch, 2, height, width), in pixels, to the right and down. Between
-    pixels it is linear, beyond the border the outermost pixels repeat. RuntimeError for other shapes.
+    Between pixels it is linear, beyond the border the outermost pixels repeat.
+
+    Args:
+        data: images (batch, channels, height, width), computed in float32.
+        flow: the distances in pixels, to the right and down, (batch, 2, height, width).
+
+    Returns:
+        Array of the shape of `data`.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[[[1.0, 2.0, 4.0]]]]))
+        >>> flow = nn.NdArray.from_numpy_array(np.stack([np.full((1, 3), 0.5), np.zeros((1, 3))])[None])
+        >>> F.warp_by_flow(x, flow).data
+        array([[[[1.5, 3. , 4. ]]]], dtype=float32)
     """
     if data.ndim != 4 or flow.ndim != 4 or tuple(flow.shape) != (data.shape[0], 2, *data.shape[2:]):
         raise RuntimeError(

@@ -6,11 +6,31 @@ one op for a layer and direction.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
 
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
+
 __all__ = ["gru", "lstm", "rnn"]
+
+# What these networks say alike in their docstrings.
+_SHARED = """
+Args:
+    x: (time, batch, inputs), computed in float32.
+    h: the first states, (layers, directions, batch, units).
+    num_layers: how many layers there are.
+    dropout: has no effect, as on nnabla's CPU.
+    bidirectional: whether there are two directions, not one.
+    training: whether there is a gradient.
+
+Returns:
+    Array (time, batch, directions * units), and the last states, as `h`.
+
+Raises:
+    RuntimeError: the shapes do not fit, or `weight` is missing for several layers or given for one.
+"""
 
 
 def _check(
@@ -88,26 +108,36 @@ def _layers(mode: str, x: Any, states: list, weight_l0: Any, weight: Any, bias: 
     return tuple(ys if training else map(op.inference_only, ys))
 
 
-@function("RNN", "x, h, weight_l0, weight?, bias?")
+@function("RNN", "x, h, weight_l0, weight?, bias?", shared=(_SHARED,))
 def rnn(
-    x,
-    h,
-    weight_l0,
-    weight=None,
-    bias=None,
-    num_layers=1,
-    nonlinearity="tanh",
-    dropout=0.0,
-    bidirectional=False,
-    training=True,
-):
+    x: Array,
+    h: Array,
+    weight_l0: Array,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    num_layers: int = 1,
+    nonlinearity: str = "tanh",
+    dropout: float = 0.0,
+    bidirectional: bool = False,
+    training: bool = True,
+) -> tuple[Array, Array]:
     """Elman's recurrent network: h = f(w @ [x, h] + b).
 
-    x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, units, inputs +
-    units); weight, of the other layers: (layers - 1, directions, units, directions * units + units); bias:
-    (layers, directions, units). Gives (time, batch, directions * units) and the last h. `nonlinearity`:
-    "tanh" or "relu". As on the original's CPU, `dropout` has no effect; without `training` there is no
-    gradient. RuntimeError where shapes do not fit.
+    Args:
+        weight_l0: weights of the first layer, (directions, units, inputs + units).
+        weight: weights of the other layers, (layers - 1, directions, units, directions * units + units).
+        bias: (layers, directions, units).
+        nonlinearity: f: "tanh" or "relu".
+
+    Raises:
+        RuntimeError: the shapes do not fit, `weight` is missing for several layers or given for one, or the
+            nonlinearity is another one.
+
+    Example:
+        >>> x, h, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((3, 1, 1), (1, 1, 1, 1), (1, 1, 2)))
+        >>> y, last = F.rnn(x, h, w, nonlinearity="relu")
+        >>> y.data.ravel(), last.data.ravel()
+        (array([2., 3., 4.], dtype=float32), array([4.], dtype=float32))
     """
     weight, bias = _optional(weight, bias, num_layers)
     _check("rnn", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (), ())
@@ -116,30 +146,65 @@ def rnn(
     return _layers(f"rnn_{nonlinearity}", x, [h], weight_l0, weight, bias, training)
 
 
-@function("LSTM", "x, h, c, weight_l0, weight?, bias?")
-def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False, training=True):
-    """Long short-term memory: c = f * c + i * g, h = o * tanh(c).
+@function("LSTM", "x, h, c, weight_l0, weight?, bias?", shared=(_SHARED,))
+def lstm(
+    x: Array,
+    h: Array,
+    c: Array,
+    weight_l0: Array,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    bidirectional: bool = False,
+    training: bool = True,
+) -> tuple[Array, Array, Array]:
+    """Long short-term memory: c = f * c + i * g, h = o * tanh(c) (Hochreiter and Schmidhuber, 1997).
 
-    x: (time, batch, inputs); h, c: (layers, directions, batch, units); weight_l0: (directions, 4, units,
-    inputs + units), the gates being i, f, g, o; weight, of the other layers: (layers - 1, directions, 4,
-    units, directions * units + units); bias: (layers, directions, 4, units). Gives (time, batch, directions *
-    units), the last h and the last c. As on the original's CPU, `dropout` has no effect; without `training`
-    there is no gradient. RuntimeError where shapes do not fit.
+    Args:
+        c: the first cells, as `h`.
+        weight_l0: weights of the first layer, (directions, 4, units, inputs + units), the gates being i, f, g, o.
+        weight: weights of the other layers, (layers - 1, directions, 4, units, directions * units + units).
+        bias: (layers, directions, 4, units).
+
+    Returns:
+        Array (time, batch, directions * units), the last states and the last cells, as `h`.
+
+    Example:
+        >>> x, h, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((2, 1, 1), (1, 1, 1, 1), (1, 4, 1, 2)))
+        >>> y, last, cell = F.lstm(x, h, h, w)
+        >>> y.data.ravel(), cell.shape
+        (array([0.8271083, 0.8445453], dtype=float32), (1, 1, 1, 1))
     """
     weight, bias = _optional(weight, bias, num_layers)
     _check("lstm", x, {"h": h, "c": c}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (4,), (4,))
     return _layers("lstm", x, [h, c], weight_l0, weight, bias, training)
 
 
-@function("GRU", "x, h, weight_l0, weight?, bias?")
-def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False, training=True):
-    """Gated recurrent units: h = (1 - z) * n + z * h, n = tanh(w_n @ x + b_n + r * (u_n @ h + c_n)).
+@function("GRU", "x, h, weight_l0, weight?, bias?", shared=(_SHARED,))
+def gru(
+    x: Array,
+    h: Array,
+    weight_l0: Array,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    bidirectional: bool = False,
+    training: bool = True,
+) -> tuple[Array, Array]:
+    """Gated recurrent units: h = (1 - z) * n + z * h, n = tanh(w_n @ x + b_n + r * (u_n @ h + c_n)) (Cho et al., 2014).
 
-    x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, 3, units, inputs
-    + units), the gates being r, z, n; weight, of the other layers: (layers - 1, directions, 3, units,
-    directions * units + units); bias: (layers, directions, 4, units), of r, z, n's inputs and n's state.
-    Gives (time, batch, directions * units) and the last h. As on the original's CPU, `dropout` has no effect;
-    without `training` there is no gradient. RuntimeError where shapes do not fit.
+    Args:
+        weight_l0: weights of the first layer, (directions, 3, units, inputs + units), the gates being r, z, n.
+        weight: weights of the other layers, (layers - 1, directions, 3, units, directions * units + units).
+        bias: (layers, directions, 4, units): of r, z, the part of n from the inputs and that from the states.
+
+    Example:
+        >>> x, h, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((2, 1, 1), (1, 1, 1, 1), (1, 3, 1, 2)))
+        >>> y, last = F.gru(x, h, w)
+        >>> y.data.ravel()
+        array([0.9945838 , 0.98973334], dtype=float32)
     """
     weight, bias = _optional(weight, bias, num_layers)
     _check("gru", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (3,), (4,))

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = ["fft", "ifft", "istft", "stft"]
+
+# What transforms of whole signals, and of frames say alike in their docstrings.
+_SIGNALS = """
+Args:
+    x: (*batch, *signal, 2), real and imaginary part last, computed in float32.
+    signal_ndim: how many axes the signal has.
+    normalized: whether the result is divided by the square root of the number of elements, in both directions.
+
+Returns:
+    Array of the shape of `x`.
+
+Raises:
+    RuntimeError: `x` has another shape.
+"""
+_FRAMES = """
+Args:
+    window_size: how many samples a window has.
+    stride: the distance of frames.
+    fft_size: how many samples a frame has: the window between zeros.
+    window_type: "hanning", "hamming", "rectangular" or None, which is as "rectangular".
+    center: whether the signal is longer by half a frame at both ends, so that the first frame lies around the first
+        sample.
+"""
 
 
 def _check_complex(name, x, signal_ndim):
@@ -19,20 +47,30 @@ def _check_complex(name, x, signal_ndim):
         )
 
 
-@function("FFT", "x", primitive=True)
-def fft(x, signal_ndim, normalized=False):
-    """The Fourier transform over the `signal_ndim` axes before the last, which holds real and imaginary part.
+@function("FFT", "x", primitive=True, shared=(_SIGNALS,))
+def fft(x: Array, signal_ndim: int, normalized: bool = False) -> Array:
+    """The Fourier transform.
 
-    x: (*batch, *signal, 2); the result has its shape. normalized: it is divided by the square root of the number of
-    elements. RuntimeError where x has another shape.
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 0.0], [3.0, 0.0]]))
+        >>> F.fft(x.view((1, 2, 2)), signal_ndim=1).data
+        array([[[ 4.,  0.],
+                [-2.,  0.]]], dtype=float32)
     """
     _check_complex("fft", x, signal_ndim)
     return op.fourier_transform(x, ndim=signal_ndim, norm="ortho" if normalized else "backward")
 
 
-@function("IFFT", "x", primitive=True)
-def ifft(x, signal_ndim, normalized=False):
-    """The inverse of `fft`: divided by the number of elements or, `normalized`, by its square root."""
+@function("IFFT", "x", primitive=True, shared=(_SIGNALS,))
+def ifft(x: Array, signal_ndim: int, normalized: bool = False) -> Array:
+    """The inverse of the Fourier transform: divided by the number of elements, or by its square root if `normalized`.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[[4.0, 0.0], [-2.0, 0.0]]]))
+        >>> F.ifft(x, signal_ndim=1).data
+        array([[[1., 0.],
+                [3., 0.]]], dtype=float32)
+    """
     _check_complex("ifft", x, signal_ndim)
     return op.fourier_transform(x, ndim=signal_ndim, inverse=True, norm="ortho" if normalized else "backward")
 
@@ -106,15 +144,38 @@ def _stft(
     )
 
 
+@documented(_FRAMES)
 def stft(
-    x, window_size, stride, fft_size, window_type="hanning", center=True, pad_mode="reflect", as_istft_backward=False
-):
-    """The short-time Fourier transform: real and imaginary part.
+    x: Array,
+    window_size: int,
+    stride: int,
+    fft_size: int,
+    window_type: str | None = "hanning",
+    center: bool = True,
+    pad_mode: str = "reflect",
+    as_istft_backward: bool = False,
+) -> tuple[Array, Array]:
+    """The short-time Fourier transform.
 
-    x: (batch, samples); the parts: (batch, fft_size // 2 + 1, frames), a frame beginning every `stride` samples.
-    window_type: 'hanning', 'hamming', 'rectangular' or None (as 'rectangular'). center: x is padded by half a frame on
-    both sides, by reflection or ('constant') zeros. as_istft_backward: gives the gradient of `istft` from that of its
-    result. RuntimeError for an unknown window, or one longer than fft_size.
+    Args:
+        x: signals (batch, samples), computed in float32.
+        pad_mode: how the signal becomes longer: "reflect", or "constant", by zeros.
+        as_istft_backward: whether it gives the gradient of `istft` from that of its result.
+
+    Returns:
+        Real and imaginary part, (batch, fft_size // 2 + 1, frames) each.
+
+    Raises:
+        RuntimeError: a window or mode is another one, a window is longer than a frame, or a frame longer than the
+            signal.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.ones((1, 6)))
+        >>> real, imaginary = F.stft(x, window_size=4, stride=2, fft_size=4, window_type="rectangular")
+        >>> real.data
+        array([[[4., 4., 4., 4.],
+                [0., 0., 0., 0.],
+                [0., 0., 0., 0.]]], dtype=float32)
     """
     return _stft(
         x,
@@ -168,23 +229,38 @@ def _istft(
     )
 
 
+@documented(_FRAMES)
 def istft(
-    y_r,
-    y_i,
-    window_size,
-    stride,
-    fft_size,
-    window_type="hanning",
-    center=True,
-    pad_mode="reflect",
-    as_stft_backward=False,
-):
+    y_r: Array,
+    y_i: Array,
+    window_size: int,
+    stride: int,
+    fft_size: int,
+    window_type: str | None = "hanning",
+    center: bool = True,
+    pad_mode: str = "reflect",
+    as_stft_backward: bool = False,
+) -> Array:
     """The signal of a short-time Fourier transform: overlapping frames over the sum of their squared windows.
 
-    y_r, y_i: (batch, fft_size // 2 + 1, frames), real and imaginary part; gives (batch, samples). The other arguments
-    are those of the `stft`; pad_mode must be 'constant' (not the default), except with as_stft_backward, which gives
-    the gradient of `stft` from those of its results. RuntimeError where some sample is covered by no window, or stride
-    does not divide fft_size.
+    Args:
+        y_r: the real part, (batch, fft_size // 2 + 1, frames), computed in float32.
+        y_i: the imaginary part, of that shape.
+        pad_mode: "constant", which is not the default: nothing is padded. `as_stft_backward` has other modes, too.
+        as_stft_backward: whether it gives the gradient of `stft` from those of its results.
+
+    Returns:
+        Array (batch, samples).
+
+    Raises:
+        RuntimeError: a window or mode is another one, the shapes do not fit, a sample is covered by no window, or
+            `stride` does not divide `fft_size`.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(1, 6))
+        >>> real, imaginary = F.stft(x, window_size=4, stride=2, fft_size=4)
+        >>> F.istft(real, imaginary, window_size=4, stride=2, fft_size=4, pad_mode="constant").data.round(3)
+        array([[0., 1., 2., 3., 4., 5.]], dtype=float32)
     """
     return _istft(
         y_r,
