@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import ndarray
+from .._layer_docs import layer
 from ..block import Block, HybridBlock
 from ..nn import LeakyReLU
 from ._sequence import (
@@ -16,10 +17,24 @@ from ._sequence import (
 )
 
 
+@layer
 class RecurrentCell(Block):
-    """Base class of cells. A cell is called with the input of a step and the list of states before it.
+    """Base class of cells: one step of a recurrent network.
 
-    It gives the output of the step, and the list of states after it. A subclass defines `state_info` and `forward`.
+    A cell is called with the input of a step and the list of states before it, and gives the output of the step and the
+    list of states after it; `begin_state` makes the first ones, `unroll` runs all steps. A subclass defines
+    `state_info` and `forward`.
+
+    Raises:
+        TypeError: an argument is not known.
+        NotImplementedError: the subclass does not define them.
+        AssertionError: a modifier cell was put around this cell, which is to be called then; a sequence has another
+            length.
+
+    Example:
+        >>> cell = gluon.rnn.RNNCell(3)
+        >>> isinstance(cell, gluon.rnn.RecurrentCell), cell.state_info(batch_size=2)
+        (True, [{'shape': (2, 3), '__layout__': 'NC'}])
     """
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
@@ -104,8 +119,25 @@ class RecurrentCell(Block):
         return super().forward(inputs, states)
 
 
+@layer
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
-    """Base class of cells that define `hybrid_forward(F, inputs, states, **parameters)`."""
+    """Base class of cells that define `hybrid_forward(F, inputs, states, **parameters)`.
+
+    Raises:
+        TypeError: an argument is not known.
+        NotImplementedError: the subclass does not define it, or no `state_info`.
+
+    Example:
+        >>> class Sum(gluon.rnn.HybridRecurrentCell):
+        ...     def state_info(self, batch_size=0):
+        ...         return [{"shape": (batch_size, 1), "__layout__": "NC"}]
+        ...     def hybrid_forward(self, F, inputs, states):
+        ...         total = inputs + states[0]
+        ...         return total, [total]
+        >>> outputs, states = Sum().unroll(3, nd.array([[[1.0], [2.0], [3.0]]]), merge_outputs=True)
+        >>> outputs.asnumpy().ravel()
+        array([1., 3., 6.], dtype=float32)
+    """
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import ndarray
 from ...base import numeric_types
+from .._layer_docs import layer
 from ..utils import _indent
 from ._cell import HybridRecurrentCell, RecurrentCell
 from ._sequence import (
@@ -92,19 +93,69 @@ class _Stack:
         return inputs, after
 
 
+@layer
 class SequentialRNNCell(_Stack, RecurrentCell):
-    """Cells on top of each other; states are those of all cells in one list."""
+    """Cells on top of each other; the states are those of all cells in one list.
+
+    `add` puts a cell on top.
+
+    Raises:
+        TypeError: an argument is not known.
+        AssertionError: a BidirectionalCell is called for a single step.
+
+    Example:
+        >>> cell = gluon.rnn.SequentialRNNCell()
+        >>> cell.add(gluon.rnn.LSTMCell(3))
+        >>> cell.add(gluon.rnn.GRUCell(6))
+        >>> cell.initialize()
+        >>> outputs, states = cell.unroll(5, nd.zeros((2, 5, 4)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 6), 3)
+    """
 
 
+@layer
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
-    """Cells that are HybridBlocks on top of each other; states are those of all cells in one list."""
+    """Cells that are HybridBlocks on top of each other; the states are those of all cells in one list.
+
+    `add` puts a cell on top.
+
+    Raises:
+        TypeError: an argument is not known.
+        ValueError: a cell that is added is no HybridBlock.
+        AssertionError: a BidirectionalCell is called for a single step.
+
+    Example:
+        >>> cell = gluon.rnn.HybridSequentialRNNCell()
+        >>> cell.add(gluon.rnn.LSTMCell(3))
+        >>> cell.add(gluon.rnn.GRUCell(6))
+        >>> cell.initialize()
+        >>> outputs, states = cell.unroll(5, nd.zeros((2, 5, 4)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 6), 3)
+    """
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         return self(inputs, states)
 
 
+@layer
 class DropoutCell(HybridRecurrentCell):
-    """Dropout of inputs with probability `rate`, one mask along `axes`. It has no states."""
+    """Dropout of inputs in training; it has no states.
+
+    Args:
+        rate: the probability with which an element becomes 0.
+        axes: along these axes all elements share their fate.
+
+    Raises:
+        AssertionError: `rate` is no number.
+        mxnet.base.MXNetError: in a call in training, `rate` is not between 0 and 1.
+
+    Example:
+        >>> cell = gluon.rnn.DropoutCell(0.5)
+        >>> cell(nd.ones((1, 2)), [])[0].asnumpy()  # not in training
+        array([[1., 1.]], dtype=float32)
+    """
 
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix, params)
@@ -146,10 +197,18 @@ class DropoutCell(HybridRecurrentCell):
 
 
 # ---- cells around cells ---------------------------------------------------------------------------------------------
+@layer
 class ModifierCell(HybridRecurrentCell):
     """Base class of cells around another one, whose parameters and states they have.
 
-    From then on the inner cell is called by this one alone; a second modifier around it is an AssertionError.
+    Raises:
+        AssertionError: another modifier is around `base_cell` already.
+
+    Example:
+        >>> inner = gluon.rnn.RNNCell(3)
+        >>> outer = gluon.rnn.ResidualCell(inner)
+        >>> isinstance(outer, gluon.rnn.ModifierCell), outer.params is inner.params
+        (True, True)
     """
 
     def __init__(self, base_cell: RecurrentCell) -> None:
@@ -180,8 +239,27 @@ class ModifierCell(HybridRecurrentCell):
         return f"{type(self).__name__}({self.base_cell})"
 
 
+@layer
 class ZoneoutCell(ModifierCell):
-    """Keeps elements of the previous output and states with probabilities `zoneout_outputs` and `zoneout_states`."""
+    """In training, elements of the output and of the states keep their values of the step before with certain
+    probabilities.
+
+    Krueger and others, 2017.
+
+    Args:
+        zoneout_outputs: the probability for an element of the output.
+        zoneout_states: the probability for an element of a state.
+
+    Raises:
+        AssertionError: another modifier is around `base_cell` already, or it is a BidirectionalCell.
+
+    Example:
+        >>> cell = gluon.rnn.ZoneoutCell(gluon.rnn.RNNCell(4), zoneout_states=0.2)
+        >>> cell.initialize()
+        >>> outputs, states = cell.unroll(5, nd.zeros((2, 5, 4)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 4), 1)
+    """
 
     def __init__(self, base_cell: RecurrentCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         if isinstance(base_cell, BidirectionalCell):
@@ -215,8 +293,20 @@ class ZoneoutCell(ModifierCell):
         return output, [mixed(self.zoneout_states, new, old) for new, old in zip(new_states, states, strict=True)]
 
 
+@layer
 class ResidualCell(ModifierCell):
-    """Adds the input to the output."""
+    """Adds the input of each step to the output of a cell.
+
+    Raises:
+        AssertionError: another modifier is around `base_cell` already.
+
+    Example:
+        >>> cell = gluon.rnn.ResidualCell(gluon.rnn.RNNCell(4))
+        >>> cell.initialize()
+        >>> outputs, states = cell.unroll(5, nd.zeros((2, 5, 4)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 4), 1)
+    """
 
     def _alias(self) -> str:
         return "residualcell"
@@ -258,8 +348,27 @@ class ResidualCell(ModifierCell):
         return [a + b for a, b in zip(outputs, inputs, strict=True)], states
 
 
+@layer
 class BidirectionalCell(HybridRecurrentCell):
-    """`l_cell` over the sequence and `r_cell` over its reverse, outputs side by side. Only `unroll` runs it."""
+    """Two cells, one over the sequence and one over its reverse; their outputs stand side by side.
+
+    Only `unroll` runs it: it has no single steps.
+
+    Args:
+        l_cell: the cell that begins at the first step.
+        r_cell: the cell that begins at the last step.
+        output_prefix: what the names of the outputs start with.
+
+    Raises:
+        NotImplementedError: it is called for a single step.
+
+    Example:
+        >>> cell = gluon.rnn.BidirectionalCell(gluon.rnn.LSTMCell(3), gluon.rnn.LSTMCell(3))
+        >>> cell.initialize()
+        >>> outputs, states = cell.unroll(5, nd.zeros((2, 5, 4)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 6), 4)
+    """
 
     def __init__(self, l_cell: RecurrentCell, r_cell: RecurrentCell, output_prefix: str = "bi_") -> None:
         super().__init__(prefix="", params=None)

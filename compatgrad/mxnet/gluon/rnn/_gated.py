@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._layer_docs import layer
 from ._cell import HybridRecurrentCell
 from ._gates import gru_gates, lstm_gates
 from ._sequence import named_steps
@@ -61,13 +62,21 @@ class GatedCell(HybridRecurrentCell):
         return F.elemwise_add(*self._parts(F, x, state, *weights), name="plus0")
 
 
+@layer
 class RNNCell(GatedCell):
     """A plain recurrent cell: state = activation(W_i x + b_i + W_h state + b_h), which is also the output.
 
+    Call: `cell(x, states)`, x floating point, shape (batch, input_size).
+
     Args:
-        hidden_size: width of the state.
-        activation: name of an activation, a LeakyReLU, or a function.
-        input_size: width of inputs; 0 to take it from the first one.
+        activation: the name of a function, a LeakyReLU, or a function of arrays.
+
+    Example:
+        >>> cell = gluon.rnn.RNNCell(3)
+        >>> cell.initialize()
+        >>> output, states = cell(nd.zeros((2, 4)), cell.begin_state(batch_size=2))
+        >>> output.shape, len(states)
+        ((2, 3), 1)
     """
 
     def __init__(
@@ -101,15 +110,24 @@ class RNNCell(GatedCell):
         return output, [output]
 
 
+@layer
 class LSTMCell(GatedCell):
-    """A cell with input, forget and output gates. States: the output and the memory.
+    """A cell with input, forget and output gates (Hochreiter, Schmidhuber, 1997). States: the output and the memory.
 
     memory = f * memory + i * g and output = o * activation(memory), with i, f, g, o in this order along the rows of the
-    weights; i, f and o go through `recurrent_activation`, g through `activation`.
+    weights; i, f and o go through `recurrent_activation`, g through `activation`. Call: `cell(x, states)`, x floating
+    point, shape (batch, input_size).
 
     Args:
-        hidden_size: width of each state.
-        input_size: width of inputs; 0 to take it from the first one.
+        activation: the name of a function, a LeakyReLU, or a function of arrays.
+        recurrent_activation: the function of the gates, likewise.
+
+    Example:
+        >>> cell = gluon.rnn.LSTMCell(3)
+        >>> cell.initialize()
+        >>> output, states = cell(nd.zeros((2, 4)), cell.begin_state(batch_size=2))
+        >>> output.shape, len(states)
+        ((2, 3), 2)
     """
 
     _gates = 4
@@ -145,15 +163,20 @@ class LSTMCell(GatedCell):
         return output, [output, memory]
 
 
+@layer
 class GRUCell(GatedCell):
-    """A cell with reset and update gates, the reset gate behind the matrix product.
+    """A cell with reset and update gates (Cho and others, 2014), the reset gate behind the matrix product.
 
     n = tanh(W_in x + b_in + r * (W_hn state + b_hn)) and state = (1 - z) * n + z * state, which is also the output; r,
-    z, n in this order along the rows of the weights.
+    z, n in this order along the rows of the weights. Call: `cell(x, states)`, x floating point, shape (batch,
+    input_size).
 
-    Args:
-        hidden_size: width of the state.
-        input_size: width of inputs; 0 to take it from the first one.
+    Example:
+        >>> cell = gluon.rnn.GRUCell(3)
+        >>> cell.initialize()
+        >>> output, states = cell(nd.zeros((2, 4)), cell.begin_state(batch_size=2))
+        >>> output.shape, len(states)
+        ((2, 3), 1)
     """
 
     _gates = 3

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import ndarray
 from ...ndarray import NDArray
+from .._layer_docs import layer
 from ..block import HybridBlock
 from . import rnn_cell
 from ._sequence import made_state, operators_of, zeros_for_each
@@ -229,21 +230,34 @@ class _RNNLayer(HybridBlock):
         return F.swapaxes(outputs, 0, 1) if batch_first else outputs, states
 
 
-_ARGUMENTS = """
+@layer
+class RNN(_RNNLayer):
+    """Plain recurrent layers over whole sequences: state = activation(W_i x + b_i + W_h state + b_h).
+
+    Call: `layer(x)` gives the outputs, `layer(x, states)` also the states after them. x is floating point, shape (time,
+    batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
 
     Args:
-        hidden_size: width of states and, for each direction, of outputs.
-        num_layers: layers on top of each other.
-        layout: 'TNC' or 'NTC', the axes of inputs and outputs: time, batch, width.
-        dropout: probability with which outputs of all layers but the last are dropped.
-        bidirectional: a second network runs from the end, its outputs beside the first one's.
-        input_size: width of inputs; 0 to take it from the first ones.
-        use_sequence_length: calls get a third argument, an array (batch,) of how many steps count.
+        activation: "relu" or "tanh".
+        layout: the order of the axes of data and outputs, "TNC" or "NTC".
+        dtype: the dtype of the parameters and of the first states.
+        **kwargs: `use_sequence_length`: calls have a third argument, an array (batch,) of how many steps count;
+            `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        AssertionError: `layout` is another one.
+        TypeError: an argument is not known.
+        ValueError: `activation` is another one; in a call, the number or the shape of the states is another one.
+        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
+
+    Example:
+        >>> layer = gluon.rnn.RNN(6, num_layers=2)
+        >>> layer.initialize()
+        >>> x = nd.zeros((5, 2, 4))
+        >>> outputs, states = layer(x, layer.begin_state(batch_size=2))
+        >>> outputs.shape, [s.shape for s in states]
+        ((5, 2, 6), [(2, 2, 6)])
     """
-
-
-class RNN(_RNNLayer):
-    """Plain recurrent layers: state = activation(W_i x + b_i + W_h state + b_h), `activation` 'relu' or 'tanh'."""
 
     def __init__(
         self,
@@ -270,11 +284,36 @@ class RNN(_RNNLayer):
         )  # fmt: skip
 
 
+@layer
 class LSTM(_RNNLayer):
-    """LSTM layers; see LSTMCell for a step. States: outputs, and memories.
+    """LSTM layers over whole sequences; see LSTMCell for a step. States: the outputs, and the memories.
 
-    `projection_size` puts a linear layer of that width behind each output; `state_clip_min`, `state_clip_max` and
-    `state_clip_nan` limit the memories.
+    Call: `layer(x)` gives the outputs, `layer(x, states)` also the states after them. x is floating point, shape (time,
+    batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
+
+    Args:
+        projection_size: the width of a linear layer behind each output, which the first state has then; None is none.
+        state_clip_min: the lower bound of the memories; None is none.
+        state_clip_max: the upper bound of the memories; None is none.
+        state_clip_nan: without effect here.
+        layout: the order of the axes of data and outputs, "TNC" or "NTC".
+        dtype: the dtype of the parameters and of the first states.
+        **kwargs: `use_sequence_length`: calls have a third argument, an array (batch,) of how many steps count;
+            `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        AssertionError: `layout` is another one.
+        TypeError: an argument is not known.
+        ValueError: in a call, the number or the shape of the states is another one.
+        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
+
+    Example:
+        >>> layer = gluon.rnn.LSTM(6, num_layers=2)
+        >>> layer.initialize()
+        >>> x = nd.zeros((5, 2, 4))
+        >>> outputs, states = layer(x, layer.begin_state(batch_size=2))
+        >>> outputs.shape, [s.shape for s in states]
+        ((5, 2, 6), [(2, 2, 6), (2, 2, 6)])
     """
 
     def __init__(
@@ -309,8 +348,33 @@ class LSTM(_RNNLayer):
         return [output, memory]
 
 
+@layer
 class GRU(_RNNLayer):
-    """GRU layers; see GRUCell for a step."""
+    """GRU layers over whole sequences; see GRUCell for a step.
+
+    Call: `layer(x)` gives the outputs, `layer(x, states)` also the states after them. x is floating point, shape (time,
+    batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
+
+    Args:
+        layout: the order of the axes of data and outputs, "TNC" or "NTC".
+        dtype: the dtype of the parameters and of the first states.
+        **kwargs: `use_sequence_length`: calls have a third argument, an array (batch,) of how many steps count;
+            `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        AssertionError: `layout` is another one.
+        TypeError: an argument is not known.
+        ValueError: in a call, the number or the shape of the states is another one.
+        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
+
+    Example:
+        >>> layer = gluon.rnn.GRU(6, num_layers=2)
+        >>> layer.initialize()
+        >>> x = nd.zeros((5, 2, 4))
+        >>> outputs, states = layer(x, layer.begin_state(batch_size=2))
+        >>> outputs.shape, [s.shape for s in states]
+        ((5, 2, 6), [(2, 2, 6)])
+    """
 
     def __init__(
         self,
@@ -332,7 +396,3 @@ class GRU(_RNNLayer):
             h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, "gru", None, None, None, None, False,
             dtype, **kwargs,
         )  # fmt: skip
-
-
-for _layer in (RNN, LSTM, GRU):
-    _layer.__doc__ = f"{_layer.__doc__.rstrip()}{_ARGUMENTS}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._layer_docs import layer
 from ...rnn._cell import HybridRecurrentCell
 from ...rnn._gates import gru_gates, lstm_gates
 from ...rnn._sequence import named_steps
@@ -148,54 +149,89 @@ class _ConvGRUCell(_ConvCell):
         return output, [output]
 
 
+def _documented(cls: type) -> type:
+    """Completes the docstring of a cell: its arguments and an example."""
+    size = ", 8" * cls._dims
+    states = 2 if "LSTM" in cls.__name__ else 1
+    cls.__doc__ = f"""{cls.__doc__}
+
+    Call: `cell(x, states)`, x floating point, shape (batch, *input_shape); the states are of `hidden_channels`.
+
+    Args:
+        activation: the name of a function, a LeakyReLU, or a function of arrays.
+
+    Raises:
+        AssertionError: `input_shape` has another number of axes, `h2h_kernel` is even, or there is another number of
+            sizes.
+        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
+
+    Example:
+        >>> cell = gluon.contrib.rnn.{cls.__name__}((3{size}), 4, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+        >>> cell.initialize()
+        >>> output, states = cell(nd.zeros((2, 3{size})), cell.begin_state(batch_size=2))
+        >>> output.shape, len(states)
+        ((2, 4{size}), {states})
+    """
+    return layer(cls)
+
+
+@_documented
 class Conv1DRNNCell(_ConvRNNCell):
     """RNNCell with convolutions along one axis."""
 
     _dims = 1
 
 
+@_documented
 class Conv2DRNNCell(_ConvRNNCell):
     """RNNCell with convolutions of images."""
 
     _dims = 2
 
 
+@_documented
 class Conv3DRNNCell(_ConvRNNCell):
     """RNNCell with convolutions of volumes."""
 
     _dims = 3
 
 
+@_documented
 class Conv1DLSTMCell(_ConvLSTMCell):
     """LSTMCell with convolutions along one axis."""
 
     _dims = 1
 
 
+@_documented
 class Conv2DLSTMCell(_ConvLSTMCell):
     """LSTMCell with convolutions of images."""
 
     _dims = 2
 
 
+@_documented
 class Conv3DLSTMCell(_ConvLSTMCell):
     """LSTMCell with convolutions of volumes."""
 
     _dims = 3
 
 
+@_documented
 class Conv1DGRUCell(_ConvGRUCell):
     """GRUCell with convolutions along one axis."""
 
     _dims = 1
 
 
+@_documented
 class Conv2DGRUCell(_ConvGRUCell):
     """GRUCell with convolutions of images."""
 
     _dims = 2
 
 
+@_documented
 class Conv3DGRUCell(_ConvGRUCell):
     """GRUCell with convolutions of volumes."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._layer_docs import layer
 from ...rnn._cell import RecurrentCell
 from ...rnn._combined import BidirectionalCell, ModifierCell
 from ...rnn._gated import GatedCell
@@ -20,11 +21,22 @@ from ...rnn._sequence import (
 __all__ = ["VariationalDropoutCell", "LSTMPCell"]
 
 
+@layer
 class VariationalDropoutCell(ModifierCell):
-    """Drops from inputs, outputs and the first state, with one mask of each for all steps until `reset`.
+    """In training, drops from the inputs, the outputs and the first state of a cell, with one mask of each for all
+    steps until `reset`.
 
-    Args:
-        drop_inputs, drop_states, drop_outputs: probabilities.
+    Gal, Ghahramani, 2016.
+
+    Raises:
+        AssertionError: another modifier is around `base_cell` already; `drop_states` of a BidirectionalCell.
+
+    Example:
+        >>> cell = gluon.contrib.rnn.VariationalDropoutCell(gluon.rnn.RNNCell(3), drop_inputs=0.5)
+        >>> cell.initialize()
+        >>> outputs, states = cell.unroll(5, nd.zeros((2, 5, 4)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 3), 1)
     """
 
     def __init__(
@@ -107,13 +119,22 @@ class VariationalDropoutCell(ModifierCell):
         return outputs, states
 
 
+@layer
 class LSTMPCell(GatedCell):
     """An LSTMCell whose output goes through a linear layer without bias; that is its first state.
 
+    Call: `cell(x, states)`, x floating point, shape (batch, input_size).
+
     Args:
-        hidden_size: width of the memory.
-        projection_size: width of the output.
-        input_size: width of inputs; 0 to take it from the first one.
+        hidden_size: the width of the memory.
+        projection_size: the width of the output.
+
+    Example:
+        >>> cell = gluon.contrib.rnn.LSTMPCell(6, 3)
+        >>> cell.initialize()
+        >>> output, states = cell(nd.zeros((2, 4)), cell.begin_state(batch_size=2))
+        >>> output.shape, [s.shape for s in states]
+        ((2, 3), [(2, 3), (2, 6)])
     """
 
     _gates = 4
@@ -173,12 +194,35 @@ def dynamic_unroll(
     layout: str = "TNC",
     valid_length: Any = None,
 ) -> tuple[Any, list[Any]]:
-    """Runs a cell over all steps of `inputs`, one array with the axes `layout`. Returns outputs and states after them.
+    """Runs a cell over all steps of a sequence.
 
     Args:
-        drop_inputs, drop_outputs: probabilities of dropout, one mask for all steps.
-        valid_length: array (batch size,), how many steps of each sample count: later ones leave the states alone, and
-            their outputs are 0.
+        cell: the cell.
+        inputs: the sequence, an NDArray with the axes `layout`.
+        begin_state: the states before the first step, a list.
+        drop_inputs: the probability with which elements of the inputs become 0 in training, with one mask for all
+            steps.
+        drop_outputs: the probability for the outputs, likewise.
+        layout: the order of the axes of inputs and outputs, "TNC" or "NTC".
+        valid_length: how many steps of each sample count, shape (batch,): later ones leave the states alone, and their
+            outputs are 0.
+
+    Returns:
+        The outputs, in one array, and the list of the states after them.
+
+    Raises:
+        AssertionError: `inputs` is None.
+        mxnet.base.MXNetError: shapes or dtypes do not fit.
+
+    Example:
+        >>> cell = gluon.rnn.RNNCell(3)
+        >>> cell.initialize()
+        >>> unroll = gluon.contrib.rnn.rnn_cell.dynamic_unroll
+        >>> outputs, states = unroll(cell, nd.zeros((5, 2, 4)), cell.begin_state(batch_size=2))
+        >>> outputs.shape, states[0].shape
+        ((5, 2, 3), (2, 3))
+
+    Source: `mxnet.gluon.contrib.rnn.rnn_cell.dynamic_unroll` of MXNet 1.9.1.
     """
     inputs, axis, F, _ = _format_sequence(None, inputs, layout, True)
     if drop_inputs:
