@@ -46,3 +46,34 @@ def test_weights_that_do_not_fit():
         mxnp.average(x, axis=0, weights=mxnp.ones(3))
     with pytest.raises(MXNetError, match="n must not be negative, got -1"):
         mxnp.diff(x, -1)
+
+
+X = mxnp.array([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(("wrong", "error", "words"), [
+    (lambda: mxnp.tensordot(X, X, 3), MXNetError, "tensordot: axis -3 is out of bounds"),
+    (lambda: mxnp.inner(X, 3), AssertionError, "inner: argument b must have NDArray type"),
+    (lambda: mxnp.bincount(X), MXNetError, "bincount: x must be a vector of integers"),
+    (lambda: mxnp.bincount(mxnp.array([-1])), MXNetError, "bincount: x must be a vector of integers"),
+    (lambda: mxnp.bincount(mxnp.array([1]), [1]), AssertionError, "bincount: argument weights must have NDArray type"),
+    (lambda: mxnp.meshgrid(X[0], sparse=True), NotImplementedError, "sparse=True is not supported"),
+    (lambda: mxnp.meshgrid(X[0], index="ij"), TypeError, r"unexpected arguments \['index'\]"),
+    (lambda: mxnp.take_along_axis(X, mxnp.array([[5]], dtype="int64"), 1), IndexError, "take_along_axis: .*index 5"),
+    (lambda: mxnp.take_along_axis(X, 3, 1), AssertionError, "argument indices must have NDArray type"),
+    (lambda: mxnp.roll(X, 1, 5), MXNetError, "roll: axis 5 is out of bounds"),
+    (lambda: mxnp.diagonal(X, axis1=1, axis2=-1), MXNetError, "diagonal: axis1 and axis2 must be different"),
+    (lambda: mxnp.trace(X, axis1=1, axis2=-1), MXNetError, "axis1 and axis2 must be different"),
+    (lambda: mxnp.lcm("a", 3), TypeError, "lcm: type <class 'str'> not supported"),
+])  # fmt: skip
+def test_errors_name_the_function(wrong, error, words):
+    with pytest.raises(error, match=words):
+        wrong()
+
+
+def test_quantiles_of_a_list():
+    assert mxnp.quantile(mxnp.array([1, 2, 3]), [0, 0.5]).tolist() == [1, 2]
+
+
+def test_upper_triangle_of_a_vector():
+    assert mxnp.triu(X[0]).tolist() == [[1, 2], [0, 2]]

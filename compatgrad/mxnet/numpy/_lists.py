@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 import torch
 
+from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
 from ._array import NUMBERS, constant, finish, ndarray, pair
+from ._docs import documented
 from ._functions import _array
 from ._joining import concatenate
 from ._picking import diag
 from ._shapes import reshape, swapaxes
+
+if TYPE_CHECKING:
+    from .._typing import Dtype, Shape
 
 __all__ = [
     "bincount", "blackman", "delete", "diag_indices_from", "diagflat", "ediff1d", "hamming", "hanning", "histogram",
@@ -32,28 +37,86 @@ def _made(a: Any, like: NDArray) -> ndarray:
 
 
 # ---- numbers of a list
+@documented
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = None, interpolation: str = "linear",
+    a: ndarray, q: float | Sequence[float] | ndarray, axis: int | Sequence[int] | None = None,
+    out: ndarray | None = None, overwrite_input: bool | None = None, interpolation: str = "linear",
     keepdims: bool = False,
-) -> Any:  # fmt: skip
-    """`numpy.percentile`: values below which `q` percent of the elements lie; no gradient."""
+) -> ndarray:  # fmt: skip
+    """The values below which given percentages of the elements lie.
+
+    Args:
+        q: the percentages, from 0 to 100: a number, a sequence or an ndarray.
+        axis: the axis, or a sequence of axes; None is all of them.
+        overwrite_input: without effect.
+        interpolation: between the two nearest elements: "linear", "lower", "higher", "midpoint" or "nearest".
+
+    Returns:
+        ndarray, float64 if `a` is, else float32; the axis of `q` comes first. There is no gradient.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: a percentage, or `interpolation`, is another one.
+        numpy.exceptions.AxisError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.percentile(mx.np.array([1, 2, 3, 4, 5]), 50)
+        array(3.)
+    """
     x = _array("percentile", a).asnumpy()
     wide = x if x.dtype == onp.float64 else x.astype(onp.float32)
     y = onp.percentile(wide, _numpy(q), axis=axis, method=interpolation, keepdims=keepdims)  # type: ignore[call-overload]
     return finish(_made(onp.asarray(y, wide.dtype), a), out)
 
 
+@documented
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = None, interpolation: str = "linear",
+    a: ndarray, q: float | Sequence[float] | ndarray, axis: int | Sequence[int] | None = None,
+    out: ndarray | None = None, overwrite_input: bool | None = None, interpolation: str = "linear",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """`numpy.quantile`: values below which a share `q` of the elements lies; no gradient."""
+    """The values below which given shares of the elements lie.
+
+    Args:
+        q: the shares, from 0 to 1: a number, a sequence or an ndarray.
+        axis: the axis, or a sequence of axes; None is all of them.
+        overwrite_input: without effect.
+        interpolation: between the two nearest elements: "linear", "lower", "higher", "midpoint" or "nearest".
+
+    Returns:
+        ndarray, float64 if `a` is, else float32; the axis of `q` comes first. There is no gradient.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: a share, or `interpolation`, is another one.
+        numpy.exceptions.AxisError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.quantile(mx.np.array([1, 2, 3, 4, 5]), [0.25, 0.5])
+        array([2., 3.])
+    """
     _array("quantile", a)
-    return percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
+    return percentile(a, onp.multiply(_numpy(q), 100), axis, out, overwrite_input, interpolation, keepdims)
 
 
-def polyval(p: Any, x: Any) -> Any:
-    """`numpy.polyval`: the polynomial with coefficients `p`, highest power first, at x."""
+@documented
+def polyval(p: ndarray, x: ndarray) -> ndarray:
+    """The values of a polynomial.
+
+    Args:
+        p: a vector, ndarray: the coefficients, that of the highest power first.
+        x: ndarray: where it is computed.
+
+    Returns:
+        ndarray of the shape of `x`.
+
+    Raises:
+        AssertionError: an argument is no array.
+
+    Example:
+        >>> mx.np.polyval(mx.np.array([3, 2, 1]), mx.np.array([0, 1, 2]))
+        array([ 1.,  6., 17.])
+    """
     p, x = _array("polyval", p, "p"), ndarray._around(_array("polyval", x, "x"))
     y = pair("mul", x, 0)
     for k in range(p.shape[0]):
@@ -61,20 +124,63 @@ def polyval(p: Any, x: Any) -> Any:
     return y
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """`numpy.bincount`: how often, or with which sum of weights, each number of 0, 1, ... occurs."""
+@documented
+def bincount(x: ndarray, weights: ndarray | None = None, minlength: int = 0) -> ndarray:
+    """How often each of the numbers 0, 1, 2, … occurs.
+
+    Args:
+        x: a vector of integers, ndarray.
+        weights: ndarray: how much each element counts; None is 1.
+        minlength: the least length of the result.
+
+    Returns:
+        ndarray, int64, or of the dtype of `weights`.
+
+    Raises:
+        AssertionError: `x` or `weights` is no array.
+        mxnet.base.MXNetError: `x` is no vector, or has negative elements.
+
+    Example:
+        >>> mx.np.bincount(mx.np.array([0, 2, 2], dtype="int32"))
+        array([1, 0, 2], dtype=int64)
+    """
     t = _array("bincount", x, "x").tensor
+    if t.dim() != 1 or (t.numel() and int(t.min()) < 0):
+        raise MXNetError(f"bincount: x must be a vector of integers that are not negative, got shape {x.shape}")
     if weights is None:
         return constant(torch.bincount(t.long(), minlength=int(minlength)))
+    _array("bincount", weights, "weights")
     n = max(int(t.max()) + 1 if t.numel() else 0, int(minlength))
     zeros = constant(torch.zeros(n, dtype=weights.tensor.dtype, device=t.device))
     return op.scatter_add_along(zeros, constant(t.long()), weights, axis=0)
 
 
+@documented
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None
-) -> Any:
-    """`numpy.histogram`: how many elements fall into each bin (int64), and the ends of the bins."""
+    a: ndarray, bins: int | Sequence[float] | ndarray = 10, range: Sequence[float] | None = None, normed: Any = None,
+    weights: Any = None, density: Any = None,
+) -> tuple[ndarray, ndarray]:  # fmt: skip
+    """How many elements fall into each of several bins.
+
+    Args:
+        bins: the number of bins of equal width, or the ends of all of them, rising.
+        range: the ends of all bins together, which a number of bins needs.
+        normed: None; others are not supported.
+        weights: None; others are not supported.
+        density: None; others are not supported.
+
+    Returns:
+        A tuple: the numbers of elements, int64, and the ends of the bins.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: ends do not rise.
+        NotImplementedError: `range` is missing, or `normed`, `weights` or `density` is given.
+
+    Example:
+        >>> mx.np.histogram(mx.np.array([1, 2, 3, 4]), bins=2, range=(0, 4))
+        (array([1, 3], dtype=int64), array([0., 2., 4.]))
+    """
     if normed or weights is not None or density:
         raise NotImplementedError("histogram: normed, weights and density are not supported")
     x = _array("histogram", a).asnumpy()
@@ -85,8 +191,21 @@ def histogram(
 
 
 # ---- where elements come and go
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """`numpy.ediff1d`: differences of neighbours in the flat array, with numbers before and after them."""
+@documented
+def ediff1d(ary: ndarray, to_end: float | ndarray | None = None, to_begin: float | ndarray | None = None) -> ndarray:
+    """The differences of neighbours in the flat array.
+
+    Args:
+        to_end: numbers that come after them: one, or an ndarray.
+        to_begin: numbers that come before them: one, or an ndarray.
+
+    Raises:
+        AssertionError: `ary` is no array.
+
+    Example:
+        >>> mx.np.ediff1d(mx.np.array([1, 4, 9]), to_end=0)
+        array([3., 5., 0.])
+    """
     x = reshape(_array("ediff1d", ary, "ary"), (-1,))
     n = x.shape[0]
     parts = [x] if n < 1 else [op.get_item(x, index=slice(1, None)) - op.get_item(x, index=slice(None, n - 1))]
@@ -113,8 +232,23 @@ def _picked(obj: Any) -> Any:
     return obj.asnumpy().astype(onp.int64) if isinstance(obj, NDArray) else obj
 
 
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """`numpy.delete`: the array without some of its parts along an axis, or of the flat array."""
+@documented
+def delete(arr: ndarray, obj: int | slice | Sequence[int] | ndarray, axis: int | None = None) -> ndarray:
+    """The array without some of its parts along an axis.
+
+    Args:
+        obj: the positions: an integer, a slice, a sequence or an ndarray. In a sequence, negative ones and
+            those out of bounds are passed over.
+        axis: the axis; None is the flat array.
+
+    Raises:
+        AssertionError: `arr` is no array.
+        IndexError: the axis, or one position, is out of bounds.
+
+    Example:
+        >>> mx.np.delete(mx.np.array([1, 2, 3]), 1)
+        array([1., 3.])
+    """
     x, axis = _along("delete", arr, axis)
     n, obj = x.shape[axis], _picked(obj)
     if onp.ndim(obj) and not isinstance(obj, slice):
@@ -124,8 +258,26 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return op.select_along(x, constant(torch.from_numpy(kept).to(x.tensor.device)), axis=axis)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """`numpy.insert`: the array with values before some places along an axis, or of the flat array."""
+@documented
+def insert(
+    arr: ndarray, obj: int | slice | Sequence[int] | ndarray, values: float | ndarray, axis: int | None = None
+) -> ndarray:
+    """The array with values before some positions along an axis.
+
+    Args:
+        obj: the positions: an integer, a slice, a sequence or an ndarray.
+        values: a number, or an ndarray that broadcasts to what is inserted; it gets the dtype of `arr`.
+        axis: the axis; None is the flat array.
+
+    Raises:
+        AssertionError: `arr` is no array.
+        IndexError: the axis, or a position, is out of bounds.
+        ValueError: `values` does not broadcast.
+
+    Example:
+        >>> mx.np.insert(mx.np.array([1, 2, 3]), 1, 9)
+        array([1., 9., 2., 3.])
+    """
     x, axis = _along("insert", arr, axis)
     n = x.shape[axis]
     v = values if isinstance(values, NDArray) else _line(values, x)
@@ -144,26 +296,82 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return op.select_along(both, constant(torch.from_numpy(order).to(x.tensor.device)), axis=axis)
 
 
-def resize(a: Any, new_shape: Any) -> Any:
-    """`numpy.resize`: the flat array, repeated as often as it takes, in another shape; no gradient."""
+@documented
+def resize(a: ndarray, new_shape: Shape) -> ndarray:
+    """The flat array, repeated or cut, in another shape. There is no gradient.
+
+    Args:
+        new_shape: an integer, or a sequence of them.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: a length is negative.
+
+    Example:
+        >>> mx.np.resize(mx.np.array([1, 2]), (2, 3))
+        array([[1., 2., 1.],
+               [2., 1., 2.]])
+    """
     return _made(onp.resize(_array("resize", a).asnumpy(), new_shape), a)
 
 
-def diagflat(array: Any, k: int = 0) -> Any:
-    """`numpy.diagflat`: a matrix with the elements of the flat array on its k-th diagonal."""
+@documented
+def diagflat(array: ndarray, k: int = 0) -> ndarray:
+    """The matrix that has the elements of the flat array on a diagonal.
+
+    Example:
+        >>> mx.np.diagflat(mx.np.array([[1, 2]]))
+        array([[1., 0.],
+               [0., 2.]])
+    """
     return diag(reshape(_array("diagflat", array, "array"), (-1,)), k)
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """`numpy.diag_indices_from`: the positions on the diagonal, one int64 array for each axis."""
+@documented
+def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
+    """The positions on the diagonal of an array.
+
+    Args:
+        arr: ndarray with at least two axes, all of one length.
+
+    Returns:
+        A tuple of int64 ndarrays, one for each axis.
+
+    Raises:
+        AssertionError: `arr` is no array.
+        ValueError: it has less than two axes, or their lengths differ.
+
+    Example:
+        >>> mx.np.diag_indices_from(mx.np.ones((2, 2)))
+        (array([0, 1], dtype=int64), array([0, 1], dtype=int64))
+    """
     x = _array("diag_indices_from", arr, "arr")
     if x.ndim < 2 or len(set(x.shape)) > 1:
         raise ValueError(f"diag_indices_from: arr must have two axes at least, all of one length, not {x.shape}")
     return tuple(constant(torch.arange(x.shape[0], device=x.tensor.device)) for _ in x.shape)
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """`numpy.unravel_index`: positions in the flat array as positions along each axis, a tuple of int64 arrays."""
+@documented
+def unravel_index(indices: ndarray | int, shape: Shape, order: str = "C") -> Any:
+    """Positions in the flat array as positions along each axis.
+
+    Args:
+        indices: ndarray of integers, or one.
+        shape: the shape of the array.
+
+    Returns:
+        A tuple of int64 ndarrays, one for each axis; of one integer a tuple of NumPy's integers.
+
+    Raises:
+        AssertionError: `indices` is neither an array nor a number.
+        TypeError: `indices` are no integers.
+        ValueError: a position is out of bounds.
+        NotImplementedError: `order` is not "C".
+
+    Example:
+        >>> mx.np.unravel_index(mx.np.array([1, 5], dtype="int64"), (2, 3))
+        (array([0, 1], dtype=int64), array([1, 2], dtype=int64))
+    """
     if order != "C":
         raise NotImplementedError(f"unravel_index: order must be 'C', got {order!r}")
     if isinstance(indices, NUMBERS):
@@ -172,11 +380,41 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     return tuple(_made(at.astype(onp.int64), x) for at in onp.unravel_index(x.asnumpy(), shape))
 
 
-def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
-    """Coordinates of a grid from vectors; `indexing` 'xy' or 'ij'."""
+@documented
+def meshgrid(*xi: ndarray, **kwargs: Any) -> list[ndarray]:
+    """The coordinates of all points of a grid.
+
+    Args:
+        *xi: vectors, ndarrays: the coordinates along each axis.
+        **kwargs: `indexing`: "xy", the first vector runs along the second axis, or "ij", along the first one. `sparse`:
+            False. `copy` is without effect.
+
+    Returns:
+        A list of ndarrays, one for each vector.
+
+    Raises:
+        AssertionError: a vector is no array.
+        ValueError: `indexing` is another one.
+        TypeError: a keyword is unknown.
+        NotImplementedError: `sparse` is true.
+
+    Example:
+        >>> x, y = mx.np.meshgrid(mx.np.array([1, 2]), mx.np.array([3, 4]))
+        >>> x
+        array([[1., 2.],
+               [1., 2.]])
+        >>> y
+        array([[3., 3.],
+               [4., 4.]])
+    """
     indexing = kwargs.get("indexing", "xy")
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    unknown = set(kwargs) - {"indexing", "sparse", "copy"}
+    if unknown:
+        raise TypeError(f"meshgrid: unexpected arguments {sorted(unknown)}")
+    if kwargs.get("sparse"):
+        raise NotImplementedError("meshgrid: sparse=True is not supported, only sparse=False")
     n = len(xi)
     xs = [reshape(x, (1,) * i + (-1,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)]
     whole = tuple(x.shape[i] for i, x in enumerate(xs))
@@ -185,15 +423,36 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
 
 
 # ---- windows
-def _window(name: str, body: Callable[[int], Any]) -> Callable[..., Any]:
-    def call(M: int, dtype: Any = onp.float32, ctx: Any = None) -> Any:  # noqa: N803
+_WINDOW = """{title}'s window: factors that fade a piece of a signal out at both ends.
+
+    Args:
+        M: the number of factors; 0 or less gives none.
+
+    Returns:
+        ndarray of shape (M,).
+
+    Raises:
+        ValueError: `M` is no number.
+
+    Example:
+        >>> mx.np.{name}(5).round(2)
+        array({result})
+    """
+
+
+def _window(name: str, result: str) -> Callable[..., Any]:
+    body = getattr(onp, name)
+
+    def call(M: int, dtype: Dtype | None = onp.float32, ctx: Context | None = None) -> ndarray:  # noqa: N803
         context = current_context() if ctx is None else Context(ctx)
         t = torch.from_numpy(onp.ascontiguousarray(body(int(M)))).to(context.torch_device, torch_dtype(dtype))
         return _on(ndarray(t), context)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`: a window of M numbers."
-    return call
+    call.__doc__ = _WINDOW.format(title=name.title(), name=name, result=result)
+    return documented(call)
 
 
-hanning, hamming, blackman = (_window(n, getattr(onp, n)) for n in ("hanning", "hamming", "blackman"))
+hanning = _window("hanning", "[0. , 0.5, 1. , 0.5, 0. ]")
+hamming = _window("hamming", "[0.08, 0.54, 1.  , 0.54, 0.08]")
+blackman = _window("blackman", "[-0.  ,  0.34,  1.  ,  0.34, -0.  ]")

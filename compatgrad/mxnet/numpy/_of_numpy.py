@@ -11,7 +11,9 @@ import torch
 
 from ..ndarray.ndarray import NDArray
 from ..util import _check_ufunc_options
-from ._array import NUMBERS, constant, finish, unmoved
+from ._array import NUMBERS, constant, finish, ndarray, unmoved
+from ._docs import documented
+from ._of_numpy_examples import EXAMPLES
 
 # what `mx.np.fallback` has
 NAMES = (
@@ -75,14 +77,57 @@ def _removed(name: str) -> Callable[..., Any]:
     return call
 
 
-def lcm(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
-    """`numpy.lcm` of integers; no gradient."""
+@documented
+def lcm(x1: ndarray | int, x2: ndarray | int, out: ndarray | None = None, **kwargs: Any) -> ndarray:
+    """The least common multiple of integers.
+
+    Args:
+        x1: ndarray of integers, or one.
+        x2: ndarray of integers, or one; two arrays broadcast.
+
+    Returns:
+        ndarray of the wider dtype of both arrays, without a gradient; of two numbers NumPy's result.
+
+    Raises:
+        TypeError: an argument is neither an array nor a number, or is floating-point, or a keyword is unknown.
+        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
+        ValueError: shapes do not broadcast.
+
+    Example:
+        >>> mx.np.lcm(mx.np.array([4, 6], dtype="int32"), 10)
+        array([20, 30], dtype=int32)
+    """
     if kwargs:
         _check_ufunc_options("lcm", kwargs)
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.lcm(x1, x2)
+    for x in (x1, x2):
+        if not isinstance(x, (NDArray, *NUMBERS)):
+            raise TypeError(f"lcm: type {type(x)} not supported: expected an mx.np.ndarray or a number")
     device = (x1 if isinstance(x1, NDArray) else x2).tensor.device
     return finish(unmoved(from_numpy(onp.asarray(onp.lcm(to_numpy(x1), to_numpy(x2))), device), x1, x2), out)
+
+
+_DOC = """`numpy.{name}` of arrays of `mx.np`: NumPy computes it on copies, and there is no gradient.
+
+    Args:
+        *args: those of `numpy.{name}`; ndarrays may stand for its arrays.
+        **kwargs: likewise.
+
+    Returns:
+        What NumPy's function returns, with ndarrays for arrays of numbers.
+
+    Raises:
+        RuntimeError: this version of NumPy does not have the function. Other errors are those of NumPy's function.
+
+    Example:
+        {example}
+
+    Source: `mxnet.np.{name}` of MXNet 1.9.1, which leaves it to NumPy.
+    """
+_MISSING = """Traceback (most recent call last):
+    ...
+RuntimeError: NumPy ... has no function {name}; numpy_financial has those of finance"""
 
 
 @functools.cache
@@ -97,5 +142,7 @@ def of_numpy(name: str) -> Callable[..., Any]:
         return from_numpy(y if name in NAMES or not isinstance(y, onp.generic) else onp.asarray(y), device)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`; no gradient."
+    called, result = EXAMPLES.get(name) or (f"{name}(1)", _MISSING.format(name=name))
+    example = f">>> mx.np.{called.replace('A(', 'mx.np.array(')}\n{result}".replace("\n", "\n        ")
+    call.__doc__ = _DOC.format(name=name, example=example)
     return call

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from ..ndarray._operator import op
 from ._arguments import _array
+from ._docs import documented
 from ._joining import concatenate
 from ._picking import repeat, take
+
+if TYPE_CHECKING:
+    from ._array import ndarray
 
 __all__ = ["pad"]
 
 
-def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
-    """More elements around the array: "constant" ones (`constant_values`), or the "edge", "reflect", "symmetric"."""
+@documented
+def pad(
+    x: ndarray, pad_width: int | Sequence[int] | Sequence[Sequence[int]] = None, mode: str = "constant", **kwargs: Any
+) -> ndarray:
+    """Adds elements at both ends of axes.
+
+    Args:
+        pad_width: how many: one number, a pair (before, after), or such a pair for each axis.
+        mode: what is added: "constant" numbers, the "edge" elements, "reflect" (mirrored at the edge elements),
+            "symmetric" (mirrored at the edges), or the "maximum" or "minimum" along the axis.
+        **kwargs: `constant_values`, the number of mode "constant"; 0 without it. Others are without effect.
+
+    Raises:
+        AssertionError: `x` is no array.
+        TypeError: `pad_width` is missing, or not of integers.
+        ValueError: `mode` is another one, or a width is negative.
+
+    Example:
+        >>> mx.np.pad(mx.np.array([1, 2]), 1)
+        array([0., 1., 2., 0.])
+        >>> mx.np.pad(mx.np.array([1, 2]), (0, 2), mode="edge")
+        array([1., 2., 2., 2.])
+    """
     if pad_width is None:
         raise TypeError("pad: pad_width is missing")
     a = _array("pad", x, "array")

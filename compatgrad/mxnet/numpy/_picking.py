@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as onp
 import torch
@@ -14,8 +15,12 @@ from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray
 from ._arguments import _array, _axis
 from ._array import constant, finish, ndarray
+from ._docs import documented
 from ._joining import _cut, concatenate
 from ._shapes import moveaxis, ravel, reshape, swapaxes
+
+if TYPE_CHECKING:
+    from .._typing import Shape
 
 __all__ = [
     "diag", "diagonal", "flip", "fliplr", "flipud", "repeat", "roll", "rot90", "take", "take_along_axis", "tile",
@@ -23,8 +28,22 @@ __all__ = [
 ]  # fmt: skip
 
 
-def tile(A: Any, reps: Any) -> ndarray:
-    """The array repeated as a whole, along each axis."""
+@documented
+def tile(A: ndarray, reps: Shape) -> ndarray:
+    """The array repeated as a whole along each axis.
+
+    Args:
+        A: ndarray of any shape and dtype.
+        reps: how often, for each axis; fewer numbers than axes are for the last ones, more of them add axes.
+
+    Raises:
+        AssertionError: `A` is no array.
+        ValueError: a number is negative.
+
+    Example:
+        >>> mx.np.tile(mx.np.array([1, 2]), 2)
+        array([1., 2., 1., 2.])
+    """
     x = _array("tile", A, "A")
     counts = (int(reps),) if isinstance(reps, (int, onp.integer)) else tuple(int(n) for n in reps)
     n = max(len(counts), x.ndim)
@@ -32,8 +51,23 @@ def tile(A: Any, reps: Any) -> ndarray:
     return op.tile(x, reps=(1,) * (n - len(counts)) + counts)
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
-    """Each element repeated, along an axis or flat."""
+@documented
+def repeat(a: ndarray, repeats: Shape, axis: int | None = None) -> ndarray:
+    """Each element repeated.
+
+    Args:
+        repeats: how often: one number, or one for each element along the axis.
+        axis: the axis; None is the flat array.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: there are more or fewer numbers than elements, or a negative one.
+        mxnet.base.MXNetError: the axis is out of bounds.
+
+    Example:
+        >>> mx.np.repeat(mx.np.array([1, 2]), [1, 3])
+        array([1., 2., 2., 2.])
+    """
     x = _array("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0
@@ -41,10 +75,28 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     return op.repeat(x, repeats=counts, axis=_axis("repeat", axis, x.ndim))
 
 
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise", out: Any = None) -> Any:
-    """Elements or slices at positions along an axis, or of the flat array.
+@documented
+def take(
+    a: ndarray, indices: ndarray | Shape, axis: int | None = None, mode: str = "raise", out: ndarray | None = None
+) -> ndarray:
+    """The elements, or slices, at positions along an axis.
 
-    `mode`: what happens beyond the ends: "raise" an MXNetError, "clip" to the ends, or "wrap" around.
+    Args:
+        indices: an integer, nested sequences of them, or an ndarray; negative ones count from the end.
+        axis: the axis; None is the flat array.
+        mode: what happens beyond the ends: "raise" an error, "clip" to the ends, or "wrap" around.
+
+    Returns:
+        ndarray of the dtype of `a`, in whose shape that of `indices` stands in the place of the axis.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: `mode` is another one.
+        mxnet.base.MXNetError: the axis is out of bounds, or a position is, in mode "raise".
+
+    Example:
+        >>> mx.np.take(mx.np.array([5, 6, 7]), [0, -1])
+        array([5., 7.])
     """
     x = _array("take", a)
     if axis is None:
@@ -66,67 +118,201 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise", out
     return finish(op.get_item(x, index=(*(slice(None),) * axis, i)), out)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int) -> ndarray:
-    """Elements at positions along an axis, given for each of the other axes' places."""
+@documented
+def take_along_axis(arr: ndarray, indices: ndarray, axis: int) -> ndarray:
+    """The elements at positions along an axis, which are given for each place of the other axes.
+
+    Args:
+        indices: ndarray of integers; its other axes broadcast with those of `arr`.
+
+    Returns:
+        ndarray of the dtype of `arr` and the shape of `indices`.
+
+    Raises:
+        AssertionError: `arr` or `indices` is no array.
+        IndexError: a position is out of bounds.
+        mxnet.base.MXNetError: the axis is out of bounds.
+
+    Example:
+        >>> x = mx.np.array([[10, 30, 20], [60, 40, 50]])
+        >>> mx.np.take_along_axis(x, mx.np.array([[1], [0]], dtype="int64"), axis=1)
+        array([[30.],
+               [60.]])
+    """
     x = _array("take_along_axis", arr, "arr")
     axis = _axis("take_along_axis", axis, x.ndim)
-    i = indices.tensor.to(torch.int64)
-    return op.gather_along(x, constant(torch.where(i < 0, i + x.shape[axis], i)), axis=axis)
+    i = _array("take_along_axis", indices, "indices").tensor.to(torch.int64)
+    n = x.shape[axis]
+    at = constant(torch.where(i < 0, i + n, i))
+    try:
+        return op.gather_along(x, at, axis=axis)
+    except (IndexError, ValueError, RuntimeError) as e:
+        raise IndexError(f"take_along_axis: {e}") from None
 
 
-def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
-    """The elements along axes in reverse order."""
+@documented
+def flip(m: ndarray, axis: int | Sequence[int] | None = None, out: ndarray | None = None) -> ndarray:
+    """The elements along axes in reverse order.
+
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+
+    Raises:
+        AssertionError: `m` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.flip(mx.np.array([[1, 2], [3, 4]]), axis=1)
+        array([[2., 1.],
+               [4., 3.]])
+    """
     x = _array("flip", m, "m")
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     return finish(op.flip(x, axis=tuple(_axis("flip", i, x.ndim) for i in axes)), out)
 
 
-def flipud(m: Any) -> Any:
-    """The first axis in reverse order."""
+@documented
+def flipud(m: ndarray) -> ndarray:
+    """The first axis in reverse order.
+
+    Raises:
+        AssertionError: `m` is no array.
+        mxnet.base.MXNetError: `m` has no axis.
+
+    Example:
+        >>> mx.np.flipud(mx.np.array([[1, 2], [3, 4]]))
+        array([[3., 4.],
+               [1., 2.]])
+    """
     return flip(m, 0)
 
 
-def fliplr(m: Any) -> Any:
-    """The second axis in reverse order."""
+@documented
+def fliplr(m: ndarray) -> ndarray:
+    """The second axis in reverse order.
+
+    Raises:
+        AssertionError: `m` is no array.
+        mxnet.base.MXNetError: `m` has no second axis.
+
+    Example:
+        >>> mx.np.fliplr(mx.np.array([[1, 2], [3, 4]]))
+        array([[2., 1.],
+               [4., 3.]])
+    """
     return flip(m, 1)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Turned by 90 degrees, k times."""
+@documented
+def rot90(m: ndarray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
+    """Turns the plane of two axes by 90 degrees.
+
+    Args:
+        k: how often; the way is from the first axis to the second one.
+        axes: the two axes.
+
+    Raises:
+        AssertionError: `m` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.rot90(mx.np.array([[1, 2], [3, 4]]))
+        array([[2., 4.],
+               [1., 3.]])
+    """
     x = _array("rot90", m, "m")
     for _ in range(k % 4):
         x = swapaxes(flip(x, axes[1]), *axes)
     return _C.own(x, m)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Elements moved along axes; those beyond the end come in again at the front."""
+@documented
+def roll(a: ndarray, shift: Shape, axis: int | Sequence[int] | None = None) -> ndarray:
+    """Moves elements along axes; those that go beyond the end come in again at the front.
+
+    Args:
+        shift: by how many places, one number or one for each axis.
+        axis: the axis, or a sequence of axes; None is the flat array.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.roll(mx.np.array([1, 2, 3]), 1)
+        array([3., 1., 2.])
+    """
     x = _array("roll", a)
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
     shifts, axes = ([v] if isinstance(v, int) else list(v) for v in (shift, axis))
     for s, i in zip(shifts * len(axes) if len(shifts) == 1 else shifts, axes, strict=True):
-        n = x.shape[i]
+        n = x.shape[_axis("roll", i, x.ndim)]
         if n and s % n:
             x = concatenate(_cut("roll", x, [n - s % n], i, False)[::-1], axis=i)
     return _C.own(x, a)
 
 
-def tril(m: Any, k: int = 0) -> ndarray:
-    """Zeros above diagonal k; a vector is each row of a square matrix."""
+@documented
+def tril(m: ndarray, k: int = 0) -> ndarray:
+    """The part of matrices below a diagonal, with zeros above it.
+
+    Args:
+        m: ndarray, whose last two axes are those of matrices; a vector is each row of a square matrix.
+        k: the last diagonal that stays: above the main one if positive, below it if negative.
+
+    Raises:
+        AssertionError: `m` is no array.
+        ValueError: `m` has no axis.
+
+    Example:
+        >>> mx.np.tril(mx.np.ones((3, 3)), -1)
+        array([[0., 0., 0.],
+               [1., 0., 0.],
+               [1., 1., 0.]])
+    """
     x = _array("tril", m, "m")
     return op.tril(x if x.ndim != 1 else op.broadcast_to(x, shape=x.shape * 2), k=k)
 
 
-def triu(m: Any, k: int = 0) -> ndarray:
-    """Zeros below diagonal k."""
-    return op.triu(_array("triu", m, "m"), k=k)
+@documented
+def triu(m: ndarray, k: int = 0) -> ndarray:
+    """The part of matrices above a diagonal, with zeros below it.
+
+    Args:
+        m: ndarray, whose last two axes are those of matrices; a vector is each row of a square matrix.
+        k: the first diagonal that stays: above the main one if positive, below it if negative.
+
+    Raises:
+        AssertionError: `m` is no array.
+        ValueError: `m` has no axis.
+
+    Example:
+        >>> mx.np.triu(mx.np.ones((3, 3)), 1)
+        array([[0., 1., 1.],
+               [0., 0., 1.],
+               [0., 0., 0.]])
+    """
+    x = _array("triu", m, "m")
+    return op.triu(x if x.ndim != 1 else op.broadcast_to(x, shape=x.shape * 2), k=k)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
-    """A diagonal of two axes, which becomes the last axis."""
+@documented
+def diagonal(a: ndarray, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+    """A diagonal of two axes, which becomes the last axis.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or both are the same.
+
+    Example:
+        >>> mx.np.diagonal(mx.np.array([[1, 2], [3, 4]]))
+        array([1., 4.])
+    """
     x = _array("diagonal", a)
     i, j = _axis("diagonal", axis1, x.ndim), _axis("diagonal", axis2, x.ndim)
+    if i == j:
+        raise MXNetError(f"diagonal: axis1 and axis2 must be different axes, got {axis1} and {axis2}")
     x = moveaxis(x, (i, j), (-2, -1))
     rows, columns = x.shape[-2:]
     n = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
@@ -134,8 +320,24 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     return op.get_item(x, index=(Ellipsis, at + max(-offset, 0), at + max(offset, 0)))
 
 
-def diag(array: Any, k: int = 0) -> ndarray:
-    """A diagonal of a matrix, or a matrix with a vector on a diagonal."""
+@documented
+def diag(array: ndarray, k: int = 0) -> ndarray:
+    """The diagonal of a matrix, or the matrix that has a vector on a diagonal.
+
+    Args:
+        array: a matrix or a vector, ndarray.
+
+    Raises:
+        AssertionError: `array` is no array.
+        mxnet.base.MXNetError: `array` has no axis.
+
+    Example:
+        >>> mx.np.diag(mx.np.array([1, 2]))
+        array([[1., 0.],
+               [0., 2.]])
+        >>> mx.np.diag(mx.np.array([[1, 2], [3, 4]]), k=1)
+        array([2.])
+    """
     x = _array("diag", array, "array")
     if x.ndim != 1:
         return diagonal(x, k)
@@ -147,9 +349,16 @@ def diag(array: Any, k: int = 0) -> ndarray:
     return op.mul(op.reshape(line, shape=(n, 1)), constant(mask))
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
-    """The sum along a diagonal."""
-    x = _array("trace", a)
-    if _axis("trace", axis1, x.ndim) == _axis("trace", axis2, x.ndim):
-        raise MXNetError(f"trace: axis1 and axis2 must be different axes, got {axis1} and {axis2}")
+@documented
+def trace(a: ndarray, offset: int = 0, axis1: int = 0, axis2: int = 1, out: ndarray | None = None) -> ndarray:
+    """The sum of a diagonal.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, both are the same, or `out` has another shape than the result.
+
+    Example:
+        >>> mx.np.trace(mx.np.array([[1, 2], [3, 4]]))
+        array(5.)
+    """
     return finish(op.sum(diagonal(a, offset, axis1, axis2), axis=-1), out)
