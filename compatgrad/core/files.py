@@ -6,18 +6,110 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import stat
+import struct
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["beside", "replacing"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["beside", "in_folder_beside", "replacing"]
+
+_PREFIX, _SUFFIX = ".compatgrad-", ".tmp"
+
+
+def _lock(descriptor: int) -> bool:
+    """Locks a file against `_remove_leftovers` until its descriptor is closed; False where that cannot be done.
+
+    The lock belongs to the open file, not to the process: other descriptors of the file may be closed meanwhile, and
+    HDF5, which locks its files by flock, is not in its way.
+    """
+    try:
+        whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, whole)
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _lock_folder(descriptor: int) -> bool:
+    """The same for a folder, which only flock locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Removes what writers that were killed have left in a folder: the files that nobody has locked."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        names = [e.name for e in entries if e.name.startswith(_PREFIX) and e.name.endswith(_SUFFIX)]
+        for name in names:
+            path = os.path.join(folder, name)
+            with contextlib.suppress(OSError):
+                is_folder = os.path.isdir(path)
+                mode = os.O_RDONLY if is_folder else os.O_RDWR
+                descriptor = os.open(path, mode | getattr(os, "O_NOFOLLOW", 0))
+                try:
+                    if is_folder and _lock_folder(descriptor):
+                        shutil.rmtree(path, ignore_errors=True)
+                    elif not is_folder and _lock(descriptor):
+                        os.unlink(path)
+                finally:
+                    os.close(descriptor)
+
+
+def _new(folder: str) -> tuple[str, int]:
+    """The name and the descriptor, which holds its lock, of a new file in a folder."""
+    while True:
+        name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        _lock(descriptor)
+        if os.path.exists(name):
+            return name, descriptor
+        os.close(descriptor)  # another process took it for a leftover before it was locked
+
+
+def _new_folder(folder: str) -> tuple[str, int]:
+    """The same for a new folder in a folder."""
+    while True:
+        name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+        os.mkdir(name)
+        try:
+            descriptor = os.open(name, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        except PermissionError:  # folders cannot be opened on Windows
+            return name, -1
+        _lock_folder(descriptor)
+        if os.path.exists(name):
+            return name, descriptor
+        os.close(descriptor)
+
+
+def _sync(path: str) -> None:
+    """Brings a file's content, or a folder's names, to the disk; some systems cannot do the latter."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
 def beside(path: str | os.PathLike[str]) -> Iterator[str]:
     """Gives a name to write a file under, which takes the place of `path` where the block ends without an exception.
 
-    Otherwise, at Ctrl-C too, what stood at `path` stays as it was. A link stays one, and a file keeps its permissions.
+    Otherwise, at Ctrl-C too, what stood at `path` stays as it was. Where the process is killed or the machine stops,
+    the old file or the new one is there, whole: the new one is on the disk before it gets its name. What a killed
+    process leaves is removed when the next file is written to the folder. A link stays one, a file keeps its
+    permissions.
     Pipes and devices are written to directly, and so is a file in a folder that takes no new ones. OSErrors name
     `path`: that it cannot be written shows before the block.
     """
@@ -29,9 +121,10 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".compatgrad-{secrets.token_hex(8)}.tmp")
+    folder = os.path.dirname(target)
+    _remove_leftovers(folder)
     try:
-        open(temporary, "xb").close()
+        temporary, descriptor = _new(folder)
     except OSError as error:
         if old is None or not isinstance(error, PermissionError):
             raise type(error)(error.errno, error.strerror, path) from None
@@ -41,6 +134,7 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
         return
     try:
         yield temporary
+        os.fsync(descriptor)
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, target)
@@ -48,6 +142,31 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+    finally:
+        os.close(descriptor)
+    _sync(folder)
+
+
+@contextlib.contextmanager
+def in_folder_beside(path: str | os.PathLike[str]) -> Iterator[str]:
+    """`beside` for writers that go by the name of a file: the name that it gives differs in the folder alone.
+
+    Such writers may add an ending to the name; what they have made keeps it.
+    """
+    path = os.fspath(path)
+    parent, name = os.path.split(os.path.abspath(path))
+    _remove_leftovers(parent)
+    folder, descriptor = _new_folder(parent)
+    try:
+        yield os.path.join(folder, name)
+        for made in os.listdir(folder) or [name]:
+            _sync(os.path.join(folder, made))
+            os.replace(os.path.join(folder, made), os.path.join(parent, made))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if descriptor >= 0:
+            os.close(descriptor)
+    _sync(parent)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS
+from compatgrad.core.files import replacing
 from compatgrad.drawing import _torch_record
 from compatgrad.drawing import _walk as walk
 from compatgrad.drawing._layout import Box, Edge, printable, svg_text
@@ -79,11 +80,13 @@ class Graph:
         if not kind:
             raise ValueError(f"save: path must end in .dot, .gv, .svg or another format of Graphviz, got '{path}'")
         if kind in ("dot", "gv"):
-            path.write_text(self.dot, encoding="utf-8")
+            content = self.dot.encode()
         elif kind == "svg":
-            path.write_text(self.svg(), encoding="utf-8")
+            content = self.svg().encode()
         else:
-            path.write_bytes(self._by_dot(kind))
+            content = self._by_dot(kind)
+        with replacing(path) as file:
+            file.write(content)
 
     def _by_dot(self, kind: str) -> bytes:
         program = shutil.which("dot")

@@ -6,6 +6,7 @@ None of the frameworks is needed, and nothing in a file is ever executed: pickle
 from __future__ import annotations
 
 import errno
+import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -301,8 +302,14 @@ def writer(path: _Path) -> Callable[[BinaryIO, Mapping[str, torch.Tensor]], None
     if ending == ".safetensors":
         return safetensors.write
     if ending in (".pt", ".pth"):
-        return lambda file, tensors: torch.save(dict(tensors), file)
+        return _write_state_dict
     raise ValueError(f"{os.fspath(path)}: expected a name that ends in .safetensors, .pt or .pth, found {ending!r}")
+
+
+def _write_state_dict(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> None:
+    content = io.BytesIO()  # torch does not say why it cannot write to a file
+    torch.save(dict(tensors), content)
+    file.write(content.getbuffer())
 
 
 def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -336,5 +343,3 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
         raise ValueError(f"{path}: expected the name of a file, found something else there")
     with replacing(path) as file:
         write(file, plain)
-        file.flush()
-        os.fsync(file.fileno())

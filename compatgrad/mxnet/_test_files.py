@@ -7,6 +7,8 @@ import os
 import shutil
 import zipfile
 
+from compatgrad.core.files import replacing
+
 __all__ = [
     "download_model", "get_bz2_data", "get_cifar10", "get_im2rec_path", "get_mnist_pkl", "get_mnist_ubyte",
     "get_zip_data",
@@ -138,7 +140,7 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
     target = os.path.join(data_dir, data_name)
     if not os.path.exists(target):
         packed = _download(url, data_dir, data_origin_name)
-        with bz2.open(packed) as source, open(target, "wb") as out:
+        with bz2.open(packed) as source, replacing(target) as out:
             shutil.copyfileobj(source, out)
         os.remove(packed)
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 import numpy
 
-from compatgrad.core.files import beside, replacing
+from compatgrad.core.files import replacing
 from compatgrad.formats import hdf5, prototext
 
 from .core._file_errors import reading
@@ -66,7 +66,7 @@ def load(solver, path):
 
 
 def _save_h5(states, path):
-    with beside(path) as name, hdf5.h5py().File(name, "w") as file:
+    with hdf5.creating(path) as file:
         for i, (key, state) in enumerate(states.items()):
             group = file.require_group(key)
             group.attrs["index"] = i

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from compatgrad.core.files import replacing
 from compatgrad.onnx_chainer.export import export
 
 
@@ -25,5 +26,5 @@ def export_testcase(model: Any, args: Any, out_dir: Any, output_grad: bool = Fal
     os.makedirs(folder, exist_ok=True)
     for kind, variables in (("input", inputs), ("output", outputs)):
         for i, (name, x) in enumerate(variables.items()):
-            with open(os.path.join(folder, f"{kind}_{i}.pb"), "wb") as f:
+            with replacing(os.path.join(folder, f"{kind}_{i}.pb")) as f:
                 f.write(numpy_helper.from_array(x.array, name).SerializeToString())

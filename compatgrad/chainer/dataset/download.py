@@ -9,8 +9,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from compatgrad.chainer import utils
-from compatgrad.core.files import beside
+from compatgrad.core.files import beside, in_folder_beside
 
 _dataset_root = os.environ.get("CHAINER_DATASET_ROOT", os.path.join(os.path.expanduser("~"), ".chainer", "dataset"))
 
@@ -148,8 +147,6 @@ def cache_or_load_file(path: str, creator: Callable[[str], Any], loader: Callabl
         os.makedirs(_dataset_root, exist_ok=True)
     except OSError as e:
         raise RuntimeError(f"cannot create dataset directory {_dataset_root}") from e
-    with utils.tempdir(dir=os.path.dirname(os.path.abspath(path))) as folder:
-        temp_path = os.path.join(folder, os.path.basename(path))
+    with in_folder_beside(path) as temp_path:
         content = creator(temp_path)
-        os.replace(temp_path, path)
     return content

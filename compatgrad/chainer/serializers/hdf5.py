@@ -9,7 +9,6 @@ import numpy
 
 from compatgrad.chainer import serializer
 from compatgrad.chainer.backends import _cpu, cuda
-from compatgrad.core.files import beside
 from compatgrad.formats import hdf5
 
 __all__ = ["HDF5Deserializer", "HDF5Serializer", "load_hdf5", "save_hdf5"]
@@ -93,7 +92,8 @@ def save_hdf5(filename: str, obj: Any, compression: int | None = 4) -> None:
 
     Source: `chainer.serializers.save_hdf5` of Chainer 7.8.1.
     """
-    with beside(filename) as name, _h5py().File(name, "w") as f:
+    _h5py()
+    with hdf5.creating(filename) as f:
         if not isinstance(obj, dict):
             HDF5Serializer(f, compression=compression).save(obj)
             return

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 import time
 import warnings
 
@@ -68,14 +67,7 @@ class _MultiNodeCheckpointer(extension.Extension):
         self.stats.start()
         filename = self._filename(iteration)
         os.makedirs(self.path, exist_ok=True)
-        file, temporary = tempfile.mkstemp(prefix=f"tmp-{filename}", dir=self.path)
-        os.close(file)
-        try:
-            serializers.save_npz(temporary, target)
-            os.replace(temporary, os.path.join(self.path, filename))
-        except BaseException:
-            os.remove(temporary)
-            raise
+        serializers.save_npz(os.path.join(self.path, filename), target)
         self.stats.end()
         self.files.append(filename)
         if len(self.files) - self.cp_interval > _SPARE:

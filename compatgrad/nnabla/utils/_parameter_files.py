@@ -6,12 +6,11 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from compatgrad.core.files import beside, replacing
+from compatgrad.core.files import replacing
 from compatgrad.formats import hdf5, prototext
 
 from ..core._file_errors import reading
@@ -59,8 +58,7 @@ def save(path: Any, params: Mapping[str, Variable], extension: str | None = None
 
 def write_h5(file: Any, params: Mapping[str, Variable]) -> None:
     """Writes `params` to an HDF5 file, a name or a binary file, one dataset each."""
-    named = isinstance(file, (str, os.PathLike))
-    with beside(file) if named else nullcontext(file) as target, hdf5.h5py().File(target, "w") as h5:
+    with hdf5.creating(file) as h5:
         for index, (name, variable) in enumerate(params.items()):
             dataset = h5.create_dataset(name, data=variable.data.get_data("r"))
             dataset.attrs["need_grad"] = variable.need_grad

@@ -251,13 +251,13 @@ class DataSourceWithFileCache(DataSource):
         source = self._data_source
         if source._original_source_uri is not None:
             with FileReader(source._original_source_uri).open() as original:
-                with open(os.path.join(self._cache_dir, "original.csv"), "wb") as file:
+                with files.replacing(os.path.join(self._cache_dir, "original.csv")) as file:
                     shutil.copyfileobj(original, file)
         if source._order is not None and source._original_order is not None:
             self._write_csv("order.csv", zip(source._original_order, source._order, strict=False))
 
     def _write_csv(self, name, rows):
-        with open(os.path.join(self._cache_dir, name), "w") as file:
+        with files.replacing(os.path.join(self._cache_dir, name), "w") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
 
     def _save_cache_to_file(self, start, examples):
@@ -273,7 +273,7 @@ class DataSourceWithFileCache(DataSource):
         name = os.path.join(self._cache_dir, name + self._cache_file_format)
         logger.info("Creating cache file %s", name)
         if self._cache_file_format == ".h5":
-            with files.beside(name) as target, hdf5.h5py().File(target, "w") as file:
+            with hdf5.creating(name) as file:
                 for key, column in columns.items():
                     file.create_dataset(key, data=column)
         else:

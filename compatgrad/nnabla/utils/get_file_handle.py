@@ -115,7 +115,7 @@ def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
         if ext == ".nnp":
             opened: Any = zipfile.ZipFile(target, "w")
         elif ext == ".h5":
-            opened = hdf5.h5py().File(target, "w")
+            opened = hdf5.creating(target)
         elif hasattr(target, "read"):
             opened = contextlib.nullcontext(target)
         else:

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from compatgrad.chainer import reporter, utils
+from compatgrad.chainer import reporter
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.utils import argument
+from compatgrad.core.files import replacing
 
 if TYPE_CHECKING:
     from compatgrad.chainer.serializer import AbstractSerializer
@@ -81,12 +82,8 @@ class LogReport(extension.Extension):
         self._init_summary()
 
     def _write(self, path):
-        # A reader never sees half a file.
-        with utils.tempdir(dir=os.path.dirname(path)) as folder:
-            temp_path = os.path.join(folder, "log.json")
-            with open(temp_path, "w") as f:
-                json.dump(self._log, f, indent=4)
-            os.replace(temp_path, path)
+        with replacing(path, "w") as f:  # a reader never sees half a file
+            json.dump(self._log, f, indent=4)
 
     @property
     def log(self):

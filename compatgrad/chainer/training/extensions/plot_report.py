@@ -17,6 +17,7 @@ from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.utils import argument
+from compatgrad.core.files import in_folder_beside
 
 if TYPE_CHECKING:
     from compatgrad.chainer.serializer import AbstractSerializer
@@ -127,7 +128,8 @@ class PlotReport(extension.Extension):
             if self._postprocess is not None:
                 self._postprocess(figure, axes, self._summary)
             legend = axes.legend(bbox_to_anchor=(1.05, 1), loc=2, borderaxespad=0.0)
-            figure.savefig(path, bbox_extra_artists=(legend,), bbox_inches="tight")
+            with in_folder_beside(path) as name:
+                figure.savefig(name, bbox_extra_artists=(legend,), bbox_inches="tight")
         plt.close(figure)
 
     def serialize(self, serializer: AbstractSerializer) -> None:

@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from compatgrad.chainer import utils
 from compatgrad.chainer.serializers import npz
+from compatgrad.core.files import in_folder_beside
 
 
 class Writer:
@@ -42,10 +42,8 @@ class Writer:
 
     def save(self, filename: str, outdir: str, target: Any, savefun: Callable[..., None], **kwds: Any) -> None:
         """Calls `savefun(path, target, **kwds)`, lets the file appear when it is complete, and removes old files."""
-        with utils.tempdir(prefix="tmp" + filename, dir=outdir) as folder:
-            temp_path = os.path.join(folder, filename)
+        with in_folder_beside(os.path.join(outdir, filename)) as temp_path:
             savefun(temp_path, target, **kwds)
-            os.replace(temp_path, os.path.join(outdir, filename))
         self._post_save()
 
     def _add_cleanup_hook(self, hook_fun):

@@ -14,6 +14,7 @@ from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.training.extensions import plot_report
 from compatgrad.chainer.utils import argument
 from compatgrad.chainer.variable import Variable
+from compatgrad.core.files import in_folder_beside
 
 if TYPE_CHECKING:
     from compatgrad.chainer.training.trainer import Trainer
@@ -220,7 +221,8 @@ class VariableStatisticsPlot(extension.Extension):
             if self._grid:
                 ax.grid()
                 ax.set_axisbelow(True)
-        fig.savefig(file_path)
+        with in_folder_beside(file_path) as name:
+            fig.savefig(name)
         plt.close()
 
     def _plot_moments(self, ax, idxs, data):

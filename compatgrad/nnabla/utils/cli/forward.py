@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from ...logger import logger
 from .. import callback
 from .. import load as loading
@@ -101,7 +103,7 @@ class _Results:
                 image = image[k if image.shape[0] > 1 else 0]
             imsave(path, image.clip(0, 255).astype(np.uint8))
         else:
-            with open(path, "w") as file:
+            with replacing(path, "w") as file:
                 csv.writer(file, lineterminator="\n").writerows(example)
         return os.path.join(".", self.result_outdir, name)
 
@@ -207,7 +209,7 @@ def forward_command(args: Any) -> bool:
     callback.update_status(("data.max", len(rows)))
     callback.update_status(("data.current", 0))
     callback.update_status("processing", True)
-    with open(os.path.join(args.outdir, args.outfile), "w", encoding="utf-8") as file, iterator as data:
+    with replacing(os.path.join(args.outdir, args.outfile), "w", encoding="utf-8") as file, iterator as data:
         writer = csv.writer(file, lineterminator="\n")
         index = 0
         while index < data.size:

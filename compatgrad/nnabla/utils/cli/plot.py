@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compatgrad.core.files import in_folder_beside
+
 from ... import monitor
 
 __all__ = ["add_plot_series_command", "add_plot_timer_command"]
@@ -44,7 +46,8 @@ def _plot(args: Any, plot: Callable[..., None], **options: Any) -> None:
     axes.set_xlim(left=args.xlim_min, right=args.xlim_max)
     axes.set_ylim(bottom=args.ylim_min, top=args.ylim_max)
     if args.outfile:
-        figure.savefig(args.outfile)
+        with in_folder_beside(args.outfile) as name:
+            figure.savefig(name)
     else:
         pyplot.show()
     pyplot.close(figure)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy
+
+from compatgrad.core.files import in_folder_beside
 
 from . import backend_events
 from .backend_events.common import rescale_pixel_intensity
@@ -191,7 +194,11 @@ def imsave(
     Source: `nnabla.utils.image_utils.imsave` of nnabla 1.39.0.
     """
     backend = backend_manager.get_best_backend(path, "save")
-    backend.imsave(path, img, channel_first, as_uint16, auto_scale, **kwargs)
+    if not isinstance(path, (str, os.PathLike)):
+        backend.imsave(path, img, channel_first, as_uint16, auto_scale, **kwargs)
+        return
+    with in_folder_beside(path) as name:
+        backend.imsave(name, img, channel_first, as_uint16, auto_scale, **kwargs)
 
 
 def imresize(

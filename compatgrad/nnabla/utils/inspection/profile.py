@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from compatgrad.core.files import replacing
+
 from ...ext_utils import import_extension_module
 from .base import FunctionHookCallbackBase
 
@@ -206,7 +208,7 @@ class TimeProfiler(FunctionHookCallbackBase):
 
 
 def _write(folder, name, columns, rows):
-    with open(os.path.join(folder, name), "w") as file:
+    with replacing(os.path.join(folder, name), "w") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(rows)

@@ -69,9 +69,8 @@ class NnpExporter:
         return files
 
     def _h5(self) -> bytes:
-        h5py = hdf5.h5py()
         whole = io.BytesIO()
-        with h5py.File(whole, "w") as file:
+        with hdf5.creating(whole) as file:
             for i, parameter in enumerate(self._nnp.parameter):
                 data = np.array(parameter.data, np.float32).reshape(tuple(parameter.shape.dim))
                 stored = file.create_dataset(parameter.variable_name, data=data)
