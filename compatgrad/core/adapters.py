@@ -19,8 +19,23 @@ __all__ = ["FRONTENDS", "Adapter", "Buffer", "frontend_of"]
 
 
 class Buffer(NamedTuple):
-    """A value beside parameters: its name with dots, the tensor on its memory, the way to give it another, and where
-    its memory is, which a tensor made while torch traces would not say.
+    """A value that a link or a block keeps beside its parameters.
+
+    Args:
+        name: its name, with dots.
+        read: gives the tensor on its memory.
+        give: gives the value another tensor.
+        address: where its memory is, which a tensor made while torch traces would not say.
+
+    Example:
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad.core.adapters import frontend_of
+        >>> link = L.BatchNormalization(2)
+        >>> buffers = {buffer.name: buffer for buffer in frontend_of(link).buffers(link)}
+        >>> buffers["avg_var"].read()
+        tensor([1., 1.])
+
+    Source: `compatgrad/core/adapters.py`.
     """
 
     name: str
@@ -30,7 +45,17 @@ class Buffer(NamedTuple):
 
 
 class Adapter:
-    """The native API's answers, which the adapters of the frontends replace where theirs differ."""
+    """What mixed code asks a frontend. This class gives the native API's answers; the adapters of the frontends, which
+    `FRONTENDS` holds, replace those where theirs differ.
+
+    Example:
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad.core.adapters import FRONTENDS
+        >>> [name for name, parameter in FRONTENDS["chainer"].parameters(L.Linear(2, 3))]
+        ['W', 'b']
+
+    Source: `compatgrad/core/adapters.py`.
+    """
 
     name = "compatgrad"
     variable_class: Any = Variable
@@ -108,7 +133,26 @@ FRONTENDS = _Frontends(("chainer", "mxnet", "nnabla"))
 
 
 def frontend_of(target: Any) -> Adapter:
-    """The frontend whose link, block or Variable `target` is; that of native Variables for anything else."""
+    """The frontend to which an object belongs.
+
+    Args:
+        target: a link, a block, a Variable, or anything else.
+
+    Returns:
+        Its adapter; that of native Variables for an object of no frontend.
+
+    Raises:
+        TypeError: the argument is missing.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad.core.adapters import frontend_of
+        >>> frontend_of(L.Linear(2, 3)).name, frontend_of(torch.nn.Linear(2, 3)).name
+        ('chainer', 'compatgrad')
+
+    Source: `compatgrad/core/adapters.py`.
+    """
     for cls in type(target).__mro__:
         root = cls.__module__.removeprefix("compatgrad.").partition(".")[0]
         if root in FRONTENDS:

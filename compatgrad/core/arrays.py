@@ -8,7 +8,22 @@ import torch
 
 
 def device_array(tensor: torch.Tensor) -> Any:
-    """The CuPy array that shares memory with a CUDA tensor. ImportError where CuPy is not installed."""
+    """The CuPy array that shares memory with a CUDA tensor.
+
+    Args:
+        tensor: the tensor.
+
+    Returns:
+        The array.
+
+    Raises:
+        ImportError: CuPy is not installed.
+
+    Example:
+        device_array(torch.zeros(3, device="cuda"))  # a cupy.ndarray
+
+    Source: `compatgrad/core/arrays.py`.
+    """
     try:
         import cupy
     except ImportError as e:
@@ -20,7 +35,26 @@ def device_array(tensor: torch.Tensor) -> Any:
 
 
 def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
-    """The tensor that shares memory with an array on a device; TypeError naming `what` for anything else."""
+    """The tensor that shares memory with an array on a device.
+
+    Args:
+        array: an array that DLPack can export.
+        what: what the error calls the array.
+
+    Returns:
+        The tensor, on the array's device.
+
+    Raises:
+        TypeError: `array` is another object.
+
+    Example:
+        >>> import numpy as np
+        >>> from compatgrad.core.arrays import tensor_of_device_array
+        >>> tensor_of_device_array(np.zeros(2, np.float32), "x")
+        tensor([0., 0.])
+
+    Source: `compatgrad/core/arrays.py`.
+    """
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"{what}: expected an array or a torch tensor, got {type(array)}")
-    return torch.from_dlpack(array)  # type: ignore[no-any-return, attr-defined]
+    return torch.from_dlpack(array)  # type: ignore[attr-defined]

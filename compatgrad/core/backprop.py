@@ -21,7 +21,22 @@ _followed: dict[str, tuple[_Call, _Call]] = {}
 
 
 def follow(frontend: str, *, grad: _Call, backward: _Call) -> None:
-    """Makes `compatgrad.grad` and `compatgrad.backward` call these for outputs that belong to `frontend`."""
+    """Says which functions `compatgrad.grad` and `compatgrad.backward` call for outputs that belong to a frontend. Each
+    frontend calls it when it is imported.
+
+    Args:
+        frontend: name of the frontend.
+        grad: its function `grad`.
+        backward: its function `backward`.
+
+    Raises:
+        TypeError: an argument is missing.
+
+    Example:
+        backprop.follow("chainer", grad=grad, backward=backward)
+
+    Source: `compatgrad/core/backprop.py`.
+    """
     _followed[frontend] = (grad, backward)
 
 
@@ -107,26 +122,33 @@ def grad(
     train_mode: bool = True,
 ) -> Any: ...
 def grad(*args: Any, **kwargs: Any) -> Any:
-    """Gradients of `outputs` with respect to `inputs`, by the rules of the frontend that the outputs belong to.
+    """Gradients of outputs with respect to inputs, by the rules of the frontend that the outputs belong to; of outputs
+    from several frontends the first one decides. For native Variables the signature is `grad(outputs, inputs,
+    grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False, enable_double_backprop=False,
+    loss_scale=None)`. Only functions between outputs and inputs run.
 
-    It takes what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes, positional and by keyword, and gives
-    what they give; of outputs from several frontends the first one decides. For native Variables:
+    Args:
+        *args: what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes. For native Variables:
+        outputs, inputs: a Variable, or a list or tuple of them, of any shapes.
+        grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape; None stands for
+            ones.
+        grad_inputs: for each input what is added to its result, a Variable or tensor of its shape, or None.
+        set_grad: True stores the results in the inputs' gradients.
+        retain_grad: True stores the gradients of what lies between in theirs. Without the two no Variable's gradient
+            changes.
+        enable_double_backprop: True records the pass, so that the results can be differentiated.
+        loss_scale: the factor of the ones that a None in `grad_outputs` stands for.
+        **kwargs: the same by keyword.
 
-    ``grad(outputs, inputs, grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False,
-    enable_double_backprop=False, loss_scale=None)``
+    Returns:
+        What the frontend's function gives. For native Variables a list with one Variable for each input, of its shape
+        and dtype, and None for one that no path reaches.
 
-    outputs, inputs: a Variable, or a list or tuple of them, of any shapes.
-    grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape; None stands for ones.
-    grad_inputs: for each input what is added to its result, a Variable or tensor of its shape, or None.
-    set_grad: bool; store the results in the inputs' gradients. retain_grad: bool; store the gradients of what lies
-        between in theirs. Without the two no Variable's gradient changes.
-    enable_double_backprop: bool; record the pass, so that the results can be differentiated.
-    loss_scale: float; the factor of the ones that a None in `grad_outputs` stands for.
+    Raises:
+        TypeError: an argument is no Variable; the message names it.
+        ValueError: an output has no data, or a gradient has another shape; the message names it.
 
-    Returns a list with one Variable for each input, of its shape and dtype, and None for one that no path reaches.
-    Only functions between outputs and inputs run. Raises TypeError for anything but Variables and ValueError for an
-    output without data and a gradient of another shape, with the argument's name.
-
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
@@ -205,8 +227,37 @@ def compute_grad(
     enable_double_backprop: bool,
     loss_scale: float | None,
 ) -> list[Any]:
-    """`grad` on checked arguments, for all frontends; a None in `grad_outputs` stands for ones times
-    `loss_scale`.
+    """`grad` on checked arguments, for all frontends.
+
+    Args:
+        frontend: the frontend whose Variables the gradients are.
+        outputs: the outputs.
+        inputs: the inputs.
+        grad_outputs: for each output the gradient to start from; None stands for ones times `loss_scale`.
+        grad_inputs: for each input what is added to its result, or None.
+        set_grad: True stores the results in the inputs' gradients.
+        retain_grad: True stores the gradients of what lies between in theirs.
+        enable_double_backprop: True records the pass.
+        loss_scale: the factor of the ones; None is 1.
+
+    Returns:
+        A Variable for each input, None for one that no path reaches.
+
+    Raises:
+        TypeError: an input is no Variable.
+        ValueError: `grad_outputs` has another length than `outputs`.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import _C
+        >>> from compatgrad.core.backprop import compute_grad
+        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
+        >>> gx = compute_grad(_C.native_frontend, [x * 3], [x], [None], None, False, False, False, None)
+        >>> gx[0].tensor
+        tensor([3., 3.])
+
+    Source: `compatgrad/core/backprop.py`.
     """
     gys = []
     for y, gy in zip(outputs, grad_outputs, strict=True):
@@ -224,19 +275,25 @@ def compute_grad(
 
 def backward(*args: Any, **kwargs: Any) -> None:
     """Backprop from several outputs at once, to all leaves, by the rules of the frontend that the outputs belong to.
+    For native Variables the signature is `backward(outputs, grad_outputs=None, *, enable_double_backprop=False)`. Each
+    leaf that requires a gradient gets its gradient added to the one that it has; a pass that fails leaves all gradients
+    as they were.
 
-    It takes what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward` takes.
-    For native Variables: ``backward(outputs, grad_outputs=None, *, enable_double_backprop=False)``
+    Args:
+        *args: what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward`
+            takes. For native Variables:
+        outputs: a Variable, or a list or tuple of them.
+        grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape. None stands for the
+            gradient that the output has, which is cleared, or else for ones, if the output has one element.
+        enable_double_backprop: True records the pass, so that gradients (`grad_var`) can be differentiated.
+        **kwargs: the same by keyword.
 
-    outputs: a Variable, or a list or tuple of them.
-    grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape. None stands for the
-        gradient that the output has, which is cleared, or else for ones, if the output has one element.
-    enable_double_backprop: bool; record the pass, so that gradients (`grad_var`) can be differentiated.
+    Raises:
+        TypeError: an argument is no Variable; the message names it.
+        ValueError: an output has no data or no gradient to start from, or a gradient has another shape; the message
+            names it.
 
-    Returns None. Each leaf that requires a gradient gets its gradient added to the one that it has; a pass that fails
-    leaves all gradients as they were. Raises TypeError for anything but Variables, and ValueError for an output without
-    data or without a gradient to start from and for a gradient of another shape, with the argument's name.
-
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
@@ -274,7 +331,31 @@ def start_backward(
     enable_double_backprop: bool,
     loss_scale: float | None,
 ) -> None:
-    """Native `backward` on checked arguments."""
+    """`backward` on checked arguments, for all frontends.
+
+    Args:
+        frontend: the frontend whose Variables the gradients are.
+        outputs: the outputs.
+        gys: for each output the gradient to start from; None stands for its own, which is cleared, or else for ones.
+        retain_grad: True stores the gradients of what lies between in theirs.
+        enable_double_backprop: True records the pass.
+        loss_scale: the factor of the ones; None is 1.
+
+    Raises:
+        ValueError: an output has neither a gradient nor one element.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import _C
+        >>> from compatgrad.core.backprop import start_backward
+        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
+        >>> start_backward(_C.native_frontend, [x.sum()], [None], False, False, 8.0)
+        >>> x.grad
+        tensor([8., 8.])
+
+    Source: `compatgrad/core/backprop.py`.
+    """
     starts, used = [], []
     for y, gy in zip(outputs, gys, strict=True):
         if gy is None:
@@ -303,11 +384,49 @@ def start_backward(
 
 
 def unchain_backward(variable: _C.Variable) -> None:
-    """Cuts every function that `variable` was computed by out of the graph."""
+    """Cuts all functions by which a Variable was computed out of the graph.
+
+    Args:
+        variable: the Variable.
+
+    Raises:
+        AttributeError: `variable` is no Variable.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad.core.backprop import unchain_backward
+        >>> y = compatgrad.Variable(torch.ones(2)) * 3
+        >>> unchain_backward(y)
+        >>> y.creator is None
+        True
+
+    Source: `compatgrad/core/backprop.py`.
+    """
     creator = variable.creator_node
     if creator is not None:
         creator._unchain_backward()
 
 
 def native_variable(*args: Any, **kwargs: Any) -> Any:
+    """A native Variable, for code below the module that defines its class.
+
+    Args:
+        *args: arguments of `compatgrad.Variable`.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        The Variable.
+
+    Raises:
+        TypeError: an argument is wrong, as `compatgrad.Variable` says.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.backprop import native_variable
+        >>> native_variable(torch.ones(2), requires_grad=False).tensor
+        tensor([1., 1.])
+
+    Source: `compatgrad/core/backprop.py`.
+    """
     return _C.native_frontend.variable_class(*args, **kwargs)

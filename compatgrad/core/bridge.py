@@ -18,7 +18,22 @@ __all__ = ["cross", "leave", "left"]
 
 
 class Bridge:
-    """One value of the other side, as the engine's host protocol asks for it (csrc/python/host.cpp)."""
+    """A function without inputs of its own that has a value of the other side: the engine's host protocol calls its
+    methods (csrc/python/host.cpp).
+
+    Args:
+        x: the Variable of the other side.
+        dtype: dtype of the result; None keeps that of `x`.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad.core.bridge import Bridge
+        >>> Bridge(compatgrad.Variable(torch.ones(2)), torch.float64).forward([None])
+        [tensor([1., 1.], dtype=torch.float64)]
+
+    Source: `compatgrad/core/bridge.py`.
+    """
 
     on_arrays, saves, integers = 0, 0, 0
 
@@ -35,9 +50,11 @@ class Bridge:
         return self.node.get_variable() if x is None else x
 
     def infer(self, shapes: Any) -> list[tuple[int, ...]]:
+        """The shape of the result."""
         return [tuple(self.node.shape)]
 
     def forward(self, tensors: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        """The value: that of the other side's Variable, read when the function runs."""
         x = self.variable()
         if self.value is not None and x is not None:  # a static graph reads what its sources hold each time it runs
             self.value = x.tensor
@@ -47,9 +64,11 @@ class Bridge:
     forward_again = forward
 
     def backward(self, inputs: Any, outputs: Any, gradients: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
+        """The gradient as it is, a tensor."""
         return [gradients[0]]
 
     def gradient(self, inputs: Any, outputs: Any, gradients: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
+        """The gradient as a Variable of the other side."""
         dtype = self.node.dtype
         return [
             cross(gradients[0], self.frontend, dtype if isinstance(dtype, torch.dtype) else getattr(torch, dtype.name))
@@ -57,9 +76,32 @@ class Bridge:
 
 
 def cross(x: Any, frontend: Any, dtype: torch.dtype | None = None) -> Any:
-    """The Variable of `frontend` that has the value of `x`, one of a frontend whose graph runs at another time.
+    """Gives a Variable to a frontend whose graph runs at another time. What of a static graph has not run yet runs
+    where its value is wanted now; the rest stays as it is.
 
-    What of a static graph has not run yet runs, where its value is wanted now; the rest stays as it is.
+    Args:
+        x: the Variable.
+        frontend: the engine's side of the other frontend (`variable_class._frontend`).
+        dtype: dtype of the result; None keeps that of `x`.
+
+    Returns:
+        A Variable of the other frontend, of the same value and in the same graph.
+
+    Raises:
+        ValueError: `x` belongs to a graph that runs at once and has no value.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad.core.adapters import FRONTENDS
+        >>> from compatgrad.core.bridge import cross
+        >>> x = cross(compatgrad.Variable(torch.tensor([1.0, 2.0])), FRONTENDS["nnabla"].variable_class._frontend)
+        >>> y = x * 2
+        >>> y.forward()
+        >>> y.d
+        array([2., 4.], dtype=float32)
+
+    Source: `compatgrad/core/bridge.py`.
     """
     if not isinstance(x, _C.DeferredVariable) and x.tensor is None:
         raise ValueError(f"a {x._frontend.name} Variable without a value cannot go to {frontend.name}")
@@ -68,14 +110,58 @@ def cross(x: Any, frontend: Any, dtype: torch.dtype | None = None) -> Any:
 
 
 def leave(v: Any, frontend: Any) -> Any:
-    """`cross` of an nnabla Variable, whose static graph runs first, on what its inputs hold now."""
+    """Gives an nnabla Variable to a frontend that runs at once: its static graph runs first, on what its inputs hold
+    now.
+
+    Args:
+        v: the Variable of nnabla.
+        frontend: the engine's side of the other frontend (`variable_class._frontend`).
+
+    Returns:
+        A Variable of the other frontend.
+
+    Raises:
+        AttributeError: `v` is no Variable of nnabla.
+
+    Example:
+        >>> import numpy as np
+        >>> import compatgrad.nnabla as nn
+        >>> from compatgrad.core.adapters import FRONTENDS
+        >>> from compatgrad.core.bridge import leave
+        >>> x = nn.Variable.from_numpy_array(np.array([1.0, 2.0]))
+        >>> leave(x * 2, FRONTENDS["chainer"].variable_class._frontend)
+        variable([2., 4.])
+
+    Source: `compatgrad/core/bridge.py`.
+    """
     if v.parent is not None and not _C.get_mode("auto_forward"):
         v.forward(clear_no_need_grad=False)
     return cross(v, frontend)
 
 
 def left(inputs: Sequence[Any], frontend: Any) -> tuple[Any, ...] | None:
-    """Inputs of a function that runs at once, nnabla Variables as the frontend's; None where there are none."""
+    """Gives the nnabla Variables among the inputs of a function to the frontend that runs it at once.
+
+    Args:
+        inputs: the inputs.
+        frontend: the engine's side of the frontend (`variable_class._frontend`).
+
+    Returns:
+        The inputs with Variables of the frontend; None where no input is a Variable of nnabla.
+
+    Raises:
+        TypeError: `inputs` cannot be iterated over.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import _C
+        >>> from compatgrad.core.bridge import left
+        >>> left([compatgrad.Variable(torch.ones(2))], _C.native_frontend) is None
+        True
+
+    Source: `compatgrad/core/bridge.py`.
+    """
     if not any(isinstance(x, _C.DeferredVariable) for x in inputs):
         return None
     return tuple(leave(x, frontend) if isinstance(x, _C.DeferredVariable) else x for x in inputs)

@@ -10,14 +10,24 @@ __all__ = ["force_backprop_mode", "no_backprop_mode", "using_debug", "using_mode
 
 
 class using_modes(ContextDecorator):
-    """Sets modes of this thread inside a `with` block or a decorated function, and restores them, also on an
-    exception: ``using_modes(enable_backprop=True, train=False)``.
+    """A `with` block, or a decorator, in which modes of this thread are set; they are restored also on an exception.
 
-    The names are those of the engine's modes; each value is a bool, or None for the process-wide default. Raises
-    ValueError for another name.
+    Args:
+        **modes: values by the names of the engine's modes, as of `using_mode`: a bool, or None for the process-wide
+            default.
+
+    Raises:
+        ValueError: on entry, there is no mode of a name.
+
+    Example:
+        >>> from compatgrad.core.configuration import using_modes
+        >>> with using_modes(enable_backprop=True, train=False):
+        ...     pass
+
+    Source: `compatgrad/core/configuration.py`.
     """
 
-    def __init__(self, **modes: bool | None):
+    def __init__(self, **modes: bool | None) -> None:
         self._modes = modes
         # a stack: one object may be entered again inside itself
         self._previous: list[list[tuple[str, bool | None]]] = []
@@ -42,13 +52,20 @@ class using_modes(ContextDecorator):
 
 
 def using_mode(name: str, value: bool | None) -> using_modes:
-    """Sets one mode of this thread inside a `with` block or a decorated function.
+    """A `with` block, or a decorator, in which one mode of this thread is set.
 
-    name: str; ``enable_backprop``, ``debug``, ``type_check``, ``lazy_grad_sum``, ``train``, ``recording``,
-        ``training``, or one of the modes of nnabla's graphs, ``deferred``, ``auto_forward``, ``plain``.
-        ValueError for another.
-    value: bool, or None for the process-wide default.
+    Args:
+        name: "enable_backprop", "debug", "type_check", "lazy_grad_sum", "train", "recording", "training", or one of the
+            modes of nnabla's graphs, "deferred", "auto_forward" and "plain".
+        value: a bool, or None for the process-wide default.
 
+    Returns:
+        The context manager.
+
+    Raises:
+        ValueError: on entry, there is no mode of that name.
+
+    Example:
         >>> from compatgrad.core import using_mode
         >>> with using_mode("train", False):
         ...     pass
@@ -61,13 +78,17 @@ def using_mode(name: str, value: bool | None) -> using_modes:
 def no_backprop_mode() -> using_modes:
     """A `with` block, or a decorator, in which this thread records nothing: results have no creator.
 
-    >>> import torch
-    >>> import compatgrad
-    >>> x = compatgrad.Variable(torch.ones(2))
-    >>> with compatgrad.no_backprop_mode():
-    ...     y = x * 2
-    >>> y.creator is None
-    True
+    Returns:
+        The context manager.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> x = compatgrad.Variable(torch.ones(2))
+        >>> with compatgrad.no_backprop_mode():
+        ...     y = x * 2
+        >>> y.creator is None
+        True
 
     Source: `compatgrad/core/configuration.py`.
     """
@@ -77,13 +98,17 @@ def no_backprop_mode() -> using_modes:
 def force_backprop_mode() -> using_modes:
     """A `with` block, or a decorator, in which this thread records, also inside a `no_backprop_mode`.
 
-    >>> import torch
-    >>> import compatgrad
-    >>> x = compatgrad.Variable(torch.ones(2))
-    >>> with compatgrad.no_backprop_mode(), compatgrad.force_backprop_mode():
-    ...     y = x * 2
-    >>> y.creator is None
-    False
+    Returns:
+        The context manager.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> x = compatgrad.Variable(torch.ones(2))
+        >>> with compatgrad.no_backprop_mode(), compatgrad.force_backprop_mode():
+        ...     y = x * 2
+        >>> y.creator is None
+        False
 
     Source: `compatgrad/core/configuration.py`.
     """
@@ -92,17 +117,26 @@ def force_backprop_mode() -> using_modes:
 
 def using_debug(value: bool = True) -> using_modes:
     """A `with` block, or a decorator, in which this thread looks for NaN and checks what user-defined backwards return.
+    Inside, a NaN in a result or a gradient raises RuntimeError with the function's name, and a backward that returns
+    something else than Variables of its inputs' shapes raises ValueError.
 
-    value: bool; False switches the checks off inside a block that has them on. Inside, a NaN in a result or a gradient
-    raises RuntimeError with the function's name, and a backward that returns something else than Variables of its
-    inputs' shapes raises ValueError.
+    Args:
+        value: False switches the checks off inside a block that has them on.
 
+    Returns:
+        The context manager.
+
+    Raises:
+        TypeError: more than one argument is given.
+
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> from compatgrad.core import using_debug
         >>> with using_debug():
         ...     compatgrad.ops.log(compatgrad.Variable(torch.tensor([-1.0])))
         Traceback (most recent call last):
+          ...
         RuntimeError: NaN is detected on forward computation of log
 
     Source: `compatgrad/core/configuration.py`.

@@ -16,21 +16,27 @@ __all__ = ["refuse_transforms", "to"]
 
 
 def to(frontend: str, x: Any) -> Any:
-    """Gives `x` the type of another frontend, with its value and its place in the graph.
+    """Gives a Variable or tensor the type of another frontend, with its value and its place in the graph. Derivatives
+    of any order go through. To and from nnabla a function stands between, which reads the value when its own graph
+    runs. Functions of the frontends that run at once take each other's Variables as they are; between them this is for
+    code that asks for a type.
 
-    frontend: "chainer", "nnabla", "mxnet", "compatgrad" or "torch".
-    x: a Variable of any frontend, or a torch tensor. A Variable to "torch" is a tensor whose gradient goes on in the
-        graph of the Variable, or a plain tensor under `torch.no_grad()`. A tensor that requires torch's grad becomes a
-        Variable whose gradient goes on in torch's graph.
+    Args:
+        frontend: "chainer", "nnabla", "mxnet", "compatgrad" or "torch".
+        x: a Variable of any frontend, or a torch tensor.
 
-    Derivatives of any order go through. To and from nnabla a function stands between, which reads the value when its
-    own graph runs. Functions of the frontends that run at once take each other's Variables as they are; between them
-    this is for code that asks for a type.
-    Raises TypeError where x is neither Variable nor tensor, ValueError for an unknown frontend or a Variable without a
-    value, RuntimeError inside transforms of torch.func and forward-mode differentiation.
+    Returns:
+        The Variable. A Variable to "torch" is a tensor whose gradient goes on in the graph of the Variable, or a plain
+        tensor under `torch.no_grad()`. A tensor that requires torch's grad becomes a Variable whose gradient goes on in
+        torch's graph.
 
+    Raises:
+        RuntimeError: it is called inside a transform of torch.func or forward-mode differentiation.
+        TypeError: `x` is neither a Variable nor a tensor.
+        ValueError: `frontend` is unknown, or `x` is a Variable without a value.
+
+    Example:
         >>> import torch
-        >>> import compatgrad
         >>> from compatgrad import interop
         >>> t = torch.tensor([2.0], requires_grad=True)
         >>> y = interop.to("chainer", t) ** 2
@@ -81,7 +87,20 @@ def _as_tensor(x: Any) -> torch.Tensor:
 
 
 def refuse_transforms(who: str) -> None:
-    """RuntimeError where torch looks for derivatives in ways that the engine's graph does not take part in."""
+    """Refuses ways of torch to look for derivatives in which the engine's graph does not take part.
+
+    Args:
+        who: what the message calls the caller.
+
+    Raises:
+        RuntimeError: it is called inside a transform of torch.func or forward-mode differentiation.
+
+    Example:
+        >>> from compatgrad.core.crossing import refuse_transforms
+        >>> refuse_transforms("f")
+
+    Source: `compatgrad/core/crossing.py`.
+    """
     level = torch._C._functorch.peek_interpreter_stack()
     transformed = level is not None and level.key() != torch._C._functorch.TransformType.Functionalize
     if transformed or forward_ad._current_level >= 0:

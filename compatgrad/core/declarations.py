@@ -12,7 +12,22 @@ __all__ = ["Inputs", "Item", "Ops", "items_of", "made_of"]
 
 
 class Ops:
-    """Every op of the engine as a function of a frontend's Variables: `op.sin(x)`."""
+    """Every op of the engine as a function of a frontend's Variables: `op.sin(x)`. An unknown name is an
+    AttributeError.
+
+    Args:
+        frontend: the engine's side of the frontend.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import _C
+        >>> from compatgrad.core.declarations import Ops
+        >>> Ops(_C.native_frontend).exp(compatgrad.Variable(torch.zeros(2))).tensor
+        tensor([1., 1.])
+
+    Source: `compatgrad/core/declarations.py`.
+    """
 
     def __init__(self, frontend: _C.Frontend) -> None:
         for name in _C.op_names():
@@ -23,7 +38,22 @@ class Ops:
 
 
 class Item(NamedTuple):
-    """One array in the text of a declaration: "*data", "mask?", "bias? unless no_bias", "mean if output_mean_var"."""
+    """One array in the text of a declaration: "*data", "mask?", "bias? unless no_bias", "mean if output_mean_var".
+
+    Args:
+        name: its name.
+        variadic: whether it stands for any number of arrays.
+        optional: whether it may be left out.
+        condition: when it is there: "if name", "if name=value", "unless name", several joined by "and"; "" for always.
+
+    Example:
+        >>> from compatgrad.core.declarations import items_of
+        >>> (item,) = items_of("bias? unless no_bias")
+        >>> item.optional, item.holds({"no_bias": True})
+        (True, False)
+
+    Source: `compatgrad/core/declarations.py`.
+    """
 
     name: str
     variadic: bool
@@ -47,7 +77,24 @@ _ITEM = re.compile(r"(\*?)(\w+)(\??)(?: ((?:if|unless) .+))?")
 
 
 def items_of(text: str) -> tuple[Item, ...]:
-    """The arrays that a text names, separated by commas; ValueError for one that cannot be read."""
+    """Reads the arrays that a text names.
+
+    Args:
+        text: the text, arrays separated by commas.
+
+    Returns:
+        The arrays.
+
+    Raises:
+        ValueError: an array cannot be read.
+
+    Example:
+        >>> from compatgrad.core.declarations import items_of
+        >>> [item.name for item in items_of("data, weight, bias? unless no_bias")]
+        ['data', 'weight', 'bias']
+
+    Source: `compatgrad/core/declarations.py`.
+    """
     items = []
     for part in text.split(","):
         if part := part.strip():
@@ -59,7 +106,23 @@ def items_of(text: str) -> tuple[Item, ...]:
 
 
 class Inputs:
-    """The arrays that a function takes, in order: their names, which may be left out, or any number of them."""
+    """The arrays that a function takes, in order: attributes `items`, `names`, `optional` (whether each may be left
+    out) and `variadic` (whether it takes any number).
+
+    Args:
+        text: the text, as of `items_of`.
+
+    Raises:
+        ValueError: an array cannot be read.
+
+    Example:
+        >>> from compatgrad.core.declarations import Inputs
+        >>> inputs = Inputs("data, mask?")
+        >>> inputs.names, inputs.optional, inputs.variadic
+        (('data', 'mask'), (False, True), False)
+
+    Source: `compatgrad/core/declarations.py`.
+    """
 
     __slots__ = ("items", "names", "optional", "variadic")
 
@@ -71,7 +134,30 @@ class Inputs:
 
 
 def made_of(source: str, name: str, scope: dict[str, Any], body: Callable[..., Any], file: str = "<string>") -> Any:
-    """The function that `source` defines, in the place of `body`: a signature of its own, one Python frame per call."""
+    """Makes a function of source, in the place of another one: it has a signature of its own, and a call takes one
+    Python frame.
+
+    Args:
+        source: Python source that defines the function.
+        name: name of the function.
+        scope: the global names of the source.
+        body: the function whose docstring and module it gets, and which is its attribute `body`.
+        file: name of the source in tracebacks.
+
+    Returns:
+        The function.
+
+    Raises:
+        KeyError: the source defines no such name.
+        SyntaxError: the source is no Python.
+
+    Example:
+        >>> from compatgrad.core.declarations import made_of
+        >>> made_of("def double(x):\\n    return 2 * x", "double", {}, lambda x: x)(3)
+        6
+
+    Source: `compatgrad/core/declarations.py`.
+    """
     exec(compile(source, file, "exec"), scope)  # noqa: S102
     made = scope[name]
     made.__doc__, made.__module__, made.body = body.__doc__, body.__module__, body

@@ -25,13 +25,18 @@ _function_hooks = _C.function_hooks
 
 
 class FunctionNodeBase(_C.FunctionNode):
-    """What function nodes of all frontends have in common. A frontend adds `apply` and the kind of data it
-    handles.
-
-    A subclass defines `forward(inputs)`, a tuple of data in, a tuple out, and `backward(target_input_indexes,
+    """What function nodes of all frontends have in common. A frontend adds `apply` and the kind of data it handles. A
+    subclass defines `forward(inputs)`, a tuple of data in, a tuple out, and `backward(target_input_indexes,
     grad_outputs)`, Variables in and out: one gradient or None per input, or per target. `retain_inputs` and
-    `retain_outputs`, called in forward, say what `get_retained_inputs` and `get_retained_outputs` give in
-    backward.
+    `retain_outputs`, called in forward, say what `get_retained_inputs` and `get_retained_outputs` give in backward.
+
+    Example:
+        >>> import compatgrad
+        >>> from compatgrad.core.function import FunctionNodeBase
+        >>> issubclass(compatgrad.FunctionNode, FunctionNodeBase)
+        True
+
+    Source: `compatgrad/core/function.py`.
     """
 
     _input_indexes_to_retain: Sequence[int] | None = None
@@ -280,9 +285,23 @@ else:
 
 
 class FunctionAdapter(_Node):
-    """Mixin for the node that runs a `Function`, whose backward computes on raw data and is not recorded.
+    """Mixin for the node that runs a `Function`, whose backward computes on raw data and is not recorded. Before the
+    first call the function owns its node; from then on the node owns the function.
 
-    Before the first call the function owns its node; from then on the node owns the function.
+    Args:
+        function: the function.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> class Double(compatgrad.Function):
+        ...     def forward(self, inputs):
+        ...         return (inputs[0] * 2,)
+        >>> y = Double()(compatgrad.Variable(torch.ones(2)))
+        >>> type(y.node.creator_node.function).__name__
+        'Double'
+
+    Source: `compatgrad/core/function.py`.
     """
 
     _function: Any = None
@@ -349,10 +368,16 @@ class FunctionAdapter(_Node):
 
 
 class FunctionBase:
-    """A function whose forward and backward both compute on raw data. It can be differentiated once.
+    """A function whose forward and backward both compute on raw data, so that it can be differentiated once. Calling it
+    gives a Variable, or a tuple of them. All inputs are retained unless forward calls `retain_inputs`.
 
-    `f(*inputs)` gives a Variable, or a tuple of them. All inputs are retained unless forward calls
-    `retain_inputs`.
+    Example:
+        >>> import compatgrad
+        >>> from compatgrad.core.function import FunctionBase
+        >>> issubclass(compatgrad.Function, FunctionBase)
+        True
+
+    Source: `compatgrad/core/function.py`.
     """
 
     _node: Callable[[], Any] | None = None

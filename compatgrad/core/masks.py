@@ -10,7 +10,25 @@ EVERY_INPUT = (1 << 32) - 1  # the last bit stands for those that have none of t
 
 
 def mask_of(inputs: Iterable[int] = (), outputs: Iterable[int] = ()) -> int:
-    """The set of these inputs and outputs, which are named by their places."""
+    """A set of a function's inputs and outputs as a number that the engine reads.
+
+    Args:
+        inputs: places of the inputs; those from 31 on share one bit.
+        outputs: places of the outputs; those from 31 on share one bit.
+
+    Returns:
+        The number: bit i for input i, bit 32 + j for output j.
+
+    Raises:
+        ValueError: a place is negative.
+
+    Example:
+        >>> from compatgrad.core.masks import mask_of
+        >>> bin(mask_of([0, 2])), mask_of(outputs=[1]) == 1 << 33
+        ('0b101', True)
+
+    Source: `compatgrad/core/masks.py`, `csrc/core/mask.h`.
+    """
     bits = 0
     for i in inputs:
         bits |= 1 << min(i, 31)

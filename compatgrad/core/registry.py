@@ -16,14 +16,20 @@ _decorator: Any = object()
 def register(name: str, fn: _Backward | None = _decorator) -> Any:
     """Replaces the backward of an op, for all frontends.
 
-    name: str; the op, one of those that `show_registry` prints.
-    fn: ``fn(node, grad_outputs)``, which gets the function node and a tuple of Variables (None for an output without
-        a gradient) and returns a sequence with one Variable, or None, for each input of the op. None brings the
-        built-in backward back. Without the argument `register` is a decorator.
+    Args:
+        name: the op, one of those that `show_registry` prints.
+        fn: `fn(node, grad_outputs)`, which gets the function node and a tuple of Variables (None for an output without
+            a gradient) and returns a sequence with one Variable, or None, for each input of the op. None brings the
+            built-in backward back. Without the argument `register` is a decorator.
 
-    Returns `fn`, or the decorator. Raises ValueError for an op that does not exist, TypeError where `fn` is neither
-    callable nor None.
+    Returns:
+        `fn`, or the decorator.
 
+    Raises:
+        TypeError: `fn` is neither callable nor None.
+        ValueError: there is no such op.
+
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> @compatgrad.register("sin")

@@ -6,12 +6,48 @@ from typing import Any
 
 
 def linear(t: Any) -> list[Any]:
-    """Of the element below and the one above."""
+    """Weights of linear interpolation: of the element below and the one above.
+
+    Args:
+        t: distance from the element below, between 0 and 1: a number, an array or a tensor.
+
+    Returns:
+        Two weights.
+
+    Raises:
+        TypeError: one cannot compute with `t`.
+
+    Example:
+        >>> from compatgrad.core.resampling import linear
+        >>> linear(0.25)
+        [0.75, 0.25]
+
+    Source: `compatgrad/core/resampling.py`.
+    """
     return [1 - t, t]
 
 
 def cubic(t: Any, a: Any) -> list[Any]:
-    """Of the two elements below and the two above: Keys' kernel, whose slope at distance 1 is `a`."""
+    """Weights of cubic interpolation by Keys' kernel: of the two elements below and the two above.
+
+    Args:
+        t: distance from the nearest element below, between 0 and 1: a number, an array or a tensor.
+        a: slope of the kernel at distance 1, as -0.75.
+
+    Returns:
+        Four weights.
+
+    Raises:
+        TypeError: one cannot compute with `t` and `a`.
+
+    Example:
+        >>> from compatgrad.core.resampling import cubic
+        >>> cubic(0.5, -0.5)
+        [-0.0625, 0.5625, 0.5625, -0.0625]
+
+    Source: `compatgrad/core/resampling.py`; R. Keys, "Cubic convolution interpolation for digital image processing",
+    1981.
+    """
 
     def near(d: Any) -> Any:
         return ((a + 2) * d - (a + 3)) * d * d + 1

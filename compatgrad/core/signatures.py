@@ -8,7 +8,25 @@ from compatgrad import _C
 
 
 def signature_of(op: _C.Op) -> Signature:
-    """That of the frontend's function which the op stands for, else inputs x0, x1, ... and the op's parameters."""
+    """The signature that `inspect.signature` and `help` show of an op.
+
+    Args:
+        op: the op.
+
+    Returns:
+        That of the frontend's function which the op stands for, or inputs x0, x1, ... and the op's parameters.
+
+    Raises:
+        AttributeError: `op` is no op.
+
+    Example:
+        >>> import compatgrad
+        >>> from compatgrad.core.signatures import signature_of
+        >>> print(signature_of(compatgrad.ops.softmax))
+        (x0, /, axis=1)
+
+    Source: `compatgrad/core/signatures.py`.
+    """
     if op.fallback is not None:
         return signature(op.fallback)
     info = _C.op_info(op.__name__)

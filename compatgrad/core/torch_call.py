@@ -16,7 +16,18 @@ _Variable = _C.Variable
 
 
 class TorchInfo:
-    """What a deferred function tells of itself."""
+    """What a deferred function that runs torch tells of itself: attributes `type_name`, `args` and `tags`.
+
+    Args:
+        name: name of the function.
+
+    Example:
+        >>> from compatgrad.core.torch_call import TorchInfo
+        >>> TorchInfo("Linear").gradient().type_name
+        'LinearGradient'
+
+    Source: `compatgrad/core/torch_call.py`.
+    """
 
     def __init__(self, name: str) -> None:
         self.type_name = name
@@ -52,7 +63,25 @@ _C.set_taken_apart(_result_taken_apart)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """How messages and pictures call a function or module."""
+    """What messages and pictures call a function or a module.
+
+    Args:
+        function: the function.
+
+    Returns:
+        Its name, or that of its class.
+
+    Raises:
+        TypeError: the argument is missing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.torch_call import name_of
+        >>> name_of(torch.sum), name_of(torch.nn.Linear(1, 1))
+        ('sum', 'Linear')
+
+    Source: `compatgrad/core/torch_call.py`.
+    """
     return getattr(function, "__name__", type(function).__name__)
 
 
@@ -133,15 +162,24 @@ def _held(function: Callable[..., Any], bound: Callable[..., Any], variables: Se
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Runs a torch module, or any function of tensors, on Variables as one node of their graph.
+    """Runs a torch module, or any function of tensors, on Variables as one node of their graph. Gradients flow to the
+    Variables, at any order, and into `.grad` of the torch parameters that the function uses, as torch's own passes add
+    them. Buffers move once per call; train and eval are the module's. What the function itself raises comes out as it
+    is.
 
-    `args` and `kwargs` are what the function takes, with Variables of any frontend in the places of tensors, also
-    inside tuples, lists and dicts. The result comes back with Variables of the first one's frontend in the places of
-    its tensors. Gradients flow to the Variables, at any order, and into `.grad` of the torch parameters that the
-    function uses, as torch's own passes add them. Buffers move once per call; train and eval are the module's.
-    Raises TypeError where `function` cannot be called, no Variable is given or the result has no tensor; what the
-    function itself raises comes out as it is.
+    Args:
+        function: the module or function.
+        *args: what it takes, with Variables of any frontend in the places of tensors, also inside tuples, lists and
+            dicts.
+        **kwargs: the same by keyword.
 
+    Returns:
+        The result, with Variables of the first one's frontend in the places of its tensors.
+
+    Raises:
+        TypeError: `function` cannot be called, no Variable is given, or the result has no tensor.
+
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> from compatgrad import interop
@@ -176,7 +214,33 @@ def call_with(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """`call` of a module whose torch parameters have Variables of the frontend's own: gradients go to those."""
+    """`call` of a module whose torch parameters have Variables of the frontend's own: gradients go to those.
+
+    Args:
+        module: the module.
+        parameters: pairs of a Variable and the torch parameter on its memory.
+        args: what the module takes, with Variables in the places of tensors.
+        kwargs: the same by keyword.
+
+    Returns:
+        The result, with Variables in the places of its tensors.
+
+    Raises:
+        TypeError: no Variable is given, or the result has no tensor.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad.core.torch_call import call_with
+        >>> layer = torch.nn.Linear(3, 1, bias=False)
+        >>> w = compatgrad.Variable(layer.weight.detach())
+        >>> y = call_with(layer, [(w, layer.weight)], (compatgrad.Variable(torch.ones(5, 3)),), {})
+        >>> compatgrad.backward([y.sum()])
+        >>> w.grad
+        tensor([[5., 5., 5.]])
+
+    Source: `compatgrad/core/torch_call.py`.
+    """
     variables, bound = _bound(module, args, kwargs)
     if not variables:
         raise TypeError(f"{name_of(module)}: no Variable is given; call the module itself on tensors")

@@ -17,9 +17,17 @@ __all__ = ["Kernel", "TorchMemoryPool", "stream_to_enter"]
 
 
 class TorchMemoryPool:
-    """CuPy's memory, out of torch's caching allocator; `cupy.cuda.set_allocator(pool.malloc)` puts it to use.
+    """CuPy's memory, out of torch's caching allocator; `cupy.cuda.set_allocator(pool.malloc)` puts it to use. With a
+    pool of its own CuPy would keep memory that torch then lacks, and the other way round.
 
-    With a pool of its own CuPy would keep memory that torch then lacks, and the other way round.
+    Args:
+        cupy: the module `cupy`.
+
+    Example:
+        pool = TorchMemoryPool(cupy)
+        cupy.cuda.set_allocator(pool.malloc)
+
+    Source: `compatgrad/core/user_kernels.py`.
     """
 
     def __init__(self, cupy: Any) -> None:
@@ -57,7 +65,25 @@ class TorchMemoryPool:
 
 
 def stream_to_enter(cupy: Any, device_id: int | None = None) -> Any:
-    """torch's current stream as a CuPy stream; None where CuPy is on it already, or on one that the program chose."""
+    """torch's current stream as a CuPy stream.
+
+    Args:
+        cupy: the module `cupy`.
+        device_id: number of the device; None is the current one.
+
+    Returns:
+        The stream; None where CuPy is on it already, or on one that the program chose.
+
+    Raises:
+        AssertionError: torch is built without CUDA.
+        RuntimeError: there is no CUDA device.
+
+    Example:
+        with stream_to_enter(cupy) or contextlib.nullcontext():
+            kernel(x)
+
+    Source: `compatgrad/core/user_kernels.py`.
+    """
     stream = torch.cuda.current_stream(device_id)
     if not stream.cuda_stream or cupy.cuda.get_current_stream().ptr:
         return None
@@ -67,9 +93,20 @@ def stream_to_enter(cupy: Any, device_id: int | None = None) -> Any:
 
 
 class Kernel:
-    """A kernel of CuPy's that also takes tensors, Variables without a gradient and nnabla's arrays, all without
-    copies, and runs on torch's current stream. Its results are CuPy arrays, as ever. What else it has is the
-    original's.
+    """A kernel of CuPy's that also takes tensors, Variables without a gradient and nnabla's arrays, all without copies,
+    and runs on torch's current stream. Its results are CuPy arrays, as ever. What else it has is the original's. A call
+    raises ValueError for an argument that requires a gradient, and TypeError for one on the CPU.
+
+    Args:
+        cupy: the module `cupy`.
+        kernel: the kernel of CuPy.
+        name: what errors call it.
+
+    Example:
+        kernel = Kernel(cupy, cupy.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice"), "twice")
+        kernel(torch.zeros(3, device="cuda"))
+
+    Source: `compatgrad/core/user_kernels.py`.
     """
 
     def __init__(self, cupy: Any, kernel: Any, name: str) -> None:
