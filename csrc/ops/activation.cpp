@@ -125,17 +125,8 @@ struct SoftplusGrad {
 };
 CG_POINTWISE("softplus_grad", SoftplusGrad, "gy * sigmoid(beta * x)")
 
-struct Softplus {
-  double beta = 1;
-  static constexpr auto params() { return std::make_tuple(param("beta", &Softplus::beta)); }
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::softplus(x, beta, kSoftplusLinear); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return softplus_backward(c.gy(), c.in(0), beta, kSoftplusLinear); });
-  }
-};
-CG_POINTWISE("softplus", Softplus, "log(1 + exp(beta * x)) / beta")
+CG_POINTWISE_UNARY_WITH(Softplus, "softplus", param, double, beta, 1, in_bit(0), at::softplus(x, beta, kSoftplusLinear),
+                        softplus_backward(c.gy(), c.in(0), beta, kSoftplusLinear), "log(1 + exp(beta * x)) / beta")
 
 const char* gelu_kind(bool approximate) { return approximate ? "tanh" : "none"; }
 
@@ -163,17 +154,9 @@ struct GELUGrad {
 };
 CG_POINTWISE("gelu_grad", GELUGrad, "gy times the derivative of gelu at x.")
 
-struct GELU {
-  bool approximate = false;
-  static constexpr auto params() { return std::make_tuple(param("approximate", &GELU::approximate)); }
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::gelu(x, gelu_kind(approximate)); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return gelu_backward(c.gy(), c.in(0), gelu_kind(approximate)); });
-  }
-};
-CG_POINTWISE("gelu", GELU, "x times the normal distribution function at x. approximate: by tanh.")
+CG_POINTWISE_UNARY_WITH(GELU, "gelu", param, bool, approximate, false, in_bit(0), at::gelu(x, gelu_kind(approximate)),
+                        gelu_backward(c.gy(), c.in(0), gelu_kind(approximate)),
+                        "x times the normal distribution function at x. approximate: by tanh.")
 
 struct SiLUGrad {
   static constexpr bool real = true;

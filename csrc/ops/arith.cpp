@@ -79,65 +79,20 @@ CG_POINTWISE("div", Div, "a / b")
 CG_POINTWISE_UNARY(Neg, "neg", 0, modular(x, x, [](const Tensor& x, const Tensor&) { return few::neg(x); }),
                    negated(c.gy()), "-x")
 
-struct AddScalar {
-  c10::Scalar value = 0;
-  static constexpr auto params() { return std::make_tuple(required("value", &AddScalar::value)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return add_scalar(x, value); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy(); });
-  }
-};
-CG_POINTWISE("add_scalar", AddScalar, "x + value")
+CG_POINTWISE_UNARY_WITH(AddScalar, "add_scalar", required, c10::Scalar, value, 0, 0, add_scalar(x, value), c.gy(),
+                        "x + value")
 
-struct MulScalar {
-  c10::Scalar value = 1;
-  static constexpr auto params() { return std::make_tuple(required("value", &MulScalar::value)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return mul_scalar(x, value); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return mul_scalar(c.gy(), value); });
-  }
-};
-CG_POINTWISE("mul_scalar", MulScalar, "x * value")
+CG_POINTWISE_UNARY_WITH(MulScalar, "mul_scalar", required, c10::Scalar, value, 1, 0, mul_scalar(x, value),
+                        mul_scalar(c.gy(), value), "x * value")
 
-struct DivScalar {
-  c10::Scalar value = 1;
-  static constexpr auto params() { return std::make_tuple(required("value", &DivScalar::value)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return div_scalar(x, value); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(DivScalar{value}, c.gy()); });
-  }
-};
-CG_POINTWISE("div_scalar", DivScalar, "x / value, divided and not multiplied by the inverse.")
+CG_POINTWISE_UNARY_WITH(DivScalar, "div_scalar", required, c10::Scalar, value, 1, 0, div_scalar(x, value),
+                        run(DivScalar{value}, c.gy()), "x / value, divided and not multiplied by the inverse.")
 
-struct RSubScalar {
-  c10::Scalar value = 0;
-  static constexpr auto params() { return std::make_tuple(required("value", &RSubScalar::value)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return rsub_scalar(x, value); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return negated(c.gy()); });
-  }
-};
-CG_POINTWISE("rsub_scalar", RSubScalar, "value - x")
+CG_POINTWISE_UNARY_WITH(RSubScalar, "rsub_scalar", required, c10::Scalar, value, 0, 0, rsub_scalar(x, value),
+                        negated(c.gy()), "value - x")
 
-struct RDivScalar {
-  c10::Scalar value = 1;
-  static constexpr auto params() { return std::make_tuple(required("value", &RDivScalar::value)); }
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return rdiv_scalar(x, value); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * rdiv_scalar(square(c.in(0)), -value); });
-  }
-};
-CG_POINTWISE("rdiv_scalar", RDivScalar, "value / x")
+CG_POINTWISE_UNARY_WITH(RDivScalar, "rdiv_scalar", required, c10::Scalar, value, 1, in_bit(0), rdiv_scalar(x, value),
+                        c.gy() * rdiv_scalar(square(c.in(0)), -value), "value / x")
 
 struct PowScalar {
   c10::Scalar exponent = 1;
@@ -157,17 +112,8 @@ struct PowScalar {
 };
 CG_POINTWISE("pow_scalar", PowScalar, "x ** exponent")
 
-struct RPowScalar {
-  c10::Scalar base = 1;
-  static constexpr auto params() { return std::make_tuple(required("base", &RPowScalar::base)); }
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::pow(base, x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * c.out(0) * std::log(base.toDouble()); });
-  }
-};
-CG_POINTWISE("rpow_scalar", RPowScalar, "base ** x")
+CG_POINTWISE_UNARY_WITH(RPowScalar, "rpow_scalar", required, c10::Scalar, base, 1, out_bit(0), at::pow(base, x),
+                        c.gy() * c.out(0) * std::log(base.toDouble()), "base ** x")
 
 struct AddN {
   static constexpr Mask saves = 0;

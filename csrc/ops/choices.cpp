@@ -15,7 +15,7 @@
 #include <limits>
 
 #include "core/deferred.h"
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -150,17 +150,9 @@ struct ClippedReLU {
 };
 CG_POINTWISE("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 and at z is 0. product: as in clip.")
 
-struct HardSigmoid {
-  bool product = true;
-  static constexpr auto params() { return std::make_tuple(param("product", &HardSigmoid::product)); }
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return between(c, -2.5, 2.5, product) * 0.2; });
-  }
-};
-CG_POINTWISE("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1]. product: as in clip.")
+CG_POINTWISE_UNARY_WITH(HardSigmoid, "hard_sigmoid", param, bool, product, true, in_bit(0),
+                        at::mul(x, 0.2).add_(0.5).clamp_(0, 1), between(c, -2.5, 2.5, product) * 0.2,
+                        "0.2 * x + 0.5, limited to [0, 1]. product: as in clip.")
 
 // Rounding is flat.
 template <Tensor (*F)(const Tensor&)>

@@ -4,7 +4,7 @@
 #include <ATen/ops/tril.h>
 #include <ATen/ops/triu.h>
 
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -43,29 +43,11 @@ void DiagonalGrad::backward(Ctx<T>& c) {
   c.grad(0, [&] { return run(Diagonal{offset, axis1, axis2}, c.gy()); });
 }
 
-struct Triu {
-  int64_t k = 0;
-  static constexpr auto params() { return std::make_tuple(param("k", &Triu::k)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::triu(x, k); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(Triu{k}, c.gy()); });
-  }
-};
-CG_OP("triu", Triu, "Zeros below the k-th diagonal of the last two axes.")
+CG_UNARY_WITH(Triu, "triu", param, int64_t, k, 0, 0, at::triu(x, k), run(Triu{k}, c.gy()),
+              "Zeros below the k-th diagonal of the last two axes.")
 
-struct Tril {
-  int64_t k = 0;
-  static constexpr auto params() { return std::make_tuple(param("k", &Tril::k)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::tril(x, k); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(Tril{k}, c.gy()); });
-  }
-};
-CG_OP("tril", Tril, "Zeros above the k-th diagonal of the last two axes.")
+CG_UNARY_WITH(Tril, "tril", param, int64_t, k, 0, 0, at::tril(x, k), run(Tril{k}, c.gy()),
+              "Zeros above the k-th diagonal of the last two axes.")
 
 }  // namespace
 }  // namespace cg

@@ -9,17 +9,8 @@
 namespace cg {
 namespace {
 
-struct Reshape {
-  Ints shape;
-  static constexpr auto params() { return std::make_tuple(required("shape", &Reshape::shape)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::reshape(x, shape); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return reshape(c.gy(), c.in_sizes(0)); });
-  }
-};
-CG_OP("reshape", Reshape, "Same elements in C order, new shape; one entry may be -1.")
+CG_UNARY_WITH(Reshape, "reshape", required, Ints, shape, {}, 0, at::reshape(x, shape), reshape(c.gy(), c.in_sizes(0)),
+              "Same elements in C order, new shape; one entry may be -1.")
 
 struct Transpose {
   std::optional<Ints> axes;
@@ -44,17 +35,8 @@ struct Transpose {
 };
 CG_OP("transpose", Transpose, "Permutes the axes; reverses them when axes is None.")
 
-struct ExpandDims {
-  int64_t axis = 0;
-  static constexpr auto params() { return std::make_tuple(required("axis", &ExpandDims::axis)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::unsqueeze(x, axis); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return reshape(c.gy(), c.in_sizes(0)); });
-  }
-};
-CG_OP("expand_dims", ExpandDims, "A new axis of length 1 at the given place.")
+CG_UNARY_WITH(ExpandDims, "expand_dims", required, int64_t, axis, 0, 0, at::unsqueeze(x, axis),
+              reshape(c.gy(), c.in_sizes(0)), "A new axis of length 1 at the given place.")
 
 struct Squeeze {
   std::optional<Ints> axis;
@@ -74,29 +56,11 @@ struct Squeeze {
 };
 CG_OP("squeeze", Squeeze, "Without the given axes of length 1 (None: all of them).")
 
-struct BroadcastTo {
-  Ints shape;
-  static constexpr auto params() { return std::make_tuple(required("shape", &BroadcastTo::shape)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::broadcast_to(x, shape); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return cg::sum_to(c.gy(), c.in_sizes(0)); });
-  }
-};
-CG_OP("broadcast_to", BroadcastTo, "A view of x with NumPy's broadcasting to shape.")
+CG_UNARY_WITH(BroadcastTo, "broadcast_to", required, Ints, shape, {}, 0, at::broadcast_to(x, shape),
+              cg::sum_to(c.gy(), c.in_sizes(0)), "A view of x with NumPy's broadcasting to shape.")
 
-struct SumTo {
-  Ints shape;
-  static constexpr auto params() { return std::make_tuple(required("shape", &SumTo::shape)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return cg::sum_to(x, shape); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return broadcast_to(c.gy(), c.in_sizes(0)); });
-  }
-};
-CG_OP("sum_to", SumTo, "Sums x to shape, the inverse of broadcasting.")
+CG_UNARY_WITH(SumTo, "sum_to", required, Ints, shape, {}, 0, cg::sum_to(x, shape), broadcast_to(c.gy(), c.in_sizes(0)),
+              "Sums x to shape, the inverse of broadcasting.")
 
 struct Cast {
   at::ScalarType dtype = at::kFloat;
@@ -110,17 +74,9 @@ struct Cast {
 };
 CG_OP("cast", Cast, "x in another dtype.")
 
-struct Convert {
-  at::ScalarType dtype = at::kFloat;
-  static constexpr auto params() { return std::make_tuple(required("dtype", &Convert::dtype)); }
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return x.to(dtype); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(Convert{c.in_dtype(0)}, c.gy()); });
-  }
-};
-CG_OP("convert", Convert, "x in another dtype; integers have gradients too, cut to whole numbers.")
+CG_UNARY_WITH(Convert, "convert", required, at::ScalarType, dtype, at::kFloat, 0, x.to(dtype),
+              run(Convert{c.in_dtype(0)}, c.gy()),
+              "x in another dtype; integers have gradients too, cut to whole numbers.")
 
 CG_POINTWISE_UNARY(Identity, "identity", 0, x, c.gy(), "x itself, as the result of a function.")
 CG_UNARY(Copy, "copy", 0, x.clone(), c.gy(), "A copy of x.")

@@ -4,7 +4,7 @@
 #include <ATen/ops/_softmax.h>
 #include <ATen/ops/_softmax_backward_data.h>
 
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -23,17 +23,8 @@ struct SoftmaxGrad {
 };
 CG_OP("softmax_grad", SoftmaxGrad, "y (gy - sum(gy y)): the gradient of softmax from its result y.")
 
-struct Softmax {
-  int64_t axis = 1;
-  static constexpr auto params() { return std::make_tuple(param("axis", &Softmax::axis)); }
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::_softmax(x, axis, false); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(SoftmaxGrad{axis}, c.gy(), c.out(0)); });
-  }
-};
-CG_OP("softmax", Softmax, "exp(x), scaled to sum 1 along axis.")
+CG_UNARY_WITH(Softmax, "softmax", param, int64_t, axis, 1, out_bit(0), at::_softmax(x, axis, false),
+              run(SoftmaxGrad{axis}, c.gy(), c.out(0)), "exp(x), scaled to sum 1 along axis.")
 
 struct LogSoftmaxGrad {
   int64_t axis = 1;
@@ -53,17 +44,8 @@ struct LogSoftmaxGrad {
 };
 CG_OP("log_softmax_grad", LogSoftmaxGrad, "gy - exp(y) sum(gy): the gradient of log_softmax from its result y.")
 
-struct LogSoftmax {
-  int64_t axis = 1;
-  static constexpr auto params() { return std::make_tuple(param("axis", &LogSoftmax::axis)); }
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::_log_softmax(x, axis, false); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(LogSoftmaxGrad{axis}, c.gy(), c.out(0)); });
-  }
-};
-CG_OP("log_softmax", LogSoftmax, "Logarithm of softmax along axis.")
+CG_UNARY_WITH(LogSoftmax, "log_softmax", param, int64_t, axis, 1, out_bit(0), at::_log_softmax(x, axis, false),
+              run(LogSoftmaxGrad{axis}, c.gy(), c.out(0)), "Logarithm of softmax along axis.")
 
 }  // namespace
 

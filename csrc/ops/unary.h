@@ -5,21 +5,43 @@
 // are the op's type, its name, what backward reads, the value at the tensor x, the gradient and the documentation. In
 // the gradient c.gy() is the result's gradient, c.in(0) the input and c.out(0) the result: Tensors in a plain pass,
 // Vars in a recorded one. CG_POINTWISE_UNARY declares an op on each element (see OpInfo::pointwise).
+//
+//   CG_UNARY_WITH(Triu, "triu", param, int64_t, k, 0, 0, at::triu(x, k), run(Triu{k}, c.gy()), "Zeros below ...")
+//
+// has a parameter besides, which both expressions may read: whether it is a `param` or `required`, its type, name and
+// default.
 #pragma once
 #include "ops/functions.h"
 
 #define CG_UNARY(OP, NAME, SAVES, VALUE, GRADIENT, DOC) \
-  CG_UNARY_TYPE(OP, SAVES, VALUE, GRADIENT)             \
+  struct OP {                                           \
+    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)               \
+  };                                                    \
   CG_OP(NAME, OP, DOC)
 #define CG_POINTWISE_UNARY(OP, NAME, SAVES, VALUE, GRADIENT, DOC) \
-  CG_UNARY_TYPE(OP, SAVES, VALUE, GRADIENT)                       \
+  struct OP {                                                     \
+    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)                         \
+  };                                                              \
   CG_POINTWISE(NAME, OP, DOC)
-#define CG_UNARY_TYPE(OP, SAVES, VALUE, GRADIENT)     \
-  struct OP {                                         \
-    static constexpr Mask saves = SAVES;              \
-    Tensor forward(const Tensor& x) { return VALUE; } \
-    template <class T>                                \
-    void backward(Ctx<T>& c) {                        \
-      c.grad(0, [&] { return GRADIENT; });            \
-    }                                                 \
-  };
+#define CG_UNARY_WITH(OP, NAME, KIND, TYPE, PARAM, DEFAULT, SAVES, VALUE, GRADIENT, DOC) \
+  struct OP {                                                                            \
+    CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT)                                       \
+    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)                                                \
+  };                                                                                     \
+  CG_OP(NAME, OP, DOC)
+#define CG_POINTWISE_UNARY_WITH(OP, NAME, KIND, TYPE, PARAM, DEFAULT, SAVES, VALUE, GRADIENT, DOC) \
+  struct OP {                                                                                      \
+    CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT)                                                 \
+    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)                                                          \
+  };                                                                                               \
+  CG_POINTWISE(NAME, OP, DOC)
+#define CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT) \
+  TYPE PARAM = DEFAULT;                                \
+  static constexpr auto params() { return std::make_tuple(KIND(#PARAM, &OP::PARAM)); }
+#define CG_UNARY_BODY(SAVES, VALUE, GRADIENT)       \
+  static constexpr Mask saves = SAVES;              \
+  Tensor forward(const Tensor& x) { return VALUE; } \
+  template <class T>                                \
+  void backward(Ctx<T>& c) {                        \
+    c.grad(0, [&] { return GRADIENT; });            \
+  }
