@@ -149,6 +149,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 
     Example:
         >>> import json
+        >>> mx.profiler.set_config(filename="profile.json")
         >>> mx.profiler.set_state("run")
         >>> y = nd.ones(2) + 1
         >>> mx.profiler.dump()
