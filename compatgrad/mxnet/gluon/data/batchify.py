@@ -16,7 +16,7 @@ from ...util import is_np_array
 __all__ = ["Stack", "Pad", "Append", "Group", "AsList"]
 
 
-def stacked(samples: Sequence[Any]) -> Any:
+def _stacked(samples: Sequence[Any]) -> Any:
     """Samples along a new first axis; a list of such, one for each element, if the samples are tuples."""
     first = samples[0]
     if isinstance(first, nd.NDArray):
@@ -24,12 +24,29 @@ def stacked(samples: Sequence[Any]) -> Any:
             return mx_np.stack(samples)
         return nd.stack(*samples)
     if isinstance(first, tuple):
-        return [stacked(field) for field in zip(*samples, strict=False)]
+        return [_stacked(field) for field in zip(*samples, strict=False)]
     return array_of(np.asarray(samples))
 
 
 class Stack:
-    """Stacks samples of one shape along a new first axis; lists and tuples of arrays element by element."""
+    """Stacks samples of one shape along a new first axis.
+
+    Call: `batchify(samples)`, samples a list of arrays or numbers; of tuples, the result is a list with one array for
+    each element.
+
+    Args:
+        use_shared_mem: without effect here: workers share large arrays in any case.
+
+    Raises:
+        mxnet.base.MXNetError, ValueError: in a call, shapes differ.
+
+    Example:
+        >>> gluon.data.batchify.Stack()([np.array([1, 2]), np.array([3, 4])]).asnumpy()
+        array([[1, 2],
+               [3, 4]])
+
+    Source: `mxnet.gluon.data.batchify.Stack` of MXNet 2.0.
+    """
 
     def __init__(self, use_shared_mem: bool = False) -> None:
         self._use_shared_mem = use_shared_mem
@@ -37,16 +54,29 @@ class Stack:
     def __call__(self, data: Sequence[Any]) -> Any:
         if isinstance(data[0], (tuple, list)):
             return [self(field) for field in zip(*data, strict=False)]
-        return stacked(data)
+        return _stacked(data)
 
 
 class Pad:
-    """Pads samples with `val` at the end of every axis to the longest of the batch, and stacks them.
+    """Pads samples at the end of every axis to the longest of the batch, and stacks them.
+
+    Call: `batchify(samples)`, samples a list of arrays or of lists of numbers.
 
     Args:
         val: what is filled in; None is 0.
-        dtype: of the result; None is that of the samples.
-        round_to: lengths are rounded up to a multiple of it.
+        dtype: the dtype of the result; None is that of the samples.
+        round_to: lengths are rounded up to a multiple of it; None does not round.
+        use_shared_mem: without effect here: workers share large arrays in any case.
+
+    Raises:
+        NotImplementedError: in a call, samples are numbers or tuples.
+
+    Example:
+        >>> gluon.data.batchify.Pad(val=-1)([[1, 2, 3], [4]]).asnumpy()
+        array([[ 1,  2,  3],
+               [ 4, -1, -1]])
+
+    Source: `mxnet.gluon.data.batchify.Pad` of MXNet 2.0.
     """
 
     def __init__(
@@ -81,7 +111,24 @@ class Pad:
 
 
 class Append:
-    """A list of the samples as NDArrays, each with a batch axis of length 1 (`expand`): their shapes may differ."""
+    """A list of the samples as NDArrays, whose shapes may differ.
+
+    Call: `batchify(samples)`, samples a list of arrays or of lists of numbers.
+
+    Args:
+        expand: each gets an axis of length 1 for the batch.
+        batch_axis: where that stands.
+        use_shared_mem: without effect here: workers share large arrays in any case.
+
+    Raises:
+        TypeError: in a call, a sample has something else than numbers.
+
+    Example:
+        >>> [x.shape for x in gluon.data.batchify.Append()([[1, 2, 3], [4]])]
+        [(1, 3), (1, 1)]
+
+    Source: `mxnet.gluon.data.batchify.Append` of MXNet 2.0.
+    """
 
     def __init__(self, expand: bool = True, batch_axis: int = 0, use_shared_mem: bool = False) -> None:
         self._expand = expand
@@ -94,9 +141,26 @@ class Append:
 
 
 class Group:
-    """One function for each element of a sample: ``Group(Pad(), Stack())`` or ``Group([Pad(), Stack()])``.
+    """A function for each element of samples that are tuples.
 
-    The result is a tuple. AssertionError if samples have another number of elements.
+    Call: `batchify(samples)`; the result is a tuple.
+
+    Args:
+        fn: the function of the first element, or a list of all functions.
+        *args: the functions of the other elements.
+
+    Raises:
+        AssertionError: a function cannot be called, or there is a list and `args`; in a call, samples have another
+            number of elements.
+
+    Example:
+        >>> batchify = gluon.data.batchify.Group(gluon.data.batchify.Pad(), gluon.data.batchify.Stack())
+        >>> data, labels = batchify([([1, 2], 0), ([3], 1)])
+        >>> data.asnumpy(), labels.asnumpy()
+        (array([[1, 2],
+               [3, 0]]), array([0, 1]))
+
+    Source: `mxnet.gluon.data.batchify.Group` of MXNet 2.0.
     """
 
     def __init__(self, fn: Any, *args: Callable[..., Any]) -> None:
@@ -117,7 +181,16 @@ class Group:
 
 
 class AsList:
-    """The samples as they are, in a list: for texts."""
+    """The samples as they are, in a list: for texts.
+
+    Call: `batchify(samples)`.
+
+    Example:
+        >>> gluon.data.batchify.AsList()(("one", "two"))
+        ['one', 'two']
+
+    Source: `mxnet.gluon.data.batchify.AsList` of MXNet 2.0.
+    """
 
     def __call__(self, data: Sequence[Any]) -> list[Any]:
         return list(data)

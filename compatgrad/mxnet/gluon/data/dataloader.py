@@ -24,7 +24,7 @@ from ... import ndarray as nd
 from ...ndarray._random_state import seed_all
 from ...numpy import ndarray as np_ndarray
 from ...util import is_np_array, is_np_shape, set_np
-from .batchify import stacked
+from .batchify import _stacked
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
 __all__ = ["DataLoader"]
@@ -34,7 +34,24 @@ _SHARED_FROM_BYTES = 1 << 20
 
 
 def rebuild_ndarray(cls: type, data: Any) -> nd.NDArray:
-    """The NDArray that another process sent: from its shared memory, or from its bytes."""
+    """The NDArray that another process sent.
+
+    Args:
+        cls: its class.
+        data: its values: a NumPy array, or a torch tensor in shared memory.
+
+    Returns:
+        An array of the class `cls` on this memory.
+
+    Raises:
+        TypeError: `data` is neither.
+
+    Example:
+        >>> gluon.data.dataloader.rebuild_ndarray(nd.NDArray, np.array([1.0])).asnumpy()
+        array([1.])
+
+    Source: `mxnet.gluon.data.dataloader.rebuild_ndarray` of MXNet 1.9.1.
+    """
     if isinstance(data, np.ndarray):
         import torch
 
@@ -43,7 +60,24 @@ def rebuild_ndarray(cls: type, data: Any) -> nd.NDArray:
 
 
 def reduce_ndarray(x: nd.NDArray) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """How an NDArray travels between processes."""
+    """How an NDArray travels between processes: large ones in shared memory.
+
+    Args:
+        x: the array.
+
+    Returns:
+        `rebuild_ndarray`, and the arguments with which another process calls it.
+
+    Raises:
+        AttributeError: `x` is no NDArray.
+
+    Example:
+        >>> make, arguments = gluon.data.dataloader.reduce_ndarray(nd.array([1.0]))
+        >>> make(*arguments).asnumpy()
+        array([1.], dtype=float32)
+
+    Source: `mxnet.gluon.data.dataloader.reduce_ndarray` of MXNet 1.9.1.
+    """
     import torch.multiprocessing  # noqa: F401 - its import teaches ForkingPickler to share tensors
 
     tensor = x.tensor.detach().cpu()
@@ -59,13 +93,45 @@ ForkingPickler.register(np_ndarray, reduce_ndarray)
 
 
 def default_batchify_fn(data: list[Any]) -> Any:
-    """Stacks samples along a new first axis: NDArrays, numbers and NumPy arrays; tuples element by element."""
-    return stacked(data)
+    """Stacks samples along a new first axis.
+
+    Args:
+        data: a list of samples: NDArrays, NumPy arrays or numbers, or tuples of them.
+
+    Returns:
+        NDArray of the dtype of the samples; for tuples a list of them, one for each element.
+
+    Raises:
+        mxnet.base.MXNetError, ValueError: shapes differ.
+
+    Example:
+        >>> gluon.data.dataloader.default_batchify_fn([(np.ones(2), 0), (np.ones(2), 1)])[0].shape
+        (2, 2)
+
+    Source: `mxnet.gluon.data.dataloader.default_batchify_fn` of MXNet 1.9.1.
+    """
+    return _stacked(data)
 
 
 def default_mp_batchify_fn(data: list[Any]) -> Any:
-    """As default_batchify_fn, in a worker."""
-    return stacked(data)
+    """Stacks samples along a new first axis, in a worker.
+
+    Args:
+        data: a list of samples: NDArrays, NumPy arrays or numbers, or tuples of them.
+
+    Returns:
+        NDArray of the dtype of the samples; for tuples a list of them, one for each element.
+
+    Raises:
+        mxnet.base.MXNetError, ValueError: shapes differ.
+
+    Example:
+        >>> gluon.data.dataloader.default_mp_batchify_fn([(np.ones(2), 0), (np.ones(2), 1)])[0].shape
+        (2, 2)
+
+    Source: `mxnet.gluon.data.dataloader.default_mp_batchify_fn` of MXNet 1.9.1.
+    """
+    return _stacked(data)
 
 
 def _as_in_context(data: Any, ctx: Any) -> Any:
@@ -191,17 +257,34 @@ class DataLoader:
 
     Args:
         dataset: anything with `len()` and `[]`.
-        batch_size, shuffle, sampler, last_batch: what a BatchSampler is made of: RandomSampler with `shuffle`, else
-            SequentialSampler, unless a sampler is given; `last_batch` is 'keep', 'discard' or 'rollover'.
-        batch_sampler: an iterable of lists of indices, instead of the four above.
-        batchify_fn: makes a batch of a list of samples; default_batchify_fn stacks them.
-        num_workers: 0 loads in this process; otherwise so many processes (threads with `thread_pool`), which load
-            `prefetch` batches ahead (by default two for each). A batch that takes over `timeout` seconds is a
-            RuntimeError, an error in a worker is raised here.
-        pin_memory, pin_device_id: batches come in pinned memory.
-        auto_reload: starts to load the next epoch when one ends.
+        batch_size: the number of samples in a batch; needed unless there is a `batch_sampler`.
+        shuffle: samples come in a new random order at each iteration; not with `sampler`.
+        sampler: an iterable of indices that knows its length; None is all in order.
+        last_batch: what becomes of a last batch that is too short: "keep" (None) gives it, "discard" drops it,
+            "rollover" starts the next iteration with it.
+        batch_sampler: an iterable of lists of indices, in the place of the four above.
+        batchify_fn: makes a batch of a list of samples; None stacks them.
+        num_workers: 0 loads in this process, else in so many others.
+        pin_memory: batches come in pinned memory.
+        pin_device_id: the number of the GPU for which it is pinned.
+        prefetch: how many batches workers load ahead; None is two for each.
+        thread_pool: workers are threads of this process.
+        timeout: how many seconds a batch of a worker may take.
+        auto_reload: begins to load the next epoch when one ends.
 
-    ValueError if `batch_size` is missing, or arguments exclude each other.
+    Raises:
+        ValueError: `batch_size` is missing, or arguments exclude each other.
+        AssertionError: `timeout` is not positive.
+        RuntimeError: in an iteration, a worker ends or takes too long. Its errors are raised here.
+
+    Example:
+        >>> dataset = gluon.data.ArrayDataset(nd.arange(6).reshape((3, 2)), nd.array([0, 1, 2]))
+        >>> for data, label in gluon.data.DataLoader(dataset, batch_size=2):
+        ...     print(data.shape, label.asnumpy())
+        (2, 2) [0. 1.]
+        (1, 2) [2.]
+
+    Source: `mxnet.gluon.data.DataLoader` of MXNet 1.9.1.
     """
 
     def __init__(

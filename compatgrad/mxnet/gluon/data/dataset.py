@@ -17,6 +17,21 @@ class Dataset:
     """Base class of datasets. A subclass defines `__getitem__(i)` and `__len__()`.
 
     Where a dataset is expected, anything with both will do: a list, a NumPy array, an NDArray.
+
+    Raises:
+        NotImplementedError: a subclass does not define them.
+        AssertionError, TypeError: `shard` and `sample` refuse their arguments.
+
+    Example:
+        >>> class Squares(gluon.data.Dataset):
+        ...     def __getitem__(self, i):
+        ...         return i * i
+        ...     def __len__(self):
+        ...         return 5
+        >>> list(Squares().filter(lambda x: x % 2).transform(lambda x: -x))
+        [-1, -9]
+
+    Source: `mxnet.gluon.data.Dataset` of MXNet 1.9.1.
     """
 
     def __getitem__(self, idx: int) -> Any:
@@ -64,7 +79,18 @@ class Dataset:
 
 
 class SimpleDataset(Dataset):
-    """A list, an array, or anything else that has `len()` and `[]`."""
+    """A dataset of a list, an array, or anything else that has `len()` and `[]`.
+
+    Args:
+        data: the samples.
+
+    Example:
+        >>> dataset = gluon.data.SimpleDataset([1, 2, 3])
+        >>> len(dataset), dataset.transform(lambda x: x * 10)[1]
+        (3, 20)
+
+    Source: `mxnet.gluon.data.SimpleDataset` of MXNet 1.9.1.
+    """
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -112,8 +138,21 @@ class _SampledDataset(Dataset):
 class ArrayDataset(Dataset):
     """Sample i is the tuple of the i-th elements of all arguments, or the element of a single one.
 
-    The arguments (arrays, lists, datasets) have one length: otherwise AssertionError. Elements of a one-dimensional
-    NDArray become NumPy numbers.
+    Elements of a one-dimensional NDArray become NumPy numbers.
+
+    Args:
+        *args: arrays, lists or datasets of one length.
+
+    Raises:
+        AssertionError: there are none, or their lengths differ.
+
+    Example:
+        >>> dataset = gluon.data.ArrayDataset(nd.arange(6).reshape((3, 2)), [7, 8, 9])
+        >>> data, label = dataset[1]
+        >>> data.asnumpy(), label
+        (array([2., 3.], dtype=float32), 8)
+
+    Source: `mxnet.gluon.data.ArrayDataset` of MXNet 1.9.1.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -140,7 +179,24 @@ class ArrayDataset(Dataset):
 
 
 class RecordFileDataset(Dataset):
-    """The records of a RecordIO file, as bytes. The index lies next to it, with the extension .idx."""
+    """The records of a RecordIO file, as bytes.
+
+    Args:
+        filename: the path of the file; its index lies next to it, with the extension .idx.
+
+    Raises:
+        mxnet.base.MXNetError: the file cannot be opened or is damaged.
+
+    Example:
+        >>> file = mx.recordio.MXIndexedRecordIO("texts.idx", "texts.rec", "w")
+        >>> for i, text in enumerate((b"one", b"two")):
+        ...     file.write_idx(i, text)
+        >>> file.close()
+        >>> list(gluon.data.RecordFileDataset("texts.rec"))
+        [b'one', b'two']
+
+    Source: `mxnet.gluon.data.RecordFileDataset` of MXNet 1.9.1.
+    """
 
     def __init__(self, filename: str) -> None:
         self.idx_file = os.path.splitext(filename)[0] + ".idx"

@@ -11,7 +11,17 @@ __all__ = ["Sampler", "SequentialSampler", "RandomSampler", "FilterSampler", "Ba
 
 
 class Sampler:
-    """Base class: an iterable of indices (or lists of them) that knows its length."""
+    """Base class: an iterable of indices, or of lists of them, that knows its length.
+
+    Raises:
+        NotImplementedError: a subclass does not define `__iter__` and `__len__`.
+
+    Example:
+        >>> isinstance(gluon.data.RandomSampler(3), gluon.data.Sampler)
+        True
+
+    Source: `mxnet.gluon.data.Sampler` of MXNet 1.9.1.
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__")
@@ -21,7 +31,18 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """start, start + 1, …: `length` indices."""
+    """start, start + 1, and so on.
+
+    Args:
+        length: how many indices.
+        start: the first one.
+
+    Example:
+        >>> list(gluon.data.SequentialSampler(3, start=5))
+        [5, 6, 7]
+
+    Source: `mxnet.gluon.data.SequentialSampler` of MXNet 1.9.1.
+    """
 
     def __init__(self, length: int, start: int = 0) -> None:
         self._length = length
@@ -35,7 +56,17 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """0, …, length - 1 in an order that is drawn from NumPy's generator for each iteration."""
+    """0 to length - 1 in an order that is drawn from NumPy's generator for each iteration.
+
+    Args:
+        length: how many indices.
+
+    Example:
+        >>> sorted(int(i) for i in gluon.data.RandomSampler(3))
+        [0, 1, 2]
+
+    Source: `mxnet.gluon.data.RandomSampler` of MXNet 1.9.1.
+    """
 
     def __init__(self, length: int) -> None:
         self._length = length
@@ -50,7 +81,18 @@ class RandomSampler(Sampler):
 
 
 class FilterSampler(Sampler):
-    """The indices of the samples of `dataset` for which `fn` is true; all samples are read once, here."""
+    """The indices of the samples for which a function is true; all samples are read once, at the beginning.
+
+    Args:
+        fn: called with a sample.
+        dataset: anything with `len()` and `[]`.
+
+    Example:
+        >>> list(gluon.data.FilterSampler(lambda x: x > 4, [3, 5, 7]))
+        [1, 2]
+
+    Source: `mxnet.gluon.data.FilterSampler` of MXNet 1.9.1.
+    """
 
     def __init__(self, fn: Callable[[Any], Any], dataset: Any) -> None:
         self._fn = fn
@@ -65,11 +107,22 @@ class FilterSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of `batch_size` indices of another sampler.
+    """Lists of indices of another sampler.
 
     Args:
-        last_batch: what becomes of a last batch that is too short: 'keep' gives it, 'discard' drops it, 'rollover'
+        sampler: an iterable of indices that knows its length.
+        batch_size: how many are in a list.
+        last_batch: what becomes of a last batch that is too short: "keep" gives it, "discard" drops it, "rollover"
             starts the next iteration with it.
+
+    Raises:
+        ValueError: in an iteration, and for `len()`, `last_batch` is another one.
+
+    Example:
+        >>> list(gluon.data.BatchSampler(gluon.data.SequentialSampler(5), 2, last_batch="keep"))
+        [[0, 1], [2, 3], [4]]
+
+    Source: `mxnet.gluon.data.BatchSampler` of MXNet 1.9.1.
     """
 
     def __init__(self, sampler: Any, batch_size: int, last_batch: str = "keep") -> None:

@@ -10,9 +10,21 @@ __all__ = ["IntervalSampler"]
 
 
 class IntervalSampler(Sampler):
-    """0, interval, 2 * interval, … below `length`; with `rollover` then 1, 1 + interval, … until all had their turn.
+    """Indices in steps: 0, interval, 2 * interval, and so on below `length`.
 
-    AssertionError if `interval` is larger than `length`.
+    Args:
+        length: the end of the indices.
+        interval: the distance, at most `length`.
+        rollover: then come 1, 1 + interval, and so on, until all indices had their turn.
+
+    Raises:
+        AssertionError: `interval` is larger than `length`.
+
+    Example:
+        >>> list(gluon.contrib.data.IntervalSampler(5, interval=2))
+        [0, 2, 4, 1, 3]
+
+    Source: `mxnet.gluon.contrib.data.IntervalSampler` of MXNet 1.9.1.
     """
 
     def __init__(self, length: int, interval: int, rollover: bool = True) -> None:

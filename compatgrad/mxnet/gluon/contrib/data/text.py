@@ -86,7 +86,27 @@ class _WikiText(_LanguageModelDataset):
 
 
 class WikiText2(_WikiText):
-    """WikiText-2. root: default $MXNET_HOME/datasets/wikitext-2. segment: "train", "validation" or "test"."""
+    """Texts of Wikipedia (Merity and others, 2016): sample i is `seq_len` tokens, int32, and those that follow each of
+    them.
+
+    Lines end with the token <eos>. Files that are missing are downloaded.
+
+    Args:
+        root: the folder of the files; None is `datasets/wikitext-2` in the environment's MXNET_HOME, or in ~/.mxnet.
+        segment: "train", "validation" or "test".
+        vocab: the Vocabulary that gives tokens their numbers; None makes one of the text.
+        seq_len: how many tokens a sample has.
+
+    Raises:
+        KeyError: `segment` is another one.
+        Exception: a file is missing and cannot be downloaded.
+
+    Example:
+        train = gluon.contrib.data.text.WikiText2(segment="train", seq_len=35)
+        batches = gluon.data.DataLoader(train, batch_size=20)
+
+    Source: `mxnet.gluon.contrib.data.text.WikiText2` of MXNet 1.9.1.
+    """
 
     _name = "wikitext-2"
     _archive = ("wikitext-2-v1.zip", "3c914d17d80b1459be871a5039ac23e752a53cbe")
@@ -98,7 +118,27 @@ class WikiText2(_WikiText):
 
 
 class WikiText103(_WikiText):
-    """WikiText-103; see WikiText2."""
+    """Texts of Wikipedia (Merity and others, 2016): sample i is `seq_len` tokens, int32, and those that follow each of
+    them.
+
+    Lines end with the token <eos>. Files that are missing are downloaded.
+
+    Args:
+        root: the folder of the files; None is `datasets/wikitext-103` in the environment's MXNET_HOME, or in ~/.mxnet.
+        segment: "train", "validation" or "test".
+        vocab: the Vocabulary that gives tokens their numbers; None makes one of the text.
+        seq_len: how many tokens a sample has.
+
+    Raises:
+        KeyError: `segment` is another one.
+        Exception: a file is missing and cannot be downloaded.
+
+    Example:
+        train = gluon.contrib.data.text.WikiText103(segment="train", seq_len=35)
+        batches = gluon.data.DataLoader(train, batch_size=20)
+
+    Source: `mxnet.gluon.contrib.data.text.WikiText103` of MXNet 1.9.1.
+    """
 
     _name = "wikitext-103"
     _archive = ("wikitext-103-v1.zip", "0aec09a7537b58d4bb65362fee27650eeaba625a")

@@ -65,12 +65,33 @@ class _ServedDataset(dataset._DownloadedDataset):
 
 
 class MNIST(_ServedDataset):
-    """Handwritten digits: (uint8 image of shape (28, 28, 1), label 0 to 9 as int32).
+    """Handwritten digits (LeCun and others, 1998): an image, uint8, shape (28, 28, 1), and a label, 0 to 9, int32.
+
+    Files that are missing are downloaded.
 
     Args:
-        root: folder of the four gzipped files; default $MXNET_HOME/datasets/mnist.
-        train: 60000 samples to train with, or 10000 to test with.
-        transform: function of image and label, whose result is the sample.
+        root: the folder of the four gzipped files; None is `datasets/mnist` in the environment's MXNET_HOME, or in
+            ~/.mxnet.
+        train: the samples to train with, 60000 of them; else the 10000 to test with.
+        transform: a function of image and label, whose result is the sample; None is none.
+
+    Raises:
+        FileNotFoundError: a file is missing and cannot be downloaded.
+        ValueError: a file is damaged.
+
+    Example:
+        >>> import os
+        >>> os.makedirs("digits")
+        >>> for name, shape in (("images-idx3", (5, 28, 28)), ("labels-idx1", (5,))):
+        ...     head = bytes([0, 0, 8, len(shape)]) + np.array(shape, ">i4").tobytes()
+        ...     with open(f"digits/train-{name}-ubyte.gz", "wb") as f:
+        ...         _ = f.write(head + bytes(int(np.prod(shape))))
+        >>> dataset = gluon.data.vision.MNIST("digits")
+        >>> image, label = dataset[0]
+        >>> len(dataset), image.shape, int(label)
+        (5, (28, 28, 1), 0)
+
+    Source: `mxnet.gluon.data.vision.MNIST` of MXNet 1.9.1.
     """
 
     _namespace = "mnist"
@@ -95,7 +116,25 @@ class MNIST(_ServedDataset):
 
 
 class FashionMNIST(MNIST):
-    """Pictures of clothes in the format of MNIST; default folder $MXNET_HOME/datasets/fashion-mnist."""
+    """Pictures of clothes in the format of MNIST (Xiao, Rasul, Vollgraf, 2017).
+
+    Files that are missing are downloaded.
+
+    Args:
+        root: the folder of the four gzipped files; None is `datasets/fashion-mnist` in the environment's MXNET_HOME, or
+            in ~/.mxnet.
+        train: the samples to train with, 60000 of them; else the 10000 to test with.
+        transform: a function of image and label, whose result is the sample; None is none.
+
+    Raises:
+        FileNotFoundError: a file is missing and cannot be downloaded.
+        ValueError: a file is damaged.
+
+    Example:
+        train = gluon.data.vision.FashionMNIST(train=True).transform_first(gluon.data.vision.transforms.ToTensor())
+
+    Source: `mxnet.gluon.data.vision.FashionMNIST` of MXNet 1.9.1.
+    """
 
     _namespace = "fashion-mnist"
     _files = {
@@ -111,12 +150,32 @@ class FashionMNIST(MNIST):
 
 
 class CIFAR10(_ServedDataset):
-    """Pictures of 10 kinds: (uint8 image of shape (32, 32, 3), label as int32).
+    """Pictures of 10 kinds (Krizhevsky, 2009): an image, uint8, shape (32, 32, 3), and a label, int32.
+
+    Files that are missing are downloaded.
 
     Args:
-        root: folder of the binary version's files; default $MXNET_HOME/datasets/cifar10.
-        train: 50000 samples to train with, or 10000 to test with.
-        transform: function of image and label, whose result is the sample.
+        root: the folder of the binary version's files; None is `datasets/cifar10` in the environment's MXNET_HOME, or
+            in ~/.mxnet.
+        train: the samples to train with, 50000 of them; else the 10000 to test with.
+        transform: a function of image and label, whose result is the sample; None is none.
+
+    Raises:
+        FileNotFoundError: a file is missing and cannot be downloaded.
+        ValueError: a file is damaged.
+
+    Example:
+        >>> import os
+        >>> os.makedirs("pictures")
+        >>> for name in ("test_batch",):
+        ...     with open(f"pictures/{name}.bin", "wb") as f:
+        ...         _ = f.write(bytes(3073))
+        >>> dataset = gluon.data.vision.CIFAR10("pictures", train=False)
+        >>> image, label = dataset[0]
+        >>> len(dataset), image.shape, int(label)
+        (1, (32, 32, 3), 0)
+
+    Source: `mxnet.gluon.data.vision.CIFAR10` of MXNet 1.9.1.
     """
 
     _namespace = "cifar10"
@@ -155,10 +214,33 @@ class CIFAR10(_ServedDataset):
 
 
 class CIFAR100(CIFAR10):
-    """Pictures of 100 kinds in 20 groups, as CIFAR10 otherwise; default folder $MXNET_HOME/datasets/cifar100.
+    """Pictures of 100 kinds in 20 groups (Krizhevsky, 2009): an image, uint8, shape (32, 32, 3), and a label, int32.
+
+    Files that are missing are downloaded.
 
     Args:
-        fine_label: labels are kinds; otherwise groups.
+        root: the folder of the binary version's files; None is `datasets/cifar100` in the environment's MXNET_HOME, or
+            in ~/.mxnet.
+        fine_label: labels are kinds; else groups.
+        train: the samples to train with, 50000 of them; else the 10000 to test with.
+        transform: a function of image and label, whose result is the sample; None is none.
+
+    Raises:
+        FileNotFoundError: a file is missing and cannot be downloaded.
+        ValueError: a file is damaged.
+
+    Example:
+        >>> import os
+        >>> os.makedirs("kinds")
+        >>> for name in ("test",):
+        ...     with open(f"kinds/{name}.bin", "wb") as f:
+        ...         _ = f.write(bytes(3074))
+        >>> dataset = gluon.data.vision.CIFAR100("kinds", train=False)
+        >>> image, label = dataset[0]
+        >>> len(dataset), image.shape, int(label)
+        (1, (32, 32, 3), 0)
+
+    Source: `mxnet.gluon.data.vision.CIFAR100` of MXNet 1.9.1.
     """
 
     _namespace = "cifar100"
@@ -181,12 +263,26 @@ class CIFAR100(CIFAR10):
 
 
 class ImageRecordDataset(dataset.RecordFileDataset):
-    """The images of a record file that im2rec or recordio.pack_img wrote: (image, label).
+    """The images of a record file that `im2rec` or `recordio.pack_img` wrote, with their labels.
 
     Args:
-        filename: the .rec file; its index lies next to it, with the extension .idx.
+        filename: the path of the .rec file; its index lies next to it, with the extension .idx.
         flag: 1 for three channels, 0 for grey.
-        transform: function of image and label, whose result is the sample.
+        transform: a function of image and label, whose result is the sample; None is none.
+
+    Raises:
+        mxnet.base.MXNetError: the file cannot be opened or is damaged; in a read, a record has no image.
+
+    Example:
+        >>> file = mx.recordio.MXIndexedRecordIO("pictures.idx", "pictures.rec", "w")
+        >>> header = mx.recordio.IRHeader(flag=0, label=3.0, id=0, id2=0)
+        >>> file.write_idx(0, mx.recordio.pack_img(header, np.zeros((4, 6, 3), np.uint8), img_fmt=".png"))
+        >>> file.close()
+        >>> image, label = gluon.data.vision.ImageRecordDataset("pictures.rec")[0]
+        >>> image.shape, float(label)
+        ((4, 6, 3), 3.0)
+
+    Source: `mxnet.gluon.data.vision.ImageRecordDataset` of MXNet 1.9.1.
     """
 
     def __init__(self, filename: str, flag: int = 1, transform: Transform | None = None) -> None:
@@ -220,14 +316,33 @@ class _ImageFiles(dataset.Dataset):
 
 
 class ImageFolderDataset(_ImageFiles):
-    """Images in one folder for each label, whose names `synsets` lists in order: (image, number of the folder).
+    """Images in one folder for each label: an image, and the number of its folder, whose name `synsets` lists.
+
+    Files that are no .jpg, .jpeg or .png are left out with a warning.
 
     Args:
         root: the folder of folders.
         flag: 1 for three channels, 0 for grey.
-        transform: function of image and label, whose result is the sample.
+        transform: a function of image and label, whose result is the sample; None is none.
 
-    Files that are no .jpg, .jpeg or .png are left out with a warning.
+    Raises:
+        FileNotFoundError: there is no such folder.
+        mxnet.base.MXNetError: in a read, a file is no image.
+
+    Example:
+        >>> import os
+        >>> header = mx.recordio.IRHeader(flag=0, label=0.0, id=0, id2=0)
+        >>> _, png = mx.recordio.unpack(mx.recordio.pack_img(header, np.zeros((4, 6, 3), np.uint8), img_fmt=".png"))
+        >>> for kind in ("cat", "dog"):
+        ...     os.makedirs(f"pets/{kind}")
+        ...     with open(f"pets/{kind}/1.png", "wb") as f:
+        ...         _ = f.write(png)
+        >>> dataset = gluon.data.vision.ImageFolderDataset("pets")
+        >>> image, label = dataset[1]
+        >>> image.shape, dataset.synsets[label]
+        ((4, 6, 3), 'dog')
+
+    Source: `mxnet.gluon.data.vision.ImageFolderDataset` of MXNet 1.9.1.
     """
 
     _exts = (".jpg", ".jpeg", ".png")
@@ -257,13 +372,29 @@ class ImageFolderDataset(_ImageFiles):
 
 
 class ImageListDataset(_ImageFiles):
-    """Images of a list (of MXNet 2): (image, label), the label a number or an array of several.
+    """The images of a list: an image, and its label, a number or an array of several.
 
     Args:
-        root: folder that the paths start from.
-        imglist: path of a file with lines index, labels, path, separated by tabs; or a list of [labels…, path].
+        root: the folder from which paths start.
+        imglist: the path of a file with lines of an index, labels and a path, separated by tabs; or a list of lists of
+            labels and a path.
         flag: 1 for three channels, 0 for grey.
-        transform: function of image and label, whose result is the sample.
+        transform: a function of image and label, whose result is the sample; None is none.
+
+    Raises:
+        ValueError: `imglist` is neither, or a label is no number.
+        mxnet.base.MXNetError: in a read, a file is no image.
+
+    Example:
+        >>> header = mx.recordio.IRHeader(flag=0, label=0.0, id=0, id2=0)
+        >>> _, png = mx.recordio.unpack(mx.recordio.pack_img(header, np.zeros((4, 6, 3), np.uint8), img_fmt=".png"))
+        >>> with open("1.png", "wb") as f:
+        ...     _ = f.write(png)
+        >>> image, label = gluon.data.vision.ImageListDataset(".", [[3, "1.png"]])[0]
+        >>> image.shape, label
+        ((4, 6, 3), 3.0)
+
+    Source: `mxnet.gluon.data.vision.ImageListDataset` of MXNet 2.0.
     """
 
     def __init__(self, root: str = ".", imglist: Any = None, flag: int = 1, transform: Transform | None = None) -> None:

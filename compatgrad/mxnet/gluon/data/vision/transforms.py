@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .... import image
-from ....base import numeric_types
-from ....util import is_np_array
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
+from ._image_operator import ImageOperator, operators_of, pair
+from ._random_transforms import (
+    HybridRandomApply,
+    RandomApply,
+    RandomBrightness,
+    RandomColorJitter,
+    RandomContrast,
+    RandomCrop,
+    RandomFlipLeftRight,
+    RandomFlipTopBottom,
+    RandomGray,
+    RandomHue,
+    RandomLighting,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomSaturation,
+)
 
 __all__ = [
     "Compose",
@@ -40,18 +52,44 @@ __all__ = [
     "HybridRandomApply",
 ]
 
-
-def _operators(F: Any) -> Any:
-    """Where the operators on images are."""
-    return F.npx if is_np_array() and hasattr(F, "npx") else F
-
-
-def _pair(size: Any) -> Any:
-    return (size, size) if isinstance(size, numeric_types) else size
+for _known in (
+    RandomFlipLeftRight,
+    RandomFlipTopBottom,
+    RandomBrightness,
+    RandomContrast,
+    RandomSaturation,
+    RandomHue,
+    RandomColorJitter,
+    RandomLighting,
+    RandomGray,
+    RandomCrop,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomApply,
+    HybridRandomApply,
+):
+    _known.__module__ = __name__  # where programs know them from
 
 
 class Compose(Sequential):
-    """Transformations, one after the other."""
+    """Transformations, one after the other.
+
+    Call: `transform(x)`, with what the first one takes.
+
+    Args:
+        transforms: a list of blocks; None among them is left out.
+
+    Raises:
+        TypeError: in a call, one of them cannot be called.
+
+    Example:
+        >>> T = gluon.data.vision.transforms
+        >>> transform = T.Compose([T.CenterCrop(4), T.ToTensor(), T.Normalize(0.5, 0.5)])
+        >>> transform(nd.zeros((6, 6, 3), dtype="uint8")).shape
+        (3, 4, 4)
+
+    Source: `mxnet.gluon.data.vision.transforms.Compose` of MXNet 1.9.1.
+    """
 
     def __init__(self, transforms: Sequence[Block]) -> None:
         super().__init__()
@@ -61,7 +99,24 @@ class Compose(Sequential):
 
 
 class HybridCompose(HybridSequential):
-    """Transformations that are HybridBlocks, one after the other."""
+    """Transformations that are HybridBlocks, one after the other.
+
+    Call: `transform(x)`, with what the first one takes.
+
+    Args:
+        transforms: a list of HybridBlocks.
+
+    Raises:
+        ValueError: one of them is none.
+
+    Example:
+        >>> T = gluon.data.vision.transforms
+        >>> transform = T.HybridCompose([T.ToTensor(), T.Normalize(0.5, 0.5)])
+        >>> transform(nd.zeros((6, 6, 3), dtype="uint8")).shape
+        (3, 6, 6)
+
+    Source: `mxnet.gluon.data.vision.transforms.HybridCompose` of MXNet 2.0.
+    """
 
     def __init__(self, transforms: Sequence[HybridBlock]) -> None:
         super().__init__()
@@ -71,32 +126,48 @@ class HybridCompose(HybridSequential):
             self.add(each)
 
 
-class _ImageOperator(HybridBlock):
-    """An operator of `nd.image` with fixed arguments."""
-
-    _operator: str
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__()
-        self._args = args
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return getattr(_operators(F).image, self._operator)(x, *self._args)
-
-
 class Cast(HybridBlock):
-    """Converts to a dtype."""
+    """Converts to a dtype.
+
+    Call: `transform(x)`, x of any shape and dtype.
+
+    Args:
+        dtype: the new dtype.
+
+    Raises:
+        TypeError: in a call, `dtype` is none.
+
+    Example:
+        >>> gluon.data.vision.transforms.Cast("float16")(nd.array([1, 2])).dtype
+        <class 'numpy.float16'>
+
+    Source: `mxnet.gluon.data.vision.transforms.Cast` of MXNet 1.9.1.
+    """
 
     def __init__(self, dtype: Any = "float32") -> None:
         super().__init__()
         self._dtype = dtype
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return _operators(F).cast(x, self._dtype)
+        return operators_of(F).cast(x, self._dtype)
 
 
-class ToTensor(_ImageOperator):
-    """Images (…, height, width, channels) in [0, 255] as float32 (…, channels, height, width) in [0, 1]."""
+class ToTensor(ImageOperator):
+    """Puts the channels first, and divides by 255.
+
+    Call: `transform(x)`, x an image (height, width, channels) or (batch, height, width, channels) with numbers from 0
+    to 255; the result is float32, (channels, height, width) or with the batch before.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, x has another number of axes.
+
+    Example:
+        >>> x = nd.full((1, 2, 3), 51, dtype="uint8")
+        >>> gluon.data.vision.transforms.ToTensor()(x).asnumpy()[0]
+        array([[0.2, 0.2]], dtype=float32)
+
+    Source: `mxnet.gluon.data.vision.transforms.ToTensor` of MXNet 1.9.1.
+    """
 
     _operator = "to_tensor"
 
@@ -104,8 +175,25 @@ class ToTensor(_ImageOperator):
         super().__init__()
 
 
-class Normalize(_ImageOperator):
-    """(x - mean) / std of images (…, channels, height, width): one number for each channel, or one for all."""
+class Normalize(ImageOperator):
+    """(x - mean) / std for each channel.
+
+    Call: `transform(x)`, x a floating-point image (channels, height, width) or (batch, channels, height, width).
+
+    Args:
+        mean: one number, or one for each channel.
+        std: one number, or one for each channel, not 0.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, there is another number of channels, or x is no image of this form.
+
+    Example:
+        >>> transform = gluon.data.vision.transforms.Normalize(mean=(0.0, 0.0, 1.0), std=0.5)
+        >>> transform(nd.ones((3, 1, 1))).asnumpy().ravel()
+        array([2., 2., 0.], dtype=float32)
+
+    Source: `mxnet.gluon.data.vision.transforms.Normalize` of MXNet 1.9.1.
+    """
 
     _operator = "normalize"
 
@@ -113,12 +201,27 @@ class Normalize(_ImageOperator):
         super().__init__(mean, std)
 
 
-class Resize(_ImageOperator):
-    """Resizes images (…, height, width, channels).
+class Resize(ImageOperator):
+    """Gives images another size.
+
+    Call: `transform(x)`, x an image (height, width, channels) or (batch, height, width, channels).
 
     Args:
-        size: (width, height), or one number for both, or for the shorter side with `keep_ratio`.
-        interpolation: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos.
+        size: (width, height), or one number for both.
+        keep_ratio: one number is the length of the shorter side, and the other one keeps the ratio.
+        interpolation: 0: the nearest pixel, 1: bilinear, 2: bicubic, 3: by area, 4: Lanczos.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, `size` is not positive, or x is no image of this form.
+
+    Example:
+        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
+        >>> gluon.data.vision.transforms.Resize((3, 2))(x).shape
+        (2, 3, 3)
+        >>> gluon.data.vision.transforms.Resize(2, keep_ratio=True)(x).shape
+        (2, 3, 3)
+
+    Source: `mxnet.gluon.data.vision.transforms.Resize` of MXNet 1.9.1.
     """
 
     _operator = "resize"
@@ -128,7 +231,28 @@ class Resize(_ImageOperator):
 
 
 class CropResize(HybridBlock):
-    """The part of images (…, height, width, channels) from (x, y) on, then resized to `size` (width, height)."""
+    """Cuts a part out of images, and gives it another size.
+
+    Call: `transform(x)`, x an image (height, width, channels) or (batch, height, width, channels).
+
+    Args:
+        x: the first column of the part.
+        y: its first row.
+        width: its width.
+        height: its height.
+        size: (width, height) of the result, or one number for both; None leaves the size of the part.
+        interpolation: 0: the nearest pixel, 1: bilinear, 2: bicubic, 3: by area, 4: Lanczos. None is 1.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, the part is not inside, or x is no image of this form.
+
+    Example:
+        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
+        >>> gluon.data.vision.transforms.CropResize(x=1, y=0, width=4, height=2, size=(2, 1))(x).shape
+        (1, 2, 3)
+
+    Source: `mxnet.gluon.data.vision.transforms.CropResize` of MXNet 1.9.1.
+    """
 
     def __init__(
         self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: int | None = None
@@ -139,164 +263,59 @@ class CropResize(HybridBlock):
         self._interpolation = 1 if interpolation is None else interpolation
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        operators = _operators(F).image
+        operators = operators_of(F).image
         out = operators.crop(x, *self._box)
         return operators.resize(out, self._size, False, self._interpolation) if self._size else out
 
 
-class RandomFlipLeftRight(_ImageOperator):
-    """Exchanges left and right, in half of all calls."""
+class CenterCrop(Block):
+    """Cuts the middle out of an image.
 
-    _operator = "random_flip_left_right"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-
-class RandomFlipTopBottom(_ImageOperator):
-    """Exchanges top and bottom, in half of all calls."""
-
-    _operator = "random_flip_top_bottom"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-
-class _Jitter(_ImageOperator):
-    """By a random number in [1 - amount, 1 + amount], which is not negative."""
-
-    def __init__(self, amount: float) -> None:
-        super().__init__(max(0, 1 - amount), 1 + amount)
-
-
-class RandomBrightness(_Jitter):
-    """Multiplies by a random number in 1 ± `brightness`."""
-
-    _operator = "random_brightness"
-
-    def __init__(self, brightness: float) -> None:
-        super().__init__(brightness)
-
-
-class RandomContrast(_Jitter):
-    """Multiplies the difference from the mean grey by a random number in 1 ± `contrast`."""
-
-    _operator = "random_contrast"
-
-    def __init__(self, contrast: float) -> None:
-        super().__init__(contrast)
-
-
-class RandomSaturation(_Jitter):
-    """Multiplies the difference from the grey image by a random number in 1 ± `saturation`."""
-
-    _operator = "random_saturation"
-
-    def __init__(self, saturation: float) -> None:
-        super().__init__(saturation)
-
-
-class RandomHue(_Jitter):
-    """Turns the hue by at most `hue` of the circle."""
-
-    _operator = "random_hue"
-
-    def __init__(self, hue: float) -> None:
-        super().__init__(hue)
-
-
-class RandomColorJitter(_ImageOperator):
-    """Random brightness, contrast, saturation and hue, in random order; 0 leaves one out."""
-
-    _operator = "random_color_jitter"
-
-    def __init__(self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0) -> None:
-        super().__init__(brightness, contrast, saturation, hue)
-
-
-class RandomLighting(_ImageOperator):
-    """Adds random multiples, of standard deviation `alpha`, of the principal components of colours."""
-
-    _operator = "random_lighting"
-
-    def __init__(self, alpha: float) -> None:
-        super().__init__(alpha)
-
-
-class RandomGray(HybridBlock):
-    """With probability `p`, all three channels of an image (height, width, 3) become grey (of MXNet 2)."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        # the whole weight on the grey image: a saturation of 0
-        return _operators(F).image.random_saturation(x, 0.0, 0.0) if random.random() < self.p else x
-
-
-class RandomCrop(Block):
-    """A random part of `size`, of an image with `pad` zeros (`pad_value`) around it (of MXNet 2).
-
-    Args:
-        size: (width, height), or one number for both. A part of a smaller image is resized.
-        pad: pixels on each side, or ((top, bottom), (left, right)).
-    """
-
-    def __init__(self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1) -> None:
-        super().__init__()
-        self._args = (_pair(size), interpolation)
-        self._pad = ((pad, pad), (pad, pad)) if isinstance(pad, int) else pad
-        self._pad_value = pad_value
-
-    def forward(self, x: Any) -> Any:
-        if self._pad:
-            (top, bottom), (left, right) = self._pad[:2]
-            x = image.copyMakeBorder(x, top, bottom, left, right, value=self._pad_value)
-        return image.random_crop(x, *self._args)[0]
-
-
-class RandomResizedCrop(Block):
-    """A random part of random size and proportions, resized to `size`.
+    Call: `transform(x)`, x an image (height, width, channels); the middle of a smaller image is resized.
 
     Args:
         size: (width, height), or one number for both.
-        scale: (smallest, largest) share of the image's area.
-        ratio: (smallest, largest) width over height.
-        interpolation: see Resize.
+        interpolation: 0: the nearest pixel, 1: bilinear, 2: bicubic, 3: by area, 4: Lanczos.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, x is no image of this form.
+
+    Example:
+        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
+        >>> gluon.data.vision.transforms.CenterCrop((3, 2))(x).shape
+        (2, 3, 3)
+
+    Source: `mxnet.gluon.data.vision.transforms.CenterCrop` of MXNet 1.9.1.
     """
-
-    def __init__(
-        self,
-        size: Any,
-        scale: tuple[float, float] = (0.08, 1.0),
-        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: int = 1,
-    ) -> None:
-        super().__init__()
-        self._args = (_pair(size), scale, ratio, interpolation)
-
-    def forward(self, x: Any) -> Any:
-        return image.random_size_crop(x, *self._args)[0]
-
-
-class CenterCrop(Block):
-    """The middle of `size` (width, height), or one number for both; of a smaller image resized."""
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
         super().__init__()
-        self._args = (_pair(size), interpolation)
+        self._args = (pair(size), interpolation)
 
     def forward(self, x: Any) -> Any:
         return image.center_crop(x, *self._args)[0]
 
 
 class Rotate(Block):
-    """Rotates float32 images (…, channels, height, width) by an angle, about their centres.
+    """Rotates images about their centres.
+
+    Call: `transform(x)`, x a float32 image (channels, height, width) or (batch, channels, height, width).
 
     Args:
+        rotation_degrees: the angle, in degrees.
         zoom_in: enlarges, so that no empty border shows.
         zoom_out: reduces, so that the whole image shows.
+
+    Raises:
+        TypeError: in a call, x is not float32.
+        ValueError: in a call, there are both `zoom_in` and `zoom_out`, or x is no image of this form.
+
+    Example:
+        >>> gluon.data.vision.transforms.Rotate(90)(nd.array([[[1.0, 2.0], [3.0, 4.0]]])).asnumpy().round(2)
+        array([[[2., 4.],
+                [1., 3.]]], dtype=float32)
+
+    Source: `mxnet.gluon.data.vision.transforms.Rotate` of MXNet 1.9.1.
     """
 
     def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False) -> None:
@@ -305,54 +324,3 @@ class Rotate(Block):
 
     def forward(self, x: Any) -> Any:
         return image.imrotate(x, *self._args)
-
-
-class RandomRotation(Block):
-    """Rotates as Rotate, by random angles in (lower, upper) `angle_limits`, with probability `rotate_with_proba`."""
-
-    def __init__(
-        self,
-        angle_limits: tuple[float, float],
-        zoom_in: bool = False,
-        zoom_out: bool = False,
-        rotate_with_proba: float = 1.0,
-    ) -> None:
-        super().__init__()
-        lower, upper = angle_limits
-        if lower >= upper:
-            raise ValueError(f"RandomRotation: angle_limits must be (lower, upper), got {angle_limits}")
-        if not 0 <= rotate_with_proba <= 1:
-            raise ValueError(f"RandomRotation: rotate_with_proba must be in [0, 1], got {rotate_with_proba}")
-        self._args = (angle_limits, zoom_in, zoom_out)
-        self._rotate_with_proba = rotate_with_proba
-
-    def forward(self, x: Any) -> Any:
-        if np.random.random() > self._rotate_with_proba:
-            return x
-        return image.random_rotate(x, *self._args)
-
-
-class RandomApply(Sequential):
-    """Applies a transformation with probability `p`."""
-
-    def __init__(self, transforms: Block, p: float = 0.5) -> None:
-        super().__init__()
-        self.transforms = transforms
-        self.p = p
-
-    def forward(self, x: Any) -> Any:
-        return x if self.p < random.random() else self.transforms(x)
-
-
-class HybridRandomApply(HybridSequential):
-    """Applies a HybridBlock with probability `p` (of MXNet 2)."""
-
-    def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:
-        super().__init__()
-        if not isinstance(transforms, HybridBlock):
-            raise AssertionError(f"HybridRandomApply: expected a HybridBlock, got {type(transforms).__name__}")
-        self.transforms = transforms
-        self.p = p
-
-    def forward(self, x: Any, *args: Any) -> Any:
-        return x if self.p < random.random() else self.transforms(x)
