@@ -28,6 +28,7 @@ from . import error as error
 from . import libinfo as libinfo
 from . import numpy as numpy
 from . import numpy_extension as numpy_extension
+from . import numpy_dispatch_protocol as numpy_dispatch_protocol
 from . import numpy_op_fallback as numpy_op_fallback
 from . import numpy_op_signature as numpy_op_signature
 from . import profiler as profiler

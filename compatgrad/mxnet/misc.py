@@ -14,7 +14,8 @@ class LearningRateScheduler:
     first.
 
     Example:
-        >>> class Half(mx.misc.LearningRateScheduler):
+        >>> from compatgrad.mxnet import misc  # mxnet.misc
+        >>> class Half(misc.LearningRateScheduler):
         ...     def __call__(self, iteration): return self.base_lr / 2
         >>> Half()(7)
         0.005
@@ -40,7 +41,8 @@ class FactorScheduler(LearningRateScheduler):
         ValueError: `step` is below 1, or `factor` is not below 1.
 
     Example:
-        >>> schedule = mx.misc.FactorScheduler(step=2, factor=0.5)
+        >>> from compatgrad.mxnet import misc  # mxnet.misc
+        >>> schedule = misc.FactorScheduler(step=2, factor=0.5)
         >>> [schedule(n) for n in range(5)]
         [0.01, 0.01, 0.005, 0.005, 0.0025]
 

@@ -369,7 +369,8 @@ def pack_img(header: Any, img: np.ndarray, quality: int = 95, img_fmt: str = ".j
         The record's bytes.
 
     Raises:
-        ValueError: the format is another one, or the image does not fit it.
+        ValueError: the format is another one.
+        TypeError: the image has another number of channels.
 
     Example:
         >>> record = mx.recordio.pack_img((0, 3, 7, 0), np.zeros((2, 2, 3), np.uint8))

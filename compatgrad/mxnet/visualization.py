@@ -71,6 +71,7 @@ def print_summary(
     Raises:
         TypeError: `symbol` is no Symbol.
         ValueError: the shapes do not tell those of all operators.
+        MXNetError: a shape is for no argument of the symbol.
 
     Example:
         >>> y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc")
@@ -156,6 +157,7 @@ def plot_network(
         ImportError: the package graphviz is not there.
         TypeError: `symbol` is no Symbol.
         ValueError: the shapes do not tell those of all operators.
+        MXNetError: a shape is for no argument of the symbol.
 
     Example:
         Needs the package graphviz::

@@ -6,7 +6,6 @@ import pytest
 from compatgrad import mxnet as mx
 from compatgrad.mxnet import MXNetError, autograd, gluon, init, nd, npx, sym
 from compatgrad.mxnet import np as mxnp
-from compatgrad.mxnet.numpy_dispatch_protocol import with_array_ufunc_protocol
 from tests.golden import mxnet_np
 
 
@@ -39,7 +38,7 @@ def test_numpys_functions():
 
 
 def test_errors_of_the_decorator():
-    @with_array_ufunc_protocol
+    @mx.numpy_dispatch_protocol.with_array_ufunc_protocol
     def wrong():
         raise KeyError("k")
 
