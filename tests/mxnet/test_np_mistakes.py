@@ -5,6 +5,8 @@ import pytest
 from compatgrad.mxnet import np as mxnp
 from compatgrad.mxnet.base import MXNetError
 
+linalg, random = mxnp.linalg, mxnp.random
+
 
 @pytest.mark.parametrize("wrong", [
     lambda x: mxnp.round("a"), lambda x: mxnp.isnan("a"), lambda x: mxnp.logical_and(x, "a"),
@@ -65,6 +67,25 @@ X = mxnp.array([[1.0, 2.0], [3.0, 4.0]])
     (lambda: mxnp.diagonal(X, axis1=1, axis2=-1), MXNetError, "diagonal: axis1 and axis2 must be different"),
     (lambda: mxnp.trace(X, axis1=1, axis2=-1), MXNetError, "axis1 and axis2 must be different"),
     (lambda: mxnp.lcm("a", 3), TypeError, "lcm: type <class 'str'> not supported"),
+    (lambda: linalg.norm(X, axis=5), MXNetError, "norm: axis 5 is out of bounds"),
+    (lambda: linalg.inv(mxnp.ones((2, 2))), MXNetError, "inv: a matrix of a is singular"),
+    (lambda: linalg.solve(mxnp.ones((2, 2)), X), MXNetError, "solve: a matrix of a is singular"),
+    (lambda: linalg.solve(X, mxnp.ones(3)), MXNetError, r"solve: b of shape \(3,\) does not fit"),
+    (lambda: linalg.solve(X, mxnp.array(3.0)), MXNetError, r"solve: b of shape \(\) does not fit"),
+    (lambda: linalg.cholesky(-X), MXNetError, "cholesky: a matrix of a is not symmetric and positive definite"),
+    (lambda: linalg.matrix_power(mxnp.ones((2, 2)), -1), MXNetError, "matrix_power: a matrix of a is singular"),
+    (lambda: linalg.tensorsolve(X, X), MXNetError, "tensorsolve: .* make no square system"),
+    (lambda: linalg.multi_dot([X]), ValueError, "multi_dot: expected at least two arrays, got 1"),
+    (lambda: random.uniform(size=-1), MXNetError, r"size \(-1,\) has a negative length"),
+    (lambda: random.uniform(X, size=3), MXNetError, r"a parameter of shape \(2, 2\) does not broadcast"),
+    (lambda: random.choice("a"), AssertionError, "choice: argument a must have NDArray type"),
+    (lambda: random.choice(0), ValueError, "choice: a has no elements"),
+    (lambda: random.shuffle(3), AssertionError, "shuffle: argument x must have NDArray type"),
+    (lambda: random.shuffle(mxnp.array(3.0)), MXNetError, "shuffle: x must have an axis"),
+    (lambda: random.permutation("a"), AssertionError, "permutation: argument x must have NDArray type"),
+    (lambda: random.multinomial(-1, [1.0]), MXNetError, "multinomial: n must not be negative, got -1"),
+    (lambda: random.multivariate_normal(X[0], mxnp.eye(3)), MXNetError, r"a mean of shape \(2,\), a covariance of"),
+    (lambda: random.multivariate_normal(X[0], -X), MXNetError, "cov is not symmetric and positive definite"),
 ])  # fmt: skip
 def test_errors_name_the_function(wrong, error, words):
     with pytest.raises(error, match=words):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 import torch
-
-from compatgrad import _C
 
 from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._distributions import draw, draw_integers
 from ..ndarray._late import keep
-from ..ndarray._operator import op
+from ..ndarray._operator import not_an_array, op
 from ..ndarray._random_state import generator
-from ..ndarray.ndarray import NDArray, _on, is_recording, torch_dtype
+from ..ndarray.ndarray import NDArray, _on, torch_dtype
 from ..random import seed as seed_all
 from ._array import finish, ndarray
+from ._docs import documented
+from ._draws import _drawn, _dtype, _from_uniform, _moved, _recorded, _shape, _values
+
+if TYPE_CHECKING:
+    from .._typing import Dtype, Shape
 
 __all__ = [
     "beta", "chisquare", "choice", "exponential", "gamma", "gumbel", "laplace", "logistic", "lognormal", "multinomial",
@@ -29,52 +31,65 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _shape(size: Any, *params: Any) -> tuple[int, ...]:
-    """The shape of what is drawn: `size`, or what the parameters broadcast to."""
-    if size is None:
-        return tuple(torch.broadcast_shapes(*(p.shape for p in params if isinstance(p, (NDArray, onp.ndarray)))))
-    return (int(size),) if isinstance(size, (int, onp.integer)) else tuple(int(n) for n in size)
-
-
-def _values(p: Any) -> Any:
-    if isinstance(p, NDArray):
-        return p.tensor.detach()
-    return torch.as_tensor(onp.asarray(p)) if isinstance(p, (onp.ndarray, list, tuple)) else p
-
-
-def _dtype(who: str, dtype: Any) -> torch.dtype:
-    found = torch_dtype(dtype, f"{who}: dtype")
-    if not found.is_floating_point:
-        raise MXNetError(f"{who}: dtype must be float16, float32 or float64, got {dtype}")
-    return found
-
-
-def _drawn(who: str, kind: str, params: tuple[Any, ...], size: Any, dtype: Any, ctx: Any, out: Any) -> Any:
-    context = current_context() if ctx is None else Context(ctx)
-    shape = out.shape if out is not None and size is None else _shape(size, *params)
-    given = tuple(_values(p) for p in params)
-    if kind == "uniform":  # from one end to the other, whichever is the larger one
-        kind, given = "uniform", (0.0, 1.0)
-        ends = [_values(p) for p in params]
-    wanted = _dtype(who, dtype)
-    t = draw(kind, given, shape, wanted, context.torch_device, who, ValueError)
-    if kind == "uniform":
-        low, high = (p.to(t) if isinstance(p, torch.Tensor) else p for p in ends)
-        t = t * (high - low) + low
-    return finish(_on(ndarray(t), context), out)
-
-
+@documented
 def uniform(
-    low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
-) -> Any:
-    """Numbers of [low, high), evenly distributed."""
+    low: float | ndarray = 0.0,
+    high: float | ndarray = 1.0,
+    size: Shape | None = None,
+    dtype: Dtype | None = None,
+    ctx: Context | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """Draws from all numbers between two ends, each as often.
+
+    Args:
+        low: the lower end, which may be drawn, a number or an ndarray.
+        high: the upper end, which is not drawn, a number or an ndarray.
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
+            negative.
+
+    Example:
+        >>> x = mx.np.random.uniform(-1, 1, size=(2, 3))
+        >>> x.shape, bool((x < 1).all())
+        ((2, 3), True)
+    """
     return _drawn("uniform", "uniform", (low, high), size, dtype, ctx, out)
 
 
+@documented
 def normal(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
-) -> Any:
-    """Normal numbers with mean `loc` and standard deviation `scale`."""
+    loc: float | ndarray = 0.0,
+    scale: float | ndarray = 1.0,
+    size: Shape | None = None,
+    dtype: Dtype | None = None,
+    ctx: Context | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """Draws from a normal distribution. Gradients pass to parameters that are ndarrays.
+
+    Args:
+        loc: the mean, a number or an ndarray.
+        scale: the standard deviation, a positive number or an ndarray of them.
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        ValueError: `scale` is not positive; where the next result is waited for.
+        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
+            negative.
+
+    Example:
+        >>> mx.np.random.normal(0, 2, size=(2, 3)).shape
+        (2, 3)
+    """
     if _recorded((loc, scale)):
         context = current_context() if ctx is None else Context(ctx)
         shape = out.shape if out is not None and size is None else _shape(size, loc, scale)
@@ -84,8 +99,26 @@ def normal(
     return _drawn("normal", "normal", (loc, scale), size, dtype, ctx, out)
 
 
-def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
-    """Numbers of the exponential distribution with mean `scale`."""
+@documented
+def exponential(
+    scale: float | ndarray = 1.0, size: Shape | None = None, ctx: Context | None = None, out: ndarray | None = None
+) -> ndarray:
+    """Draws from an exponential distribution. Gradients pass to `scale`, where it is an ndarray.
+
+    Args:
+        scale: the mean, a number that is not negative, or an ndarray of them.
+
+    Returns:
+        ndarray, float32.
+
+    Raises:
+        ValueError: `scale` is negative; where the next result is waited for.
+        mxnet.base.MXNetError: `scale` does not broadcast to `size`, or a length is negative.
+
+    Example:
+        >>> mx.np.random.exponential(2.0, size=(2, 3)).shape
+        (2, 3)
+    """
     if bool(torch.as_tensor(_values(scale) < 0).any()):
         keep(ValueError("exponential: scale must not be negative"))
     context = current_context() if ctx is None else Context(ctx)
@@ -94,25 +127,109 @@ def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = 
     return finish(_on(_moved(lambda c, s: c * s, noise, (scale,)), context), out)
 
 
-def gamma(shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
-    """Numbers of the gamma distribution."""
+@documented
+def gamma(
+    shape: float | ndarray,
+    scale: float | ndarray = 1.0,
+    size: Shape | None = None,
+    dtype: Dtype | None = None,
+    ctx: Context | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """Draws from a gamma distribution.
+
+    Args:
+        shape: the shape of the distribution, a positive number or an ndarray of them.
+        scale: the width, a positive number or an ndarray of them.
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        ValueError: a parameter is not positive; where the next result is waited for.
+        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
+            negative.
+
+    Example:
+        >>> mx.np.random.gamma(2.0, 1.0, size=(2, 3)).shape
+        (2, 3)
+    """
     return _drawn("gamma", "gamma", (shape, scale), size, dtype, ctx, out)
 
 
-def randn(*size: int, **kwargs: Any) -> Any:
-    """Normal numbers of a shape."""
+@documented
+def randn(*size: int, **kwargs: Any) -> ndarray:
+    """Draws from the normal distribution with mean 0 and standard deviation 1.
+
+    Args:
+        *size: the lengths of the result.
+        **kwargs: `dtype`, `ctx` and `out`, as in `normal`.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        mxnet.base.MXNetError: a length is negative, or `dtype` no floating-point one.
+
+    Example:
+        >>> mx.np.random.randn(2, 3).shape
+        (2, 3)
+    """
     return normal(0.0, 1.0, size, **kwargs)
 
 
-def rand(*size: int, **kwargs: Any) -> Any:
-    """Numbers of [0, 1) of a shape."""
+@documented
+def rand(*size: int, **kwargs: Any) -> ndarray:
+    """Draws from all numbers of [0, 1), each as often.
+
+    Args:
+        *size: the lengths of the result.
+        **kwargs: `dtype`, `ctx` and `out`, as in `uniform`.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        mxnet.base.MXNetError: a length is negative, or `dtype` no floating-point one.
+
+    Example:
+        >>> mx.np.random.rand(2, 3).shape
+        (2, 3)
+    """
     return uniform(0.0, 1.0, size, **kwargs)
 
 
+@documented
 def randint(
-    low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
-) -> Any:
-    """Integers of [low, high), or of [0, low); int64 unless `dtype` is another integer type."""
+    low: int,
+    high: int | None = None,
+    size: Shape | None = None,
+    dtype: Dtype | None = None,
+    ctx: Context | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """Draws integers, each as often.
+
+    Args:
+        low: the smallest integer; without `high`, it is `high`, and 0 the smallest one.
+        high: the integer after the largest one.
+        size: the shape of the result; None is a number without axes.
+        dtype: the dtype of the result; None is int64.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        mxnet.base.MXNetError: there is no integer from `low` to below `high`, or a length is negative.
+
+    Example:
+        >>> x = mx.np.random.randint(1, 7, size=10)
+        >>> x.shape, bool(((x >= 1) & (x <= 6)).all())
+        ((10,), True)
+    """
     low, high = (0, low) if high is None else (low, high)
     context = current_context() if ctx is None else Context(ctx)
     wanted = torch_dtype(onp.int64 if dtype is None or dtype == "int" else dtype, "randint: dtype")
@@ -120,102 +237,158 @@ def randint(
     return finish(_on(ndarray(draw_integers(low, high, shape, wanted, context.torch_device)), context), out)
 
 
-def _recorded(params: Any) -> bool:
-    return is_recording() and any(isinstance(p, NDArray) and _C.in_graph(p) for p in params)
-
-
-def _moved(body: Callable[..., Any], noise: torch.Tensor, params: Any, dtype: Any = None) -> ndarray:
-    """`body` of what was drawn and the parameters, differentiable by them where they are recorded."""
-    if _recorded(params):
-        y = body(ndarray(noise), *params)
-        return y if dtype is None or y.tensor.dtype == dtype else op.cast(y, dtype=dtype)
-    values = [p.to(noise) if isinstance(p, torch.Tensor) else p for p in map(_values, params)]
-    y = body(noise, *values)
-    return ndarray(y if dtype is None else y.to(dtype))
-
-
-def _from_uniform(
-    name: str, noise: Callable[[torch.Tensor], torch.Tensor], body: Callable[..., Any], doc: str, *defaults: float
-) -> Callable[..., Any]:
-    """A distribution by the inverse of its distribution function: `body` of `noise` of numbers of (0, 1)."""
-
-    names = _PARAMETERS[name]
-    values = (*defaults, *[inspect.Parameter.empty] * (len(names) - len(defaults)), None, None, None)
-    signature = inspect.Signature([
-        inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=v)
-        for n, v in zip((*names, "size", "ctx", "out"), values, strict=True)
-    ])  # fmt: skip
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as e:
-            raise TypeError(f"{name}: {e}") from None
-        bound.apply_defaults()
-        *given, size, ctx, out = bound.args
-        wrong = None
-        for n, p in zip(names, given, strict=True):
-            if n != "loc" and bool(torch.as_tensor(_values(p) < 0 if n == "scale" else _values(p) <= 0).any()):
-                wrong = ValueError(f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}")
-        context = current_context() if ctx is None else Context(ctx)
-        shape = out.shape if out is not None and size is None else _shape(size, *given)
-        if wrong is not None:
-            keep(wrong)
-            return finish(_on(ndarray(torch.full(shape, torch.nan, device=context.torch_device)), context), out)
-        u = draw("uniform", (0.0, 1.0), shape, torch.float32, context.torch_device)
-        return finish(_on(_moved(body, noise(u.clamp(min=torch.finfo(torch.float32).tiny)), given), context), out)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{doc} Parameters: {', '.join(names)}; `size`, `ctx`, `out`."
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return call
-
-
-_PARAMETERS = {
-    "gumbel": ("loc", "scale"), "logistic": ("loc", "scale"), "laplace": ("loc", "scale"), "rayleigh": ("scale",),
-    "weibull": ("a",), "pareto": ("a",), "power": ("a",),
-}  # fmt: skip
 gumbel = _from_uniform(
-    "gumbel", lambda u: -(-u.log()).log(), lambda c, m, s: c * s + m, "Numbers of Gumbel's distribution.", 0.0, 1.0
+    "gumbel",
+    lambda u: -(-u.log()).log(),
+    lambda c, m, s: c * s + m,
+    "Draws from Gumbel's distribution, that of the largest of many numbers.",
+    0.0,
+    1.0,
 )
 logistic = _from_uniform(
-    "logistic", lambda u: torch.logit(u, 1e-7), lambda c, m, s: c * s + m, "Logistic numbers.", 0.0, 1.0
+    "logistic",
+    lambda u: torch.logit(u, 1e-7),
+    lambda c, m, s: c * s + m,
+    "Draws from the logistic distribution.",
+    0.0,
+    1.0,
 )
 laplace = _from_uniform(
     "laplace", lambda u: -(u - 0.5).sign() * (1 - 2 * (u - 0.5).abs()).clamp(min=1e-38).log(),
-    lambda c, m, s: c * s + m, "Numbers of Laplace's distribution.", 0.0, 1.0,
+    lambda c, m, s: c * s + m, "Draws from Laplace's distribution, which falls exponentially on both sides.", 0.0, 1.0,
 )  # fmt: skip
 rayleigh = _from_uniform(
-    "rayleigh", lambda u: (-2 * u.log()).sqrt(), lambda c, s: c * s, "Numbers of Rayleigh's distribution.", 1.0
+    "rayleigh",
+    lambda u: (-2 * u.log()).sqrt(),
+    lambda c, s: c * s,
+    "Draws from Rayleigh's distribution, that of the length of a vector of two normal numbers.",
+    1.0,
 )
-weibull = _from_uniform("weibull", lambda u: -u.log(), lambda c, a: c ** (1 / a), "Numbers of Weibull's distribution.")
-pareto = _from_uniform("pareto", lambda u: 1 / u, lambda c, a: c ** (1 / a) - 1, "Numbers of Pareto's distribution.")
-power = _from_uniform("power", lambda u: u, lambda c, a: c ** (1 / a), "Numbers of the power distribution.")
+weibull = _from_uniform(
+    "weibull", lambda u: -u.log(), lambda c, a: c ** (1 / a), "Draws from Weibull's distribution, with the scale 1."
+)
+pareto = _from_uniform(
+    "pareto",
+    lambda u: 1 / u,
+    lambda c, a: c ** (1 / a) - 1,
+    "Draws from Lomax's distribution: from Pareto's, which begins at 1, minus 1.",
+)
+power = _from_uniform(
+    "power", lambda u: u, lambda c, a: c ** (1 / a), "Draws from [0, 1] with the density a x ** (a - 1)."
+)
 
 
+@documented
 def lognormal(
-    mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
-) -> Any:
-    """Exponentials of normal numbers."""
+    mean: float | ndarray = 0.0,
+    sigma: float | ndarray = 1.0,
+    size: Shape | None = None,
+    dtype: Dtype | None = None,
+    ctx: Context | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """Draws numbers whose logarithms are from a normal distribution. Gradients pass to parameters that are ndarrays.
+
+    Args:
+        mean: the mean of the logarithms, a number or an ndarray.
+        sigma: their standard deviation, a positive number or an ndarray of them.
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        ValueError: `sigma` is not positive; where the next result is waited for.
+        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
+            negative.
+
+    Example:
+        >>> mx.np.random.lognormal(0, 1, size=(2, 3)).shape
+        (2, 3)
+    """
     y = normal(mean, sigma, size, dtype, ctx)
     return finish(op.exp(y), out)
 
 
-def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
-    """Numbers of the chi-square distribution."""
+@documented
+def chisquare(
+    df: float | ndarray, size: Shape | None = None, dtype: Dtype | None = None, ctx: Context | None = None
+) -> ndarray:
+    """Draws from a chi-square distribution.
+
+    Args:
+        df: the degrees of freedom, a positive number or an ndarray of them.
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        ValueError: `df` is not positive; where the next result is waited for.
+        mxnet.base.MXNetError: `dtype` is no floating-point one, `df` does not broadcast to `size`, or a length
+            is negative.
+
+    Example:
+        >>> mx.np.random.chisquare(3, size=(2, 3)).shape
+        (2, 3)
+    """
     return gamma(df / 2.0, 2.0, size, dtype, ctx)
 
 
-def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
-    """Numbers of the beta distribution."""
+@documented
+def beta(
+    a: float | ndarray,
+    b: float | ndarray,
+    size: Shape | None = None,
+    dtype: Dtype | None = None,
+    ctx: Context | None = None,
+) -> ndarray:
+    """Draws from a beta distribution.
+
+    Args:
+        a: the first parameter, a positive number or an ndarray of them.
+        b: the second one, likewise.
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        ValueError: a parameter is not positive; where the next result is waited for.
+        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
+            negative.
+
+    Example:
+        >>> mx.np.random.beta(1.0, 2.0, size=(2, 3)).shape
+        (2, 3)
+    """
     size = _shape(size, a, b)
     x, y = (gamma(p, 1.0, size, dtype or onp.float64, ctx).tensor for p in (a, b))
     return ndarray((x / (x + y)).to(torch_dtype(dtype)))
 
 
-def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
-    """How often each class came in n draws with probabilities `pvals`; int64."""
+@documented
+def multinomial(n: int, pvals: Sequence[float] | ndarray, size: Shape | None = None) -> ndarray:
+    """How often each class comes, in a number of draws.
+
+    Args:
+        n: the number of draws, 0 or more.
+        pvals: the probabilities of the classes, a vector; the last class gets what they lack to 1.
+        size: how often this is done, a shape; None is once.
+
+    Returns:
+        ndarray, int64, of shape (*size, len(pvals)).
+
+    Raises:
+        mxnet.base.MXNetError: probabilities are negative, or more than 1 together, `n` is negative, or a length is.
+
+    Example:
+        >>> mx.np.random.multinomial(10, [0.5, 0.5]).sum()
+        array(10, dtype=int64)
+    """
     p = torch.as_tensor(_values(pvals)).to(torch.float64).cpu()
+    if n < 0:
+        raise MXNetError(f"multinomial: n must not be negative, got {n}")
     if bool((p < 0).any()) or float(p.sum()) > 1 + 1e-6:
         raise MXNetError(f"multinomial: pvals must be probabilities that sum up to at most 1, got {p.tolist()}")
     shape = _shape(size)
@@ -231,21 +404,86 @@ def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
     return ndarray(counts.reshape(*shape, len(p)))
 
 
-def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
-    """Normal vectors with a mean and a covariance matrix."""
+@documented
+def multivariate_normal(
+    mean: ndarray, cov: ndarray, size: Shape | None = None, check_valid: str | None = None, tol: float | None = None
+) -> ndarray:
+    """Draws vectors from a normal distribution of several dimensions.
+
+    Args:
+        mean: the means, ndarray of shape (..., n).
+        cov: the covariances, symmetric and positive definite, ndarray of shape (..., n, n).
+        size: how many, a shape; None is one for each mean.
+        check_valid: without effect.
+        tol: without effect.
+
+    Returns:
+        ndarray, float32, of shape (*size, ..., n).
+
+    Raises:
+        mxnet.base.MXNetError: `mean` and `cov` do not fit, or `cov` is not positive definite.
+
+    Example:
+        >>> mx.np.random.multivariate_normal(mx.np.zeros(2), mx.np.eye(2), size=3).shape
+        (3, 2)
+    """
     m, c = (torch.as_tensor(_values(v)).to(torch.float32) for v in (mean, cov))
+    if c.dim() < 2 or c.shape[-1] != c.shape[-2] or not m.dim() or m.shape[-1] != c.shape[-1]:
+        shapes = f"a mean of shape {tuple(m.shape)}, a covariance of shape {tuple(c.shape)}"
+        raise MXNetError(f"multivariate_normal: expected a vector and a square matrix of its length, got {shapes}")
     shape = (*_shape(() if size is None else size), *torch.broadcast_shapes(m.shape, c.shape[:-1]))
+    root, failed = torch.linalg.cholesky_ex(c)
+    if bool(failed.any()):
+        raise MXNetError("multivariate_normal: cov is not symmetric and positive definite")
     z = draw("normal", (0.0, 1.0), shape, torch.float32, m.device)
-    return ndarray(m + (torch.linalg.cholesky(c) @ z.unsqueeze(-1)).squeeze(-1))
+    return ndarray(m + (root @ z.unsqueeze(-1)).squeeze(-1))
 
 
-def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None) -> Any:
-    """Elements of an array, or integers of [0, a), drawn with or without putting them back, with probabilities `p`."""
+def _drawable(who: str, x: Any, name: str = "x") -> Any:
+    """An array with an axis, whose parts are drawn."""
+    if not isinstance(x, (NDArray, onp.ndarray)):
+        raise not_an_array(who, name, x)
+    if not x.ndim:
+        raise MXNetError(f"{who}: {name} must have an axis")
+    return x
+
+
+@documented
+def choice(
+    a: int | ndarray,
+    size: Shape | None = None,
+    replace: bool = True,
+    p: Sequence[float] | ndarray | None = None,
+    ctx: Context | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """Draws elements of a vector, or parts of an array along its first axis.
+
+    Args:
+        a: ndarray, or an integer n in the place of 0, 1, …, n - 1.
+        size: the shape of the draws; None is one.
+        replace: whether an element may come several times.
+        p: the probability of each element, a vector; None is the same for all.
+
+    Returns:
+        ndarray of the dtype of `a`, int64 for an integer.
+
+    Raises:
+        AssertionError: `a` is neither an array nor an integer.
+        ValueError: without `replace`, there are fewer elements than draws, or there is none at all.
+        mxnet.base.MXNetError: `a` has no axis, or a length is negative.
+
+    Example:
+        >>> mx.np.random.choice(mx.np.array([3, 5]), size=(2, 3)).shape
+        (2, 3)
+    """
     context = current_context() if ctx is None else Context(ctx)
     device = context.torch_device
-    n = int(a) if isinstance(a, (int, onp.integer)) else a.shape[0]
+    n = int(a) if isinstance(a, (int, onp.integer)) else _drawable("choice", a, "a").shape[0]
     shape = _shape(size)
     k = math.prod(shape)
+    if n < 1 and k:
+        raise ValueError("choice: a has no elements")
     if not replace and k > n:
         raise ValueError(f"choice: cannot take {k} of {n} elements without putting them back")
     g = generator(device)
@@ -260,23 +498,67 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: A
     return finish(_on(ndarray(y), context), out)
 
 
+@documented
 def shuffle(x: ndarray) -> None:
-    """Puts the elements along the first axis into random order, in place."""
-    t = x.tensor
+    """Brings the parts of an array along its first axis into random order, in place.
+
+    Raises:
+        AssertionError: `x` is no array.
+        mxnet.base.MXNetError: `x` has no axis.
+
+    Example:
+        >>> x = mx.np.array([1, 2, 3])
+        >>> mx.np.random.shuffle(x)
+        >>> mx.np.sort(x)
+        array([1., 2., 3.])
+    """
+    t = _drawable("shuffle", x).tensor
     order = torch.randperm(t.shape[0], device=t.device, generator=generator(t.device))
     x._check_writable()
     t.copy_(t[order])
 
 
-def permutation(x: Any) -> ndarray:
-    """The elements of an array along its first axis, or the integers below x, in random order."""
+@documented
+def permutation(x: int | ndarray) -> ndarray:
+    """The parts of an array along its first axis in random order.
+
+    Args:
+        x: ndarray, or an integer n in the place of 0, 1, …, n - 1.
+
+    Returns:
+        ndarray of the dtype of `x`, int64 for an integer.
+
+    Raises:
+        AssertionError: `x` is neither an array nor an integer.
+        mxnet.base.MXNetError: `x` has no axis.
+
+    Example:
+        >>> mx.np.sort(mx.np.random.permutation(3))
+        array([0, 1, 2], dtype=int64)
+    """
     if isinstance(x, (int, onp.integer)):
         return choice(int(x), int(x), replace=False)
-    y = ndarray(x.tensor.detach().clone())
+    y = ndarray(_drawable("permutation", x).tensor.detach().clone())
     shuffle(y)
     return y
 
 
+@documented
 def seed(seed: int | None = None, ctx: Any = "all") -> None:
-    """Makes what is drawn from now on repeatable; see `mx.random.seed`."""
+    """Makes what is drawn from now on repeatable, here and in `mx.random`.
+
+    Args:
+        seed: an integer; None is another one each time.
+        ctx: the device whose draws are meant; "all" is all of them.
+
+    Raises:
+        ValueError: `seed` is no integer.
+
+    Example:
+        >>> mx.np.random.seed(7)
+        >>> x = mx.np.random.rand(3)
+        >>> mx.np.random.seed(7)
+        >>> bool((mx.np.random.rand(3) == x).all())
+        True
+    """
     seed_all(onp.random.SeedSequence().entropy % 2**31 if seed is None else seed, ctx)
