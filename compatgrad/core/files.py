@@ -105,13 +105,31 @@ def _sync(path: str) -> None:
 @contextlib.contextmanager
 def beside(path: str | os.PathLike[str]) -> Iterator[str]:
     """Gives a name to write a file under, which takes the place of `path` where the block ends without an exception.
-
     Otherwise, at Ctrl-C too, what stood at `path` stays as it was. Where the process is killed or the machine stops,
     the old file or the new one is there, whole: the new one is on the disk before it gets its name. What a killed
-    process leaves is removed when the next file is written to the folder. A link stays one, a file keeps its
-    permissions.
-    Pipes and devices are written to directly, and so is a file in a folder that takes no new ones. OSErrors name
-    `path`: that it cannot be written shows before the block.
+    process leaves is removed when the next file is written to the folder. A link stays one, and a file keeps its
+    permissions. Pipes and devices are written to directly, and so is a file in a folder that takes no new ones.
+
+    Args:
+        path: path of the file.
+
+    Yields:
+        The name to write under.
+
+    Raises:
+        OSError: the file cannot be written; it is raised before the block and names `path`.
+
+    Example:
+        >>> import os, tempfile
+        >>> from compatgrad.core.files import beside
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "x.txt")
+        ...     with beside(path) as name, open(name, "w") as file:
+        ...         count = file.write("x")
+        ...     os.listdir(folder)
+        ['x.txt']
+
+    Source: `compatgrad/core/files.py`.
     """
     path = os.fspath(path)
     old = os.stat(path) if os.path.exists(path) else None
@@ -149,9 +167,28 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def in_folder_beside(path: str | os.PathLike[str]) -> Iterator[str]:
-    """`beside` for writers that go by the name of a file: the name that it gives differs in the folder alone.
+    """`beside` for writers that go by the name of a file: the name that it gives differs in the folder alone. Such
+    writers may add an ending to the name; what they have made keeps it.
 
-    Such writers may add an ending to the name; what they have made keeps it.
+    Args:
+        path: path of the file.
+
+    Yields:
+        The name to write under.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> from compatgrad.core.files import in_folder_beside
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with in_folder_beside(os.path.join(folder, "x.txt")) as name, open(name, "w") as file:
+        ...         count = file.write("x")
+        ...     os.path.basename(name), os.listdir(folder)
+        ('x.txt', ['x.txt'])
+
+    Source: `compatgrad/core/files.py`.
     """
     path = os.fspath(path)
     parent, name = os.path.split(os.path.abspath(path))
@@ -171,6 +208,29 @@ def in_folder_beside(path: str | os.PathLike[str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[Any]:
-    """``open(path, mode, **options)`` to write a file anew, which stands there once the block ends: see `beside`."""
+    """Opens a file to write it anew; it stands there once the block ends without an exception, see `beside`.
+
+    Args:
+        path: path of the file.
+        mode: mode, as of `open`.
+        **options: other arguments of `open`, such as `encoding`.
+
+    Yields:
+        The open file.
+
+    Raises:
+        OSError: the file cannot be written; it is raised before the block and names `path`.
+
+    Example:
+        >>> import os, tempfile
+        >>> from compatgrad.core.files import replacing
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with replacing(os.path.join(folder, "x.txt"), "w") as file:
+        ...         count = file.write("x")
+        ...     os.listdir(folder)
+        ['x.txt']
+
+    Source: `compatgrad/core/files.py`.
+    """
     with beside(path) as name, open(name, mode, **options) as file:
         yield file

@@ -14,9 +14,28 @@ BLOCK = 1 << 20
 
 
 def fetch(url: str, path: str, progress: Callable[[int, int], Any] | None = None, context: Any = None) -> None:
-    """Writes what is at `url` to the file `path`. OSError where it cannot be had, or ends before the length announced.
+    """Downloads a file: it is there whole or not at all.
 
-    progress: called after each block with its size and the length announced, 0 where none is. context: an SSLContext.
+    Args:
+        url: address of the file.
+        path: path to which it is written.
+        progress: called after each block with its size and the length announced, in bytes, 0 where none is.
+        context: an `ssl.SSLContext`; None is Python's own.
+
+    Raises:
+        OSError: the file cannot be had or written, or ends before the length announced.
+        ValueError: `url` is no address.
+
+    Example:
+        >>> import os, pathlib, tempfile
+        >>> from compatgrad.formats.downloads import fetch
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     source = pathlib.Path(folder, "source")
+        ...     count = source.write_bytes(b"content")
+        ...     fetch(source.as_uri(), os.path.join(folder, "copy"), progress=print)
+        7 7
+
+    Source: `compatgrad/formats/downloads.py`.
     """
     with urllib.request.urlopen(url, context=context) as source, replacing(path) as file:
         total, got = int(source.headers.get("Content-Length") or 0), 0

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import secrets
 from collections.abc import Iterator
 from typing import Any
 
 from compatgrad.core.files import beside
+from compatgrad.formats.archives import DEFLATE
 
-__all__ = ["creating", "datasets", "h5py"]
+__all__ = ["check", "creating", "datasets", "h5py", "read"]
+
+SLACK = 1 << 20  # bytes that a dataset may have beyond what its file can hold deflated
 
 
 def h5py() -> Any:
-    """The package. ImportError, which says what to install, without it."""
+    """The package h5py.
+
+    Returns:
+        The module.
+
+    Raises:
+        ImportError: it is not installed; the message says what to install.
+
+    Example:
+        >>> from compatgrad.formats.hdf5 import h5py
+        >>> h5py().__name__
+        'h5py'
+
+    Source: `compatgrad/formats/hdf5.py`.
+    """
     try:
         return importlib.import_module("h5py")
     except ImportError as error:
@@ -24,9 +42,29 @@ def h5py() -> Any:
 
 @contextlib.contextmanager
 def creating(file: Any) -> Iterator[Any]:
-    """An h5py.File to fill, which is written to `file`, a name or a binary file, where the block ends without an error.
+    """An HDF5 file to fill, which is written where the block ends without an exception. It is put together in memory,
+    since HDF5 ends the process where it cannot write to the disk.
 
-    It is put together in memory: HDF5 ends the process where it cannot write to the disk.
+    Args:
+        file: path of the file, or a binary file open for writing.
+
+    Yields:
+        The `h5py.File`.
+
+    Raises:
+        ImportError: h5py is not installed.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.formats import hdf5
+        >>> out = io.BytesIO()
+        >>> with hdf5.creating(out) as file:
+        ...     dataset = file.create_dataset("x", data=[1, 2])
+        >>> out.getvalue()[1:4]
+        b'HDF'
+
+    Source: `compatgrad/formats/hdf5.py`.
     """
     named = isinstance(file, (str, bytes, os.PathLike))
     with beside(os.fsdecode(file)) if named else contextlib.nullcontext() as target:
@@ -43,8 +81,88 @@ def creating(file: Any) -> Iterator[Any]:
 
 
 def datasets(file: Any) -> list[tuple[str, Any]]:
-    """Names and datasets of an open file; links to other files are not followed."""
+    """The datasets of an open file. Links to other files are not followed.
+
+    Args:
+        file: an `h5py.File` or group.
+
+    Returns:
+        Pairs of a name, with slashes, and a dataset.
+
+    Raises:
+        AttributeError: `file` is no file of h5py.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.formats import hdf5
+        >>> with hdf5.creating(io.BytesIO()) as file:
+        ...     dataset = file.create_dataset("l1/W", data=[1, 2])
+        ...     [(name, found.shape) for name, found in hdf5.datasets(file)]
+        [('l1/W', (2,))]
+
+    Source: `compatgrad/formats/hdf5.py`.
+    """
     found: list[tuple[str, Any]] = []
     kind = h5py().Dataset
     file.visititems(lambda name, item: found.append((name, item)) if isinstance(item, kind) else None)
     return found
+
+
+def check(name: str, dataset: Any, size: int | None = None) -> None:
+    """Compares what a dataset announces with its file, before it is read.
+
+    Args:
+        name: what errors call the dataset.
+        dataset: the `h5py.Dataset`.
+        size: bytes of the file; None has the file asked.
+
+    Raises:
+        ValueError: the data lie in another file, or the file is too small for them.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.formats import hdf5
+        >>> with hdf5.creating(io.BytesIO()) as file:
+        ...     dataset = file.create_dataset("x", shape=(1 << 40,), chunks=(1 << 20,))
+        ...     try:
+        ...         hdf5.check("x", dataset, 1000)
+        ...     except ValueError as error:
+        ...         print(error)
+        'x' announces shape (1099511627776,) of float32; 0 bytes cannot hold that
+
+    Source: `compatgrad/formats/hdf5.py`.
+    """
+    if dataset.is_virtual or dataset.id.get_create_plist().get_external_count():
+        raise ValueError(f"the data of {name!r} lie in another file")
+    stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize() if size is None else size)
+    for what, shape in (("shape", dataset.shape), ("chunks", dataset.chunks or ())):
+        if math.prod(shape or ()) * dataset.dtype.itemsize > DEFLATE * stored + SLACK:
+            raise ValueError(f"{name!r} announces {what} {shape} of {dataset.dtype}; {stored} bytes cannot hold that")
+
+
+def read(dataset: Any) -> Any:
+    """The elements of a dataset, once `check` has passed.
+
+    Args:
+        dataset: the `h5py.Dataset`.
+
+    Returns:
+        The array, or the element of a dataset without axes.
+
+    Raises:
+        ValueError: the data lie in another file, the file is too small for them, or they are damaged.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.formats import hdf5
+        >>> with hdf5.creating(io.BytesIO()) as file:
+        ...     hdf5.read(file.create_dataset("x", data=[1, 2]))
+        array([1, 2])
+
+    Source: `compatgrad/formats/hdf5.py`.
+    """
+    check(dataset.name, dataset)
+    try:
+        return dataset[()]
+    except (OSError, TypeError, RuntimeError, MemoryError) as error:
+        raise ValueError(f"{dataset.name!r} cannot be read: {error}") from error

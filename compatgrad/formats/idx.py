@@ -13,9 +13,30 @@ __all__ = ["read"]
 
 
 def read(path: str, ndim: int | None = None) -> np.ndarray:
-    """The array in a file, gzipped or not; read-only. ValueError for what is none, or has not `ndim` axes.
+    """The array in an IDX file of bytes, gzipped or not.
 
-    ndim: None for any number but 0.
+    Args:
+        path: path of the file.
+        ndim: number of axes that it must have; None takes any but 0.
+
+    Returns:
+        The array of uint8, read-only.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is another one, damaged, or has another number of axes.
+
+    Example:
+        >>> import os, tempfile
+        >>> from compatgrad.formats import idx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "labels")
+        ...     with open(path, "wb") as file:
+        ...         count = file.write(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
+        ...     idx.read(path)
+        array([7, 8, 9], dtype=uint8)
+
+    Source: `compatgrad/formats/idx.py`.
     """
     with open(path, "rb") as file:
         gzipped = file.read(2) == b"\x1f\x8b"

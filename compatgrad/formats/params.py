@@ -46,12 +46,40 @@ DTYPES = {
 
 
 class ParamsError(ValueError):
-    """What is no `.params` file, or is damaged."""
+    """The error of what is no `.params` file, or is damaged; it names the file and the place.
+
+    Example:
+        >>> from compatgrad.formats import params
+        >>> try:
+        ...     params.read(b"text")
+        ... except params.ParamsError:
+        ...     print("damaged")
+        damaged
+
+    Source: `compatgrad/formats/params.py`.
+    """
 
 
 @dataclass
 class Stored:
-    """One array of a file: `data` has its values (if sparse: the stored ones), `aux` a sparse array's indices."""
+    """One array of a file.
+
+    Args:
+        shape: its shape; None for an array without a value.
+        data: its values; if it is sparse, those that are stored.
+        stype: "default", "row_sparse" or "csr".
+        aux: indices of a sparse array: [indices] of rows, or [indptr, indices].
+        np_shape: whether it has NumPy's shapes, where 0 is a length.
+        context: numbers of the device's type and of the device.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.formats import params
+        >>> params.Stored((3, 2), torch.ones(1, 2), "row_sparse", [torch.tensor([1])]).stype
+        'row_sparse'
+
+    Source: `compatgrad/formats/params.py`.
+    """
 
     shape: tuple[int, ...] | None  # None: an array without a value
     data: torch.Tensor | None = None
@@ -62,21 +90,38 @@ class Stored:
 
 
 class Reader:
-    """Reads a stream of known length; whatever does not fit is a ParamsError that names the file and the place."""
+    """Reads a stream of known length. Whatever does not fit is a ParamsError that names the file and the place.
+
+    Args:
+        stream: the stream.
+        size: its length in bytes.
+        name: what errors call it.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.formats.params import Reader
+        >>> Reader(io.BytesIO(b"\\x07\\x00\\x00\\x00"), 4, "x").number("i", "a number")
+        7
+
+    Source: `compatgrad/formats/params.py`.
+    """
 
     def __init__(self, stream: BinaryIO, size: int, name: str) -> None:
         self.stream, self.size, self.name, self.at = stream, size, name, 0
         self.where = "header"
 
     def error(self, text: str) -> ParamsError:
+        """The error with a text, and the file and the place."""
         return ParamsError(f"Invalid NDArray file format: {self.name}, {self.where}, byte {self.at}: {text}")
 
     def need(self, n: int, what: str) -> None:
+        """Raises ParamsError where fewer than `n` bytes are left for `what`."""
         left = self.size - self.at
         if n > left:
             raise self.error(f"expected {n} bytes for {what}, found {left} before the end of the file")
 
     def take(self, n: int, what: str) -> bytes:
+        """The next `n` bytes."""
         self.need(n, what)
         got = self.stream.read(n)
         if len(got) != n:
@@ -85,6 +130,7 @@ class Reader:
         return got
 
     def number(self, code: str, what: str) -> int:
+        """The next number, of a type that `code` gives as for `struct`."""
         code = "<" + code
         return int(struct.unpack(code, self.take(struct.calcsize(code), what))[0])
 
@@ -111,12 +157,14 @@ class Reader:
         return shape
 
     def dtype(self, what: str) -> torch.dtype:
+        """The next type."""
         flag = self.number("i", f"the type of {what}")
         if flag not in DTYPES:
             raise self.error(f"expected a type flag of {what} in 0..{max(DTYPES)}, found {flag}")
         return DTYPES[flag]
 
     def tensor(self, shape: tuple[int, ...], dtype: torch.dtype, what: str) -> torch.Tensor:
+        """The next values, as a tensor."""
         n = math.prod(shape) * dtype.itemsize
         self.need(n, f"{what} of shape {shape} and type {str(dtype)[6:]}")
         out = torch.empty(shape, dtype=dtype)
@@ -209,7 +257,27 @@ def _check_sparse(r: Reader, a: Stored) -> None:
 
 
 def dense(a: Stored) -> torch.Tensor | None:
-    """The values of an array; a sparse one's are zero where the file has none. None for one without a value."""
+    """The values of an array.
+
+    Args:
+        a: the array.
+
+    Returns:
+        A tensor; a sparse array's values are 0 where the file has none. None for an array without a value.
+
+    Raises:
+        IndexError: indices point outside the array.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.formats import params
+        >>> params.dense(params.Stored((3, 1), torch.ones(1, 1), "row_sparse", [torch.tensor([1])]))
+        tensor([[0.],
+                [1.],
+                [0.]])
+
+    Source: `compatgrad/formats/params.py`.
+    """
     if a.shape is None or a.data is None or a.stype == "default":
         return a.data
     out = torch.zeros(a.shape, dtype=a.data.dtype)
@@ -223,9 +291,31 @@ def dense(a: Stored) -> torch.Tensor | None:
 
 
 def read(source: str | bytes, name: str | None = None) -> tuple[list[Stored], list[str]]:
-    """The arrays and names of a file, or of a buffer of bytes; ParamsError tells what is wrong and where.
+    """The arrays and names in a `.params` file.
 
-    `source` is a path or the content itself; `name` is what errors call it.
+    Args:
+        source: path of the file, or its content.
+        name: what errors call it; None is the path, or "the buffer".
+
+    Returns:
+        The arrays, and their names, which may be none.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ParamsError: the file is another one or damaged; the message tells what is wrong and where.
+
+    Example:
+        >>> import torch
+        >>> import os, tempfile
+        >>> from compatgrad.formats import params
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "x.params")
+        ...     params.write(path, [params.Stored((2,), torch.ones(2))], ["x"])
+        ...     arrays, names = params.read(path)
+        >>> arrays[0].data, names
+        (tensor([1., 1.]), ['x'])
+
+    Source: `compatgrad/formats/params.py`.
     """
     if isinstance(source, bytes):
         return _read(Reader(io.BytesIO(source), len(source), name or "the buffer"))
@@ -274,6 +364,27 @@ FILE_OF_ONE = struct.pack("<QQQ", LIST_MAGIC, 0, 1)
 
 
 def write_array(out: BinaryIO, a: Stored) -> None:
+    """Writes one array as it stands in a file.
+
+    Args:
+        out: binary file, open for writing.
+        a: the array, which has a value.
+
+    Raises:
+        AssertionError: the array has no value.
+        KeyError: the format has no such type.
+
+    Example:
+        >>> import torch
+        >>> import io
+        >>> from compatgrad.formats import params
+        >>> out = io.BytesIO()
+        >>> params.write_array(out, params.Stored((2,), torch.ones(2)))
+        >>> len(out.getvalue())
+        40
+
+    Source: `compatgrad/formats/params.py`.
+    """
     flags = {dtype: flag for flag, dtype in DTYPES.items()}
     assert a.shape is not None and a.data is not None
     out.write(struct.pack("<I", V3_MAGIC if a.np_shape else V2_MAGIC))
@@ -289,7 +400,30 @@ def write_array(out: BinaryIO, a: Stored) -> None:
 
 
 def write(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> None:
-    """Writes a file that the original reads."""
+    """Writes a `.params` file, which MXNet reads. It appears when it is complete.
+
+    Args:
+        path: path of the file.
+        arrays: the arrays, which have values.
+        names: a name for each, or none.
+
+    Raises:
+        AssertionError: an array has no value.
+        KeyError: the format has no such type.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import torch
+        >>> import os, tempfile
+        >>> from compatgrad.formats import params
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "x.params")
+        ...     params.write(path, [params.Stored((2,), torch.ones(2))], ["x"])
+        ...     os.path.getsize(path)
+        81
+
+    Source: `compatgrad/formats/params.py`.
+    """
     with replacing(path) as out:
         out.write(struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays)))
         for a in arrays:

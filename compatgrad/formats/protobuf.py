@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._message_docs import Documented
+from ._message_text import lines
 
 __all__ = ["MAX_DEPTH", "DecodeError", "Field", "Message", "define", "joined"]
 
@@ -52,6 +53,27 @@ class DecodeError(ValueError):
 
 
 class Field(NamedTuple):
+    """A field of a message.
+
+    Args:
+        name: its name.
+        number: its number in the binary format.
+        kind: type of a scalar, or the name of a message class.
+        many: "" for one value, "*" for a list, "%" for a mapping from strings to messages.
+        group: name of the oneof to which it belongs, or "".
+        classes: the message classes of the schema, by name.
+        default: the value of a scalar that is left out.
+        optional: whether a scalar of the value `default` differs from one that is left out, as in proto2.
+
+    Example:
+        >>> from compatgrad.formats.protobuf import define
+        >>> message = define("Shape: dim:int64*=1", "example")["Shape"](dim=[2])
+        >>> [(field.name, field.kind) for field, value in message.ListFields()]
+        [('dim', 'int64')]
+
+    Source: `compatgrad/formats/protobuf.py`.
+    """
+
     name: str
     number: int
     kind: str  # a scalar's, or the name of the message class
@@ -63,6 +85,7 @@ class Field(NamedTuple):
 
     @property
     def scalar(self) -> bool:
+        """Whether it is a number, a bool or a text, and no message."""
         return self.kind in _SCALARS
 
     def __getattr__(self, name: str) -> Any:
@@ -201,7 +224,7 @@ class Message:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return "".join(line + "\n" for line in _lines(self, ""))
+        return "".join(line + "\n" for line in lines(self, ""))
 
     __repr__ = __str__
 
@@ -329,58 +352,6 @@ def _checked(field: Field, value: Any) -> Any:
     except (TypeError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"field {field.name!r} takes a value of type {field.kind}, not {value!r}") from None
-
-
-def _lines(message: Message, indent: str) -> Iterator[str]:
-    for field, value in message.ListFields():
-        if field.many == "%":
-            for key in sorted(value):
-                yield f"{indent}{field.name} {{"
-                yield f"{indent}  key: {_quoted(key)}"
-                yield f"{indent}  value {{"
-                yield from _lines(value[key], indent + "    ")
-                yield f"{indent}  }}"
-                yield f"{indent}}}"
-            continue
-        for item in value if field.many else [value]:
-            if field.scalar:
-                yield f"{indent}{field.name}: {_shown(field, item)}"
-            else:
-                yield f"{indent}{field.name} {{"
-                yield from _lines(item, indent + "  ")
-                yield f"{indent}}}"
-
-
-def _shown(field: Field, value: Any) -> str:
-    if field.kind == "string":
-        return _quoted(value)
-    if field.kind == "bool":
-        return "true" if value else "false"
-    if field.kind == "float":
-        return str(_shortest(value))
-    return str(value)
-
-
-def _shortest(value: float) -> float:
-    """The number of the fewest digits that is the same float32."""
-    for digits in range(6, 10):
-        number = float(f"{value:.{digits}g}")
-        if float(np.float32(number)) == value:
-            return number
-    return value
-
-
-def _quoted(text: str) -> str:
-    out = []
-    for byte in text.encode():
-        char = chr(byte)
-        if char in "\\\"'":
-            out.append("\\" + char)
-        elif char in "\n\r\t":
-            out.append({"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char])
-        else:
-            out.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
-    return '"' + "".join(out) + '"'
 
 
 def _varint(value: int) -> bytes:
@@ -536,12 +507,30 @@ def _scalar(field: Field, value: Any) -> Any:
 
 
 def define(schema: str, module: str, syntax: str = "proto3", source: str = "") -> dict[str, type[Message]]:
-    """The classes of a schema, by name, for the module of that name.
+    """Makes the message classes of a schema. A line `Shape: dim:int64*=1` defines a message with a repeated field of
+    number 1; further fields follow, on lines that start with a space too. `%` instead of `*` makes a map, `@group` at
+    the end a member of a oneof. `axis:int32=2=1` is a field of number 2 whose default is 1.
 
-    A line ``Shape: dim:int64*=1`` defines a message with a repeated field of number 1; further fields follow,
-    on lines that start with a space too. ``%`` instead of ``*`` makes a map, ``@group`` at the end a member
-    of a oneof. ``axis:int32=2=1`` is a field of number 2 whose default is 1. syntax: "proto2" or "proto3".
-    source: where the messages come from, for their docstrings, with {name} for a message's name.
+    Args:
+        schema: the schema.
+        module: name of the module that the classes belong to.
+        syntax: "proto2" or "proto3".
+        source: where the messages come from, for their docstrings, with {name} for a message's name.
+
+    Returns:
+        The classes by name.
+
+    Raises:
+        ValueError: a line of the schema cannot be read.
+
+    Example:
+        >>> from compatgrad.formats.protobuf import define
+        >>> Shape = define("Shape: dim:int64*=1", "example")["Shape"]
+        >>> print(Shape(dim=[2, 3]))
+        dim: 2
+        dim: 3
+
+    Source: `compatgrad/formats/protobuf.py`.
     """
     classes: dict[str, type[Message]] = {}
     described = _Described(classes, module, syntax)
@@ -557,7 +546,24 @@ def define(schema: str, module: str, syntax: str = "proto3", source: str = "") -
 
 
 def joined(lines: Iterable[str]) -> Iterator[str]:
-    """`lines`, those that start with a space at the end of the one before."""
+    """Joins lines that start with a space to those before them.
+
+    Args:
+        lines: the lines.
+
+    Yields:
+        The joined lines.
+
+    Raises:
+        AttributeError: a line is no string.
+
+    Example:
+        >>> from compatgrad.formats.protobuf import joined
+        >>> list(joined(["a", " b", "c"]))
+        ['a b', 'c']
+
+    Source: `compatgrad/formats/protobuf.py`.
+    """
     whole = ""
     for line in lines:
         if line.startswith(" "):

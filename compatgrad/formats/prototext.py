@@ -55,7 +55,27 @@ class _Reader:
 
 
 def merge(text: str, message: Message) -> Message:
-    """Merges the message that `text` holds into `message`, and returns it. DecodeError if it holds none."""
+    """Reads a message in the text format of protocol buffers.
+
+    Args:
+        text: the text.
+        message: the message, into which what is read is merged.
+
+    Returns:
+        `message`.
+
+    Raises:
+        DecodeError: the text holds no such message; the message of the error names the line. `message` is as it was.
+
+    Example:
+        >>> from compatgrad.formats import prototext
+        >>> from compatgrad.formats.protobuf import define
+        >>> Shape = define("Shape: dim:int64*=1", "example")["Shape"]
+        >>> list(prototext.merge("dim: 2 dim: 3", Shape()).dim)
+        [2, 3]
+
+    Source: `compatgrad/formats/prototext.py`.
+    """
     parsed = type(message)()
     reader = _Reader(text)
     _read_fields(reader, parsed, "")

@@ -37,10 +37,26 @@ MAX_DIMS = 64  # what PyTorch's operations accept
 
 
 def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
-    """Everything that stands before the data of `tensors`. ValueError for what the format cannot hold.
+    """What stands before the data in a safetensors file: the length of the header, and the header. The names keep their
+    order. The data are laid out by the size of their elements, largest first: so all of them are aligned, and readers
+    can map them.
 
-    The names keep their order. The data are laid out by the size of their elements, largest first: so all of them are
-    aligned, and readers can map them.
+    Args:
+        tensors: the tensors by name.
+
+    Returns:
+        The bytes, a multiple of 8.
+
+    Raises:
+        ValueError: the format has no such type or keeps a name for itself, or the header becomes too long.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.formats import safetensors
+        >>> safetensors.prepare({"x": torch.ones(2)})[8:]
+        b'{"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}   '
+
+    Source: `compatgrad/formats/safetensors.py`.
     """
     codes = {dtype: code for code, dtype in DTYPES.items()}
     places, end = {}, 0
@@ -62,7 +78,26 @@ def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
 
 
 def write(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Writes `tensors`, contiguous and on the CPU."""
+    """Writes tensors as a safetensors file.
+
+    Args:
+        file: binary file, open for writing.
+        tensors: dense tensors on the CPU, contiguous, by name.
+
+    Raises:
+        ValueError: the format has no such type or keeps a name for itself, or the header becomes too long.
+
+    Example:
+        >>> import torch
+        >>> import io
+        >>> from compatgrad.formats import safetensors
+        >>> file = io.BytesIO()
+        >>> safetensors.write(file, {"x": torch.ones(2)})
+        >>> len(file.getvalue()) % 8
+        0
+
+    Source: `compatgrad/formats/safetensors.py`.
+    """
     file.write(prepare(tensors))
     for _, tensor in _layout(tensors):
         if tensor.numel():
@@ -74,7 +109,31 @@ def _layout(tensors: Mapping[str, torch.Tensor]) -> list[tuple[str, torch.Tensor
 
 
 def read(path: str) -> dict[str, torch.Tensor]:
-    """The tensors of a file, in the order of its header. ValueError tells what is wrong with it."""
+    """The tensors in a safetensors file, by name, in the order of the file.
+
+    Args:
+        path: path of the file.
+
+    Returns:
+        A dict from names to tensors on the CPU.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is another one or damaged.
+
+    Example:
+        >>> import torch
+        >>> import os, tempfile
+        >>> from compatgrad.formats import safetensors
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "x.safetensors")
+        ...     with open(path, "wb") as file:
+        ...         safetensors.write(file, {"x": torch.ones(2)})
+        ...     safetensors.read(path)
+        {'x': tensor([1., 1.])}
+
+    Source: `compatgrad/formats/safetensors.py`.
+    """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(8)
