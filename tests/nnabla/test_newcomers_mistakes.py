@@ -25,6 +25,24 @@ def test_a_number_in_place_of_a_tuple_is_named(call, name):
         call(nn.Variable((2, 3, 8, 8)))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: PF.convolution(x, 4, 3),
+        lambda x: PF.deconvolution(x, 4, 3),
+        lambda x: PF.depthwise_convolution(x, 3),
+        lambda x: PF.depthwise_deconvolution(x, 3),
+        lambda x: PF.svd_convolution(x, 4, 3, r=1),
+        lambda x: PF.cpd3_convolution(x, 4, 3, r=1),
+        lambda x: PF.binary_connect_convolution(x, 4, 3),
+        lambda x: PF.inq_convolution(x, 4, 3),
+    ],
+)
+def test_a_kernel_is_several_numbers(call):
+    with pytest.raises(TypeError, match="convolution: kernel must be a tuple of integers, one per spatial axis, not 3"):
+        call(nn.Variable((2, 3, 8, 8)))
+
+
 def test_a_parameter_of_another_shape_is_named_with_its_scopes():
     nn.clear_parameters()
     with nn.parameter_scope("net"):

@@ -40,13 +40,13 @@ Returns:
 Raises:
     RuntimeError: the shapes do not fit.
 """
-_BINARY = """
+BINARY = """
 Args:
     binary_weight: an array of the shape of `weight` that the signs are written into. It gets no gradient; that by the
         signs is given to `weight`.
     quantize_zero_to: the sign of 0.
 """
-_INCREMENTAL = """
+INCREMENTAL = """
 Args:
     indicator_fixedweights: an array of the shape of `weight`, 1 where a weight is a power of two already.
     num_bits: how many bits a weight has.
@@ -80,7 +80,7 @@ def _convolution(x: Any, w: Any, bias: Any, base_axis: int, pad: Any, stride: An
 
 
 # ---- two values ----
-@function("BinaryConnectAffine", "x, weight, binary_weight, bias?", effects=True, shared=(_BINARY, _AFFINE))
+@function("BinaryConnectAffine", "x, weight, binary_weight, bias?", effects=True, shared=(BINARY, _AFFINE))
 def binary_connect_affine(
     x: Array,
     weight: Array,
@@ -123,7 +123,7 @@ def _binary_connect_convolution(
     return _convolution(x, w, bias, base_axis, pad, stride, dilation, group)
 
 
-@documented(_BINARY, CONVOLUTION)
+@documented(BINARY, CONVOLUTION)
 def binary_connect_convolution(
     x: Array,
     weight: Array,
@@ -157,7 +157,7 @@ def binary_connect_convolution(
     )
 
 
-@function("BinaryWeightAffine", "x, weight, binary_weight, alpha, bias?", effects=True, shared=(_BINARY, _AFFINE))
+@function("BinaryWeightAffine", "x, weight, binary_weight, alpha, bias?", effects=True, shared=(BINARY, _AFFINE))
 def binary_weight_affine(
     x: Array,
     weight: Array,
@@ -207,7 +207,7 @@ def _binary_weight_convolution(
     return _convolution(x, w, bias, base_axis, pad, stride, dilation, group)
 
 
-@documented(_BINARY, CONVOLUTION)
+@documented(BINARY, CONVOLUTION)
 def binary_weight_convolution(
     x: Array,
     weight: Array,
@@ -294,7 +294,7 @@ _DRAWN = ("old_weight", "old_indicators", "steps", "generator")
     effects=True,
     draws=_Memory,
     drawn=_DRAWN,
-    shared=(_INCREMENTAL, _AFFINE),
+    shared=(INCREMENTAL, _AFFINE),
 )
 def inq_affine(
     x: Array,
@@ -369,7 +369,7 @@ def _inq_convolution(
     return _convolution(x, w, bias, base_axis, pad, stride, dilation, group)
 
 
-@documented(_INCREMENTAL, CONVOLUTION)
+@documented(INCREMENTAL, CONVOLUTION)
 def inq_convolution(
     x: Array,
     weight: Array,

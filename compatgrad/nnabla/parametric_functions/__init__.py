@@ -37,6 +37,7 @@ from .convolution import (
     inq_convolution,
     svd_convolution,
 )
+from .min_max_quantized import min_max_quantize, min_max_quantized_affine, min_max_quantized_convolution
 from .normalization import (
     _spectral_norm_v1,
     _weight_normalization_v1,
@@ -53,9 +54,6 @@ from .normalization import (
 from .quantized import (
     fixed_point_quantized_affine,
     fixed_point_quantized_convolution,
-    min_max_quantize,
-    min_max_quantized_affine,
-    min_max_quantized_convolution,
     pow2_quantized_affine,
     pow2_quantized_convolution,
     pruned_affine,

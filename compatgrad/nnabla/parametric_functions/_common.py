@@ -13,6 +13,39 @@ from ..initializer import ConstantInitializer, UniformInitializer, calc_uniform_
 from ..parameter import get_parameter, get_parameter_or_create, set_parameter
 from ..variable import Variable
 
+# What dense layers, and convolutions say alike in their docstrings beside what `functions` says of the latter.
+DENSE = """
+Args:
+    inp: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are taken
+        as one axis.
+    n_outmaps: the length, or lengths, that replace the features.
+    base_axis: the first axis of the features, negative ones counted from the last.
+
+Returns:
+    Array (*samples, *n_outmaps).
+
+Raises:
+    TypeError: `inp` is neither a Variable nor an NdArray, or `n_outmaps` are no integers.
+    ValueError: `inp` does not have the axis, or a parameter is there already with another shape.
+"""
+FILTERS = """
+Args:
+    inp: images (*samples, channels, *size), computed in float32: the samples are the axes before `base_axis`, and 1 to
+        3 axes follow the channels.
+    outmaps: how many filters there are.
+    kernel: the size of a filter along each spatial axis.
+    channel_last: whether the channels are the last axis of images, filters and the result.
+
+Returns:
+    Array (*samples, outmaps, *positions).
+
+Raises:
+    RuntimeError: the shapes do not fit, or an argument does not have a number for each spatial axis.
+    TypeError: `inp` is neither a Variable nor an NdArray, or an argument is a single number where one for each spatial
+        axis is asked for.
+    ValueError: `inp` does not have the axis, or a parameter is there already with another shape.
+"""
+
 
 def glorot(rng: Any, inmaps: int, outmaps: int, kernel: Sequence[int] = (1, 1)) -> UniformInitializer:
     return UniformInitializer(calc_uniform_lim_glorot(inmaps, outmaps, tuple(kernel)), rng=rng)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import functions as F
+from ..functions.binary import BINARY, INCREMENTAL
 from ..initializer import ConstantInitializer, UniformInitializer
 from ..parameter import get_parameter_or_create
-from ._api import parametric_function_api
-from ._common import applied, axis_size, bias, decomposed, dense_shapes, glorot, sampled, weight
+from ._api import layer
+from ._common import DENSE, applied, axis_size, bias, decomposed, dense_shapes, glorot, sampled, weight
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array, Initializer
+    from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "affine",
@@ -23,24 +29,25 @@ __all__ = [
 ]
 
 
-@parametric_function_api("affine", [("W", "weights", "(inmaps, outmaps)", True), ("b", "bias", "(outmaps,)", True)])
+@layer("affine", [("W", "weights", "(inmaps, outmaps)", True), ("b", "bias", "(outmaps,)", True)], DENSE)
 def affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    w_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    apply_w=None,
-    apply_b=None,
-):
-    """Dense layer ``inp @ W + b`` over the axes of `inp` from `base_axis` on, taken as one.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    apply_w: Callable[[Variable], Variable] | None = None,
+    apply_b: Callable[[Variable], Variable] | None = None,
+) -> Array:
+    """A dense layer: inp @ W + b.
 
-    `n_outmaps`, an int or several, are the axes that replace them. `w_init` (Glorot's uniform by default) and
-    `b_init` (zeros) are initializers or arrays, `rng` the random state of the default; `apply_w` and
-    `apply_b` are functions applied to the parameters. `fix_parameters` keeps gradients from them.
+    Example:
+        >>> y = PF.affine(nn.Variable((2, 3)), 4)
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 4), {'affine/W': (3, 4), 'affine/b': (4,)})
     """
     outs, n_in, n_out = dense_shapes("affine", inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
@@ -49,26 +56,38 @@ def affine(
     return F.affine(inp, w, b, base_axis)
 
 
-@parametric_function_api(
+@layer(
     "svd_affine",
     [("U", "left factor", "(inmaps, r)", True), ("V", "right factor", "(r, outmaps)", True)]
     + [("b", "bias", "(outmaps,)", True)],
+    DENSE,
 )
 def svd_affine(
-    inp,
-    n_outmaps,
-    r,
-    base_axis=1,
-    uv_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Dense layer whose weights are a product of two matrices, of rank `r` at most.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    r: int,
+    base_axis: int = 1,
+    uv_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A dense layer whose weights are a product of two matrices.
 
-    The factors start as the best approximation of `uv_init`, an array of the dense layer's weights or an
-    initializer of them, unless they exist. Other arguments as in `affine`. Raises ValueError for `r` below 1.
+    Args:
+        r: the rank: how many rows the right one has.
+        uv_init: the weights (features, *n_outmaps) that the product approximates at first, an initializer or an array;
+            None: the uniform initializer by Glorot's limits.
+
+    Raises:
+        ValueError: `r` is less than 1, `inp` does not have the axis, or a parameter is there already with another
+            shape.
+
+    Example:
+        >>> y = PF.svd_affine(nn.Variable((2, 6)), 4, r=2)
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 4), {'svd_affine/U': (6, 2), 'svd_affine/V': (2, 4), 'svd_affine/b': (4,)})
     """
     outs, n_in, n_out = dense_shapes("svd_affine", inp, n_outmaps, base_axis)
     # drawn even where the factors exist: the generator goes on as in the original
@@ -100,45 +119,64 @@ def _binary(function, inp, n_outmaps, base_axis, w_init, wb_init, fix, rng):
     return outs, w, get_parameter_or_create("Wb", [n_in, *outs], wb_init, False)
 
 
-@parametric_function_api("bicon_affine", _BINARY + _BIAS)
+@layer("bicon_affine", _BINARY + _BIAS, BINARY, DENSE)
 def binary_connect_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    quantize_zero_to=1.0,
-    w_init=None,
-    wb_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Dense layer that computes with the signs of its weights, which forward writes to the parameter ``Wb``.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    quantize_zero_to: float = 1.0,
+    w_init: Initializer | None = None,
+    wb_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A dense layer that computes with the signs of its weights (Courbariaux et al., 2015).
 
-    0 counts as `quantize_zero_to`. Other arguments as in `affine`. Courbariaux et al. 2015, BinaryConnect.
+    Each forward pass writes the signs into the parameter `Wb`.
+
+    Args:
+        wb_init: what `Wb` is at first.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 2.0]]))
+        >>> y = PF.binary_connect_affine(x, 1, w_init=np.array([[0.3], [-0.1]]))
+        >>> y.forward()
+        >>> y.d
+        array([[-1.]], dtype=float32)
     """
     outs, w, wb = _binary("binary_connect_affine", inp, n_outmaps, base_axis, w_init, wb_init, fix_parameters, rng)
     b = bias(outs, b_init, fix_parameters, with_bias)
     return F.binary_connect_affine(inp, w, wb, b, base_axis, quantize_zero_to)
 
 
-@parametric_function_api("bwn_affine", _BINARY + [("alpha", "scales", "(outmaps,)", False)] + _BIAS)
+@layer("bwn_affine", _BINARY + [("alpha", "scales", "(outmaps,)", False)] + _BIAS, BINARY, DENSE)
 def binary_weight_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    quantize_zero_to=1.0,
-    w_init=None,
-    wb_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Dense layer that computes with the signs of its weights times one scale per output.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    quantize_zero_to: float = 1.0,
+    w_init: Initializer | None = None,
+    wb_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A dense layer that computes with the signs of its weights, times their mean magnitude (Rastegari et al., 2016).
 
-    Forward writes the signs to the parameter ``Wb`` and the scales, mean magnitudes, to ``alpha``. 0 counts
-    as `quantize_zero_to`. Other arguments as in `affine`. Rastegari et al. 2016, XNOR-Net.
+    Each forward pass writes the signs into the parameter `Wb` and the magnitudes into `alpha`.
+
+    Args:
+        wb_init: what `Wb` is at first.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 2.0]]))
+        >>> y = PF.binary_weight_affine(x, 1, w_init=np.array([[0.3], [-0.1]]))
+        >>> y.forward()
+        >>> y.d
+        array([[-0.2]], dtype=float32)
     """
     outs, w, wb = _binary("binary_weight_affine", inp, n_outmaps, base_axis, w_init, wb_init, fix_parameters, rng)
     alpha = get_parameter_or_create("alpha", outs, ConstantInitializer(0), False)
@@ -146,33 +184,42 @@ def binary_weight_affine(
     return F.binary_weight_affine(inp, w, wb, alpha, b, base_axis, quantize_zero_to)
 
 
-@parametric_function_api(
+@layer(
     "inq_affine",
     [
         ("W", "weights", "(inmaps, outmaps)", True),
         ("I", "1 where a weight is fixed", "(inmaps, outmaps)", False),
     ]
     + _BIAS,
+    INCREMENTAL,
+    DENSE,
 )
 def inq_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    num_bits=4,
-    inq_iterations=(),
-    selection_algorithm="random",
-    seed=-1,
-    w_init=None,
-    i_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Dense layer whose weights become powers of two, half of the rest at each iteration of `inq_iterations`.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    num_bits: int = 4,
+    inq_iterations: Sequence[int] = (),
+    selection_algorithm: str = "random",
+    seed: int = -1,
+    w_init: Initializer | None = None,
+    i_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A dense layer whose weights become powers of two, or 0, step by step (Zhou et al., 2017).
 
-    `num_bits` holds one for the sign; `selection_algorithm` is "random" or "largest_abs". Other arguments as
-    in `affine`. Zhou et al. 2017, Incremental Network Quantization.
+    Args:
+        i_init: what the parameter `I` is at first; None: zeros.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
+        >>> y = PF.inq_affine(x, 1, inq_iterations=(0,), w_init=np.array([[0.6], [0.1]]))
+        >>> y.forward()
+        >>> y.d
+        array([[0.625]], dtype=float32)
     """
     outs, n_in, n_out = dense_shapes("inq_affine", inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
@@ -181,24 +228,67 @@ def inq_affine(
     return F.inq_affine(inp, w, fixed, b, base_axis, num_bits, inq_iterations, selection_algorithm, seed)
 
 
-@parametric_function_api("embed", [("W", "one row per input", "(n_inputs, n_features)", True)])
-def embed(inp, n_inputs, n_features, initializer=None, fix_parameters=False, apply_w=None):
-    """The rows of the embedding matrix that the integers of `inp`, below `n_inputs`, pick.
+@layer("embed", [("W", "one row per input", "(n_inputs, n_features)", True)])
+def embed(
+    inp: Array,
+    n_inputs: int,
+    n_features: int,
+    initializer: Initializer | None = None,
+    fix_parameters: bool = False,
+    apply_w: Callable[[Variable], Variable] | None = None,
+) -> Array:
+    """The rows of a learned table that integers pick.
 
-    They start uniform with standard deviation 1 unless `initializer` says otherwise. `apply_w` is a function
-    applied to the matrix; `fix_parameters` keeps gradients from it.
+    Args:
+        inp: integers of any shape, below `n_inputs`.
+        n_inputs: how many rows there are.
+        n_features: how long a row is.
+        initializer: what the table starts from; None: uniform numbers of standard deviation 1.
+        apply_w: a function that gives from the table what is computed with.
+
+    Returns:
+        Array (*inp.shape, n_features).
+
+    Raises:
+        RuntimeError: the table does not have a row.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([2, 0]))
+        >>> y = PF.embed(x, 3, 2, initializer=np.arange(6.0).reshape(3, 2))
+        >>> y.forward()
+        >>> y.d
+        array([[4., 5.],
+               [0., 1.]], dtype=float32)
     """
     if initializer is None:
         initializer = UniformInitializer((-np.sqrt(3.0), np.sqrt(3.0)))
     return F.embed(inp, applied(apply_w, weight("W", [n_inputs, n_features], initializer, fix_parameters)))
 
 
-@parametric_function_api("prelu", [("slope", "negative slope", "() if shared else (inp.shape[base_axis],)", True)])
-def prelu(inp, base_axis=1, shared=True, fix_parameters=False, slope_init=None):
-    """``max(0, inp) + slope * min(0, inp)`` with one slope, or (not `shared`) one per channel of `base_axis`.
+@layer("prelu", [("slope", "negative slope", "() if shared else (inp.shape[base_axis],)", True)])
+def prelu(
+    inp: Array,
+    base_axis: int = 1,
+    shared: bool = True,
+    fix_parameters: bool = False,
+    slope_init: Initializer | None = None,
+) -> Array:
+    """max(0, inp) + slope * min(0, inp), with slopes that are learned (He et al., 2015).
 
-    Slopes start at 0.25 unless `slope_init` says otherwise; `fix_parameters` keeps gradients from them. He et
-    al. 2015, https://arxiv.org/abs/1502.01852.
+    Args:
+        inp: any shape, computed in float32.
+        base_axis: the axis of the channels, negative ones counted from the last.
+        shared: whether there is one slope, and not one for each channel.
+        slope_init: what slopes start from; None: 0.25.
+
+    Returns:
+        Array of the shape of `inp`.
+
+    Example:
+        >>> y = PF.prelu(nn.Variable.from_numpy_array(np.array([[-4.0, 2.0]])))
+        >>> y.forward()
+        >>> y.d
+        array([[-1.,  2.]], dtype=float32)
     """
     shape = () if shared else (axis_size("prelu", inp, "base_axis", base_axis),)
     init = ConstantInitializer(0.25) if slope_init is None else slope_init

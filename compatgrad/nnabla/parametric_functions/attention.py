@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 from .. import functions as F
 from ..initializer import ConstantInitializer
-from ._api import parametric_function_api
+from ._api import layer
 from ._common import glorot, weight
 from .affine import affine
 from .normalization import layer_normalization
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from compatgrad.nnabla._typing import Array, Initializer
+
 __all__ = ["multi_head_attention", "transformer", "transformer_decode", "transformer_encode"]
+
+# What these functions, and transformers say alike in their docstrings.
+_SHARED = """
+Args:
+    dropout: the probability that a number becomes 0.
+    additive_mask: what is added to the scores, (targets, sources).
+    key_padding_mask: (batch, sources), 1 where there is no source.
+    param_init: what parameters start from, initializers or arrays by the names of the note; None: the uniform
+        initializer by Glorot's limits, biases from zeros.
+"""
+_LAYERS = """
+Args:
+    embed_dim: the width of the sequences.
+    num_heads: how many heads attention has. They divide `embed_dim`.
+    dim_feedforward: the width between the two dense layers.
+    activation: the function between them; None: `functions.relu`.
+    src_additive_mask: what is added to the scores of sources, (sources, sources).
+    tgt_additive_mask: what is added to the scores of targets, (targets, targets).
+    memory_additive_mask: what is added to the scores of targets with sources, (targets, sources).
+    src_key_padding_mask: (batch, sources), 1 where there is no source.
+    tgt_key_padding_mask: (batch, targets), 1 where there is no target.
+    memory_key_padding_mask: (batch, sources), 1 where there is nothing in `memory`.
+    add_attn_bias: whether attention has one more source, whose key and value are learned.
+
+Raises:
+    ValueError: `num_heads` does not divide `embed_dim`, or a parameter is there already with another shape.
+"""
 
 _ATTENTION = [
     ("q_weight", "weights of the query", "(E_q, E)", True),
@@ -25,31 +60,49 @@ _ATTENTION = [
 ]
 
 
-@parametric_function_api("multi_head_attention", _ATTENTION)
+@layer("multi_head_attention", _ATTENTION, _SHARED)
 def multi_head_attention(
-    query,
-    key,
-    value,
-    num_heads=12,
-    dropout=0.0,
-    k_embed_dim=None,
-    v_embed_dim=None,
-    out_dim=None,
-    rng=None,
-    with_bias=True,
-    add_attn_bias=False,
-    additive_mask=None,
-    key_padding_mask=None,
-    fix_parameters=False,
-    param_init=None,
-):
-    """Attention of `query` (L_T, B, E_q) over `key` (L_S, B, E_k) and `value` (L_S, B, E_v).
+    query: Array,
+    key: Array,
+    value: Array,
+    num_heads: int = 12,
+    dropout: float = 0.0,
+    k_embed_dim: int | None = None,
+    v_embed_dim: int | None = None,
+    out_dim: int | None = None,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    add_attn_bias: bool = False,
+    additive_mask: Array | None = None,
+    key_padding_mask: Array | None = None,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+) -> tuple[Array, Array]:
+    """Attention with several heads, whose weights are learned (Vaswani et al., 2017).
 
-    Returns the output (L_T, B, out_dim) and the attention weights (B, num_heads, L_T, L_S). `k_embed_dim` and
-    `v_embed_dim`, multiples of `num_heads`, are the sizes E and E_v' that query and key, and value, are
-    mapped to (by default those of query and value); `out_dim` is E_v' by default. `add_attn_bias` adds a
-    trained key and value to the sequence. `param_init` maps parameter names to initializers or arrays; other
-    arguments are those of F.multi_head_attention. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+    Args:
+        query: (targets, batch, E_q), computed in float32.
+        key: (sources, batch, E_k).
+        value: (sources, batch, E_v).
+        num_heads: how many heads there are. They divide `k_embed_dim` and `v_embed_dim`.
+        k_embed_dim: E, the width that query and key are mapped to; None: E_q.
+        v_embed_dim: E_v', the width that values are mapped to; None: E_v.
+        out_dim: the width of the result; None: E_v'.
+        with_bias: whether there are biases.
+        add_attn_bias: whether there is one more source, whose key and value are learned.
+
+    Returns:
+        Array (targets, batch, out_dim), and the weights (batch * num_heads, targets, sources).
+
+    Raises:
+        ValueError: the sources of key and value differ, `num_heads` does not divide the widths, or a parameter is there
+            already with another shape.
+
+    Example:
+        >>> x = nn.Variable((5, 2, 8))
+        >>> y, weights = PF.multi_head_attention(x, x, x, num_heads=4)
+        >>> y.shape, weights.shape
+        ((5, 2, 8), (8, 5, 5))
     """
     q_size, k_size, v_size = query.shape[2], key.shape[2], value.shape[2]
     k_embed_dim = q_size if k_embed_dim is None else k_embed_dim
@@ -126,91 +179,130 @@ def _described(*names):
     return [(n, "a block", f"as in {next(k for part, k in kinds.items() if part in n)}", True) for n in names]
 
 
-@parametric_function_api(
+@layer(
     "transformer_encode",
     _described("src_self_attn", "enc_affine1", "enc_affine2", "enc_layer_norm1", "enc_layer_norm2"),
+    _SHARED,
+    _LAYERS,
 )
 def transformer_encode(
-    src,
-    embed_dim,
-    num_heads,
-    dim_feedforward=2048,
-    dropout=0.1,
-    activation=None,
-    src_additive_mask=None,
-    src_key_padding_mask=None,
-    rng=None,
-    add_attn_bias=False,
-    fix_parameters=False,
-):
-    """One encoder layer of a transformer: self-attention, then two dense layers. `src` is (L, B, embed_dim).
+    src: Array,
+    embed_dim: int,
+    num_heads: int,
+    dim_feedforward: int = 2048,
+    dropout: float = 0.1,
+    activation: Callable[[Array], Array] | None = None,
+    src_additive_mask: Array | None = None,
+    src_key_padding_mask: Array | None = None,
+    rng: np.random.RandomState | None = None,
+    add_attn_bias: bool = False,
+    fix_parameters: bool = False,
+) -> Array:
+    """One encoder layer of a transformer: self-attention, then two dense layers (Vaswani et al., 2017).
 
-    The dense layers have `dim_feedforward` outputs and `activation`, F.relu by default, between them. Other
-    arguments as in `multi_head_attention`.
+    Args:
+        src: (sources, batch, embed_dim), computed in float32.
+
+    Returns:
+        Array of the shape of `src`.
+
+    Example:
+        >>> PF.transformer_encode(nn.Variable((5, 2, 8)), embed_dim=8, num_heads=2, dim_feedforward=16).shape
+        (5, 2, 8)
     """
     layer = _Layer(embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix_parameters)
     src = layer.attend(src, src, src_additive_mask, src_key_padding_mask, "src_self_attn", "enc_layer_norm1")
     return layer.feed(src, "enc_affine1", "enc_affine2", "enc_layer_norm2")
 
 
-@parametric_function_api(
+@layer(
     "transformer_decode",
     _described("tgt_self_attn", "tgt_memory_attn", "dec_affine1", "dec_affine2")
     + _described("dec_layer_norm1", "dec_layer_norm2", "dec_layer_norm3"),
+    _SHARED,
+    _LAYERS,
 )
 def transformer_decode(
-    tgt,
-    memory,
-    embed_dim,
-    num_heads,
-    dim_feedforward=2048,
-    dropout=0.1,
-    activation=None,
-    tgt_additive_mask=None,
-    memory_additive_mask=None,
-    tgt_key_padding_mask=None,
-    memory_key_padding_mask=None,
-    rng=None,
-    add_attn_bias=False,
-    fix_parameters=False,
-):
-    """One decoder layer of a transformer: as `transformer_encode`, with attention over `memory` in
-    between."""
+    tgt: Array,
+    memory: Array,
+    embed_dim: int,
+    num_heads: int,
+    dim_feedforward: int = 2048,
+    dropout: float = 0.1,
+    activation: Callable[[Array], Array] | None = None,
+    tgt_additive_mask: Array | None = None,
+    memory_additive_mask: Array | None = None,
+    tgt_key_padding_mask: Array | None = None,
+    memory_key_padding_mask: Array | None = None,
+    rng: np.random.RandomState | None = None,
+    add_attn_bias: bool = False,
+    fix_parameters: bool = False,
+) -> Array:
+    """One decoder layer of a transformer: self-attention, attention to what was encoded, then two dense layers.
+
+    Args:
+        tgt: (targets, batch, embed_dim), computed in float32.
+        memory: what the encoder gave, (sources, batch, embed_dim).
+
+    Returns:
+        Array of the shape of `tgt`.
+
+    Example:
+        >>> tgt, memory = nn.Variable((3, 2, 8)), nn.Variable((5, 2, 8))
+        >>> PF.transformer_decode(tgt, memory, embed_dim=8, num_heads=2, dim_feedforward=16).shape
+        (3, 2, 8)
+    """
     layer = _Layer(embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix_parameters)
     tgt = layer.attend(tgt, tgt, tgt_additive_mask, tgt_key_padding_mask, "tgt_self_attn", "dec_layer_norm1")
     tgt = layer.attend(tgt, memory, memory_additive_mask, memory_key_padding_mask, "tgt_memory_attn", "dec_layer_norm2")
     return layer.feed(tgt, "dec_affine1", "dec_affine2", "dec_layer_norm3")
 
 
-@parametric_function_api(
+@layer(
     "transformer",
     [("encoder00, ...", "encoder layers", "as in transformer_encode", True)]
     + [("decoder00, ...", "decoder layers", "as in transformer_decode", True)],
+    _SHARED,
+    _LAYERS,
 )
 def transformer(
-    src,
-    tgt,
-    embed_dim=512,
-    num_heads=8,
-    num_encoder_layers=6,
-    num_decoder_layers=6,
-    dim_feedforward=2048,
-    dropout=0.1,
-    activation=None,
-    src_additive_mask=None,
-    tgt_additive_mask=None,
-    memory_additive_mask=None,
-    src_key_padding_mask=None,
-    tgt_key_padding_mask=None,
-    memory_key_padding_mask=None,
-    rng=None,
-    add_attn_bias=False,
-    fix_parameters=False,
-):
-    """Transformer from `src` (L_S, B, embed_dim) and `tgt` (L_T, B, embed_dim) to an output like `tgt`.
+    src: Array,
+    tgt: Array,
+    embed_dim: int = 512,
+    num_heads: int = 8,
+    num_encoder_layers: int = 6,
+    num_decoder_layers: int = 6,
+    dim_feedforward: int = 2048,
+    dropout: float = 0.1,
+    activation: Callable[[Array], Array] | None = None,
+    src_additive_mask: Array | None = None,
+    tgt_additive_mask: Array | None = None,
+    memory_additive_mask: Array | None = None,
+    src_key_padding_mask: Array | None = None,
+    tgt_key_padding_mask: Array | None = None,
+    memory_key_padding_mask: Array | None = None,
+    rng: np.random.RandomState | None = None,
+    add_attn_bias: bool = False,
+    fix_parameters: bool = False,
+) -> Array:
+    """A transformer of encoder and decoder layers (Vaswani et al., 2017).
 
-    Arguments as in `transformer_encode` and `transformer_decode`. Raises ValueError where the batch sizes
-    differ, or a size is not `embed_dim`. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+    Args:
+        src: (sources, batch, embed_dim), computed in float32.
+        tgt: (targets, batch, embed_dim).
+        num_encoder_layers: how many encoder layers there are.
+        num_decoder_layers: how many decoder layers there are.
+
+    Returns:
+        Array of the shape of `tgt`.
+
+    Raises:
+        ValueError: the batches differ in size, or the last axis is not `embed_dim` long.
+
+    Example:
+        >>> src, tgt = nn.Variable((5, 2, 8)), nn.Variable((3, 2, 8))
+        >>> PF.transformer(src, tgt, embed_dim=8, num_heads=2, dim_feedforward=16, num_encoder_layers=1).shape
+        (3, 2, 8)
     """
     if src.shape[1] != tgt.shape[1]:
         raise ValueError(f"transformer: src and tgt differ in batch size: {src.shape} and {tgt.shape}")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .. import functions as F
+from ..functions._images import CONVOLUTION
+from ..functions.binary import BINARY, INCREMENTAL
 from ..initializer import ConstantInitializer
 from ..parameter import get_parameter_or_create
-from ._api import parametric_function_api
-from ._common import applied, axis_size, bias, decomposed, filter_shapes, glorot, sampled, weight
+from ._api import layer
+from ._common import FILTERS, applied, axis_size, bias, decomposed, filter_shapes, glorot, kernel_sizes, sampled, weight
 from .affine import _check_rank
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array, Initializer
+    from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "binary_connect_convolution",
@@ -24,6 +33,20 @@ __all__ = [
     "svd_convolution",
 ]
 
+# What filters of a rank say alike in their docstrings, and those of two values or of powers of two: what `functions`
+# says of them.
+_RANK = """
+Args:
+    uv_init, oik_init: the filters (outmaps, inmaps, *kernel) that the factors approximate at first, an initializer or
+        an array; None: the uniform initializer by Glorot's limits.
+    r: the rank.
+
+Raises:
+    RuntimeError: the shapes do not fit.
+    TypeError: `inp` is neither a Variable nor an NdArray, or `kernel` is a single number.
+    ValueError: `r` is less than 1, `inp` does not have the axis, or a parameter is there already with another shape.
+"""
+
 _BIAS = [("b", "bias", "(outmaps,)", True)]
 _FILTERS = [("W", "filters", "(outmaps, inmaps // group, *kernel)", True)]
 
@@ -33,32 +56,31 @@ def _filters(function, inp, outmaps, kernel, group, channel_last, base_axis, ini
     return weight("W", (outmaps, *one), glorot(rng, channels, outmaps, kernel) if init is None else init, fix)
 
 
-@parametric_function_api("conv", _FILTERS + _BIAS)
+@layer("conv", _FILTERS + _BIAS, FILTERS, CONVOLUTION)
 def convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    apply_w=None,
-    apply_b=None,
-):
-    """N-D convolution of `inp` with `outmaps` filters of the spatial shape `kernel`, plus a bias.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    apply_w: Callable[[Variable], Variable] | None = None,
+    apply_b: Callable[[Variable], Variable] | None = None,
+) -> Array:
+    """A convolution with filters that are learned, plus a bias.
 
-    `pad`, `stride` and `dilation` have one int per spatial axis, None stands for 0, 1 and 1. `channel_last`
-    means that channels are the last axis, of the filters too. `w_init` (Glorot's uniform by default) and
-    `b_init` (zeros) are initializers or arrays, `rng` the random state of the default; `apply_w` and
-    `apply_b` are functions applied to the parameters. Axes before `base_axis` are samples. `fix_parameters`
-    keeps gradients from the parameters.
+    Example:
+        >>> y = PF.convolution(nn.Variable((2, 3, 8, 8)), 16, (3, 3), pad=(1, 1), stride=(2, 2))
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 16, 4, 4), {'conv/W': (16, 3, 3, 3), 'conv/b': (16,)})
     """
     w = _filters("convolution", inp, outmaps, kernel, group, channel_last, base_axis, w_init, fix_parameters, rng)
     w = applied(apply_w, w)
@@ -66,32 +88,41 @@ def convolution(
     return F.convolution(inp, w, b, base_axis, pad, stride, dilation, group, channel_last)
 
 
-@parametric_function_api("deformable_conv", _FILTERS + _BIAS)
+@layer("deformable_conv", _FILTERS + _BIAS, FILTERS, CONVOLUTION)
 def deformable_convolution(
-    inp,
-    outmaps,
-    kernel,
-    offset,
-    mask=None,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    deformable_group=1,
-    channel_last=False,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    apply_w=None,
-    apply_b=None,
-):
-    """2-D convolution whose kernel points are moved by `offset` and weighted by `mask`.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    offset: Array,
+    mask: Array | None = None,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    deformable_group: int = 1,
+    channel_last: bool = False,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    apply_w: Callable[[Variable], Variable] | None = None,
+    apply_b: Callable[[Variable], Variable] | None = None,
+) -> Array:
+    """A convolution that reads each pixel at a distance of its own from its place (Dai et al., 2017; Zhu et al., 2018).
 
-    They differ between `deformable_group` groups of channels. Other arguments as in `convolution`. Zhu et al.
-    2018, https://arxiv.org/abs/1811.11168.
+    Args:
+        inp: images (batch, channels, height, width), computed in float32.
+        offset: the distances, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
+        mask: what the pixels are multiplied by, (batch, deformable_group * kh * kw, height, width).
+        base_axis: the axis of the channels: 1 or -3.
+        deformable_group: into how many groups the channels are divided, each with distances of its own.
+
+    Example:
+        >>> x, offset = nn.Variable((2, 3, 8, 8)), nn.Variable((2, 18, 8, 8))
+        >>> PF.deformable_convolution(x, 4, (3, 3), offset, pad=(1, 1)).shape
+        (2, 4, 8, 8)
     """
     w = _filters(
         "deformable_convolution", inp, outmaps, kernel, group, channel_last, base_axis, w_init, fix_parameters, rng
@@ -103,29 +134,41 @@ def deformable_convolution(
     )
 
 
-@parametric_function_api(
+@layer(
     "depthwise_conv",
     [("W", "filters", "(inmaps * multiplier, *kernel)", True), ("b", "bias", "(inmaps * multiplier,)", True)],
+    FILTERS,
+    CONVOLUTION,
 )
 def depthwise_convolution(
-    inp,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    multiplier=1,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Convolution of every channel for itself, with `multiplier` filters each.
+    inp: Array,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    multiplier: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A convolution of each channel with filters of its own (Chollet, 2017).
 
-    Other arguments as in `convolution`. Chollet 2017, https://arxiv.org/abs/1610.02357.
+    Args:
+        multiplier: how many filters each channel has.
+
+    Returns:
+        Array (*samples, channels * multiplier, *positions).
+
+    Example:
+        >>> y = PF.depthwise_convolution(nn.Variable((2, 3, 8, 8)), (3, 3), multiplier=2)
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 6, 6, 6), {'depthwise_conv/W': (6, 3, 3), 'depthwise_conv/b': (6,)})
     """
     channels = axis_size("depthwise_convolution", inp, "base_axis", base_axis)
+    kernel = kernel_sizes("depthwise_convolution", kernel)
     outmaps = channels * multiplier
     init = glorot(rng, outmaps, channels, kernel) if w_init is None else w_init
     w = weight("W", (outmaps, *kernel), init, fix_parameters)
@@ -133,31 +176,45 @@ def depthwise_convolution(
     return F.depthwise_convolution(inp, w, b, base_axis, pad, stride, dilation, multiplier)
 
 
-@parametric_function_api("deconv", [("W", "filters", "(inmaps, outmaps // group, *kernel)", True)] + _BIAS)
+@layer("deconv", [("W", "filters", "(inmaps, outmaps // group, *kernel)", True)] + _BIAS, FILTERS, CONVOLUTION)
 def deconvolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    output_padding=None,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    apply_w=None,
-    apply_b=None,
-):
-    """Transposed convolution to `outmaps` channels; `output_padding` enlarges the output on one side.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    output_padding: Sequence[int] | None = None,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    apply_w: Callable[[Variable], Variable] | None = None,
+    apply_b: Callable[[Variable], Variable] | None = None,
+) -> Array:
+    """A transposed convolution: the gradient of a convolution by its image.
 
-    Other arguments as in `convolution`.
+    Args:
+        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
+        stride: the distance of the filters in the result along each spatial axis; None: 1.
+        output_padding: by how many pixels the result is longer at the end of each spatial axis, less than `stride`;
+            None: 0.
+
+    Returns:
+        Array (*samples, outmaps, *size'), size' being stride * (size - 1) + dilation * (kernel - 1) + 1 - 2 * pad +
+        output_padding.
+
+    Example:
+        >>> y = PF.deconvolution(nn.Variable((2, 3, 4, 4)), 8, (2, 2), stride=(2, 2))
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 8, 8, 8), {'deconv/W': (3, 8, 2, 2), 'deconv/b': (8,)})
     """
     channels = axis_size("deconvolution", inp, "base_axis", -1 if channel_last else base_axis)
+    kernel = kernel_sizes("deconvolution", kernel)
     outs = outmaps // group
     shape = (channels, *kernel, outs) if channel_last else (channels, outs, *kernel)
     w = weight("W", shape, glorot(rng, outmaps, channels, kernel) if w_init is None else w_init, fix_parameters)
@@ -166,64 +223,85 @@ def deconvolution(
     return F.deconvolution(inp, w, b, base_axis, pad, stride, dilation, group, channel_last, output_padding)
 
 
-@parametric_function_api(
+@layer(
     "depthwise_deconv",
     [("W", "filters", "(inmaps, *kernel)", True), ("b", "bias", "(inmaps // divisor,)", True)],
+    FILTERS,
+    CONVOLUTION,
 )
 def depthwise_deconvolution(
-    inp,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    divisor=1,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Transposed depthwise convolution, which adds up every `divisor` channels to one.
+    inp: Array,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    divisor: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A transposed depthwise convolution, in which neighbouring channels are added up to one.
 
-    Other arguments as in `convolution`.
+    Args:
+        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
+        stride: the distance of the filters in the result along each spatial axis; None: 1.
+        divisor: how many channels are added up to one.
+
+    Returns:
+        Array (*samples, channels / divisor, *size'), size' as of `deconvolution`.
+
+    Example:
+        >>> PF.depthwise_deconvolution(nn.Variable((2, 4, 4, 4)), (2, 2), stride=(2, 2), divisor=2).shape
+        (2, 2, 8, 8)
     """
     channels = axis_size("depthwise_deconvolution", inp, "base_axis", base_axis)
+    kernel = kernel_sizes("depthwise_deconvolution", kernel)
     init = glorot(rng, channels, channels, kernel) if w_init is None else w_init
     w = weight("W", (channels, *kernel), init, fix_parameters)
     b = bias((channels // divisor,), b_init, fix_parameters, with_bias)
     return F.depthwise_deconvolution(inp, w, b, base_axis, pad, stride, dilation, divisor)
 
 
-@parametric_function_api(
+@layer(
     "svd_conv",
     [("U", "depthwise filters", "(inmaps * r, *kernel)", True)]
     + [("V", "pointwise filters", "(outmaps, inmaps * r, 1, ...)", True)]
     + _BIAS,
+    _RANK,
+    FILTERS,
+    CONVOLUTION,
 )
 def svd_convolution(
-    inp,
-    outmaps,
-    kernel,
-    r,
-    pad=None,
-    stride=None,
-    dilation=None,
-    uv_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Convolution whose filters have rank `r` for each input channel: a depthwise one, then a pointwise one.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    r: int,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    uv_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A convolution whose filters have a low rank for each channel: a depthwise convolution, then one of single pixels.
 
-    They start as the best approximation of `uv_init`, an array of the filters (outmaps, inmaps, *kernel) or
-    an initializer of them, unless they exist. Other arguments as in `convolution`. ValueError for `r` below
-    1.
+    Example:
+        >>> y = PF.svd_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3), r=2)
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 4, 6, 6), {'svd_conv/U': (6, 3, 3), 'svd_conv/V': (4, 6, 1, 1), 'svd_conv/b': (4,)})
     """
     _check_rank("svd_convolution", r)
-    channels, points = axis_size("svd_convolution", inp, "base_axis", base_axis), int(np.prod(kernel))
+    channels, kernel = (
+        axis_size("svd_convolution", inp, "base_axis", base_axis),
+        kernel_sizes("svd_convolution", kernel),
+    )
+    points = int(np.prod(kernel))
     init = glorot(rng, channels, outmaps, kernel) if uv_init is None else uv_init
     start = sampled(init, (outmaps, channels, *kernel)).reshape(outmaps, channels, points)
 
@@ -245,7 +323,7 @@ def svd_convolution(
     return F.convolution(y, v, bias=b, base_axis=base_axis)
 
 
-@parametric_function_api(
+@layer(
     "cpd3_conv",
     [
         ("I", "pointwise filters in front", "(r, inmaps, 1, ...)", True),
@@ -253,33 +331,46 @@ def svd_convolution(
     ]
     + [("O", "pointwise filters behind", "(outmaps, r, 1, ...)", True)]
     + _BIAS,
+    _RANK,
+    FILTERS,
+    CONVOLUTION,
 )
 def cpd3_convolution(
-    inp,
-    outmaps,
-    kernel,
-    r,
-    pad=None,
-    stride=None,
-    dilation=None,
-    oik_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    max_iter=500,
-    stopping_criterion=1e-5,
-    lambda_reg=0.0,
-):
-    """Convolution whose filters are a sum of `r` products of input, kernel and output vectors.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    r: int,
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    oik_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    max_iter: int = 500,
+    stopping_criterion: float = 1e-05,
+    lambda_reg: float = 0.0,
+) -> Array:
+    """A convolution whose filters are a sum of products of vectors of channels, kernel and maps (Lebedev et al., 2015).
 
-    They start as an approximation of `oik_init`, an array of the filters (outmaps, inmaps, *kernel) or an
-    initializer of them, unless they exist; `max_iter`, `stopping_criterion` and `lambda_reg` steer the
-    alternating least squares that find it. Other arguments as in `convolution`. ValueError for `r` below 1.
-    Lebedev et al. 2015, https://arxiv.org/abs/1412.6553.
+    Args:
+        r: the rank: how many products there are.
+        max_iter: how many steps of alternating least squares approximate the filters at most.
+        stopping_criterion: they end where the error changes by less.
+        lambda_reg: how much large factors are held back.
+
+    Example:
+        >>> y = PF.cpd3_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3), r=2, with_bias=False)
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 4, 6, 6), {'cpd3_conv/I': (2, 3, 1, 1), 'cpd3_conv/O': (4, 2, 1, 1), 'cpd3_conv/K': (2, 3, 3)})
     """
-    channels, points = axis_size("cpd3_convolution", inp, "base_axis", base_axis), int(np.prod(kernel))
+    channels, kernel = (
+        axis_size("cpd3_convolution", inp, "base_axis", base_axis),
+        kernel_sizes("cpd3_convolution", kernel),
+    )
+    points = int(np.prod(kernel))
     init = glorot(rng, channels, outmaps, kernel) if oik_init is None else oik_init
     start = sampled(init, (outmaps, channels, *kernel)).reshape(outmaps, channels, points)
 
@@ -309,35 +400,44 @@ _BINARY += [("Wb", "binary filters", "(outmaps, inmaps // group, *kernel)", Fals
 
 
 def _binary(function, inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix, rng):
-    channels = axis_size(function, inp, "base_axis", base_axis)
+    channels, kernel = axis_size(function, inp, "base_axis", base_axis), kernel_sizes(function, kernel)
     shape = (outmaps, channels // group, *kernel)
     w = weight("W", shape, glorot(rng, channels, outmaps, kernel) if w_init is None else w_init, fix)
     wb_init = glorot(rng, channels, outmaps, kernel) if wb_init is None else wb_init
     return w, get_parameter_or_create("Wb", shape, wb_init, False)
 
 
-@parametric_function_api("bicon_conv", _BINARY + _BIAS)
+@layer("bicon_conv", _BINARY + _BIAS, BINARY, FILTERS, CONVOLUTION)
 def binary_connect_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    quantize_zero_to=1.0,
-    w_init=None,
-    wb_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Convolution with the signs of its filters, which forward writes to the parameter ``Wb``.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    quantize_zero_to: float = 1.0,
+    w_init: Initializer | None = None,
+    wb_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A convolution that computes with the signs of its filters (Courbariaux et al., 2015).
 
-    0 counts as `quantize_zero_to`. Other arguments as in `convolution`. Courbariaux et al. 2015,
-    BinaryConnect.
+    Each forward pass writes the signs into the parameter `Wb`.
+
+    Args:
+        wb_init: what `Wb` is at first.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.ones((1, 1, 2)))
+        >>> y = PF.binary_connect_convolution(x, 1, (2,), w_init=np.array([[[0.3, 0.1]]]))
+        >>> y.forward()
+        >>> y.d
+        array([[[2.]]], dtype=float32)
     """
     w, wb = _binary(
         "binary_connect_convolution", inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng
@@ -346,28 +446,37 @@ def binary_connect_convolution(
     return F.binary_connect_convolution(inp, w, wb, b, base_axis, pad, stride, dilation, group, quantize_zero_to)
 
 
-@parametric_function_api("bwn_conv", _BINARY + [("alpha", "scales", "(outmaps,)", False)] + _BIAS)
+@layer("bwn_conv", _BINARY + [("alpha", "scales", "(outmaps,)", False)] + _BIAS, BINARY, FILTERS, CONVOLUTION)
 def binary_weight_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    quantize_zero_to=1.0,
-    w_init=None,
-    wb_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Convolution with the signs of its filters times one scale per filter.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    quantize_zero_to: float = 1.0,
+    w_init: Initializer | None = None,
+    wb_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A convolution that computes with the signs of its filters, times their mean magnitude (Rastegari et al., 2016).
 
-    Forward writes the signs to the parameter ``Wb`` and the scales, mean magnitudes, to ``alpha``. 0 counts
-    as `quantize_zero_to`. Other arguments as in `convolution`. Rastegari et al. 2016, XNOR-Net.
+    Each forward pass writes the signs into the parameter `Wb` and the magnitudes into `alpha`.
+
+    Args:
+        wb_init: what `Wb` is at first.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.ones((1, 1, 2)))
+        >>> y = PF.binary_weight_convolution(x, 1, (2,), w_init=np.array([[[0.3, 0.1]]]))
+        >>> y.forward()
+        >>> y.d
+        array([[[0.4]]], dtype=float32)
     """
     w, wb = _binary(
         "binary_weight_convolution", inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng
@@ -377,38 +486,51 @@ def binary_weight_convolution(
     return F.binary_weight_convolution(inp, w, wb, alpha, b, base_axis, pad, stride, dilation, group, quantize_zero_to)
 
 
-@parametric_function_api(
+@layer(
     "inq_conv",
     [("W", "filters", "(outmaps, inmaps // group, *kernel)", True)]
     + [("I", "1 where a weight is fixed", "(outmaps, inmaps // group, *kernel)", False)]
     + _BIAS,
+    INCREMENTAL,
+    FILTERS,
+    CONVOLUTION,
 )
 def inq_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    num_bits=4,
-    inq_iterations=(),
-    selection_algorithm="random",
-    seed=-1,
-    w_init=None,
-    i_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-):
-    """Convolution whose filters become powers of two, half of the rest at each iteration of `inq_iterations`.
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    num_bits: int = 4,
+    inq_iterations: Sequence[int] = (),
+    selection_algorithm: str = "random",
+    seed: int = -1,
+    w_init: Initializer | None = None,
+    i_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+) -> Array:
+    """A convolution whose filters become powers of two, or 0, step by step (Zhou et al., 2017).
 
-    `num_bits` holds one for the sign; `selection_algorithm` is "random" or "largest_abs". Other arguments as
-    in `convolution`. Zhou et al. 2017, Incremental Network Quantization.
+    Args:
+        i_init: what the parameter `I` is at first; None: zeros.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.ones((1, 1, 2)))
+        >>> y = PF.inq_convolution(x, 1, (2,), inq_iterations=(0,), w_init=np.array([[[0.6, 0.1]]]))
+        >>> y.forward()
+        >>> y.d
+        array([[[0.625]]], dtype=float32)
     """
-    channels = axis_size("inq_convolution", inp, "base_axis", base_axis)
+    channels, kernel = (
+        axis_size("inq_convolution", inp, "base_axis", base_axis),
+        kernel_sizes("inq_convolution", kernel),
+    )
     shape = (outmaps, channels // group, *kernel)
     init = glorot(rng, channels, outmaps, kernel) if w_init is None else w_init
     w = weight("W", shape, init, fix_parameters)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from .. import functions as F
+from ..functions._statistics import BATCH, OWN
 from ..initializer import ConstantInitializer, NormalInitializer, WeightNormalizationScaleInitializer
 from ..parameter import get_parameter_or_create
-from ._api import parametric_function_api
+from ._api import layer
 from ._common import axis_size, weight
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array, Initializer
+    from compatgrad.nnabla.communicators import Communicator
 
 __all__ = [
     "batch_normalization",
@@ -25,6 +31,27 @@ __all__ = [
 _BY_AXES = "inp.shape along axes, 1 along the other axes"
 _BY_CHANNEL = "inp.shape along channel_axis, 1 along the other axes"
 _BY_SAMPLE = "1 along batch_axis, inp.shape along the other axes"
+
+# What these functions say alike in their docstrings, beside what `functions` says of statistics.
+_SHARED = """
+Args:
+    inp: any shape, computed in float32.
+    fix_parameters: whether beta and gamma get no gradient.
+    param_init: what parameters start from, initializers or arrays by the names of the note; None: beta and the mean
+        from zeros, gamma and the variance from ones.
+    no_scale: whether gamma is left out.
+    no_bias: whether beta is left out.
+    output_stat: whether mean and variance of `inp` are given, too.
+    batch_stat: whether the statistics are those of `inp`, and each forward pass moves the running ones. Otherwise they
+        are the running ones.
+
+Returns:
+    Array of the shape of `inp`, or a tuple of it, mean and variance.
+
+Raises:
+    RuntimeError: the arguments do not fit one another.
+    ValueError: `inp` does not have an axis, or a parameter is there already with another shape.
+"""
 
 
 def _affine(shape):
@@ -59,48 +86,62 @@ def _batch_parameters(function, inp, axes, fix, param_init, no_bias, no_scale):
     )
 
 
-@parametric_function_api("bn", _BATCH)
+@layer("bn", _BATCH, _SHARED, BATCH)
 def batch_normalization(
-    inp,
-    axes=(1,),
-    decay_rate=0.9,
-    eps=1e-5,
-    batch_stat=True,
-    output_stat=False,
-    fix_parameters=False,
-    param_init=None,
-    no_scale=False,
-    no_bias=False,
-):
-    """``(inp - mean) / sqrt(var + eps) * gamma + beta``, one mean etc. for each index of `axes`.
+    inp: Array,
+    axes: int | Sequence[int] = (1,),
+    decay_rate: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    output_stat: bool = False,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+    no_scale: bool = False,
+    no_bias: bool = False,
+) -> Array | tuple[Array, Array, Array]:
+    """(inp - mean) / sqrt(var + eps) * gamma + beta by the statistics of a batch (Ioffe and Szegedy, 2015).
 
-    With `batch_stat` mean and variance are the batch's, and the moving ones follow them at `decay_rate`;
-    without, they are the moving ones. `param_init` maps parameter names to initializers or arrays; `no_scale`
-    and `no_bias` leave gamma and beta out; `fix_parameters` keeps gradients from them. `output_stat` adds
-    mean and variance to the outputs. Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167.
+    Raises:
+        AssertionError: `output_stat` is set without `batch_stat`.
+
+    Example:
+        >>> y = PF.batch_normalization(nn.Variable((4, 3)))
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters(grad_only=False).items()}
+        ((4, 3), {'bn/beta': (1, 3), 'bn/gamma': (1, 3), 'bn/mean': (1, 3), 'bn/var': (1, 3)})
     """
     parameters = _batch_parameters("batch_normalization", inp, axes, fix_parameters, param_init, no_bias, no_scale)
     return F.batch_normalization(inp, *parameters, axes, decay_rate, eps, batch_stat, output_stat)
 
 
-@parametric_function_api("bn", _BATCH)
+@layer("bn", _BATCH, _SHARED, BATCH)
 def fused_batch_normalization(
-    inp,
-    z=None,
-    axes=(1,),
-    decay_rate=0.9,
-    eps=1e-5,
-    batch_stat=True,
-    nonlinearity="relu",
-    output_stat=False,
-    fix_parameters=False,
-    param_init=None,
-    no_scale=False,
-    no_bias=False,
-):
-    """`batch_normalization`, plus `z` where it is given, then `nonlinearity`: ``"relu"``, or ``""`` for none.
+    inp: Array,
+    z: Array | None = None,
+    axes: int | Sequence[int] = (1,),
+    decay_rate: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    nonlinearity: str = "relu",
+    output_stat: bool = False,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+    no_scale: bool = False,
+    no_bias: bool = False,
+) -> Array | tuple[Array, Array, Array]:
+    """relu(batch_normalization(inp) + z) as one function.
 
-    Other arguments and the parameters are those of `batch_normalization`.
+    Args:
+        z: what is added, of the shape of `inp`; None: nothing.
+        nonlinearity: "relu".
+
+    Raises:
+        RuntimeError: `z` has another shape, `nonlinearity` is another one, or `output_stat` is set without
+            `batch_stat`.
+
+    Example:
+        >>> y = PF.fused_batch_normalization(nn.Variable((4, 3, 8, 8)), nn.Variable((4, 3, 8, 8)))
+        >>> y.shape, list(nn.get_parameters())
+        ((4, 3, 8, 8), ['bn/beta', 'bn/gamma'])
     """
     parameters = _batch_parameters(
         "fused_batch_normalization", inp, axes, fix_parameters, param_init, no_bias, no_scale
@@ -110,37 +151,68 @@ def fused_batch_normalization(
     )
 
 
-@parametric_function_api("bn", _BATCH)
+@layer("bn", _BATCH, _SHARED, BATCH)
 def sync_batch_normalization(
-    inp,
-    comm,
-    group="world",
-    axes=(1,),
-    decay_rate=0.9,
-    eps=1e-5,
-    batch_stat=True,
-    output_stat=False,
-    fix_parameters=False,
-    param_init=None,
-    no_scale=False,
-    no_bias=False,
-):
-    """`batch_normalization` over the batches of all processes of the communicator's `group`.
+    inp: Array,
+    comm: Communicator | None,
+    group: str = "world",
+    axes: int | Sequence[int] = (1,),
+    decay_rate: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    output_stat: bool = False,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+    no_scale: bool = False,
+    no_bias: bool = False,
+) -> Array | tuple[Array, Array, Array]:
+    """`batch_normalization` by the statistics of the batches of all processes of a group.
 
-    Other arguments and the parameters are those of `batch_normalization`.
+    One process alone is supported.
+
+    Args:
+        comm: a communicator, or None.
+        group: the name of the group.
+
+    Raises:
+        RuntimeError: `comm` has several processes, or `output_stat` is set without `batch_stat`.
+
+    Example:
+        >>> y = PF.sync_batch_normalization(nn.Variable((4, 3, 8, 8)), comm=None)
+        >>> y.shape, list(nn.get_parameters())
+        ((4, 3, 8, 8), ['bn/beta', 'bn/gamma'])
     """
     parameters = _batch_parameters("sync_batch_normalization", inp, axes, fix_parameters, param_init, no_bias, no_scale)
     return F.sync_batch_normalization(inp, *parameters, comm, group, axes, decay_rate, eps, batch_stat, output_stat)
 
 
-@parametric_function_api(
+@layer(
     "mean_subtraction",
     [("mean", "moving average", "inp.shape[base_axis:]", False), ("t", "batches counted", "(1,)", False)],
+    _SHARED,
 )
-def mean_subtraction(inp, base_axis=1, update_running_mean=True, fix_parameters=False):
-    """`inp` less its mean over the axes before `base_axis`, as a moving average that forward updates.
+def mean_subtraction(
+    inp: Array, base_axis: int = 1, update_running_mean: bool = True, fix_parameters: bool = False
+) -> Array:
+    """An array less the running mean of its samples, which each forward pass moves.
 
-    Raises ValueError where `inp` has fewer axes than `base_axis`.
+    Args:
+        base_axis: the first axis of a sample.
+        update_running_mean: whether the mean is moved.
+        fix_parameters: has no effect: the parameters are never learned.
+
+    Returns:
+        Array of the shape of `inp`.
+
+    Raises:
+        ValueError: `inp` has fewer axes than `base_axis`, or a parameter is there already with another shape.
+
+    Example:
+        >>> y = PF.mean_subtraction(nn.Variable.from_numpy_array(np.array([[1.0, 2.0], [3.0, 6.0]])))
+        >>> y.forward()
+        >>> y.d
+        array([[-1., -2.],
+               [ 1.,  2.]], dtype=float32)
     """
     if inp.ndim < base_axis:
         raise ValueError(f"mean_subtraction: base_axis {base_axis} is beyond the {inp.ndim} axes of the input")
@@ -160,20 +232,23 @@ def _channel_shape(function, inp, channel_axis):
     return shape
 
 
-@parametric_function_api("layer_normalization", _affine(_BY_SAMPLE))
+@layer("layer_normalization", _affine(_BY_SAMPLE), _SHARED, OWN)
 def layer_normalization(
-    inp,
-    batch_axis=0,
-    eps=1e-5,
-    output_stat=False,
-    fix_parameters=False,
-    param_init=None,
-    no_scale=False,
-    no_bias=False,
-):
-    """Normalization over all axes but `batch_axis`, an int or several, along which parameters have size 1.
+    inp: Array,
+    batch_axis: int | Sequence[int] = 0,
+    eps: float = 1e-05,
+    output_stat: bool = False,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+    no_scale: bool = False,
+    no_bias: bool = False,
+) -> Array | tuple[Array, Array, Array]:
+    """Each sample less its mean, over its standard deviation, times gamma plus beta (Ba et al., 2016).
 
-    Other arguments as in `batch_normalization`. Ba et al. 2016, https://arxiv.org/abs/1607.06450.
+    Example:
+        >>> y = PF.layer_normalization(nn.Variable((4, 3, 8)))
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((4, 3, 8), {'layer_normalization/beta': (1, 3, 8), 'layer_normalization/gamma': (1, 3, 8)})
     """
     batch_axis = _axes(batch_axis)
     shape = list(inp.shape)
@@ -184,21 +259,26 @@ def layer_normalization(
     return F.layer_normalization(inp, beta, gamma, batch_axis=batch_axis, eps=eps, output_stat=output_stat)
 
 
-@parametric_function_api("instance_normalization", _affine(_BY_CHANNEL))
+@layer("instance_normalization", _affine(_BY_CHANNEL), _SHARED, OWN)
 def instance_normalization(
-    inp,
-    channel_axis=1,
-    batch_axis=0,
-    eps=1e-5,
-    output_stat=False,
-    fix_parameters=False,
-    param_init=None,
-    no_scale=False,
-    no_bias=False,
-):
-    """Normalization of every sample and channel for itself; the parameters have the size of the channel axis.
+    inp: Array,
+    channel_axis: int = 1,
+    batch_axis: int | Sequence[int] = 0,
+    eps: float = 1e-05,
+    output_stat: bool = False,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+    no_scale: bool = False,
+    no_bias: bool = False,
+) -> Array | tuple[Array, Array, Array]:
+    """Each channel of each sample less its mean, over its standard deviation, times gamma plus beta.
 
-    Other arguments as in `batch_normalization`. Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
+    Ulyanov et al., 2016.
+
+    Example:
+        >>> y = PF.instance_normalization(nn.Variable((4, 3, 8)))
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((4, 3, 8), {'instance_normalization/beta': (1, 3, 1), 'instance_normalization/gamma': (1, 3, 1)})
     """
     shape = _channel_shape("instance_normalization", inp, channel_axis)
     beta, gamma = _beta_gamma(shape, fix_parameters, param_init, no_bias, no_scale)
@@ -207,22 +287,33 @@ def instance_normalization(
     )
 
 
-@parametric_function_api("group_normalization", _affine(_BY_CHANNEL))
+@layer("group_normalization", _affine(_BY_CHANNEL), _SHARED, OWN)
 def group_normalization(
-    inp,
-    num_groups,
-    channel_axis=1,
-    batch_axis=0,
-    eps=1e-5,
-    output_stat=False,
-    fix_parameters=False,
-    param_init=None,
-    no_scale=False,
-    no_bias=False,
-):
-    """Normalization of every sample over `num_groups` groups of channels; one parameter per channel.
+    inp: Array,
+    num_groups: int,
+    channel_axis: int = 1,
+    batch_axis: int | Sequence[int] = 0,
+    eps: float = 1e-05,
+    output_stat: bool = False,
+    fix_parameters: bool = False,
+    param_init: Mapping[str, Initializer] | None = None,
+    no_scale: bool = False,
+    no_bias: bool = False,
+) -> Array | tuple[Array, Array, Array]:
+    """Groups of channels of each sample less their mean, over their standard deviation, times gamma plus beta.
 
-    Other arguments as in `batch_normalization`. Wu and He 2018, https://arxiv.org/abs/1803.08494.
+    Wu and He, 2018.
+
+    Args:
+        num_groups: into how many groups the channels are divided.
+
+    Raises:
+        RuntimeError: `num_groups` does not divide the channels.
+
+    Example:
+        >>> y = PF.group_normalization(nn.Variable((4, 6, 8)), 2)
+        >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((4, 6, 8), {'group_normalization/beta': (1, 6, 1), 'group_normalization/gamma': (1, 6, 1)})
     """
     shape = _channel_shape("group_normalization", inp, channel_axis)
     beta, gamma = _beta_gamma(shape, fix_parameters, param_init, no_bias, no_scale)
@@ -238,13 +329,41 @@ def group_normalization(
     )
 
 
-@parametric_function_api("spectral-norm", [("u", "singular vector", "(w.shape[dim],)", False)])
-def spectral_norm(w, dim=0, itr=1, eps=1e-12, test=False, u_init=None, fix_parameters=True):
-    """`w` divided by its largest singular value, as a matrix whose rows are the axis `dim`.
+@layer("spectral-norm", [("u", "singular vector", "(w.shape[dim],)", False)])
+def spectral_norm(
+    w: Array,
+    dim: int = 0,
+    itr: int = 1,
+    eps: float = 1e-12,
+    test: bool = False,
+    u_init: Initializer | None = None,
+    fix_parameters: bool = True,
+) -> Array:
+    """Weights over their largest singular value, as a matrix whose rows lie along an axis (Miyato et al., 2018).
 
-    Forward finds it by `itr` power iterations and keeps the vector in the parameter ``u``, which starts
-    normal unless `u_init` says otherwise; with `test` it stays. ValueError for a `dim` that `w` lacks. Miyato
-    et al. 2018, https://arxiv.org/abs/1802.05957.
+    Args:
+        w: the weights, any shape.
+        dim: the axis.
+        itr: how many power iterations there are.
+        eps: what is added to norms.
+        test: whether the parameter `u` stays as it is; otherwise each forward pass writes into it what the iterations
+            give.
+        u_init: what `u` starts from; None: normal numbers.
+        fix_parameters: has no effect: the parameter is never learned.
+
+    Returns:
+        Array of the shape of `w`.
+
+    Raises:
+        ValueError: `w` does not have the axis, or a parameter is there already with another shape.
+
+    Example:
+        >>> w = nn.Variable.from_numpy_array(np.array([[2.0, 0.0], [0.0, 4.0]]))
+        >>> y = PF.spectral_norm(w, u_init=np.array([0.0, 1.0]))
+        >>> y.forward()
+        >>> y.d
+        array([[0.5, 0. ],
+               [0. , 1. ]], dtype=float32)
     """
     if not 0 <= dim < w.ndim:
         raise ValueError(f"spectral_norm: dim must be at least 0 and below {w.ndim}, not {dim}")
@@ -253,18 +372,34 @@ def spectral_norm(w, dim=0, itr=1, eps=1e-12, test=False, u_init=None, fix_param
     return F.spectral_norm(w, u, dim=dim, itr=itr, eps=eps, test=test)
 
 
-@parametric_function_api("wn", [("g", "lengths", "(w.shape[dim],)", True)])
-def weight_normalization(w, dim=0, eps=1e-12, g_init=None, fix_parameters=False):
-    """The slices of `w` along `dim`, scaled to the lengths ``g``, which start as the lengths they have.
+@layer("wn", [("g", "lengths", "(w.shape[dim],)", True)])
+def weight_normalization(
+    w: Array, dim: int = 0, eps: float = 1e-12, g_init: Initializer | None = None, fix_parameters: bool = False
+) -> Array:
+    """Weights of new lengths, which are learned: g * w / |w| (Salimans and Kingma, 2016).
 
-    `g_init` is an initializer or array for them; `fix_parameters` keeps gradients from them. Salimans and
-    Kingma 2016, https://arxiv.org/abs/1602.07868.
+    Args:
+        w: the weights, any shape.
+        dim: the axis each of whose elements has a length.
+        eps: what is added to the squared lengths.
+        g_init: what the lengths start from; None: those of `w`.
+
+    Returns:
+        Array of the shape of `w`.
+
+    Example:
+        >>> w = nn.Variable.from_numpy_array(np.array([[3.0, 4.0], [0.0, 2.0]]))
+        >>> y = PF.weight_normalization(w, g_init=np.array([1.0, 5.0]))
+        >>> y.forward()
+        >>> y.d
+        array([[0.6, 0.8],
+               [0. , 5. ]], dtype=float32)
     """
     init = WeightNormalizationScaleInitializer(w, dim, eps) if g_init is None else g_init
     return F.weight_normalization(w, weight("g", (w.shape[dim],), init, fix_parameters), dim, eps)
 
 
-@parametric_function_api("wn", [("g", "lengths", "(v.shape[dim],)", True)])
+@layer("wn", [("g", "lengths", "(v.shape[dim],)", True)])
 def _weight_normalization_v1(v, dim=0, eps=1e-12, fix_parameters=False):
     """`weight_normalization` of lengths that start at 1, composed of elementary functions."""
     if not -v.ndim <= dim < v.ndim:
@@ -278,7 +413,7 @@ def _weight_normalization_v1(v, dim=0, eps=1e-12, fix_parameters=False):
     return g * (v / (F.sum(v**2, axis=others, keepdims=True) + eps) ** 0.5)
 
 
-@parametric_function_api(
+@layer(
     "spectral-norm",
     [
         ("W_sn", "what forward gave last", "w.shape", False),

@@ -7,27 +7,62 @@ whose names end in ``_q``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import functions as F
+from ..functions._images import CONVOLUTION
 from ..initializer import ConstantInitializer
 from ..parameter import get_parameter_or_create
-from ._api import parametric_function_api
-from ._common import dense_shapes, filter_shapes, glorot, weight
+from ._api import layer
+from ._common import DENSE, FILTERS, dense_shapes, filter_shapes, glorot, weight
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array, Initializer
 
 __all__ = [
     "fixed_point_quantized_affine",
     "fixed_point_quantized_convolution",
-    "min_max_quantize",
-    "min_max_quantized_affine",
-    "min_max_quantized_convolution",
     "pow2_quantized_affine",
     "pow2_quantized_convolution",
     "pruned_affine",
     "pruned_convolution",
 ]
+
+# What these functions say alike in their docstrings.
+_FIXED_POINT = """
+Args:
+    quantize_w, quantize_b: whether weights, or bias, are quantized.
+    sign_w, sign_b: whether one bit is for the sign.
+    n_w, n_b: how many bits a number has.
+    delta_w, delta_b: the distance of the numbers.
+    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes where a number is cut off.
+
+Raises:
+    RuntimeError: the shapes do not fit, a number of bits or distance is not positive, or no bit is left beside the
+        sign.
+"""
+_POW2 = """
+Args:
+    quantize_w, quantize_b: whether weights, or bias, are quantized.
+    sign_w, sign_b: whether one bit is for the sign.
+    with_zero_w, with_zero_b: whether one bit is for the number 0.
+    n_w, n_b: how many bits a number has. They tell how many powers there are.
+    m_w, m_b: the largest power is 2 ** m.
+    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes where a number is cut off.
+
+Raises:
+    RuntimeError: the shapes do not fit, or no bit is left beside those for the sign and for 0.
+"""
+_PRUNED = """
+Args:
+    prune_w, prune_b: whether weights, or bias, are pruned.
+    rate_w, rate_b: which part of the numbers, in [0, 1], become 0.
+
+Raises:
+    RuntimeError: the shapes do not fit, or a rate is not in [0, 1].
+"""
 
 # from a parameter, and the NdArray that keeps the result, to the result
 _Quantizer = Callable[[Any, Any], Any]
@@ -86,32 +121,37 @@ def _fixed_point(on, sign, n, delta, ste_fine_grained) -> _Quantizer | None:
     )
 
 
-@parametric_function_api("fp_quantized_affine", _DENSE)
+@layer("fp_quantized_affine", _DENSE, _FIXED_POINT, DENSE)
 def fixed_point_quantized_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    w_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    quantize_w=True,
-    sign_w=True,
-    n_w=8,
-    delta_w=2**-4,
-    ste_fine_grained_w=True,
-    quantize_b=True,
-    sign_b=True,
-    n_b=8,
-    delta_b=2**-4,
-    ste_fine_grained_b=True,
-):
-    """`affine` with weights and bias rounded to multiples of `delta_*`, in `n_*` bits.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    quantize_w: bool = True,
+    sign_w: bool = True,
+    n_w: int = 8,
+    delta_w: float = 2 ** (-4),
+    ste_fine_grained_w: bool = True,
+    quantize_b: bool = True,
+    sign_b: bool = True,
+    n_b: int = 8,
+    delta_b: float = 2 ** (-4),
+    ste_fine_grained_b: bool = True,
+) -> Array:
+    """A dense layer with weights and bias rounded to multiples of a number.
 
-    `sign_*` says whether one is for the sign. ``quantize_w=False`` and ``quantize_b=False`` leave them as
-    they are. `ste_fine_grained_*` lets no gradient through where a value is cut off. Other arguments as in
-    `affine`.
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
+        >>> y = PF.fixed_point_quantized_affine(x, 1, w_init=np.array([[0.3], [-0.9]]), delta_w=0.25)
+        >>> y.forward()
+        >>> y.d
+        array([[-0.75]], dtype=float32)
     """
     quantize_w = _fixed_point(quantize_w, sign_w, n_w, delta_w, ste_fine_grained_w)
     quantize_b = _fixed_point(quantize_b, sign_b, n_b, delta_b, ste_fine_grained_b)
@@ -130,34 +170,42 @@ def fixed_point_quantized_affine(
     )
 
 
-@parametric_function_api("fp_quantized_conv", _FILTERS)
+@layer("fp_quantized_conv", _FILTERS, _FIXED_POINT, FILTERS, CONVOLUTION)
 def fixed_point_quantized_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    quantize_w=True,
-    sign_w=True,
-    n_w=8,
-    delta_w=2**-4,
-    ste_fine_grained_w=True,
-    quantize_b=True,
-    sign_b=True,
-    n_b=8,
-    delta_b=2**-4,
-    ste_fine_grained_b=True,
-):
-    """`convolution` with filters and bias quantized as in `fixed_point_quantized_affine`."""
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    quantize_w: bool = True,
+    sign_w: bool = True,
+    n_w: int = 8,
+    delta_w: float = 2 ** (-4),
+    ste_fine_grained_w: bool = True,
+    quantize_b: bool = True,
+    sign_b: bool = True,
+    n_b: int = 8,
+    delta_b: float = 2 ** (-4),
+    ste_fine_grained_b: bool = True,
+) -> Array:
+    """A convolution with filters and bias rounded to multiples of a number.
+
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> y = PF.fixed_point_quantized_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3))
+        >>> y.shape, list(nn.get_parameters(grad_only=False))
+        ((2, 4, 6, 6), ['fp_quantized_conv/W', 'fp_quantized_conv/W_q', 'fp_quantized_conv/b', 'fp_quantized_conv/b_q'])
+    """
     geometry = (base_axis, pad, stride, dilation, group, channel_last)
     quantize_w = _fixed_point(quantize_w, sign_w, n_w, delta_w, ste_fine_grained_w)
     quantize_b = _fixed_point(quantize_b, sign_b, n_b, delta_b, ste_fine_grained_b)
@@ -192,32 +240,39 @@ def _pow2(on, sign, with_zero, n, m, ste_fine_grained) -> _Quantizer | None:
     )
 
 
-@parametric_function_api("pow2_quantized_affine", _DENSE)
+@layer("pow2_quantized_affine", _DENSE, _POW2, DENSE)
 def pow2_quantized_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    w_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    quantize_w=True,
-    sign_w=True,
-    with_zero_w=False,
-    n_w=8,
-    m_w=2,
-    ste_fine_grained_w=True,
-    quantize_b=True,
-    sign_b=True,
-    with_zero_b=False,
-    n_b=8,
-    m_b=2,
-    ste_fine_grained_b=True,
-):
-    """`affine` with weights and bias rounded to powers of two of `n_*` bits, the largest being ``2 ** m_*``.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    quantize_w: bool = True,
+    sign_w: bool = True,
+    with_zero_w: bool = False,
+    n_w: int = 8,
+    m_w: int = 2,
+    ste_fine_grained_w: bool = True,
+    quantize_b: bool = True,
+    sign_b: bool = True,
+    with_zero_b: bool = False,
+    n_b: int = 8,
+    m_b: int = 2,
+    ste_fine_grained_b: bool = True,
+) -> Array:
+    """A dense layer with weights and bias rounded to powers of two.
 
-    `with_zero_*` spends a value on 0; other arguments as in `fixed_point_quantized_affine`.
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
+        >>> y = PF.pow2_quantized_affine(x, 1, w_init=np.array([[0.3], [-0.9]]), with_bias=False)
+        >>> y.forward()
+        >>> y.d
+        array([[-0.75]], dtype=float32)
     """
     quantize_w = _pow2(quantize_w, sign_w, with_zero_w, n_w, m_w, ste_fine_grained_w)
     quantize_b = _pow2(quantize_b, sign_b, with_zero_b, n_b, m_b, ste_fine_grained_b)
@@ -236,35 +291,42 @@ def pow2_quantized_affine(
     )
 
 
-@parametric_function_api("pow2_quantized_conv", _FILTERS)
+@layer("pow2_quantized_conv", _FILTERS, _POW2, FILTERS, CONVOLUTION)
 def pow2_quantized_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    quantize_w=True,
-    with_zero_w=False,
-    sign_w=True,
-    n_w=8,
-    m_w=2,
-    ste_fine_grained_w=True,
-    quantize_b=True,
-    with_zero_b=False,
-    sign_b=True,
-    n_b=8,
-    m_b=2,
-    ste_fine_grained_b=True,
-):
-    """`convolution` with filters and bias quantized as in `pow2_quantized_affine`."""
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    quantize_w: bool = True,
+    with_zero_w: bool = False,
+    sign_w: bool = True,
+    n_w: int = 8,
+    m_w: int = 2,
+    ste_fine_grained_w: bool = True,
+    quantize_b: bool = True,
+    with_zero_b: bool = False,
+    sign_b: bool = True,
+    n_b: int = 8,
+    m_b: int = 2,
+    ste_fine_grained_b: bool = True,
+) -> Array:
+    """A convolution with filters and bias rounded to powers of two.
+
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> PF.pow2_quantized_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3)).shape
+        (2, 4, 6, 6)
+    """
     geometry = (base_axis, pad, stride, dilation, group, False)
     quantize_w = _pow2(quantize_w, sign_w, with_zero_w, n_w, m_w, ste_fine_grained_w)
     quantize_b = _pow2(quantize_b, sign_b, with_zero_b, n_b, m_b, ste_fine_grained_b)
@@ -288,24 +350,31 @@ def _pruner(on, rate) -> _Quantizer | None:
     return (lambda x, kept: F.prune(x, rate=rate, outputs=[kept])) if on else None
 
 
-@parametric_function_api("pruned_affine", _DENSE)
+@layer("pruned_affine", _DENSE, _PRUNED, DENSE)
 def pruned_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    w_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    prune_w=True,
-    rate_w=0.9,
-    prune_b=True,
-    rate_b=0.9,
-):
-    """`affine` with the share `rate_*` of weights and bias, the smallest in magnitude, taken as 0.
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    prune_w: bool = True,
+    rate_w: float = 0.9,
+    prune_b: bool = True,
+    rate_b: float = 0.9,
+) -> Array:
+    """A dense layer whose weights and biases of smallest magnitude are taken for 0.
 
-    ``prune_w=False`` and ``prune_b=False`` leave them as they are. Other arguments as in `affine`.
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0, 1.0]]))
+        >>> y = PF.pruned_affine(x, 1, w_init=np.array([[0.25], [-0.75], [0.1]]), rate_w=0.9)
+        >>> y.forward()
+        >>> y.d
+        array([[-0.5]], dtype=float32)
     """
     prune_w, prune_b = _pruner(prune_w, rate_w), _pruner(prune_b, rate_b)
     return _affine(
@@ -313,28 +382,35 @@ def pruned_affine(
     )
 
 
-@parametric_function_api("pruned_conv", _FILTERS)
+@layer("pruned_conv", _FILTERS, _PRUNED, FILTERS, CONVOLUTION)
 def pruned_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    prune_w=True,
-    rate_w=0.9,
-    prune_b=True,
-    rate_b=0.9,
-):
-    """`convolution` with filters and bias pruned as in `pruned_affine`."""
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    prune_w: bool = True,
+    rate_w: float = 0.9,
+    prune_b: bool = True,
+    rate_b: float = 0.9,
+) -> Array:
+    """A convolution whose weights and biases of smallest magnitude are taken for 0.
+
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> PF.pruned_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3), rate_w=0.5).shape
+        (2, 4, 6, 6)
+    """
     geometry = (base_axis, pad, stride, dilation, group, channel_last)
     prune_w, prune_b = _pruner(prune_w, rate_w), _pruner(prune_b, rate_b)
     return _convolution(
@@ -350,219 +426,4 @@ def pruned_convolution(
         with_bias,
         prune_w,
         prune_b,
-    )
-
-
-def _level(name, x, level):
-    if not isinstance(level, (int, float)):
-        return level
-    shape = (1,) * x.ndim
-    return get_parameter_or_create(name, shape, np.full(shape, level), False, False)
-
-
-@parametric_function_api(
-    "min_max_quantize",
-    [
-        ("qr_min", "lower end of the range", "ql_min.shape", False),
-        ("qr_max", "upper end", "ql_max.shape", False),
-    ],
-)
-def min_max_quantize(
-    x,
-    ql_min=0,
-    ql_max=255,
-    decay=0.999,
-    x_min_max=False,
-    ema=False,
-    ste_fine_grained=True,
-    eps=0.01,
-    qr_min_init=None,
-    qr_max_init=None,
-    fix_parameters=False,
-    outputs=None,
-):
-    """`x` rounded to the levels that the integers from `ql_min` to `ql_max` divide a range into.
-
-    The range is trained; or with `x_min_max` that of `x`; or with `ema` too its moving average at `decay`. It
-    starts as (-6, 6) unless `qr_min_init` and `qr_max_init` say otherwise and spans `eps` at least.
-    `ste_fine_grained` lets no gradient through outside. Levels that are numbers become the parameters
-    ``ql_min`` and ``ql_max``; Variables are taken as they are. Jacob et al. 2017,
-    https://arxiv.org/abs/1712.05877.
-    """
-    ql_min = _level("ql_min", x, ql_min)
-    ql_max = _level("ql_max", x, ql_max)
-    trained = not (x_min_max and ema)
-    low = ConstantInitializer(-6.0) if qr_min_init is None else qr_min_init
-    high = ConstantInitializer(6.0) if qr_max_init is None else qr_max_init
-    qr_min = get_parameter_or_create("qr_min", ql_min.shape, low, trained, not fix_parameters)
-    qr_max = get_parameter_or_create("qr_max", ql_min.shape, high, trained, not fix_parameters)
-    return F.min_max_quantize(
-        x, qr_min, qr_max, ql_min, ql_max, decay, x_min_max, ema, ste_fine_grained, eps, outputs=outputs
-    )
-
-
-def _min_max(letter, on, levels, x_min_max, range_init, limit, ste_fine_grained, eps, fix) -> _Quantizer | None:
-    if not on:
-        return None
-    low, high = range_init
-    return lambda x, kept: min_max_quantize(
-        x,
-        *levels,
-        0.999,
-        x_min_max,
-        False,
-        ste_fine_grained,
-        eps,
-        ConstantInitializer(-limit) if low is None else low,
-        ConstantInitializer(limit) if high is None else high,
-        fix,
-        outputs=[kept],
-        name=f"min_max_quantize_{letter}",
-    )
-
-
-_RANGES = [
-    ("min_max_quantize_*/min_max_quantize/qr_min", "lower end of the range of W or b", "(1, ...)", True),
-    ("min_max_quantize_*/min_max_quantize/qr_max", "upper end of the range of W or b", "(1, ...)", True),
-]
-
-
-@parametric_function_api("min_max_quantized_affine", _DENSE + _RANGES)
-def min_max_quantized_affine(
-    inp,
-    n_outmaps,
-    base_axis=1,
-    w_init=None,
-    b_init=None,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    quantize_w=True,
-    ql_min_w=0,
-    ql_max_w=255,
-    w_min_max=False,
-    qr_min_w_init=None,
-    qr_max_w_init=None,
-    ste_fine_grained_w=True,
-    quantize_b=True,
-    ql_min_b=0,
-    ql_max_b=255,
-    b_min_max=False,
-    qr_min_b_init=None,
-    qr_max_b_init=None,
-    ste_fine_grained_b=True,
-    eps=0.01,
-):
-    """`affine` with weights and bias quantized by `min_max_quantize`.
-
-    Their ranges start as (-2, 2) and (-6, 6). ``quantize_w=False`` and ``quantize_b=False`` leave them as
-    they are; `w_min_max` and `b_min_max` take their own ranges. Other arguments as in `affine` and
-    `min_max_quantize`.
-    """
-    quantize_w = _min_max(
-        "w",
-        quantize_w,
-        (ql_min_w, ql_max_w),
-        w_min_max,
-        (qr_min_w_init, qr_max_w_init),
-        2.0,
-        ste_fine_grained_w,
-        eps,
-        fix_parameters,
-    )
-    quantize_b = _min_max(
-        "b",
-        quantize_b,
-        (ql_min_b, ql_max_b),
-        b_min_max,
-        (qr_min_b_init, qr_max_b_init),
-        6.0,
-        ste_fine_grained_b,
-        eps,
-        fix_parameters,
-    )
-    return _affine(
-        "min_max_quantized_affine",
-        inp,
-        n_outmaps,
-        base_axis,
-        w_init,
-        b_init,
-        fix_parameters,
-        rng,
-        with_bias,
-        quantize_w,
-        quantize_b,
-    )
-
-
-@parametric_function_api("min_max_quantized_conv", _FILTERS + _RANGES)
-def min_max_quantized_convolution(
-    inp,
-    outmaps,
-    kernel,
-    pad=None,
-    stride=None,
-    dilation=None,
-    group=1,
-    channel_last=False,
-    w_init=None,
-    b_init=None,
-    base_axis=1,
-    fix_parameters=False,
-    rng=None,
-    with_bias=True,
-    quantize_w=True,
-    ql_min_w=0,
-    ql_max_w=255,
-    w_min_max=False,
-    qr_min_w_init=None,
-    qr_max_w_init=None,
-    ste_fine_grained_w=True,
-    quantize_b=True,
-    ql_min_b=0,
-    ql_max_b=255,
-    b_min_max=False,
-    qr_min_b_init=None,
-    qr_max_b_init=None,
-    ste_fine_grained_b=True,
-    eps=0.01,
-):
-    """`convolution` with filters and bias quantized as in `min_max_quantized_affine`."""
-    geometry = (base_axis, pad, stride, dilation, group, channel_last)
-    quantize_w = _min_max(
-        "w",
-        quantize_w,
-        (ql_min_w, ql_max_w),
-        w_min_max,
-        (qr_min_w_init, qr_max_w_init),
-        2.0,
-        ste_fine_grained_w,
-        eps,
-        fix_parameters,
-    )
-    quantize_b = _min_max(
-        "b",
-        quantize_b,
-        (ql_min_b, ql_max_b),
-        b_min_max,
-        (qr_min_b_init, qr_max_b_init),
-        6.0,
-        ste_fine_grained_b,
-        eps,
-        fix_parameters,
-    )
-    return _convolution(
-        "min_max_quantized_convolution",
-        inp,
-        outmaps,
-        kernel,
-        geometry,
-        w_init,
-        b_init,
-        fix_parameters,
-        rng,
-        with_bias,
-        quantize_w,
-        quantize_b,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +12,33 @@ from .. import parameter
 from ..logger import logger
 from ..parameter import get_parameter
 from ..variable import Variable
-from ._api import parametric_function_api
+from ._api import layer
 from ._common import bias, glorot, weight
 from .affine import affine
 
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array, Initializer
+
 __all__ = ["LSTMCell", "gru", "lstm", "lstm_cell", "rnn"]
+
+# What networks over sequences say alike in their docstrings.
+_SHARED = """
+Args:
+    x: (time, batch, inputs), computed in float32.
+    h: the first states, (layers, directions, batch, units).
+    w0_init: what the weights of the first layer start from, an initializer or an array; None: the uniform initializer
+        by Glorot's limits.
+    w_init: what the weights of the other layers start from, likewise.
+    b_init: what the biases start from; None: zeros.
+    num_layers: has no effect: `h` tells how many layers there are.
+    dropout: has no effect, as on nnabla's CPU.
+    bidirectional: whether there are two directions, not one.
+    training: whether there is a gradient.
+    with_bias: whether there are biases.
+
+Returns:
+    Array (time, batch, directions * units), and the last states, as `h`.
+"""
 
 
 def _stacked(rng, inputs: int, hidden: int, lead: Sequence[int]) -> np.ndarray:
@@ -31,28 +54,31 @@ _RNN = [
 ]
 
 
-@parametric_function_api("rnn", _RNN)
+@layer("rnn", _RNN, _SHARED)
 def rnn(
-    x,
-    h,
-    w0_init=None,
-    w_init=None,
-    b_init=None,
-    num_layers=1,
-    nonlinearity="tanh",
-    dropout=0.0,
-    bidirectional=False,
-    training=True,
-    rng=None,
-    with_bias=True,
-    fix_parameters=False,
-):
-    """Elman network of L layers over a sequence: all outputs, (T, B, D * H), and the last states, like `h`.
+    x: Array,
+    h: Array,
+    w0_init: Initializer | None = None,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    num_layers: int = 1,
+    nonlinearity: str = "tanh",
+    dropout: float = 0.0,
+    bidirectional: bool = False,
+    training: bool = True,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    fix_parameters: bool = False,
+) -> tuple[Array, Array]:
+    """Elman's recurrent network over a sequence (Elman, 1990).
 
-    `x` has shape (T, B, I) and `h` shape (L, D, B, H), D being 2 if `bidirectional` and 1 otherwise;
-    `num_layers` is taken from `h`. `nonlinearity` is "tanh" or "relu". `w0_init`, `w_init` (Glorot's uniform
-    by default) and `b_init` (zeros) are initializers or arrays, `rng` the random state of the defaults. Elman
-    1990.
+    Args:
+        nonlinearity: "tanh" or "relu".
+
+    Example:
+        >>> y, h = PF.rnn(nn.Variable((5, 2, 3)), nn.Variable((1, 1, 2, 4)))
+        >>> y.shape, h.shape, list(nn.get_parameters())
+        ((5, 2, 4), (1, 1, 2, 4), ['rnn/weight_l0', 'rnn/bias'])
     """
     inputs, hidden = x.shape[2], h.shape[3]
     layers, directions = h.shape[0], 2 if bidirectional else 1
@@ -136,26 +162,39 @@ def _gate_descriptions(gates):
     ]
 
 
-@parametric_function_api("lstm", _gate_descriptions(4))
+@layer("lstm", _gate_descriptions(4), _SHARED)
 def lstm(
-    x,
-    h,
-    c,
-    w0_init=None,
-    w_init=None,
-    b_init=None,
-    num_layers=1,
-    dropout=0.0,
-    bidirectional=False,
-    training=True,
-    rng=None,
-    with_bias=True,
-    fix_parameters=False,
-):
-    """LSTM of L layers over a sequence: all outputs, (T, B, D * H), the last states and the last cells.
+    x: Array,
+    h: Array,
+    c: Array,
+    w0_init: Initializer | None = None,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    bidirectional: bool = False,
+    training: bool = True,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    fix_parameters: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Long short-term memory over a sequence (Hochreiter and Schmidhuber, 1997).
 
-    `c` has the shape of `h`; other arguments as in `rnn`. Raises ValueError for an int as `w0_init`, which
-    means the arguments of `lstm_cell`. Hochreiter and Schmidhuber 1997.
+    Args:
+        c: the first cells, as `h`.
+
+    Returns:
+        Array (time, batch, directions * units), the last states and the last cells, as `h`.
+
+    Raises:
+        ValueError: `w0_init` is an integer, which `lstm_cell` takes, or a parameter is there already with another
+            shape.
+
+    Example:
+        >>> h = nn.Variable((1, 1, 2, 4))
+        >>> y, h, c = PF.lstm(nn.Variable((5, 2, 3)), h, h)
+        >>> y.shape, h.shape, list(nn.get_parameters())
+        ((5, 2, 4), (1, 1, 2, 4), ['lstm/weight_l0', 'lstm/bias'])
     """
     if isinstance(w0_init, int):
         raise ValueError("lstm: w0_init is an int; the function of a single step, PF.lstm_cell, takes a state_size")
@@ -174,24 +213,27 @@ def lstm(
     )
 
 
-@parametric_function_api("gru", _gate_descriptions(3))
+@layer("gru", _gate_descriptions(3), _SHARED)
 def gru(
-    x,
-    h,
-    w0_init=None,
-    w_init=None,
-    b_init=None,
-    num_layers=1,
-    dropout=0.0,
-    bidirectional=False,
-    training=True,
-    rng=None,
-    with_bias=True,
-    fix_parameters=False,
-):
-    """GRU of L layers over a sequence: all outputs, (T, B, D * H), and the last states.
+    x: Array,
+    h: Array,
+    w0_init: Initializer | None = None,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    bidirectional: bool = False,
+    training: bool = True,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    fix_parameters: bool = False,
+) -> tuple[Array, Array]:
+    """Gated recurrent units over a sequence (Cho et al., 2014).
 
-    Arguments as in `rnn`. Cho et al. 2014, https://arxiv.org/abs/1406.1078.
+    Example:
+        >>> y, h = PF.gru(nn.Variable((5, 2, 3)), nn.Variable((1, 1, 2, 4)))
+        >>> y.shape, h.shape, list(nn.get_parameters())
+        ((5, 2, 4), (1, 1, 2, 4), ['gru/weight_l0', 'gru/bias'])
     """
     w0, w, b = _gated(3, x, h, w0_init, w_init, b_init, bidirectional, rng, with_bias, fix_parameters)
     return F.gru(
@@ -207,16 +249,38 @@ def gru(
     )
 
 
-@parametric_function_api(
+@layer(
     "lstm",
     [("affine/W", "weights of the four gates", "(inmaps, 4, state_size)", True)]
     + [("affine/b", "biases of the four gates", "(4, state_size)", True)],
 )
-def lstm_cell(x, h, c, state_size, w_init=None, b_init=None, fix_parameters=False):
-    """One step of an LSTM: the next state and cell, (B, state_size), from the input `x`, (B, I), and the
-    last.
+def lstm_cell(
+    x: Array,
+    h: Array,
+    c: Array,
+    state_size: int,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+) -> tuple[Array, Array]:
+    """One step of long short-term memory (Hochreiter and Schmidhuber, 1997).
 
-    `w_init` and `b_init` are as in `affine`, on the concatenation of `x` and `h`.
+    Args:
+        x: (batch, inputs), computed in float32.
+        h: the last state, (batch, state_size).
+        c: the last cell, (batch, state_size).
+        state_size: how many units there are.
+        w_init: what the weights of the dense layer of `x` and `h` start from; None: the uniform initializer by Glorot's
+            limits.
+
+    Returns:
+        The next state and the next cell, (batch, state_size).
+
+    Example:
+        >>> h = nn.Variable((2, 4))
+        >>> h, c = PF.lstm_cell(nn.Variable((2, 3)), h, h, 4)
+        >>> h.shape, {name: p.shape for name, p in nn.get_parameters().items()}
+        ((2, 4), {'lstm/affine/W': (7, 4, 4), 'lstm/affine/b': (4, 4)})
     """
     both = F.concatenate(x, h, axis=1)
     gates = affine(both, (4, state_size), w_init=w_init, b_init=b_init, fix_parameters=fix_parameters)
@@ -226,28 +290,61 @@ def lstm_cell(x, h, c, state_size, w_init=None, b_init=None, fix_parameters=Fals
 
 
 class LSTMCell:
-    """An `lstm_cell` that remembers its state: attributes `h` and `c`, zeros of (batch_size, state_size) at
-    first."""
+    """An `lstm_cell` that remembers its state.
 
-    def __init__(self, batch_size, state_size, h=None, c=None, name=None):
+    Args:
+        batch_size: how many samples there are.
+        state_size: how many units there are.
+        h: the first state, (batch_size, state_size); None: zeros.
+        c: the first cell, (batch_size, state_size); None: zeros.
+        name: a scope that the scope of the parameters lies in; None: the current one.
+
+    Attributes:
+        h: the state.
+        c: the cell.
+
+    Example:
+        >>> cell = PF.LSTMCell(2, 4)
+        >>> cell(nn.Variable((2, 3))).shape
+        (2, 4)
+        >>> cell.c.shape
+        (2, 4)
+
+    Source: `nnabla.parametric_functions.LSTMCell` of nnabla 1.39.0.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        state_size: int,
+        h: Variable | None = None,
+        c: Variable | None = None,
+        name: str | None = None,
+    ) -> None:
         self.batch_size = batch_size
         self.state_size = state_size
         self.name = name
         self.h = self._zeros() if h is None else h
         self.c = self._zeros() if c is None else c
 
-    def _zeros(self):
+    def _zeros(self) -> Variable:
         state = Variable((self.batch_size, self.state_size))
         state.data.zero()
         return state
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         """Fills state and cell with zeros, in place."""
         self.h.data.zero()
         self.c.data.zero()
 
-    def __call__(self, x, w_init=None, b_init=None, fix_parameters=False):
-        """Steps on with the input `x` and returns the new state."""
+    def __call__(
+        self,
+        x: Array,
+        w_init: Initializer | None = None,
+        b_init: Initializer | None = None,
+        fix_parameters: bool = False,
+    ) -> Variable:
+        """Steps on with the input `x`, (batch_size, inputs), and gives the new state."""
         self.h, self.c = lstm_cell(
             x, self.h, self.c, self.state_size, w_init, b_init, fix_parameters=fix_parameters, name=self.name
         )

@@ -1,0 +1,280 @@
+"""Layers whose weights are rounded to the levels of a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import functions as F
+from ..functions._images import CONVOLUTION
+from ..initializer import ConstantInitializer
+from ..parameter import get_parameter_or_create
+from ._api import layer
+from ._common import DENSE, FILTERS
+from .quantized import _DENSE, _FILTERS, _affine, _convolution, _Quantizer
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._nd_array import NdArray
+    from compatgrad.nnabla._typing import Array, Initializer
+    from compatgrad.nnabla.variable import Variable
+
+__all__ = ["min_max_quantize", "min_max_quantized_affine", "min_max_quantized_convolution"]
+
+# What the layers say alike in their docstrings.
+_MIN_MAX = """
+Args:
+    quantize_w, quantize_b: whether weights, or bias, are quantized.
+    ql_min_w, ql_min_b: the number of the lowest level.
+    ql_max_w, ql_max_b: the number of the highest level.
+    w_min_max, b_min_max: whether the range is that of the weights, or of the bias; otherwise it is learned.
+    qr_min_w_init, qr_min_b_init: what the lower end of the range starts from; None: -2 for weights, -6 for a bias.
+    qr_max_w_init, qr_max_b_init: what the upper end of the range starts from; None: 2 for weights, 6 for a bias.
+    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
+    eps: the least width of a range.
+"""
+
+
+def _level(name, x, level):
+    if not isinstance(level, (int, float)):
+        return level
+    shape = (1,) * x.ndim
+    return get_parameter_or_create(name, shape, np.full(shape, level), False, False)
+
+
+@layer(
+    "min_max_quantize",
+    [
+        ("qr_min", "lower end of the range", "ql_min.shape", False),
+        ("qr_max", "upper end", "ql_max.shape", False),
+    ],
+)
+def min_max_quantize(
+    x: Array,
+    ql_min: float | Variable = 0,
+    ql_max: float | Variable = 255,
+    decay: float = 0.999,
+    x_min_max: bool = False,
+    ema: bool = False,
+    ste_fine_grained: bool = True,
+    eps: float = 0.01,
+    qr_min_init: Initializer | None = None,
+    qr_max_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    outputs: Sequence[NdArray | None] | None = None,
+) -> Array:
+    """Numbers limited to a range and rounded to the levels that it is divided into (Jacob et al., 2017).
+
+    Args:
+        x: any shape, computed in float32.
+        ql_min: the number of the lowest level; a number becomes the parameter `ql_min`, a Variable is taken as it is.
+        ql_max: the number of the highest level, likewise.
+        decay: which part of the moving average of `ema` stays at each pass.
+        x_min_max: whether the range is that of `x`; otherwise it is learned.
+        ema: whether, with `x_min_max`, it is a moving average of such ranges.
+        ste_fine_grained: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
+        eps: the least width of the range.
+        qr_min_init: what the lower end of the range starts from; None: -6.
+        qr_max_init: what the upper end of the range starts from; None: 6.
+        outputs: arrays that the results are written into, of as many elements; by default new ones.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[-7.0, 0.1, 3.2]]))
+        >>> y = PF.min_max_quantize(x, ql_max=12)
+        >>> y.forward()
+        >>> y.d, list(nn.get_parameters())
+        (array([[-6.,  0.,  3.]], dtype=float32), ['min_max_quantize/qr_min', 'min_max_quantize/qr_max'])
+    """
+    ql_min = _level("ql_min", x, ql_min)
+    ql_max = _level("ql_max", x, ql_max)
+    trained = not (x_min_max and ema)
+    low = ConstantInitializer(-6.0) if qr_min_init is None else qr_min_init
+    high = ConstantInitializer(6.0) if qr_max_init is None else qr_max_init
+    qr_min = get_parameter_or_create("qr_min", ql_min.shape, low, trained, not fix_parameters)
+    qr_max = get_parameter_or_create("qr_max", ql_min.shape, high, trained, not fix_parameters)
+    return F.min_max_quantize(
+        x, qr_min, qr_max, ql_min, ql_max, decay, x_min_max, ema, ste_fine_grained, eps, outputs=outputs
+    )
+
+
+def _min_max(letter, on, levels, x_min_max, range_init, limit, ste_fine_grained, eps, fix) -> _Quantizer | None:
+    if not on:
+        return None
+    low, high = range_init
+    return lambda x, kept: min_max_quantize(
+        x,
+        *levels,
+        0.999,
+        x_min_max,
+        False,
+        ste_fine_grained,
+        eps,
+        ConstantInitializer(-limit) if low is None else low,
+        ConstantInitializer(limit) if high is None else high,
+        fix,
+        outputs=[kept],
+        name=f"min_max_quantize_{letter}",
+    )
+
+
+_RANGES = [
+    ("min_max_quantize_*/min_max_quantize/qr_min", "lower end of the range of W or b", "(1, ...)", True),
+    ("min_max_quantize_*/min_max_quantize/qr_max", "upper end of the range of W or b", "(1, ...)", True),
+]
+
+
+@layer("min_max_quantized_affine", _DENSE + _RANGES, _MIN_MAX, DENSE)
+def min_max_quantized_affine(
+    inp: Array,
+    n_outmaps: int | Sequence[int],
+    base_axis: int = 1,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    quantize_w: bool = True,
+    ql_min_w: float | Variable = 0,
+    ql_max_w: float | Variable = 255,
+    w_min_max: bool = False,
+    qr_min_w_init: Initializer | None = None,
+    qr_max_w_init: Initializer | None = None,
+    ste_fine_grained_w: bool = True,
+    quantize_b: bool = True,
+    ql_min_b: float | Variable = 0,
+    ql_max_b: float | Variable = 255,
+    b_min_max: bool = False,
+    qr_min_b_init: Initializer | None = None,
+    qr_max_b_init: Initializer | None = None,
+    ste_fine_grained_b: bool = True,
+    eps: float = 0.01,
+) -> Array:
+    """A dense layer with weights and bias quantized as by `min_max_quantize`.
+
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
+        >>> y = PF.min_max_quantized_affine(x, 1, w_init=np.array([[0.3], [-0.9]]), ql_max_w=8)
+        >>> y.forward()
+        >>> y.d
+        array([[-0.5]], dtype=float32)
+    """
+    quantize_w = _min_max(
+        "w",
+        quantize_w,
+        (ql_min_w, ql_max_w),
+        w_min_max,
+        (qr_min_w_init, qr_max_w_init),
+        2.0,
+        ste_fine_grained_w,
+        eps,
+        fix_parameters,
+    )
+    quantize_b = _min_max(
+        "b",
+        quantize_b,
+        (ql_min_b, ql_max_b),
+        b_min_max,
+        (qr_min_b_init, qr_max_b_init),
+        6.0,
+        ste_fine_grained_b,
+        eps,
+        fix_parameters,
+    )
+    return _affine(
+        "min_max_quantized_affine",
+        inp,
+        n_outmaps,
+        base_axis,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
+    )
+
+
+@layer("min_max_quantized_conv", _FILTERS + _RANGES, _MIN_MAX, FILTERS, CONVOLUTION)
+def min_max_quantized_convolution(
+    inp: Array,
+    outmaps: int,
+    kernel: Sequence[int],
+    pad: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    group: int = 1,
+    channel_last: bool = False,
+    w_init: Initializer | None = None,
+    b_init: Initializer | None = None,
+    base_axis: int = 1,
+    fix_parameters: bool = False,
+    rng: np.random.RandomState | None = None,
+    with_bias: bool = True,
+    quantize_w: bool = True,
+    ql_min_w: float | Variable = 0,
+    ql_max_w: float | Variable = 255,
+    w_min_max: bool = False,
+    qr_min_w_init: Initializer | None = None,
+    qr_max_w_init: Initializer | None = None,
+    ste_fine_grained_w: bool = True,
+    quantize_b: bool = True,
+    ql_min_b: float | Variable = 0,
+    ql_max_b: float | Variable = 255,
+    b_min_max: bool = False,
+    qr_min_b_init: Initializer | None = None,
+    qr_max_b_init: Initializer | None = None,
+    ste_fine_grained_b: bool = True,
+    eps: float = 0.01,
+) -> Array:
+    """A convolution with filters and bias quantized as by `min_max_quantize`.
+
+    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+
+    Example:
+        >>> PF.min_max_quantized_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3)).shape
+        (2, 4, 6, 6)
+    """
+    geometry = (base_axis, pad, stride, dilation, group, channel_last)
+    quantize_w = _min_max(
+        "w",
+        quantize_w,
+        (ql_min_w, ql_max_w),
+        w_min_max,
+        (qr_min_w_init, qr_max_w_init),
+        2.0,
+        ste_fine_grained_w,
+        eps,
+        fix_parameters,
+    )
+    quantize_b = _min_max(
+        "b",
+        quantize_b,
+        (ql_min_b, ql_max_b),
+        b_min_max,
+        (qr_min_b_init, qr_max_b_init),
+        6.0,
+        ste_fine_grained_b,
+        eps,
+        fix_parameters,
+    )
+    return _convolution(
+        "min_max_quantized_convolution",
+        inp,
+        outmaps,
+        kernel,
+        geometry,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
+    )
