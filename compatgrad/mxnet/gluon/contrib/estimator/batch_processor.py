@@ -16,6 +16,20 @@ class BatchProcessor:
     """Runs the network on a batch (data, label), a part of it on each context; a subclass may do it otherwise.
 
     Both methods return lists, an element for each context: data, labels, predictions and losses.
+
+    Example:
+        >>> net = gluon.nn.Dense(1, weight_initializer="zeros")
+        >>> net.initialize()
+        >>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        >>> estimator = gluon.contrib.estimator.Estimator(net, gluon.loss.L2Loss(), trainer=trainer)
+        >>> estimator.logger.setLevel("ERROR")
+        >>> samples = gluon.data.ArrayDataset(nd.array([[1.0], [2.0]]), nd.array([2.0, 4.0]))
+        >>> batch = nd.array([[1.0], [2.0]]), nd.array([2.0, 4.0])
+        >>> data, label, pred, loss = gluon.contrib.estimator.BatchProcessor().fit_batch(estimator, batch)
+        >>> pred[0].shape, loss[0].asnumpy()
+        ((2, 1), array([2., 8.], dtype=float32))
+
+    Source: `mxnet.gluon.contrib.estimator.BatchProcessor` of MXNet 1.9.1.
     """
 
     def _get_data_and_label(self, batch: Any, ctx: list[Any], batch_axis: int = 0) -> tuple[Parts, Parts]:

@@ -55,16 +55,38 @@ class _Events:
 
 
 class Estimator:
-    """Trains and evaluates a network.
+    """Trains and evaluates a network, and tells handlers of events.
 
     Args:
-        net, loss: the network and a gluon.loss.Loss.
-        train_metrics, val_metrics: metrics, with the mean loss by default (and accuracy for a softmax cross entropy).
-        initializer: for parameters that are not initialised.
-        trainer: SGD with a learning rate of 0.001 by default.
-        context: one or a list of them; gpu(0) by default if there is one.
-        val_net, val_loss: what validates, by default the same.
-        batch_processor: what is done with a batch.
+        net: the network.
+        loss: the loss, a gluon.loss.Loss.
+        train_metrics: a metric of the training data or a list of them; None is the mean loss, for a softmax cross
+            entropy the accuracy too.
+        val_metrics: a metric of the validation data or a list of them; None is copies of `train_metrics`.
+        initializer: the initializer of a network that is not initialized yet.
+        trainer: the Trainer; None is SGD with a learning rate of 0.001, with a warning.
+        context: a device or a list of them; None is gpu(0) where it is there, else cpu().
+        val_net: the network that is validated; None is `net`.
+        val_loss: the loss of the validation; None is `loss`.
+        batch_processor: what is done with a batch; None is a BatchProcessor.
+
+    Raises:
+        ValueError: an argument is of another kind; in `fit`, there are not either `epochs` or `batches`; data are no
+            DataLoader.
+        AssertionError: a GPU of `context` is not there.
+
+    Example:
+        >>> net = gluon.nn.Dense(1, weight_initializer="zeros")
+        >>> net.initialize()
+        >>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        >>> estimator = gluon.contrib.estimator.Estimator(net, gluon.loss.L2Loss(), trainer=trainer)
+        >>> estimator.logger.setLevel("ERROR")
+        >>> samples = gluon.data.ArrayDataset(nd.array([[1.0], [2.0]]), nd.array([2.0, 4.0]))
+        >>> estimator.fit(gluon.data.DataLoader(samples, batch_size=1), epochs=50)
+        >>> net(nd.array([[3.0]])).asnumpy().round(1)
+        array([[5.7]], dtype=float32)
+
+    Source: `mxnet.gluon.contrib.estimator.Estimator` of MXNet 1.9.1.
     """
 
     logger: Any = None
