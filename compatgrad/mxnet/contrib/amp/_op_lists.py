@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...base import MXNetError
 from . import lists
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_DOC = """{what}
+
+    Args:
+        target_dtype: "float16".
+{returns}
+    Raises:
+        MXNetError: the dtype is "bfloat16".
+        AssertionError: the dtype is another one.
+
+    Example:
+        >>> {example}
+
+    Source: `mxnet.contrib.amp.{name}` of MXNet 1.9.1.
+    """
 
 
 def check_half(target_dtype: Any) -> None:
@@ -17,157 +36,73 @@ def check_half(target_dtype: Any) -> None:
     assert target_dtype in ("float16", np.float16), "AMP currently supports only float16 as a target_dtype"
 
 
-def list_lp16_ops(target_dtype: Any) -> list[str]:
-    """Operators that run in float16.
+def _of_half(example: str, found: str = "True", returns: str = "A list of names.") -> Callable[[_F], _F]:
+    """Checks the type that a function is given, and documents what all such functions have in common.
 
     Args:
-        target_dtype: "float16".
+        example: an example in the documentation, `{}` stands for a call of the function.
+        found: what the example gives.
+        returns: what the function returns; empty where that is None.
 
     Returns:
-        A list of names.
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> "Convolution" in mx.contrib.amp.list_lp16_ops("float16")
-        True
-
-    Source: `mxnet.contrib.amp.list_lp16_ops` of MXNet 1.9.1.
+        A decorator.
     """
-    check_half(target_dtype)
+
+    def decorate(function: _F) -> _F:
+        @functools.wraps(function)
+        def checked(target_dtype: Any) -> Any:
+            check_half(target_dtype)
+            return function(target_dtype)
+
+        call = f'mx.contrib.amp.{function.__name__}("float16")'
+        lines = "\n        ".join(filter(None, (example.format(call), found)))
+        checked.__doc__ = _DOC.format(
+            what=function.__doc__,
+            returns=f"\n    Returns:\n        {returns}\n" if returns else "",
+            example=lines,
+            name=function.__name__,
+        )
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+@_of_half('"Convolution" in {}')
+def list_lp16_ops(target_dtype: Any) -> list[str]:
+    """Operators that run in float16."""
     return lists.symbol_fp16.FP16_FUNCS
 
 
+@_of_half('"softmax" in {}')
 def list_fp32_ops(target_dtype: Any) -> list[str]:
-    """Operators that run in float32.
-
-    Args:
-        target_dtype: "float16".
-
-    Returns:
-        A list of names.
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> "softmax" in mx.contrib.amp.list_fp32_ops("float16")
-        True
-
-    Source: `mxnet.contrib.amp.list_fp32_ops` of MXNet 1.9.1.
-    """
-    check_half(target_dtype)
+    """Operators that run in float32."""
     return lists.symbol_fp16.FP32_FUNCS
 
 
+@_of_half('"relu" in {}')
 def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
-    """Operators that run in the type of their inputs.
-
-    Args:
-        target_dtype: "float16".
-
-    Returns:
-        A list of names.
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> "relu" in mx.contrib.amp.list_lp16_fp32_ops("float16")
-        True
-
-    Source: `mxnet.contrib.amp.list_lp16_fp32_ops` of MXNet 1.9.1.
-    """
-    check_half(target_dtype)
+    """Operators that run in the type of their inputs."""
     return lists.symbol_fp16.FP16_FP32_FUNCS
 
 
+@_of_half("{}[0]", "('Activation', 'act_type', ['softrelu'])", "A list of (operator, parameter, values).")
 def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
-    """Operators that run in float32 for some values of a parameter.
-
-    Args:
-        target_dtype: "float16".
-
-    Returns:
-        A list of (operator, parameter, values).
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> mx.contrib.amp.list_conditional_fp32_ops("float16")[0]
-        ('Activation', 'act_type', ['softrelu'])
-
-    Source: `mxnet.contrib.amp.list_conditional_fp32_ops` of MXNet 1.9.1.
-    """
-    check_half(target_dtype)
+    """Operators that run in float32 for some values of a parameter."""
     return lists.symbol_fp16.CONDITIONAL_FP32_FUNCS
 
 
+@_of_half('"broadcast_add" in {}')
 def list_widest_type_cast(target_dtype: Any) -> list[str]:
-    """Operators that run in float32 where one of their inputs is.
-
-    Args:
-        target_dtype: "float16".
-
-    Returns:
-        A list of names.
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> "broadcast_add" in mx.contrib.amp.list_widest_type_cast("float16")
-        True
-
-    Source: `mxnet.contrib.amp.list_widest_type_cast` of MXNet 1.9.1.
-    """
-    check_half(target_dtype)
+    """Operators that run in float32 where one of their inputs is."""
     return lists.symbol_fp16.WIDEST_TYPE_CASTS
 
 
+@_of_half('"SoftmaxOutput" in {}')
 def list_loss_output_functions(target_dtype: Any) -> list[str]:
-    """Losses that write their gradient themselves.
-
-    Args:
-        target_dtype: "float16".
-
-    Returns:
-        A list of names.
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> "SoftmaxOutput" in mx.contrib.amp.list_loss_output_functions("float16")
-        True
-
-    Source: `mxnet.contrib.amp.list_loss_output_functions` of MXNet 1.9.1.
-    """
-    check_half(target_dtype)
+    """Losses that write their gradient themselves."""
     return lists.symbol_fp16.LOSS_OUTPUT_FUNCTIONS
 
 
+@_of_half("{}", found="", returns="")
 def list_lp16_use_fp32_params(target_dtype: Any) -> None:
-    """Parameters of operators that stay in float32: None, as there are none for float16.
-
-    Args:
-        target_dtype: "float16".
-
-    Raises:
-        MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
-
-    Example:
-        >>> mx.contrib.amp.list_lp16_use_fp32_params("float16")
-
-    Source: `mxnet.contrib.amp.list_lp16_use_fp32_params` of MXNet 1.9.1.
-    """
-    check_half(target_dtype)
+    """Parameters of operators that stay in float32: None, as there are none for float16."""
