@@ -348,8 +348,13 @@ class BaseModule:
     ) -> None:
         """Gives parameters and states their values: those of the dicts, else the initializer's.
 
-        allow_missing: whether the dicts may lack some; allow_extra: whether they may have others.
+        allow_missing: whether the dicts may lack some, else RuntimeError; allow_extra: whether they may have others.
+        A second call without `force_init` does nothing. A SequentialModule gives AssertionError where two of its
+        modules have a parameter of one name; a PythonModule has nothing to initialize.
         """
+        self._init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
+
+    def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
         raise self._undefined("init_params")
 
     def set_params(
@@ -360,7 +365,10 @@ class BaseModule:
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """`init_params` from the dicts alone."""
+        """`init_params` from the dicts alone; with `allow_missing` what they lack stays as it is."""
+        self._set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
+
+    def _set_params(self, arg_params, aux_params, allow_missing, force_init, allow_extra):
         self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
 
     def save_params(self, fname: str) -> None:
@@ -430,7 +438,14 @@ class BaseModule:
         shared_module: Any = None,
         grad_req: Any = "write",
     ) -> None:
-        """Makes the executors for data of these shapes (DataDesc, or tuples of name and shape)."""
+        """Makes the executors for data of these shapes (DataDesc, or tuples of name and shape).
+
+        shared_module: a Module whose parameters and optimizer are used. A BucketingModule binds its default bucket;
+        the others are bound when a batch needs them.
+        """
+        self._bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
+
+    def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
         raise self._undefined("bind")
 
     def init_optimizer(
@@ -440,5 +455,11 @@ class BaseModule:
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Sets an Optimizer, or makes one by name with `optimizer_params`, and the store that holds parameters."""
+        """Sets an Optimizer, or makes one by name with `optimizer_params`, and the store that holds parameters.
+
+        An optimizer that a Module makes averages gradients over the batch.
+        """
+        self._init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+
+    def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
         raise self._undefined("init_optimizer")

@@ -11,7 +11,6 @@ import numpy as np
 from .. import context as contexts
 from .. import ndarray as nd
 from .._checkpoint import checkpoint_file, load_params
-from ..initializer import Uniform
 from ..name import NameManager
 from ..symbol import load
 from .base_module import BaseModule, _check_input_names
@@ -141,16 +140,7 @@ class BucketingModule(BaseModule):
         self._params_dirty = False
         return params
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """See Module.init_params; a second call does nothing."""
+    def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
         if self.params_initialized and not force_init:
             return
         assert self.binded, "call bind before initializing the parameters"
@@ -158,20 +148,12 @@ class BucketingModule(BaseModule):
         self._params_dirty = False
         self.params_initialized = True
 
-    def set_params(
-        self,
-        arg_params: Any,
-        aux_params: Any,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        """See Module.set_params."""
+    def _set_params(self, arg_params, aux_params, allow_missing, force_init, allow_extra):
         if not allow_missing:
             self.init_params(None, arg_params, aux_params, False, force_init, allow_extra)
             return
         if self.params_initialized and not force_init:
-            warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2)
+            warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=3)
             return
         self._curr_module.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
         # those of the current module are in the executors, and no update has made them old
@@ -190,16 +172,7 @@ class BucketingModule(BaseModule):
 
     # ---- buckets ----
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
+    def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
         """Binds the default bucket; the others are bound when a batch needs them."""
         params = self.get_params() if self.params_initialized else None
         loaded: dict[Any, Module] = self._buckets if not self.binded else {}
@@ -246,14 +219,7 @@ class BucketingModule(BaseModule):
 
     # ---- training ----
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """See Module.init_optimizer; all buckets use it."""
+    def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
         self._need("binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")

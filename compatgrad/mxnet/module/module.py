@@ -18,7 +18,7 @@ from .._checkpoint import (
     checkpoint_file,
     load_checkpoint,
 )
-from ..initializer import InitDesc, Uniform
+from ..initializer import InitDesc
 from ..io import DataDesc
 from ..kvstore import _create_kvstore
 from .base_module import BaseModule, _check_input_names, _parse_data_desc
@@ -28,7 +28,7 @@ __all__ = ["Module"]
 
 
 def _ignored(what: str) -> None:
-    warnings.warn(f"Parameters already initialized and force_init=False. {what} call ignored.", stacklevel=3)
+    warnings.warn(f"Parameters already initialized and force_init=False. {what} call ignored.", stacklevel=4)
 
 
 class Module(BaseModule):
@@ -181,16 +181,7 @@ class Module(BaseModule):
             self._sync_params_from_devices()
         return self._arg_params, self._aux_params
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """See BaseModule.init_params. RuntimeError for what is missing; a second call warns and does nothing."""
+    def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
         if self.params_initialized and not force_init:
             _ignored("init_params")
             return
@@ -209,17 +200,10 @@ class Module(BaseModule):
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
 
-    def set_params(
-        self,
-        arg_params: Any,
-        aux_params: Any,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
+    def _set_params(self, arg_params, aux_params, allow_missing, force_init, allow_extra):
         """Copies these parameters; with `allow_missing` the others stay as they are."""
         if not allow_missing:
-            super().set_params(arg_params, aux_params, False, force_init, allow_extra)
+            super()._set_params(arg_params, aux_params, False, force_init, allow_extra)
             return
         if self.params_initialized and not force_init:
             _ignored("set_params")
@@ -238,17 +222,7 @@ class Module(BaseModule):
 
     # ---- binding ----
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        """See BaseModule.bind. shared_module: a Module whose parameters and optimizer are used."""
+    def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
         if force_rebind:
             self._reset_bind()
         if self.binded:
@@ -311,14 +285,7 @@ class Module(BaseModule):
 
     # ---- optimizer ----
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """See BaseModule.init_optimizer. An optimizer that is made here averages gradients over the batch."""
+    def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
         self._need("binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
@@ -356,7 +323,7 @@ class Module(BaseModule):
             warnings.warn(
                 "Optimizer created manually outside Module but rescale_grad is not normalized to "
                 f"1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). Is this intended?",
-                stacklevel=3,
+                stacklevel=4,
             )
         if not optimizer.idx2name:
             optimizer.idx2name = names

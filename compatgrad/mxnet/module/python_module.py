@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ndarray as nd
-from ..initializer import Uniform
 from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]
@@ -79,24 +78,10 @@ class PythonModule(BaseModule):
         """Two empty dicts."""
         return {}, {}
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008  (the original's signature shows it)
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
+    def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
         """Nothing to initialize."""
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
+    def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
         """Nothing to optimize."""
 
     def update(self) -> None:
@@ -110,16 +95,7 @@ class PythonModule(BaseModule):
             raise RuntimeError("PythonModule does not support presliced labels")
         eval_metric.update(labels, self.get_outputs())
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
+    def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
         """Takes the shapes; AssertionError where their names are not those of the module."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")

@@ -6,7 +6,6 @@ import copy
 import logging
 from typing import Any
 
-from ..initializer import Uniform
 from .base_module import BaseModule
 
 __all__ = ["SequentialModule"]
@@ -95,15 +94,7 @@ class SequentialModule(BaseModule):
             aux_params.update(auxs)
         return arg_params, aux_params
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008  (the original's signature shows it)
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
+    def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
         """Initializes all modules; AssertionError where two have a parameter of one name."""
         if self.params_initialized and not force_init:
             return
@@ -121,16 +112,7 @@ class SequentialModule(BaseModule):
                     owner[name] = i
         self.params_initialized = True
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
+    def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
         """Binds the modules one after the other."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -161,13 +143,7 @@ class SequentialModule(BaseModule):
             )
             shapes = module.output_shapes
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
+    def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
         """Gives each module its optimizer."""
         self._need("binded", "params_initialized")
         if self.optimizer_initialized and not force_init:

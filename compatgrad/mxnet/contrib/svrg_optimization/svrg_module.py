@@ -82,19 +82,10 @@ class SVRGModule(Module):
         super()._reset_bind()
         self._mod_aux._reset_bind()
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        """See Module.bind; for training, the copy is bound too."""
+    def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
+        """For training, the copy is bound too."""
         options = (data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
-        super().bind(*options)
+        super()._bind(*options)
         if for_training:
             self._mod_aux.bind(*options)
 
@@ -105,18 +96,12 @@ class SVRGModule(Module):
 
     # ---- optimizer ----
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """See Module.init_optimizer; the optimizer is wrapped, so that the store can keep full gradients too."""
+    def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
+        """The optimizer is wrapped, so that the store can keep full gradients too."""
         self._param_dict = [
             {name: nd.zeros(x.shape, ctx=ctx) for name, x in self.get_params()[0].items()} for ctx in self._context
         ]
-        super().init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        super()._init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         if self._kvstore:
             for name in self._exec_group.param_names:
                 self._kvstore.init(name + "_full", nd.zeros(self._arg_params[name].shape))
