@@ -3,6 +3,7 @@
 import pytest
 
 from compatgrad.mxnet import np as mxnp
+from compatgrad.mxnet import npx
 from compatgrad.mxnet.base import MXNetError
 
 linalg, random = mxnp.linalg, mxnp.random
@@ -98,3 +99,25 @@ def test_quantiles_of_a_list():
 
 def test_upper_triangle_of_a_vector():
     assert mxnp.triu(X[0]).tolist() == [[1, 2], [0, 2]]
+
+
+ROWS = mxnp.array([[0, 5], [1, 1]])
+
+
+@pytest.mark.parametrize(("wrong", "error", "words"), [
+    (lambda: npx.broadcast_like(X, 3), AssertionError, "broadcast_like: argument rhs must have NDArray type"),
+    (lambda: npx.broadcast_like(X, X[0]), MXNetError, r"shape \(2, 2\) does not broadcast like \(2,\)"),
+    (lambda: npx.broadcast_like(X, X, lhs_axes=(0,)), MXNetError, "lhs_axes and rhs_axes come together"),
+    (lambda: npx.broadcast_like(X, X, lhs_axes=(5,), rhs_axes=(0,)), MXNetError, r"axes \(5,\) and \(0,\)"),
+    (lambda: npx.masked_softmax(X, 3), AssertionError, "masked_softmax: argument mask must have NDArray type"),
+    (lambda: npx.masked_softmax(X, mxnp.ones(3)), MXNetError, r"a mask of shape \(3,\) does not broadcast"),
+    (lambda: npx.masked_log_softmax(X, axis=5), MXNetError, "masked_log_softmax: axis 5 is out of bounds"),
+    (lambda: npx.index_add(X, ROWS, 1), MXNetError, "index_add: ind is out of bounds for axis 0 of length 2"),
+    (lambda: npx.index_add(X, [[0]], 1), AssertionError, "index_add: argument ind must have NDArray type"),
+    (lambda: npx.index_update(X[0], ROWS, 1), MXNetError, "index_update: ind has 2 rows, a has 1 axes"),
+    (lambda: npx.index_add(X, ROWS[:, :1], mxnp.ones(3)), MXNetError, r"val of shape \(3,\) does not broadcast"),
+    (lambda: npx.reshape(X, (-6, 2)), MXNetError, "reshape: code -6 needs two lengths behind it"),
+])  # fmt: skip
+def test_errors_of_npx(wrong, error, words):
+    with pytest.raises(error, match=words):
+        wrong()

@@ -39,8 +39,26 @@ bool = bool
 finfo, dtype = _onp.finfo, _onp.dtype
 
 
-def set_printoptions(precision: Any = None, threshold: Any = None, **kwarg: Any) -> None:
-    """How arrays are printed: digits behind the point, and from how many elements on some are left out."""
+def set_printoptions(precision: int | None = None, threshold: int | None = None, **kwarg: Any) -> None:
+    """Sets how arrays are printed, those of NumPy too.
+
+    Args:
+        precision: the number of digits behind the point; None leaves it.
+        threshold: from how many elements on some are left out; None leaves it.
+        **kwarg: none.
+
+    Raises:
+        NotImplementedError: another option is given.
+        TypeError: `precision` is no integer.
+
+    Example:
+        >>> mx.np.set_printoptions(precision=2)
+        >>> mx.np.array([0.123456])
+        array([0.12])
+        >>> mx.np.set_printoptions(precision=8)
+
+    Source: `mxnet.np.set_printoptions` of MXNet 1.9.1.
+    """
     if kwarg:
         raise NotImplementedError(f"set_printoptions: only precision and threshold are there, got {list(kwarg)}")
     _onp.set_printoptions(precision=precision, threshold=threshold)

@@ -43,7 +43,25 @@ def _alias(x: NDArray, cls: type[NDArray], view: Callable[..., Any]) -> Any:
 
 
 class ndarray(NDArray):
-    """An array on a device; see NumPy's for what its methods do. `ndarray(tensor)` shares the tensor's memory."""
+    """An array on a device with NumPy's manners: any number of axes, boolean masks, promotion of types.
+
+    `mx.np.array` makes arrays of numbers; methods do what the functions of `mx.np` of their names do. Operators run at
+    once; inside `autograd.record()` those on marked arrays are recorded.
+
+    Args:
+        handle: a tensor, or another array, whose memory the array shares; None is no memory.
+        writable: whether assignments may write to it.
+
+    Raises:
+        TypeError: `handle` is something else.
+
+    Example:
+        >>> x = mx.np.array([[1, 2], [3, 4]])
+        >>> x[x > 2].sum()
+        array(7.)
+
+    Source: `mxnet.np.ndarray` of MXNet 1.9.1.
+    """
 
     _frontend = fe_np
     _zero_dim = True

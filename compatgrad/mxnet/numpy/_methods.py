@@ -61,8 +61,19 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "take": lambda self, indices, axis=None, mode="raise": _p.take(self, indices, axis, mode),
     "trace": lambda self, offset=0, axis1=0, axis2=1, out=None: _p.trace(self, offset, axis1, axis2, out),
 }
+
+
+def _types(method: Callable[..., Any], function: Callable[..., Any]) -> dict[str, str]:
+    """The types of a method's arguments and result: those of the function that it calls."""
+    code = method.__code__
+    names = code.co_varnames[1 : code.co_argcount + bool(code.co_flags & 8)]
+    return {name: function.__annotations__[name] for name in (*names, "return")}
+
+
 for _name, _body in _METHODS.items():
-    _body.__name__, _body.__qualname__, _body.__doc__ = _name, f"ndarray.{_name}", _of(_name).__doc__
+    _function = _of(_name)
+    _body.__name__, _body.__qualname__, _body.__doc__ = _name, f"ndarray.{_name}", _function.__doc__
+    _body.__annotations__ = _types(_body, _function)
     setattr(ndarray, _name, _body)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from typing import Any
 
 import numpy as onp
 import torch
@@ -14,6 +13,7 @@ from compatgrad.core.files import replacing
 from ..base import MXNetError
 from ..ndarray._params_file import array_of, arrays_and_names, named, read_params, stored_of, write_params
 from ..numpy import ndarray
+from ..numpy._docs import documented
 from ..util import is_np_array, is_np_shape
 
 __all__ = ["load", "save", "savez"]
@@ -24,20 +24,52 @@ def _need_numpy_semantics(who: str) -> None:
         raise ValueError(f"{who}: arrays of mx.np need NumPy semantics; call npx.set_np() first")
 
 
-def save(file: str, arr: Any) -> None:
-    """Writes an array, a list of arrays or a dict from names to arrays to a file that MXNet reads too.
+@documented
+def save(file: str, arr: ndarray | list[ndarray] | dict[str, ndarray]) -> None:
+    """Writes arrays to a file that MXNet reads too; it needs NumPy semantics (`npx.set_np`).
 
-    ValueError outside of NumPy semantics or for other data, TypeError for what is no `mx.np.ndarray`.
+    Args:
+        file: the name of the file.
+        arr: an ndarray, a list of ndarrays, or a dict from names to ndarrays.
+
+    Raises:
+        ValueError: there are no NumPy semantics, or `arr` is something else.
+        TypeError: an element is no ndarray.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> mx.npx.set_np()
+        >>> mx.npx.save("x.params", {"x": mx.np.ones(2)})
+        >>> mx.npx.load("x.params")
+        {'x': array([1., 1.])}
+        >>> mx.npx.reset_np()
     """
     _need_numpy_semantics("save")
     arrays, names = arrays_and_names("save", arr, ndarray)
     write_params(os.fspath(file), [stored_of(x, np_shape=True) for x in arrays], names)
 
 
-def load(file: str) -> Any:
-    """The list or dict of arrays in a file of `save`, `mx.nd.save` or `savez`, as `mx.np.ndarray`.
+@documented
+def load(file: str) -> list[ndarray] | dict[str, ndarray]:
+    """The arrays in a file of `save`, `mx.nd.save` or `savez`; it needs NumPy semantics (`npx.set_np`).
 
-    ValueError outside of NumPy semantics, TypeError unless `file` is a string, MXNetError for a damaged file.
+    Args:
+        file: the name of the file.
+
+    Returns:
+        A list of ndarrays, or a dict from names to ndarrays.
+
+    Raises:
+        ValueError: there are no NumPy semantics.
+        TypeError: `file` is no string.
+        mxnet.base.MXNetError: the file is missing, damaged, or holds sparse arrays.
+
+    Example:
+        >>> mx.npx.set_np()
+        >>> mx.npx.save("x.params", mx.np.ones(2))
+        >>> mx.npx.load("x.params")
+        [array([1., 1.])]
+        >>> mx.npx.reset_np()
     """
     _need_numpy_semantics("load")
     if not isinstance(file, (str, os.PathLike)):
@@ -51,8 +83,24 @@ def load(file: str) -> Any:
     return named([array_of(a, ndarray) for a in arrays], names)
 
 
-def savez(file: str, *args: Any, **kwargs: Any) -> None:
-    """Writes arrays to a NumPy archive (.npz): positional ones as arr_0, arr_1 …, the others under their names."""
+@documented
+def savez(file: str, *args: ndarray, **kwargs: ndarray) -> None:
+    """Writes arrays to one of NumPy's archives (.npz).
+
+    Args:
+        file: the name of the file.
+        *args: ndarrays, which are named arr_0, arr_1, ….
+        **kwargs: ndarrays by their names.
+
+    Raises:
+        TypeError: an argument is no ndarray.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> mx.npx.savez("x.npz", mx.np.ones(2), b=mx.np.zeros(1))
+        >>> sorted(np.load("x.npz"))
+        ['arr_0', 'b']
+    """
     for i, x in enumerate((*args, *kwargs.values())):
         if not isinstance(x, ndarray):
             raise TypeError(f"savez: argument {i}: expected an mx.np.ndarray, got {type(x)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from ..ndarray._operator import op, operators
 from ..ndarray.ndarray import NDArray
 from ..numpy import ndarray
 from ..numpy._array import constant, finish, promoted
+from ..numpy._docs import documented
 
 __all__ = [
     "broadcast_like",
@@ -93,11 +94,26 @@ def _array(who: str, x: Any, name: str = "data") -> ndarray:
     return ndarray._around(x)
 
 
-def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+@documented
+def reshape(a: ndarray, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> ndarray:
     """The same elements in another shape, in MXNet's notation.
 
-    -1: what is left; -2: this axis as it is; -3: leaves an axis of length 1 out; -4: all axes that are left; -5: two
-    axes joined; -6: an axis split into the next two lengths, of which one may be -1. `reverse`: from the right.
+    Args:
+        newshape: lengths and codes. -1: what is left; -2: this axis as it is; -3: leaves an axis of length 1 out;
+            -4: all axes that are left; -5: two axes joined; -6: an axis split into the next two lengths, of which one
+            may be -1.
+        reverse: reads shape and codes from the right.
+
+    Raises:
+        AssertionError: `a` is no array.
+        NotImplementedError: `order` is not "C".
+        mxnet.base.MXNetError: a code does not fit the shape, or the number of elements differs.
+
+    Example:
+        >>> mx.npx.reshape(mx.np.ones((2, 3, 4)), (-2, -5)).shape
+        (2, 12)
+        >>> mx.npx.reshape(mx.np.ones((2, 6)), (-2, -6, 3, -1)).shape
+        (2, 3, 2)
     """
     x = _array("reshape", a, "a")
     if order != "C":
@@ -153,6 +169,8 @@ def _decoded(shape: tuple[int, ...], codes: list[int]) -> list[int]:
             at += 2
         elif code == -6:
             need(1, code)
+            if i + 2 >= len(codes):
+                raise MXNetError("reshape: code -6 needs two lengths behind it")
             first, second = codes[i + 1 : i + 3]
             if -1 in (first, second):
                 known = second if first == -1 else first
@@ -178,27 +196,93 @@ def _decoded(shape: tuple[int, ...], codes: list[int]) -> list[int]:
     return [total // known if n == -1 and known else n for n in result]
 
 
-def shape_array(data: Any = None, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
-    """The shape as an int64 array."""
+@documented
+def shape_array(
+    data: ndarray | None = None, out: ndarray | None = None, name: str | None = None, **kwargs: Any
+) -> ndarray:
+    """The lengths of all axes, as an array.
+
+    Args:
+        **kwargs: attributes of graphs, which change nothing here.
+
+    Returns:
+        ndarray, int64, without a gradient.
+
+    Example:
+        >>> mx.npx.shape_array(mx.np.ones((2, 3)))
+        array([2, 3], dtype=int64)
+    """
     return finish(constant(torch.tensor(_array("shape_array", data).shape, dtype=torch.int64)), out)
 
 
-def nonzero(a: Any) -> Any:
-    """The positions of what is not zero, int64, one row each; a number without axes counts as one with an axis."""
+@documented
+def nonzero(a: ndarray) -> ndarray:
+    """The positions of what differs from 0, one row for each; a number without axes counts as one with an axis.
+
+    Returns:
+        ndarray, int64, of shape (positions, axes), without a gradient.
+
+    Example:
+        >>> mx.npx.nonzero(mx.np.array([[0, 1], [2, 0]]))
+        array([[0, 1],
+               [1, 0]], dtype=int64)
+    """
     t = _array("nonzero", a, "a").tensor
     return constant((t if t.dim() else t.reshape(1)).nonzero())
 
 
-def constraint_check(x: Any, msg: str) -> Any:
-    """True where all elements of an array of booleans are; ValueError with the message else."""
+@documented
+def constraint_check(x: ndarray, msg: str) -> ndarray:
+    """Checks that all elements of an array are true.
+
+    Args:
+        x: ndarray of booleans.
+        msg: the words of the error.
+
+    Returns:
+        ndarray, True, without axes.
+
+    Raises:
+        AssertionError: `x` is no array.
+        ValueError: an element is false.
+
+    Example:
+        >>> x = mx.np.array([1.0, 2.0])
+        >>> mx.npx.constraint_check(x > 0, "x must be positive")
+        array(True)
+    """
     t = _array("constraint_check", x, "x").tensor
     if not bool(t.all()):
         raise ValueError(msg)
     return constant(torch.ones((), dtype=torch.bool, device=t.device))
 
 
-def gather_nd(data: Any = None, indices: Any = None, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
-    """Elements or slices at positions that the columns of `indices` give."""
+@documented
+def gather_nd(
+    data: ndarray | None = None,
+    indices: ndarray | None = None,
+    out: ndarray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> ndarray:
+    """The elements, or slices, at positions that the columns of an array give.
+
+    Args:
+        indices: ndarray of integers, with a row for each of the first axes of `data`.
+        **kwargs: attributes of graphs, which change nothing here.
+
+    Returns:
+        ndarray of the dtype of `data`, of shape (*indices.shape[1:], *data.shape[len(indices):]).
+
+    Raises:
+        AssertionError: `data` or `indices` is no array.
+        mxnet.base.MXNetError: `indices` has too many rows, or is out of bounds.
+
+    Example:
+        >>> x = mx.np.array([[1, 2], [3, 4]])
+        >>> mx.npx.gather_nd(x, mx.np.array([[0, 1], [1, 0]]))
+        array([2., 3.])
+    """
     x = _array("gather_nd", data)
     _array("gather_nd", indices, "indices")
     at = tuple(i for i in indices.tensor.detach().to(torch.int64))
@@ -211,62 +295,168 @@ def gather_nd(data: Any = None, indices: Any = None, out: Any = None, name: Any 
     return finish(op.get_item(x, index=at), out)
 
 
-def broadcast_like(lhs: Any, rhs: Any, lhs_axes: Any = None, rhs_axes: Any = None) -> Any:
-    """`lhs` with the shape of `rhs`, or with the lengths of some axes of it."""
-    x = _array("broadcast_like", lhs, "lhs")
-    if lhs_axes is None:
-        shape = rhs.shape
-    else:
-        lengths = list(x.shape)
-        for i, j in zip(lhs_axes, rhs_axes, strict=True):
-            lengths[i] = rhs.shape[j]
-        shape = tuple(lengths)
-    return _C.own(op.broadcast_to(x, shape=tuple(shape)), x)
+@documented
+def broadcast_like(
+    lhs: ndarray, rhs: ndarray, lhs_axes: Sequence[int] | None = None, rhs_axes: Sequence[int] | None = None
+) -> ndarray:
+    """An array repeated until it has the shape of another one, or the lengths of some of its axes.
+
+    Args:
+        lhs: ndarray of any shape and dtype.
+        rhs: ndarray, whose lengths are taken.
+        lhs_axes: the axes that are stretched; None is all.
+        rhs_axes: the axes of `rhs` whose lengths they get.
+
+    Raises:
+        AssertionError: an argument is no array.
+        mxnet.base.MXNetError: `lhs` does not broadcast, an axis is out of bounds, or one of both sequences is missing.
+
+    Example:
+        >>> mx.npx.broadcast_like(mx.np.array([1, 2]), mx.np.ones((2, 2)))
+        array([[1., 2.],
+               [1., 2.]])
+    """
+    x, like = _array("broadcast_like", lhs, "lhs"), _array("broadcast_like", rhs, "rhs").shape
+    if (lhs_axes is None) != (rhs_axes is None):
+        raise MXNetError("broadcast_like: lhs_axes and rhs_axes come together")
+    try:
+        if lhs_axes is None:
+            shape = like
+        else:
+            lengths = list(x.shape)
+            for i, j in zip(lhs_axes, rhs_axes, strict=True):
+                lengths[i] = like[j]
+            shape = tuple(lengths)
+        return _C.own(op.broadcast_to(x, shape=tuple(shape)), x)
+    except (IndexError, ValueError, RuntimeError):
+        axes = "" if lhs_axes is None else f", axes {lhs_axes} and {rhs_axes}"
+        raise MXNetError(f"broadcast_like: shape {x.shape} does not broadcast like {like}{axes}") from None
 
 
 def _masked(who: str, body: Any, data: Any, mask: Any, axis: int, temperature: float | None, fill: float) -> Any:
     x = _array(who, data)
     if temperature not in (None, 1.0, 1):
         x = x / temperature
+    if not -x.ndim <= axis < x.ndim:
+        raise MXNetError(f"{who}: axis {axis} is out of bounds for an array of {x.ndim} dimensions")
     if mask is None:
         return body(x, axis=axis)
-    wide = constant(torch.broadcast_to(mask.tensor.bool(), x.shape))
+    where = _array(who, mask, "mask").tensor.bool()
+    if where.dim() > x.ndim or any(m not in (1, n) for m, n in zip(where.shape[::-1], x.shape[::-1], strict=False)):
+        raise MXNetError(f"{who}: a mask of shape {mask.shape} does not broadcast to data of shape {x.shape}")
+    wide = constant(torch.broadcast_to(where, x.shape))
     low = constant(torch.full_like(x.tensor.detach(), -1e30 if x.tensor.dtype != torch.float16 else -6e4))
     return op.where(wide, body(op.where(wide, x, low), axis=axis), constant(torch.full_like(low.tensor, fill)))
 
 
+@documented
 def masked_softmax(
-    data: Any, mask: Any = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
-) -> Any:
-    """Softmax along an axis over the elements where `mask` is true; 0 at the others."""
+    data: ndarray, mask: ndarray | None = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
+) -> ndarray:
+    """Softmax along an axis over the elements that a mask names; 0 at the other ones.
+
+    Args:
+        data: floating-point ndarray of any shape.
+        mask: ndarray that broadcasts to `data`; elements count where it differs from 0. None is everywhere.
+        temperature: `data` is divided by it before; None is 1.
+        normalize: without effect.
+
+    Raises:
+        AssertionError: `data` or `mask` is no array.
+        mxnet.base.MXNetError: the axis is out of bounds, or `mask` does not broadcast.
+
+    Example:
+        >>> mx.npx.masked_softmax(mx.np.array([1, 1, 5]), mx.np.array([1, 1, 0]))
+        array([0.5, 0.5, 0. ])
+    """
     return _masked("masked_softmax", op.softmax, data, mask, axis, temperature, 0.0)
 
 
+@documented
 def masked_log_softmax(
-    data: Any, mask: Any = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
-) -> Any:
-    """The logarithm of `masked_softmax`; -inf where `mask` is false."""
+    data: ndarray, mask: ndarray | None = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
+) -> ndarray:
+    """The logarithm of softmax along an axis over the elements that a mask names; -inf at the other ones.
+
+    Args:
+        data: floating-point ndarray of any shape.
+        mask: ndarray that broadcasts to `data`; elements count where it differs from 0. None is everywhere.
+        temperature: `data` is divided by it before; None is 1.
+        normalize: without effect.
+
+    Raises:
+        AssertionError: `data` or `mask` is no array.
+        mxnet.base.MXNetError: the axis is out of bounds, or `mask` does not broadcast.
+
+    Example:
+        >>> mx.npx.masked_log_softmax(mx.np.array([1, 1, 5]), mx.np.array([1, 1, 0]))
+        array([-0.6931472, -0.6931472,       -inf])
+    """
     return _masked("masked_log_softmax", op.log_softmax, data, mask, axis, temperature, -float("inf"))
 
 
 def _indexed(who: str, a: Any, ind: Any, val: Any) -> tuple[Any, tuple[torch.Tensor, ...], Any]:
     x, v = promoted(who, _array(who, a, "a"), val)
-    at = tuple(i for i in torch.atleast_2d(ind.tensor.detach().to(torch.int64)))
+    at = tuple(i for i in torch.atleast_2d(_array(who, ind, "ind").tensor.detach().to(torch.int64)))
+    if len(at) > x.ndim:
+        raise MXNetError(f"{who}: ind has {len(at)} rows, a has {x.ndim} axes")
+    for axis, i in enumerate(at):
+        if i.numel() and (int(i.min()) < -x.shape[axis] or int(i.max()) >= x.shape[axis]):
+            raise MXNetError(f"{who}: ind is out of bounds for axis {axis} of length {x.shape[axis]}")
     return x, at, v if isinstance(v, NDArray) else constant(x.tensor.new_tensor(v))
 
 
-def index_add(a: Any, ind: Any, val: Any) -> Any:
-    """`a` with `val` added at the positions that the columns of `ind` give; repeated positions add up."""
+@documented
+def index_add(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
+    """An array with numbers added at positions that the columns of an array give; several at one position add up.
+
+    Args:
+        ind: ndarray of integers, with a row for each of the first axes of `a`.
+        val: ndarray that broadcasts to what is at the positions, or a number.
+
+    Returns:
+        ndarray of the wider dtype of `a` and `val`.
+
+    Raises:
+        AssertionError: `a` or `ind` is no array.
+        mxnet.base.MXNetError: `ind` has too many rows, or is out of bounds, or `val` does not broadcast.
+
+    Example:
+        >>> mx.npx.index_add(mx.np.zeros((2, 2)), mx.np.array([[0, 0], [1, 1]]), 3)
+        array([[0., 6.],
+               [0., 0.]])
+    """
     x, at, v = _indexed("index_add", a, ind, val)
     shape = x.tensor[at].shape
-    v = op.broadcast_to(v, shape=tuple(shape))
+    try:
+        v = op.broadcast_to(v, shape=tuple(shape))
+    except (ValueError, RuntimeError):
+        raise MXNetError(f"index_add: val of shape {v.shape} does not broadcast to {tuple(shape)}") from None
     flat = torch.arange(x.size, device=x.tensor.device).reshape(x.shape)[at].reshape(-1)
     added = op.scatter_add_along(op.reshape(x, shape=(-1,)), constant(flat), op.reshape(v, shape=(-1,)), axis=0)
     return op.reshape(added, shape=x.shape)
 
 
-def index_update(a: Any, ind: Any, val: Any) -> Any:
-    """`a` with `val` in place of what is at the positions that the columns of `ind` give."""
+@documented
+def index_update(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
+    """An array with numbers in the place of what is at positions that the columns of an array give.
+
+    Args:
+        ind: ndarray of integers, with a row for each of the first axes of `a`.
+        val: ndarray that broadcasts to what is at the positions, or a number.
+
+    Returns:
+        ndarray of the wider dtype of `a` and `val`.
+
+    Raises:
+        AssertionError: `a` or `ind` is no array.
+        mxnet.base.MXNetError: `ind` has too many rows, or is out of bounds, or `val` does not broadcast.
+
+    Example:
+        >>> mx.npx.index_update(mx.np.zeros((2, 2)), mx.np.array([[0, 1], [1, 1]]), 3)
+        array([[0., 3.],
+               [0., 3.]])
+    """
     x, at, v = _indexed("index_update", a, ind, val)
     mask = torch.ones_like(x.tensor.detach())
     mask[at] = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..ndarray import image as _image
-from ._functions import around
+from ._functions import around as _around
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_") or not callable(getattr(_image, name, None)):
         raise AttributeError(f"module 'mxnet.numpy_extension.image' has no attribute '{name}'")
-    found = globals()[name] = around(getattr(_image, name), name)
+    found = globals()[name] = _around(getattr(_image, name), name)
     return found
