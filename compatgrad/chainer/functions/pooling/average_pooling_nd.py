@@ -79,7 +79,8 @@ def average_pooling_nd(
 
     Raises:
         ValueError: `pad_value` is neither 0 nor None.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
 
     Example:
         >>> F.average_pooling_nd(np.array([[[1.0, 3.0, 5.0]]]), 2, stride=1).array
@@ -109,7 +110,8 @@ def average_pooling_1d(
 
     Raises:
         ValueError: `x` has another number of axes, or `pad_value` is neither 0 nor None.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
 
     Example:
         >>> F.average_pooling_1d(np.array([[[1.0, 3.0, 5.0, 7.0]]]), 2).array
@@ -138,7 +140,8 @@ def average_pooling_3d(
 
     Raises:
         ValueError: `x` has another number of axes, or `pad_value` is neither 0 nor None.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
 
     Example:
         >>> F.average_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array

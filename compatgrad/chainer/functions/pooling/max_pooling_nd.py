@@ -95,7 +95,8 @@ def max_pooling_nd(
         shape.
 
     Raises:
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
         ValueError: `x` has no third axis.
         NotImplementedError: `return_indices` over more than three axes.
 
@@ -136,7 +137,8 @@ def max_pooling_1d(
 
     Raises:
         ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
 
     Example:
         >>> F.max_pooling_1d(np.array([[[1.0, 3.0, 7.0, 5.0]]]), 2, return_indices=True)
@@ -173,7 +175,8 @@ def max_pooling_2d(
 
     Raises:
         ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
 
     Example:
         >>> F.max_pooling_2d(np.arange(9.0).reshape(1, 1, 3, 3), 2, stride=1, cover_all=False).array
@@ -213,7 +216,8 @@ def max_pooling_3d(
 
     Raises:
         ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
+        AssertionError: the result would be empty.
 
     Example:
         >>> F.max_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array
