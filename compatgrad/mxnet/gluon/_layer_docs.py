@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TypeVar
 
-from .._docs import composed
+from .._docs import composed, parameters_of
 
 __all__ = ["layer"]
 
 _L = TypeVar("_L", bound=type)
 
 _EACH = "one number for all axes, or one for each."
-_WORDS = {
+_MEANINGS = {
     "activation": 'the activation of the result: "relu", "sigmoid", "tanh", "softrelu" or "softsign"; None is none.',
     "axis": "the axis of the channels; negative ones count from the end.",
     "base_cell": "the cell inside, which only this one calls from now on.",
@@ -67,15 +66,15 @@ _WORDS = {
     "use_global_stats": "the running values normalize in training too.",
     "weight_initializer": "the initializer of the weight, or its name; None is that of `initialize`.",
 }  # fmt: skip
+_WORDS = {name: ("", meaning) for name, meaning in _MEANINGS.items()}
 _RAISES = """TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, shapes or dtypes do not fit."""
 
 
 def layer(cls: _L) -> _L:
     """Completes the docstring of a class of layers."""
-    parameters = inspect.signature(cls).parameters.values()
-    names = [("**" if p.kind is p.VAR_KEYWORD else "") + p.name for p in parameters]
-    words = {name: ("", meaning) for name, meaning in _WORDS.items()}
     package = cls.__module__.partition("compatgrad.")[2].rpartition(".")[0]
-    cls.__doc__ = composed(cls.__doc__, names, f"{package}.{cls.__name__}", "", _RAISES, {}, words)
+    cls.__doc__ = composed(
+        cls.__doc__, parameters_of(cls.__init__)[1:], f"{package}.{cls.__name__}", "", _RAISES, {}, _WORDS
+    )
     return cls

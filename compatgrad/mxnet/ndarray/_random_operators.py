@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -103,7 +102,7 @@ def _make_random(distribution: str) -> Callable[..., NDArray]:
         params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
         return _finish(who, draw(distribution, params, shape, dtype, context.torch_device, who), context, out)
 
-    _declare(random, "random", distribution, (*d.params, "shape", "ctx", "dtype"))
+    document(random, "random", distribution, (*d.params, "shape", "ctx", "dtype"))
     return _named(random, who)
 
 
@@ -137,7 +136,7 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         t = draw(distribution, params, shape, dtype, first.tensor.device, who, error=None)  # as the original
         return _finish(who, t, first.context, out)
 
-    _declare(sample, "sample", distribution, (*names, "shape", "dtype"))
+    document(sample, "sample", distribution, (*names, "shape", "dtype"))
     return _named(sample, who)
 
 
@@ -154,7 +153,7 @@ def _make_like(distribution: str) -> Callable[..., NDArray]:
         t = draw(distribution, params, data.shape, data.tensor.dtype, data.tensor.device, who)
         return _finish(who, t, data.context, out)
 
-    _declare(like, "like", distribution, ("data", *d.params))
+    document(like, "like", distribution, ("data", *d.params))
     return _named(like, who)
 
 
@@ -169,15 +168,6 @@ def _arguments(who: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: 
             raise TypeError(f"{who}: argument '{key}' came twice")
         named[key] = value
     return {key: value for key, value in named.items() if given(value) is not None}
-
-
-def _declare(function: Callable[..., Any], kind: str, distribution: str, names: Sequence[str]) -> None:
-    """Names the arguments, for whoever asks for them, and says what they are."""
-    position, names = inspect.Parameter.POSITIONAL_OR_KEYWORD, (*names, "out", "name")
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(n, position, default=None) for n in names]
-    )
-    document(function, kind, distribution, names)
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .._docs import composed
+from .._docs import composed, parameters_of
 
 __all__ = ["described", "document"]
 
@@ -71,7 +71,8 @@ def _composed(
 
 
 def document(function: Any, kind: str, distribution: str, names: Sequence[str]) -> None:
-    """Types and docstring of an operator of a distribution: of the `kind` "random", "sample" or "like"."""
+    """Names, types and docstring of an operator of a distribution: of the `kind` "random", "sample" or "like"."""
+    names = (*names, "out", "name")
     what, parameters = _DISTRIBUTIONS[distribution]
     own = [name for name in names if name in parameters]
     meanings = {name: meaning for name, (meaning, _) in parameters.items()}
@@ -98,10 +99,9 @@ def document(function: Any, kind: str, distribution: str, names: Sequence[str]) 
     function.__doc__ = _composed(text, names, f"mxnet.nd.{shown}", returns, raises, meanings)
     types |= {"shape": "Shape | None", "ctx": "Context | str | None", "dtype": "Dtype | None", "data": "NDArray",
               "out": "NDArray | None", "name": "str | None"}  # fmt: skip
-    signature = inspect.signature(function)
-    function.__signature__ = signature.replace(
-        parameters=[p.replace(annotation=types[name]) for name, p in signature.parameters.items()],
-        return_annotation="NDArray",
+    kinds, position = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(
+        [kinds(name, position, default=None, annotation=types[name]) for name in names], return_annotation="NDArray"
     )
 
 
@@ -117,8 +117,7 @@ def described(function: _F) -> _F:
     """Completes the docstring of a function of `mx.nd.random`, named as its distribution."""
     parameters = _DISTRIBUTIONS.get(function.__name__, ("", {}))[1]
     meanings = {name: meaning for name, (meaning, _) in parameters.items()} | _FUNCTION
-    names = [str(p).partition(":")[0] for p in inspect.signature(function).parameters.values()]
     returns = "NDArray of `shape`; of arrays as parameters it has their shape, then `shape`."
     source = f"mxnet.nd.random.{function.__name__}"
-    function.__doc__ = _composed(function.__doc__, names, source, returns, _EITHER, meanings)
+    function.__doc__ = _composed(function.__doc__, parameters_of(function), source, returns, _EITHER, meanings)
     return function

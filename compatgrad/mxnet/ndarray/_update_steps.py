@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .._docs import composed
+from .._docs import composed, parameters_of
 from .._words import WORDS
 from ..base import MXNetError, _Null
 from ._operator import not_an_array, parse, register, shown_name
@@ -17,7 +16,6 @@ from ._update_rules import descend, goes_by_rows, on_rows, power, run_rule
 from .ndarray import NDArray
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 # of arguments of these operators, where a docstring does not say something else
 _MEANINGS = {
     "beta1": "the part of `mean` that is kept.",
@@ -49,9 +47,9 @@ def updates(function: _F, aliases: Sequence[str] = (), shown: str = "", returns:
     """Registers an operator that updates weights, and completes its docstring; `shown` is its name where it is not
     the first of its names that `mx.nd` shows.
     """
-    parameters = inspect.signature(function).parameters.values()
-    arrays = {p.name: p.annotation for p in parameters if p.annotation in ("NDArray", "Sequence[NDArray]")}
-    names = [_STARS.get(p.kind, "") + p.name for p in parameters]
+    types = function.__annotations__.items()
+    arrays = {name: kind for name, kind in types if kind in ("NDArray", "Sequence[NDArray]") and name != "return"}
+    names = parameters_of(function)
     source = f"mxnet.nd.{shown or shown_name(function.__name__)}"
     function.__doc__ = composed(function.__doc__, names, source, returns, _RAISES, arrays, _WORDS)
     register(function, aliases)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...._docs import composed
+from ...._docs import composed, parameters_of
 from ....context import Context
 from ....ndarray import NDArray
 from ... import nn
@@ -30,9 +29,8 @@ _NO_FILE = """TypeError: an argument is not known.
 
 def documented(thing: _M) -> _M:
     """Completes the docstring of a model's class, or of a function that makes models."""
-    parameters = inspect.signature(thing).parameters.values()
-    names = [("**" if p.kind is p.VAR_KEYWORD else "") + p.name for p in parameters]
     is_class = isinstance(thing, type)
+    names = parameters_of(thing.__init__)[1:] if is_class else parameters_of(thing)
     words = {name: ("", words) for name, words in _WORDS.items()}
     words["kwargs"] = ("", _OF_CLASS if is_class else _OF_FUNCTION)
     result = "A HybridBlock, which takes images (batch, 3, height, width) and gives (batch, classes)."
