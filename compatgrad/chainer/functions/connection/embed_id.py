@@ -77,7 +77,7 @@ def embed_id(x: VariableOrArray, W: VariableOrArray, ignore_label: int | None = 
     """Rows of a table by integer.
 
     Args:
-        x: integers, any shape but ().
+        x: integers, any shape but (); negative ones count from the last row.
         W: floating, (rows, width).
         ignore_label: the integer whose row is zeros; None for none.
 

@@ -98,6 +98,7 @@ def negative_sampling(
     Raises:
         ValueError: `reduce` is neither.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        IndexError: a label is out of range.
         TypeError: there is an unknown option.
 
     Example:

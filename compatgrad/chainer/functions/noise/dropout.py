@@ -82,7 +82,7 @@ def dropout(x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable |
         Variable of the shape and dtype of `x`; with `return_mask` a pair of it and the mask.
 
     Raises:
-        ValueError: `ratio` is out of range, or an option of old versions is given.
+        ValueError: `ratio` is out of range, `mask` has another shape, or an option of old versions is given.
         chainer.utils.type_check.InvalidType: `x` is not floating-point.
         TypeError: there is an unknown option.
 

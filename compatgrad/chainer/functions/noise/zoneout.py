@@ -63,7 +63,7 @@ def zoneout(h: VariableOrArray, x: VariableOrArray, ratio: float = 0.5, **kwargs
         Variable of the shape and dtype of `x`; in test mode `x` itself.
 
     Raises:
-        ValueError: an option of old versions is given.
+        ValueError: `h` and `x` differ in shape, or an option of old versions is given.
         TypeError: there is an unknown option.
 
     Example:

@@ -161,8 +161,7 @@ def fixed_decorrelated_batch_normalization(
         Variable of the shape and dtype of `x`.
 
     Raises:
-        chainer.utils.type_check.InvalidType: dtypes differ, or `x` is not floating-point or of one axis.
-        ValueError: shapes do not fit.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or `groups` does not divide c.
 
     Example:
         >>> x, mean, projection = np.array([[3.0, 4.0]]), np.array([[1.0, 2.0]]), np.array([[[2.0, 0.0], [0.0, 1.0]]])

@@ -53,7 +53,8 @@ def layer_normalization(
         Variable of the shape and dtype of `x`.
 
     Raises:
-        chainer.utils.type_check.InvalidType: `x` is not of two axes, or shapes or dtypes do not fit.
+        chainer.utils.type_check.InvalidType: `x` is not of two axes, or `gamma` and `beta` differ in shape or dtype.
+        ValueError: they have another length than units.
 
     Example:
         >>> F.layer_normalization(np.array([[0.0, 2.0], [4.0, 3.0]]), np.ones(2), np.array([0.0, 10.0]), eps=0).array

@@ -63,7 +63,7 @@ def roi_pooling_2d(x: VariableOrArray, rois: VariableOrArray, outh: int, outw: i
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
         IndexError: there is no such image.
-        ValueError: an edge of a region is NaN; OverflowError: it is infinite.
+        ValueError: `outh` or `outw` is not positive, or an edge of a region is NaN; OverflowError: it is infinite.
 
     Example:
         >>> x = np.arange(16.0).reshape(1, 1, 4, 4)
