@@ -15,6 +15,15 @@ from ._words import WORDS
 
 __all__ = ["composed", "parameters_of", "type_of"]
 
+# what MXNet 1.9.1 has under another name, or not yet
+_ELSEWHERE = {
+    "mxnet.nd.hypot": "`mxnet.sym.hypot` of MXNet 1.9.1",
+    "mxnet.nd.linalg_syevd": "`mxnet.nd.linalg.syevd` of MXNet 1.9.1",
+    **{
+        f"mxnet.nd.{name}": f"`mxnet.nd.{name}` of MXNet 2.0"
+        for name in ("digamma", "log_sigmoid", "masked_log_softmax", "masked_softmax", "mish")
+    },
+}
 _TITLES = ("Args", "Returns", "Raises", "Example")
 _OWN = re.compile(r"\n *(Args|Returns|Raises|Example):\n")
 _NAME = re.compile(r"\*{0,2}(\w+)")
@@ -76,4 +85,4 @@ def composed(
     sections = [("Args", "\n".join(lines)), ("Returns", own.get("Returns") or f"        {returns}")]
     sections += [("Raises", own.get("Raises") or f"        {raises}"), ("Example", own.get("Example", ""))]
     body = "\n\n".join(f"    {title}:\n{lines.rstrip()}" for title, lines in sections if lines.strip())
-    return f"{parts[0].rstrip()}\n\n{body}\n\n    Source: `{source}` of MXNet 1.9.1.\n    "
+    return f"{parts[0].rstrip()}\n\n{body}\n\n    Source: {_ELSEWHERE.get(source, f'`{source}` of MXNet 1.9.1')}.\n    "

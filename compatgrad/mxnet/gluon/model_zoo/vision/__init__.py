@@ -64,7 +64,7 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
         >>> gluon.model_zoo.get_model("resnet18_v1", classes=10).output
         Dense(512 -> 10, linear)
 
-    Source: `mxnet.gluon.model_zoo.get_model` of MXNet 1.9.1.
+    Source: `mxnet.gluon.model_zoo.vision.get_model` of MXNet 1.9.1.
     """
     name = name.lower()
     if name not in _MODELS:
