@@ -1,6 +1,10 @@
 """What the datasets in the format of MNIST share."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +19,63 @@ _FILES = {
 }
 
 
-def get_datasets(directory, base_url, load, withlabel, ndim, scale, dtype, label_dtype, rgb_format):
-    """Return the training and the test set below `base_url`, cached as npz files in `directory`."""
-    dtype = get_dtype(dtype)
-    root = download.get_dataset_directory(directory)
-    datasets = []
-    for name, files in _FILES.items():
-        urls = [base_url + file for file in files]
-        raw = download.cache_or_load_file(os.path.join(root, name), lambda path, urls=urls: make_npz(path, urls), load)
-        datasets.append(preprocess_mnist(raw, withlabel, ndim, scale, dtype, label_dtype, rgb_format))
-    return tuple(datasets)
+_DOC = """The training and the test set of {what}.
+
+    At first it downloads them from {page}; `get_dataset_root()/{folder}` keeps them.
+
+    Args:
+        withlabel: True gives datasets of pairs of an image and a label, False arrays of images.
+        ndim: 1 for images of shape (784,), 2 for (28, 28), 3 for (1, 28, 28).
+        scale: value of white; black is 0.
+        dtype: dtype of the images; None is `config.dtype`.
+        label_dtype: dtype of the labels.
+        rgb_format: True gives images of shape (3, 28, 28) where `ndim` is 3.
+
+    Returns:
+        Both sets, `TupleDataset` or arrays.
+
+    Raises:
+        OSError: the download fails.
+        ValueError: `ndim` is another one.
+
+    Example:
+        train, test = chainer.datasets.{name}(ndim=3)
+        image, label = train[0]  # an array of shape (1, 28, 28) and a number
+
+    Source: `chainer.datasets.{name}` of Chainer 7.8.1.
+    """
+
+
+def getter(name: str, module: str, folder: str, url: str, page: str, what: str) -> Callable[..., tuple[Any, Any]]:
+    """The public function `name` of `module`.
+
+    It gives the training and the test set below `url`, cached as npz files in `folder`. `page` names the source in the
+    documentation, `what` says what the sets are.
+    """
+
+    def get(
+        withlabel: bool = True,
+        ndim: int = 1,
+        scale: float = 1.0,
+        dtype: Any = None,
+        label_dtype: Any = np.int32,
+        rgb_format: bool = False,
+    ) -> tuple[Any, Any]:
+        dtype = get_dtype(dtype)
+        root = download.get_dataset_directory(folder)
+
+        def read(file: str, sources: tuple[str, str]) -> Any:
+            urls = [url + source for source in sources]
+            raw = download.cache_or_load_file(os.path.join(root, file), lambda path: make_npz(path, urls), np.load)
+            return preprocess_mnist(raw, withlabel, ndim, scale, dtype, label_dtype, rgb_format)
+
+        train, test = (read(file, sources) for file, sources in _FILES.items())
+        return train, test
+
+    get.__name__ = get.__qualname__ = name
+    get.__module__ = module
+    get.__doc__ = _DOC.format(name=name, folder=folder, page=page, what=what)
+    return get
 
 
 def make_npz(path, urls):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy
-
 from compatgrad.chainer.datasets import _mnist_helper
 
 _LABELS = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
@@ -26,46 +22,11 @@ def get_fashion_mnist_labels() -> list[str]:
     return list(_LABELS)
 
 
-def get_fashion_mnist(
-    withlabel: bool = True,
-    ndim: int = 1,
-    scale: float = 1.0,
-    dtype: Any = None,
-    label_dtype: Any = numpy.int32,
-    rgb_format: bool = False,
-) -> tuple[Any, Any]:
-    """The training and the test set of Fashion-MNIST, 60,000 and 10,000 images of clothes. At first it downloads them
-    from the page of zalandoresearch/fashion-mnist; `get_dataset_root()/pfnet/chainer/fashion-mnist` keeps them.
-
-    Args:
-        withlabel: True gives datasets of pairs of an image and a label, False arrays of images.
-        ndim: 1 for images of shape (784,), 2 for (28, 28), 3 for (1, 28, 28).
-        scale: value of white; black is 0.
-        dtype: dtype of the images; None is `config.dtype`.
-        label_dtype: dtype of the labels.
-        rgb_format: True gives images of shape (3, 28, 28) where `ndim` is 3.
-
-    Returns:
-        Both sets, `TupleDataset` or arrays.
-
-    Raises:
-        OSError: the download fails.
-        ValueError: `ndim` is another one.
-
-    Example:
-        train, test = chainer.datasets.get_fashion_mnist(ndim=3)
-        image, label = train[0]  # an array of shape (1, 28, 28) and a number
-
-    Source: `chainer.datasets.get_fashion_mnist` of Chainer 7.8.1.
-    """
-    return _mnist_helper.get_datasets(
-        "pfnet/chainer/fashion-mnist",
-        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-        numpy.load,
-        withlabel,
-        ndim,
-        scale,
-        dtype,
-        label_dtype,
-        rgb_format,
-    )
+get_fashion_mnist = _mnist_helper.getter(
+    "get_fashion_mnist",
+    __name__,
+    "pfnet/chainer/fashion-mnist",
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    page="the page of zalandoresearch/fashion-mnist",
+    what="Fashion-MNIST, 60,000 and 10,000 images of clothes",
+)
