@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
+from compatgrad.chainer.optimizers._compiled_rule import compiled
+from compatgrad.chainer.optimizers._momentum import MomentumMethod, MomentumRule
 
 __all__ = ["CorrectedMomentumSGD", "CorrectedMomentumSGDRule"]
 
-_default_hyperparam = hyperparameters(lr=0.01, momentum=0.9)
-
 
 @compiled
-class CorrectedMomentumSGDRule(CompiledRule):
+class CorrectedMomentumSGDRule(MomentumRule):
     """Update rule of one parameter by `CorrectedMomentumSGD`, which tells the formula. A parameter of its own rule has
     hyperparameters of its own.
 
@@ -30,21 +28,10 @@ class CorrectedMomentumSGDRule(CompiledRule):
     Source: `chainer.optimizers.corrected_momentum_sgd.CorrectedMomentumSGDRule` of Chainer 7.8.1.
     """
 
-    _state_names = ("v",)
-
-    def __init__(
-        self,
-        parent_hyperparam: optimizer.Hyperparameter | None = None,
-        lr: float | None = None,
-        momentum: float | None = None,
-    ) -> None:
-        super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, momentum=momentum)
-
-    def _step(self, params, hp):
-        return "corrected_momentum_sgd", (hp.lr, hp.momentum)
+    _loop = "corrected_momentum_sgd"
 
 
-class CorrectedMomentumSGD(CompiledMethod):
+class CorrectedMomentumSGD(MomentumMethod):
     """Stochastic gradient descent with momentum whose velocity does not contain the learning rate: v = momentum * v -
     grad; param += lr * v. A change of lr acts on the whole step at once.
 
@@ -63,9 +50,3 @@ class CorrectedMomentumSGD(CompiledMethod):
     """
 
     _rule_class = CorrectedMomentumSGDRule
-
-    def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
-        super().__init__(lr=lr, momentum=momentum)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    momentum = optimizer.HyperparameterProxy("momentum")

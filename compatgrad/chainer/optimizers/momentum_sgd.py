@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
+from compatgrad.chainer.optimizers._compiled_rule import compiled
+from compatgrad.chainer.optimizers._momentum import MomentumMethod, MomentumRule
 
 __all__ = ["MomentumSGD", "MomentumSGDRule"]
 
-_default_hyperparam = hyperparameters(lr=0.01, momentum=0.9)
-
 
 @compiled
-class MomentumSGDRule(CompiledRule):
+class MomentumSGDRule(MomentumRule):
     """Update rule of one parameter by `MomentumSGD`, which tells the formula. A parameter of its own rule has
     hyperparameters of its own.
 
@@ -30,21 +28,10 @@ class MomentumSGDRule(CompiledRule):
     Source: `chainer.optimizers.momentum_sgd.MomentumSGDRule` of Chainer 7.8.1.
     """
 
-    _state_names = ("v",)
-
-    def __init__(
-        self,
-        parent_hyperparam: optimizer.Hyperparameter | None = None,
-        lr: float | None = None,
-        momentum: float | None = None,
-    ) -> None:
-        super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, momentum=momentum)
-
-    def _step(self, params, hp):
-        return "momentum_sgd", (hp.lr, hp.momentum)
+    _loop = "momentum_sgd"
 
 
-class MomentumSGD(CompiledMethod):
+class MomentumSGD(MomentumMethod):
     """Stochastic gradient descent with momentum: v = momentum * v - lr * grad; param += v.
 
     Args:
@@ -62,9 +49,3 @@ class MomentumSGD(CompiledMethod):
     """
 
     _rule_class = MomentumSGDRule
-
-    def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
-        super().__init__(lr=lr, momentum=momentum)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    momentum = optimizer.HyperparameterProxy("momentum")

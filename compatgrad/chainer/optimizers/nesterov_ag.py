@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from compatgrad.chainer import optimizer
-from compatgrad.chainer.optimizers._compiled_rule import CompiledMethod, CompiledRule, compiled, hyperparameters
+from compatgrad.chainer.optimizers._compiled_rule import compiled
+from compatgrad.chainer.optimizers._momentum import MomentumMethod, MomentumRule
 
 __all__ = ["NesterovAG", "NesterovAGRule"]
 
-_default_hyperparam = hyperparameters(lr=0.01, momentum=0.9)
-
 
 @compiled
-class NesterovAGRule(CompiledRule):
+class NesterovAGRule(MomentumRule):
     """Update rule of one parameter by `NesterovAG`, which tells the formula. A parameter of its own rule has
     hyperparameters of its own.
 
@@ -30,22 +28,12 @@ class NesterovAGRule(CompiledRule):
     Source: `chainer.optimizers.nesterov_ag.NesterovAGRule` of Chainer 7.8.1.
     """
 
-    _state_names = ("v",)
-
-    def __init__(
-        self,
-        parent_hyperparam: optimizer.Hyperparameter | None = None,
-        lr: float | None = None,
-        momentum: float | None = None,
-    ) -> None:
-        super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, momentum=momentum)
-
     def _step(self, params, hp):
         lr, momentum = hp.lr, hp.momentum
         return "nesterov_ag", (lr, momentum, momentum * momentum, (1 + momentum) * lr)
 
 
-class NesterovAG(CompiledMethod):
+class NesterovAG(MomentumMethod):
     """Nesterov's accelerated gradient: v = momentum * v - lr * grad; param += momentum**2 * v - (1 + momentum) * lr *
     grad.
 
@@ -64,9 +52,3 @@ class NesterovAG(CompiledMethod):
     """
 
     _rule_class = NesterovAGRule
-
-    def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
-        super().__init__(lr=lr, momentum=momentum)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    momentum = optimizer.HyperparameterProxy("momentum")
