@@ -16,6 +16,7 @@
 #include "core/deferred.h"
 #include "kernels/loss.h"
 #include "kernels/raw.h"
+#include "ops/of_difference.h"
 #include "ops/one_loop.h"
 
 namespace cg {
@@ -78,26 +79,22 @@ struct BinaryCrossEntropy {
 CG_POINTWISE("binary_cross_entropy", BinaryCrossEntropy,
              "-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0.")
 
-struct AbsoluteErrorRight {
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
+struct AbsoluteErrorRight : OfDifference<AbsoluteErrorRight> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
-  void backward(Ctx<T>& c) {
-    const T g = fused([](auto g, auto a, auto b) CG_EACH { return a > b ? g : -g; },
-                      [](const T& g, const T& a, const T& b) {
-                        return where(frozen([](const Tensor& a, const Tensor& b) { return a > b; }, a, b), g, -g);
-                      },
-                      c.gy(), c.in(0), c.in(1));
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
+  T slope(Ctx<T>& c) {
+    return fused([](auto g, auto a, auto b) CG_EACH { return a > b ? g : -g; },
+                 [](const T& g, const T& a, const T& b) {
+                   return where(frozen([](const Tensor& a, const Tensor& b) { return a > b; }, a, b), g, -g);
+                 },
+                 c.gy(), c.in(0), c.in(1));
   }
 };
 CG_POINTWISE("absolute_error_right", AbsoluteErrorRight, "|a - b|; where a and b are equal, the gradient of b is 1.")
 
-struct HuberError {
+struct HuberError : OfDifference<HuberError> {
   double delta = 1;
   static constexpr auto params() { return std::make_tuple(param("delta", &HuberError::delta)); }
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) {
     return fused(
         [k = delta](auto d) CG_EACH {
@@ -111,9 +108,9 @@ struct HuberError {
         a - b);
   }
   template <class T>
-  void backward(Ctx<T>& c) {
+  T slope(Ctx<T>& c) {
     const T d = c.in(0) - c.in(1);
-    const T g = fused(
+    return fused(
         [k = delta](auto g, auto d) CG_EACH {
           const auto limit = decltype(d)(k);
           return 2 * g * (d > limit ? limit : d < -limit ? -limit : d);
@@ -124,8 +121,6 @@ struct HuberError {
           return where(inside, g * d * 2.0, g * slope);
         },
         c.gy(), d);
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
   }
 };
 CG_POINTWISE("huber_error", HuberError, "(a - b) ** 2 where |a - b| < delta, else delta (2 |a - b| - delta).")

@@ -13,7 +13,7 @@
 
 #include "kernels/loss.h"
 #include "kernels/raw.h"
-#include "ops/functions.h"
+#include "ops/of_difference.h"
 
 namespace cg {
 namespace {
@@ -154,81 +154,65 @@ struct SigmoidCrossEntropy {
 CG_OP("sigmoid_cross_entropy", SigmoidCrossEntropy,
       "-log(sigmoid(x)) where t is 1, -log(1 - sigmoid(x)) where it is 0, and 0 where it is -1.")
 
-struct MeanSquaredError {
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
+struct MeanSquaredError : OfDifference<MeanSquaredError> {
   Tensor forward(const Tensor& a, const Tensor& b) {
     const Tensor d = widened(a - b).reshape(-1);  // a scalar product is less work than a mean of squares
     return (at::dot(d, d) / static_cast<double>(d.numel())).to(a.scalar_type());
   }
   template <class T>
-  void backward(Ctx<T>& c) {
-    T g;
+  T slope(Ctx<T>& c) {
     if constexpr (std::is_same_v<T, Tensor>)
-      g = at::mse_loss_backward(c.gy(), c.in(0), c.in(1), at::Reduction::Mean);
+      return at::mse_loss_backward(c.gy(), c.in(0), c.in(1), at::Reduction::Mean);
     else
-      g = (c.in(0) - c.in(1)) * (c.gy() * (2.0 / static_cast<double>(c.in(0).numel())));
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
+      return (c.in(0) - c.in(1)) * (c.gy() * (2.0 / static_cast<double>(c.in(0).numel())));
   }
 };
 CG_OP("mean_squared_error", MeanSquaredError, "Mean of (a - b) ** 2.")
 
-struct SquaredError {
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
+struct SquaredError : OfDifference<SquaredError> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::square(a - b); }
   template <class T>
-  void backward(Ctx<T>& c) {
-    const T g = c.gy() * (c.in(0) - c.in(1)) * 2.0;
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
+  T slope(Ctx<T>& c) {
+    return c.gy() * (c.in(0) - c.in(1)) * 2.0;
   }
 };
 CG_POINTWISE("squared_error", SquaredError, "(a - b) ** 2")
 
-struct AbsoluteError {
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
+struct AbsoluteError : OfDifference<AbsoluteError> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
-  void backward(Ctx<T>& c) {
-    const T g = c.gy() * frozen([](const Tensor& a, const Tensor& b) { return at::sign(a - b); }, c.in(0), c.in(1));
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
+  T slope(Ctx<T>& c) {
+    return c.gy() * frozen([](const Tensor& a, const Tensor& b) { return at::sign(a - b); }, c.in(0), c.in(1));
   }
 };
 CG_POINTWISE("absolute_error", AbsoluteError, "|a - b|; the gradient at 0 is 0.")
 
-struct MeanAbsoluteError {
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
+struct MeanAbsoluteError : OfDifference<MeanAbsoluteError> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::mean(at::abs(a - b)); }
   template <class T>
-  void backward(Ctx<T>& c) {
-    const T g = c.gy() * frozen(
-                             [](const Tensor& a, const Tensor& b) {
-                               const Tensor d = a - b;
-                               return at::sign(d) / static_cast<double>(d.numel());
-                             },
-                             c.in(0), c.in(1));
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
+  T slope(Ctx<T>& c) {
+    return c.gy() * frozen(
+                        [](const Tensor& a, const Tensor& b) {
+                          const Tensor d = a - b;
+                          return at::sign(d) / static_cast<double>(d.numel());
+                        },
+                        c.in(0), c.in(1));
   }
 };
 CG_OP("mean_absolute_error", MeanAbsoluteError, "Mean of |a - b|.")
 
-struct HuberLoss {
+struct HuberLoss : OfDifference<HuberLoss> {
   double delta = 1;
   static constexpr auto params() { return std::make_tuple(param("delta", &HuberLoss::delta)); }
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) {
     const Tensor d = at::abs(a - b);
     return at::where(at::le(d, delta), at::square(d) * 0.5, d * delta - 0.5 * delta * delta);
   }
   template <class T>
-  void backward(Ctx<T>& c) {
+  T slope(Ctx<T>& c) {
     const T d = c.in(0) - c.in(1);
     const Tensor inside = at::le(at::abs(value(d)), delta);
-    const T g = c.gy() * where(T(inside), d, T(at::clamp(value(d), -delta, delta)));
-    c.grad(0, [&] { return g; });
-    c.grad(1, [&] { return -g; });
+    return c.gy() * where(T(inside), d, T(at::clamp(value(d), -delta, delta)));
   }
 };
 CG_POINTWISE("huber_loss", HuberLoss, "(a - b) ** 2 / 2 where |a - b| <= delta, else delta (|a - b| - delta / 2).")
