@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isfunction
 from typing import Any
 
 from ..ndarray import image as _image
@@ -9,7 +10,7 @@ from ._functions import around as _around
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or not callable(getattr(_image, name, None)):
+    if name.startswith("_") or not isfunction(getattr(_image, name, None)):
         raise AttributeError(f"module 'mxnet.numpy_extension.image' has no attribute '{name}'")
     found = globals()[name] = _around(getattr(_image, name), name)
     return found

@@ -133,10 +133,55 @@ def _refuse_unknown(op: str, hint: str, params: dict[str, str]) -> None:
         refuse(hint, unknown, [n for n in known if n not in inputs])
 
 
+_DOC = """{summary}
+
+    The result is a node of a graph; `mx.nd.{name}` computes the same at once.
+
+    Args:
+        *args: {inputs}
+        **kwargs: inputs and parameters by name; `name`, that of the node; `attr`, a dict of its attributes, or
+            attributes themselves, named like `__key__`.
+
+    Returns:
+        Symbol.
+
+    Raises:
+        TypeError: an input is no Symbol, an argument came twice, or there are too many.
+        mxnet.base.MXNetError: a parameter is unknown, or an input is a group of several symbols.
+
+    Example:
+        >>> mx.sym.{name}({call}name="y")
+        <Symbol y>
+
+    Source: `mxnet.sym.{name}` of MXNet 1.9.1.
+    """
+# parameters without which nobody knows how many results there are
+_NEEDED = {
+    "SliceChannel": "num_outputs=2, ", "_split_v2": "indices=(), sections=2, ",
+    **dict.fromkeys(("_npi_dsplit", "_npi_hsplit", "_npi_split"), "sections=2, "),
+}  # fmt: skip
+
+
+def _doc(name: str, op: str) -> str:
+    """The docstring of the function for an operator, which the one for arrays says the summary of."""
+    inputs = inputs_of(op)
+    if is_variadic(op):
+        said, call = "the inputs, any number of Symbols, or one sequence of them.", 'mx.sym.var("a"), mx.sym.var("b"), '
+    elif inputs:
+        names = ",\n            ".join(", ".join(inputs[i : i + 7]) for i in range(0, len(inputs), 7))
+        said = f"the inputs, Symbols: {names}.\n            Missing ones become variables named after the node; "
+        said += "parameters may follow, in the other function's order."
+        call = f'{inputs[0]}=mx.sym.var("{inputs[0]}"), {_NEEDED.get(op, "")}'
+    else:
+        said, call = "parameters, in the order of the other function.", ""
+    summary = (implementation(op).__doc__ or "").partition("\n")[0]
+    return _DOC.format(summary=summary, name=name, inputs=said, call=call)
+
+
 @functools.cache
 def function_of(op: str, hint: str) -> Callable[..., Any]:
     """The function of symbols for an operator; `hint` is what its nodes are named after."""
-    op = canonical(op)
+    given, op = op, canonical(op)
 
     def compose(*args: Any, **kwargs: Any) -> Any:
         node = node_of(op, hint, args, kwargs)
@@ -145,5 +190,5 @@ def function_of(op: str, hint: str) -> Callable[..., Any]:
         return kind([(node, i) for i in range(n_visible(op, node.params))])
 
     compose.__name__ = compose.__qualname__ = hint
-    compose.__doc__ = f"A symbol of the operator {op}; see the function of that name in `mx.nd`."
+    compose.__doc__ = _doc(given, op)
     return compose

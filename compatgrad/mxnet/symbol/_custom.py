@@ -13,7 +13,32 @@ __all__ = ["Custom"]
 
 
 def Custom(*data: Any, op_type: str, name: str | None = None, attr: Any = None, **kwargs: Any) -> Symbol:
-    """A symbol of an operator that `mx.operator.register` made known; missing inputs become variables."""
+    """A symbol of an operator that is defined in Python, see `mx.operator.register`.
+
+    Args:
+        *data: the inputs, Symbols, in the order of the operator's `list_arguments()` and `list_auxiliary_states()`;
+            missing ones become variables that are named after the node.
+        op_type: the name of the operator.
+        name: the name of the node.
+        attr: a dict of attributes of the node.
+        **kwargs: inputs by name, and parameters of the operator.
+
+    Returns:
+        Symbol of as many outputs as the operator has.
+
+    Raises:
+        TypeError: an input is no Symbol.
+        mxnet.base.MXNetError: no operator is registered under the name.
+
+    Example:
+        >>> @mx.operator.register("doc_double")
+        ... class DoubleProp(mx.operator.CustomOpProp):
+        ...     pass
+        >>> mx.sym.Custom(mx.sym.var("x"), op_type="doc_double", name="y").list_outputs()
+        ['y_output']
+
+    Source: `mxnet.sym.Custom` of MXNet 1.9.1.
+    """
     given = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
     params = {"op_type": op_type, **{k: text(v) for k, v in kwargs.items() if k not in given}}
     prop = prop_of(params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import executor
@@ -128,8 +128,31 @@ def transpose(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     return function_of("transpose", "transpose")(self, **kwargs)
 
 
-def split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Symbol:
-    """A symbol cut into equal parts, or before the given positions."""
+def split_v2(
+    ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+) -> Symbol:
+    """A symbol cut into equal parts, or before given positions.
+
+    Args:
+        ary: Symbol.
+        indices_or_sections: the number of equal parts, or the rising positions before which to cut.
+        axis: the axis; negative ones count from the end.
+        squeeze_axis: parts of length 1 lose the axis.
+
+    Returns:
+        Symbol of as many outputs as there are parts.
+
+    Raises:
+        TypeError: `ary` is no Symbol.
+        mxnet.base.MXNetError: where shapes are known, the axis cannot be cut so.
+
+    Example:
+        >>> first, rest = mx.sym.split_v2(mx.sym.var("x"), [1])
+        >>> rest.eval(x=nd.array([1.0, 2.0, 3.0]))[0].asnumpy()
+        array([2., 3.], dtype=float32)
+
+    Source: `mxnet.sym.split_v2` of MXNet 1.9.1.
+    """
     if isinstance(indices_or_sections, int):
         options = {"sections": indices_or_sections, "indices": ()}
     else:
@@ -221,6 +244,7 @@ def _array_only(name: str) -> Callable[..., Any]:
         raise NotImplementedForSymbol(_named(name))
 
     method.__name__ = name
+    method.__doc__ = "NotImplementedForSymbol: arrays alone have this method."
     return method
 
 

@@ -71,10 +71,30 @@ def _steps_of_gru(node: Callable[..., Entry], inputs: list[Entry], params: dict[
 _SEVERAL = {"lstm": _steps_of_lstm, "gru": _steps_of_gru}
 
 
-def symbol_of(x: Any) -> Symbol:
-    """How x was computed while `autograd.record()` was on. Marked arrays are named var0, var1 …, others null0 ….
+def symbol_of(x: NDArray) -> Symbol:
+    """How an array was computed while `autograd.record()` was on, as a symbol.
 
-    MXNetError where x is not in a recorded graph.
+    Marked arrays are variables named var0, var1, …; other ones are named null0, null1, ….
+
+    Args:
+        x: NDArray of a recorded graph.
+
+    Returns:
+        Symbol.
+
+    Raises:
+        TypeError: `x` is no array.
+        mxnet.base.MXNetError: `x` is not in a recorded graph.
+
+    Example:
+        >>> x = nd.ones(2)
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = nd.exp(x) * 2
+        >>> mx.sym.symbol_of(y).list_arguments()
+        ['var0']
+
+    Source: what `mxnet.autograd.get_symbol` of MXNet 1.9.1 gives.
     """
     if not _C.in_graph(x):
         raise MXNetError("get_symbol: x is not in a computational graph: it was not computed inside autograd.record()")

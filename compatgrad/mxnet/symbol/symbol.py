@@ -25,7 +25,25 @@ __all__ = ["Group", "Symbol", "Variable", "load", "load_json", "var"]
 
 
 class Symbol:
-    """One output of a graph of operators, or a group of several."""
+    """One output of a graph of operators, or a group of several.
+
+    `mx.sym.var` makes variables, and the functions of `mx.sym` nodes of operators. Python's operators, and methods with
+    the names of operators, make nodes too. A symbol is run by `eval`, by an Executor from `bind` or `simple_bind`, or
+    in a Module or a SymbolBlock.
+
+    Args:
+        outputs: the outputs of nodes, pairs (node, number); made by the functions of `mx.sym`.
+
+    Example:
+        >>> x = mx.sym.var("x")
+        >>> y = mx.sym.exp(x, name="exp") + 1
+        >>> y.list_arguments()
+        ['x']
+        >>> y.eval(x=nd.zeros(2))[0].asnumpy()
+        array([2., 2.], dtype=float32)
+
+    Source: `mxnet.sym.Symbol` of MXNet 1.9.1.
+    """
 
     __array_priority__ = 1000.0
     _numpy = False  # whether it has NumPy's manners
@@ -261,9 +279,34 @@ def var(
     wd_mult: float | None = None, dtype: Any = None, init: Any = None, stype: str | None = None,
     profiler_scope: Any = None, **kwargs: str,
 ) -> Symbol:  # fmt: skip
-    """A variable; shape, dtype, multipliers and initializer are kept as attributes. TypeError unless name is a str.
+    """A variable: an input of a graph.
 
-    Other keyword arguments must be named like `__key__`, else ValueError.
+    Args:
+        name: its name.
+        attr: a dict of attributes.
+        shape: its shape, in which 0 is a length that is not known.
+        lr_mult: the factor of the learning rate for it.
+        wd_mult: the factor of the weight decay for it.
+        dtype: its dtype.
+        init: an Initializer of its values, or the text of one.
+        stype: its storage type: "default", "row_sparse" or "csr".
+        profiler_scope: without effect.
+        **kwargs: attributes that are named like `__key__`.
+
+    Returns:
+        Symbol.
+
+    Raises:
+        TypeError: `name` is no string, or `dtype` no dtype.
+        ValueError: another keyword is not named like `__key__`.
+        KeyError: `stype` is another one.
+
+    Example:
+        >>> x = mx.sym.var("x", shape=(2, 3), lr_mult=0.1)
+        >>> x.attr("__shape__"), x.attr("__lr_mult__")
+        ('(2, 3)', '0.1')
+
+    Source: `mxnet.sym.var` of MXNet 1.9.1.
     """
     if not isinstance(name, str):
         raise TypeError(f"var: name: expected a string, got {type(name)}")
@@ -293,7 +336,24 @@ Variable = var
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Symbol] = Symbol) -> Symbol:
-    """Several symbols as one; TypeError for what is no list of symbols. `create_fn`: the class of the result."""
+    """Several symbols as one.
+
+    Args:
+        symbols: a sequence of Symbols, or a Symbol of several outputs.
+        create_fn: the class of the result.
+
+    Returns:
+        Symbol whose outputs are those of the symbols, in their order.
+
+    Raises:
+        TypeError: there is no symbol, or something else among them.
+
+    Example:
+        >>> mx.sym.Group([mx.sym.var("x"), mx.sym.var("y")]).list_outputs()
+        ['x', 'y']
+
+    Source: `mxnet.sym.Group` of MXNet 1.9.1.
+    """
     parts = [symbols[i] for i in range(len(symbols))] if isinstance(symbols, Symbol) else list(symbols)
     if not parts or any(not isinstance(s, Symbol) for s in parts):
         raise TypeError(f"Group: expected a list of symbols as input, got {[type(s).__name__ for s in parts]}")
@@ -301,7 +361,25 @@ def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Symbol] = Symbol) 
 
 
 def load(fname: str) -> Symbol:
-    """The symbol in a file of `Symbol.save` here or in MXNet; MXNetError for a file that is missing or damaged."""
+    """The symbol in a file that `Symbol.save` wrote, here or in MXNet.
+
+    Args:
+        fname: the name of the file.
+
+    Returns:
+        Symbol.
+
+    Raises:
+        TypeError: `fname` is no string.
+        mxnet.base.MXNetError: the file is missing or damaged.
+
+    Example:
+        >>> mx.sym.var("x").save("x.json")
+        >>> mx.sym.load("x.json")
+        <Symbol x>
+
+    Source: `mxnet.sym.load` of MXNet 1.9.1.
+    """
     if not isinstance(fname, str):
         raise TypeError(f"load: fname need to be string, got {type(fname)}")
     try:
@@ -313,7 +391,24 @@ def load(fname: str) -> Symbol:
 
 
 def load_json(json_str: str) -> Symbol:
-    """The symbol in a JSON text; MXNetError where it is none."""
+    """The symbol in a text that `Symbol.tojson` gave, here or in MXNet.
+
+    Args:
+        json_str: the text.
+
+    Returns:
+        Symbol.
+
+    Raises:
+        TypeError: `json_str` is no string.
+        mxnet.base.MXNetError: the text is no symbol.
+
+    Example:
+        >>> mx.sym.load_json(mx.sym.var("x").tojson())
+        <Symbol x>
+
+    Source: `mxnet.sym.load_json` of MXNet 1.9.1.
+    """
     if not isinstance(json_str, str):
         raise TypeError(f"load_json: fname required to be string, got {type(json_str)}")
     return Symbol(from_json(json_str))
