@@ -88,6 +88,9 @@ class RecurrentCell(Block):
             valid_length: array of shape (batch size,), how many steps of each sample count: later outputs are 0, and
                 states are those after them.
         """
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+
+    def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, False)
         states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ... import ndarray
@@ -65,16 +66,8 @@ class _Stack:
             after.extend(new)
         return inputs, after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
-        """As RecurrentCell.unroll: each cell over all steps, then the next."""
+    def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
+        """Each cell over all steps, then the next."""
         self.reset()
         inputs, _, F, batch_size = _format_sequence(length, inputs, layout, None)
         states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
@@ -179,21 +172,13 @@ class DropoutCell(HybridRecurrentCell):
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name="fwd")
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
-        """As RecurrentCell.unroll; one array of all steps is dropped from at once."""
+    def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
+        """One array of all steps is dropped from at once."""
         self.reset()
         inputs, _, F, _ = _format_sequence(length, inputs, layout, merge_outputs)
         if is_merged(inputs):
             return self.hybrid_forward(F, inputs, begin_state or [])
-        return super().unroll(length, inputs, begin_state=begin_state, layout=layout, merge_outputs=merge_outputs)
+        return super()._unroll(length, inputs, begin_state, layout, merge_outputs, None)
 
 
 # ---- cells around cells ---------------------------------------------------------------------------------------------
@@ -229,9 +214,15 @@ class ModifierCell(HybridRecurrentCell):
     def begin_state(self, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
         """The inner cell's states before the first step."""
         self._check_unmodified()
+        with self._inner() as cell:
+            return cell.begin_state(func=func, **kwargs)
+
+    @contextlib.contextmanager
+    def _inner(self) -> Iterator[RecurrentCell]:
+        """The inner cell, which may be called meanwhile as if there were no cell around it."""
         self.base_cell._modified = False
         try:
-            return self.base_cell.begin_state(func=func, **kwargs)
+            yield self.base_cell
         finally:
             self.base_cell._modified = True
 
@@ -316,29 +307,10 @@ class ResidualCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name="fwd"), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
-        """As RecurrentCell.unroll, by the inner cell's unroll."""
+    def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
         self.reset()
-        self.base_cell._modified = False
-        try:
-            outputs, states = self.base_cell.unroll(
-                length,
-                inputs=inputs,
-                begin_state=begin_state,
-                layout=layout,
-                merge_outputs=merge_outputs,
-                valid_length=valid_length,
-            )
-        finally:
-            self.base_cell._modified = True
+        with self._inner() as cell:
+            outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         merge = is_merged(outputs)
         inputs, axis, F, _ = _format_sequence(length, inputs, layout, merge)
         if valid_length is not None:
@@ -391,16 +363,8 @@ class BidirectionalCell(HybridRecurrentCell):
         self._check_unmodified()
         return _cells_begin_state(self._children.values(), **kwargs)
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
-        """As RecurrentCell.unroll; the width of outputs is that of both cells together."""
+    def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
+        """The width of outputs is that of both cells together."""
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, False)
         states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)

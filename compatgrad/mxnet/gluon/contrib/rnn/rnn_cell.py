@@ -86,30 +86,17 @@ class VariationalDropoutCell(ModifierCell):
         output, states = self.base_cell(self._dropped(F, inputs, "inputs"), states)
         return self._dropped(F, output, "outputs"), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
-        """As RecurrentCell.unroll; without dropout of states, inputs and outputs are dropped from in one go."""
+    def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
+        """Without dropout of states, inputs and outputs are dropped from in one go."""
         if self.drop_states:
-            return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length=valid_length)
+            return super()._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, True)
         states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
         if self.drop_inputs:
             inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
-        self.base_cell._modified = False
-        try:
-            outputs, states = self.base_cell.unroll(
-                length, inputs, states, layout, merge_outputs=True, valid_length=valid_length
-            )
-        finally:
-            self.base_cell._modified = True
+        with self._inner() as cell:
+            outputs, states = cell.unroll(length, inputs, states, layout, True, valid_length)
         if self.drop_outputs:
             outputs = F.Dropout(outputs, p=self.drop_outputs, axes=(axis,))
         merge = is_merged(outputs) if merge_outputs is None else merge_outputs
