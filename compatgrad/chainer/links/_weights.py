@@ -19,6 +19,15 @@ def register(link, initialW, in_size, nobias, initial_bias, bias_shape):
         link.b = None if nobias else bias(initial_bias, bias_shape)
 
 
+def register_without_shapes(link, initialW, nobias, initial_bias, *sizes):
+    """W and b, initialized where all `sizes` of the input, which tell their shapes, are known."""
+    with link.init_scope():
+        link.W = variable.Parameter(initializers._get_initializer(initialW))
+        link.b = None if nobias else bias(initial_bias)
+    if None not in sizes:
+        link._initialize_params(*sizes)
+
+
 def check_groups(in_channels, out_channels, groups):
     """ValueError unless both channel counts are divisible by `groups`."""
     for kind, channels in (("output", out_channels), ("input", in_channels)):

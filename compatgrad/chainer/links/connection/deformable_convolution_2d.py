@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import initializers, link, variable
+from compatgrad.chainer import initializers, link
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection._filters import pair
 from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
@@ -112,13 +112,9 @@ class DeformableConvolution2DSampler(link.Link):
         self.pad = pair(pad)
         self.out_channels = out_channels
         self.initialW = initialW
-        with self.init_scope():
-            self.W = variable.Parameter(
-                initializers._get_initializer(initializers.Zero() if initialW is None else initialW)
-            )
-            self.b = None if nobias else _weights.bias(initial_bias)
-        if in_channels is not None:
-            self._initialize_params(in_channels)
+        if initialW is None:
+            initialW = initializers.Zero()
+        _weights.register_without_shapes(self, initialW, nobias, initial_bias, in_channels)
 
     def _initialize_params(self, in_channels):
         kh, kw = pair(self.ksize)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import initializers, link, variable
+from compatgrad.chainer import initializers, link
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection._filters import pair
 
@@ -57,11 +57,7 @@ class DepthwiseConvolution2D(link.Link):
         self.nobias = nobias
         if initialW is None:
             initialW = initializers.HeNormal(1.0 / numpy.sqrt(2))
-        with self.init_scope():
-            self.W = variable.Parameter(initializers._get_initializer(initialW))
-            self.b = None if nobias else _weights.bias(initial_bias)
-        if in_channels is not None:
-            self._initialize_params(in_channels)
+        _weights.register_without_shapes(self, initialW, nobias, initial_bias, in_channels)
 
     def _initialize_params(self, in_channels):
         kh, kw = pair(self.ksize)

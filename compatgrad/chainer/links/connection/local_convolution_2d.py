@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import initializers, link, variable
+from compatgrad.chainer import link
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection._filters import pair
 
@@ -56,11 +56,8 @@ class LocalConvolution2D(link.Link):
         self.stride = pair(stride)
         self.nobias = nobias
         self.out_channels = out_channels
-        with self.init_scope():
-            self.W = variable.Parameter(initializers._get_initializer(initialW))
-            self.b = None if nobias else _weights.bias(initial_bias)
-            if in_channels is not None and in_size is not None:
-                self._initialize_params(in_channels, pair(in_size))
+        sizes = in_channels, None if in_size is None else pair(in_size)
+        _weights.register_without_shapes(self, initialW, nobias, initial_bias, *sizes)
 
     def _initialize_params(self, in_channels, in_size):
         kh, kw = pair(self.ksize)
