@@ -28,9 +28,25 @@ _MOST_KEPT_LINES = 4
 
 
 class Graph:
-    """A drawn graph. It is text: it keeps no Variable and no function alive.
+    """A drawn graph, made by `graph`. `str()` of it is text for Graphviz, `svg()` the picture, and notebooks show it.
+    It keeps no Variable and no function alive.
 
-    `dot`: the text for Graphviz, where it is to be another one than the boxes and edges give.
+    Args:
+        boxes: the boxes.
+        edges: the arrows between them.
+        direction: "TB", from top to bottom, or "LR", from left to right.
+        caption: text below the picture.
+        dot: the text for Graphviz, where it is to be another one than the boxes and edges give.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import interop
+        >>> x = compatgrad.Variable(torch.ones(2, 3), name="x")
+        >>> interop.graph(x * 2)
+        <Graph of 2 variables and 1 functions>
+
+    Source: `compatgrad/drawing/graph.py`.
     """
 
     def __init__(
@@ -119,19 +135,27 @@ def graph(
     direction: str = "TB",
     names: Mapping[Any, Any] | None = None,
 ) -> Graph:
-    """A picture of everything from which Variables of any frontend were computed.
+    """A picture of everything from which Variables of any frontend were computed. Boxes are variables: yellow for
+    parameters, green for other leaves that get a gradient, grey for constants. Ovals are functions with their
+    parameters and what they keep for backward; the last line sums that up, memory that several share counts once.
 
-    Boxes are variables: yellow for parameters, green for other leaves that get a gradient, grey for constants. Ovals
-    are functions with their parameters and what they keep for backward; the last line sums that up, memory that
-    several share counts once.
+    Args:
+        y: the Variable.
+        *more: further Variables.
+        parameters: whether to show the leaves.
+        saved: whether to show what is kept.
+        direction: "TB", from top to bottom, or "LR", from left to right.
+        names: a dict that pairs Variables with texts, which replace their own names; the texts may be the keys, as
+            Chainer's Variables cannot be.
 
-    parameters: show the leaves. saved: show what is kept. direction: "TB", from top to bottom, or "LR", from left to
-    right. names: a dict that pairs Variables with texts, which replace their own names; the texts may be the keys, as
-    Chainer's Variables cannot be.
+    Returns:
+        The picture: `str()` of it is text for Graphviz, `svg()` the picture, `save(path)` writes a file.
 
-    Returns a `Graph`: `str()` of it is text for Graphviz, `svg()` the picture, `save(path)` writes a file. Raises
-    TypeError for anything but Variables and for wrong `names`, ValueError for another direction.
+    Raises:
+        TypeError: an argument is no Variable, or `names` pairs something else.
+        ValueError: `direction` is another one.
 
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> from compatgrad import interop

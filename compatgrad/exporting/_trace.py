@@ -30,7 +30,21 @@ _FILLS = {aten.zero_.default: aten.zeros_like.default, aten.fill_.Scalar: aten.f
 
 
 class ExportError(RuntimeError):
-    """A network that cannot be written as one graph of ATen calls; the message names the call and the place."""
+    """The error of a network that cannot be written as one graph of ATen calls; the message names the call and the
+    place.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import interop
+        >>> try:
+        ...     interop.export(lambda x: x * float(x.tensor.sum()), torch.ones(2), frontend="compatgrad")
+        ... except interop.ExportError:
+        ...     print("a value is read")
+        a value is read
+
+    Source: `compatgrad/exporting/_trace.py`.
+    """
 
 
 @dataclass(eq=False)

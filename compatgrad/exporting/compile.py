@@ -29,22 +29,28 @@ def compile(
     dynamic: Any = True,
     **torch_compile_options: Any,
 ) -> Callable[..., Any]:
-    """`fn` as a function that runs compiled: traced as by `export`, then given to `torch.compile` as one whole graph.
+    """A function that runs compiled: traced as by `export`, then given to `torch.compile` as one whole graph. It is
+    traced at the first call, and again where the structure, dtypes, sizes that are not dynamic, fixed arguments or the
+    train mode are new. It never runs `fn` as it is instead: what cannot be traced or compiled raises, as `export` does.
+    So does a function that calls `backward` and leaves gradients in its parameters, as a graph has only results, and a
+    backward pass through one whose gradients are not those of its calls (unchained Variables, functions with a gradient
+    of their own).
 
-    fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such. parameters,
-    frontend, dynamic: as for `export`. torch_compile_options: those of `torch.compile`, such as `backend` and `mode`.
-    example_inputs: trace for these at once.
+    Args:
+        fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such.
+        example_inputs: traces for these at once; None waits for the first call.
+        parameters, frontend, dynamic: as for `export`.
+        **torch_compile_options: those of `torch.compile`, such as `backend` and `mode`.
 
-    What is returned takes what `fn` takes. Variables, or arrays, give Variables, and gradients go on through them to
-    the parameters of `fn` as from `fn` itself; torch tensors give tensors, in torch's autograd. It is traced at the
-    first call, and again where the structure, dtypes, sizes that are not dynamic, fixed arguments or the train mode
-    are new.
+    Returns:
+        A function of what `fn` takes. Variables, or arrays, give Variables, and gradients go on through them to the
+        parameters of `fn` as from `fn` itself; torch tensors give tensors, in torch's autograd.
 
-    It never runs `fn` as it is instead: what cannot be traced or compiled raises, as `export` does. So does a function
-    that calls `backward` and leaves gradients in its parameters, as a graph has only results, and a backward pass
-    through one whose gradients are not those of its calls (unchained Variables, functions with a gradient of their
-    own). TypeError where `fn` cannot be called, and for the option `fullgraph`.
+    Raises:
+        ExportError: in a call, `fn` cannot be written as one graph.
+        TypeError: `fn` cannot be called, or the option `fullgraph` is given.
 
+    Example:
         >>> import torch
         >>> import compatgrad
         >>> from compatgrad import interop

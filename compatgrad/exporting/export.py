@@ -24,24 +24,34 @@ def export(
     train: bool = False,
     check: bool = True,
 ) -> fx.GraphModule:
-    """A network as a `torch.fx.GraphModule` of ATen calls, for `torch.export`, `torch.compile` and other tools.
+    """A network as a `torch.fx.GraphModule` of ATen calls, for `torch.export`, `torch.compile` and other tools. The
+    graph's parameters and buffers are the target's, on the same memory, under the names that `as_torch_module` gives
+    them. The target is as it was afterwards.
 
-    target: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such.
-    example_inputs: a tuple or list of what it is called with, or one input alone: torch tensors, arrays or Variables,
-    also inside tuples, lists and dicts. Each becomes an input of the graph; arguments of other kinds are fixed.
-    kwargs: arguments by name.
-    parameters: of a function, the Variables that it uses, by name, or the link or block that has them; that of a bound
-    method is found. frontend: of a function, whose Variables it takes, as for `as_torch_module`.
-    dynamic: True, the first dimension of every input is the batch, of any size; False or None, all sizes are fixed; or
-    for each input a dict from dimensions to names, or None, where sizes of one name are equal.
-    train: layers train; running statistics are written to buffers.
-    check: run the result on the examples, and compare it with the target's.
+    Args:
+        target: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such.
+        example_inputs: a tuple or list of what it is called with, or one input alone: torch tensors, arrays or
+            Variables, also inside tuples, lists and dicts. Each becomes an input of the graph; arguments of other kinds
+            are fixed.
+        kwargs: arguments by name.
+        parameters: of a function, the Variables that it uses, by name, or the link or block that has them; that of a
+            bound method is found.
+        frontend: of a function, whose Variables it takes, as for `as_torch_module`.
+        dynamic: True, the first dimension of every input is the batch, of any size; False or None, all sizes are fixed;
+            or for each input a dict from dimensions to names, or None, where sizes of one name are equal.
+        train: True lets layers train; running statistics are written to buffers.
+        check: True runs the result on the examples, and compares it with the target's.
 
-    The graph's parameters and buffers are the target's, on the same memory, under the names that `as_torch_module`
-    gives them. The target is as it was afterwards. ExportError, which names the call and the place, where values are
-    read, where the calls differ by the size, where a number follows from the sizes in no known way, or where the result
-    is not the target's. TypeError and ValueError for wrong arguments.
+    Returns:
+        The graph.
 
+    Raises:
+        ExportError: values are read, the calls differ by the size, a number follows from the sizes in no known way, or
+            the result is not the target's; the message names the call and the place.
+        TypeError: an argument is another object.
+        ValueError: an argument is wrong.
+
+    Example:
         >>> import torch
         >>> import compatgrad.chainer.functions as F
         >>> import compatgrad.chainer.links as L

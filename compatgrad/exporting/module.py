@@ -29,7 +29,22 @@ def _give(variable: Any, t: torch.Tensor) -> None:
 
 
 class TorchModule(torch.nn.Module):
-    """A legacy network as a torch module; `as_torch_module` makes it."""
+    """A legacy network as a torch module; `as_torch_module` makes it.
+
+    Args:
+        target: the link, block or function.
+        frontend: adapter of the frontend to which it belongs.
+        parameters: pairs of a name with dots and a Variable.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad import interop
+        >>> interop.as_torch_module(L.Linear(3, 2))(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
+
+    Source: `compatgrad/exporting/module.py`.
+    """
 
     def __init__(self, target: Callable[..., Any], frontend: Adapter, parameters: Sequence[tuple[str, Any]]) -> None:
         super().__init__()
@@ -171,18 +186,27 @@ def as_torch_module(
     frontend: str | None = None,
     example_inputs: Sequence[Any] = (),
 ) -> TorchModule:
-    """A torch module that runs `target`: a Chainer link, a Gluon block, or a function of Variables.
+    """A torch module that runs a Chainer link, a Gluon block, or a function of Variables. Its parameters are torch
+    Parameters on the very memory of the legacy ones, under their names with dots, and its buffers are the running
+    statistics; so a torch optimizer trains the network, `state_dict` saves it, and the legacy code sees every step. It
+    can be differentiated any number of times. `train()` and `eval()` rule what layers do.
 
-    Its parameters are torch Parameters on the very memory of the legacy ones, under their names with dots, and its
-    buffers are the running statistics; so a torch optimizer trains the network, `state_dict` saves it, and the legacy
-    code sees every step. It can be differentiated any number of times. `train()` and `eval()` rule what layers do.
+    Args:
+        target: the link, block or function.
+        parameters: of a function, the Variables that it holds, by name (nnabla: `nn.get_parameters()`).
+        frontend: of a function, "chainer", "nnabla", "mxnet" or "compatgrad", whose Variables it takes; None is that of
+            its parameters.
+        example_inputs: tensors on which the network is called once first, where its parameters get their shapes from
+            data.
 
-    parameters: of a function, the Variables that it holds, by name (nnabla: `nn.get_parameters()`). frontend: of a
-    function, "chainer", "nnabla", "mxnet" or "compatgrad", whose Variables it takes; by its parameters unless given.
-    example_inputs: tensors on which the network is called once first, where its parameters get their shapes from data.
-    Raises TypeError where `target` is not callable or `parameters` holds something else than Variables, ValueError for
-    an unknown frontend or a parameter without a value.
+    Returns:
+        The module.
 
+    Raises:
+        TypeError: `target` cannot be called or is a torch module, or `parameters` holds something else than Variables.
+        ValueError: `frontend` is unknown, or a parameter has no value.
+
+    Example:
         >>> import torch
         >>> import compatgrad.chainer.links as L
         >>> from compatgrad import interop

@@ -15,7 +15,19 @@ __all__ = ["model_of", "need_onnx"]
 
 
 def need_onnx(who: str) -> None:
-    """ImportError, which names the extra, unless onnx and onnxscript are installed."""
+    """Checks that onnx and onnxscript are installed.
+
+    Args:
+        who: what the message calls the caller.
+
+    Raises:
+        ImportError: one is not installed; the message says what to install.
+
+    Example:
+        need_onnx("my_export")
+
+    Source: `compatgrad/exporting/onnx.py`.
+    """
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
@@ -33,11 +45,29 @@ def model_of(
     opset_version: int | None = None,
     optimize: bool = True,
 ) -> Any:
-    """The `onnx.ModelProto` of a graph of `interop.export`, without a word on stdout.
+    """The ONNX model of a graph of `interop.export`, without a word on stdout.
 
-    tensors: examples of its inputs. dynamic: for each input, names of the dimensions that vary; False, none do.
-    opset_version: None, that of torch's exporter; ValueError for one that the model cannot be converted to. optimize:
-    fold constants, leave out what nothing reads.
+    Args:
+        graph: the graph.
+        tensors: examples of its inputs.
+        in_names: names of the inputs.
+        out_names: names of the outputs.
+        dynamic: for each input, names of the dimensions that vary, or None; False, none do.
+        opset_version: version of ONNX's operators; None is that of torch's exporter.
+        optimize: True folds constants and leaves out what nothing reads.
+
+    Returns:
+        The `onnx.ModelProto`.
+
+    Raises:
+        ImportError: onnx or onnxscript is not installed.
+        ValueError: the model cannot be converted to `opset_version`.
+
+    Example:
+        graph = interop.export(link, x)
+        onnx.save(model_of(graph, [x], ["x"], ["y"]), "model.onnx")
+
+    Source: `compatgrad/exporting/onnx.py`.
     """
     shapes: Any = None
     if dynamic:

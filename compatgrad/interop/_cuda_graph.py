@@ -62,7 +62,23 @@ class Recording:
 
 
 class CudaGraph:
-    """What `cuda_graph` has captured. It holds all memory that it works on."""
+    """What `cuda_graph` has captured. It holds all memory that it works on; `replay` does it again.
+
+    Args:
+        step: the function that was captured.
+        functions: the functions of the static graph that it runs.
+        recording: torch's CUDA graph.
+        warmup: number of runs before the capture.
+
+    Raises:
+        RuntimeError: the step cannot be captured; the message names what cannot.
+
+    Example:
+        captured = interop.cuda_graph(step, loss)
+        captured.replay()
+
+    Source: `compatgrad/interop/_cuda_graph.py`.
+    """
 
     def __init__(self, step: Callable[[], Any], functions: list[Any], recording: Recording, warmup: int) -> None:
         self._step, self._recording = step, recording
@@ -229,26 +245,33 @@ def _watched(graph: CudaGraph) -> Iterator[None]:
 
 
 def cuda_graph(step: Callable[[], Any], *outputs: Any, warmup: int = 3) -> CudaGraph:
-    """Captures what `step` does on a GPU as a CUDA graph, whose `replay()` does it again at the price of one launch.
-
-    step: a function without arguments that runs passes of nnabla's static graph, as a rule
-        ``loss.forward(clear_no_need_grad=True); loss.backward(clear_buffer=True)``. It runs `warmup` times (int, at
-        least 1) and is then captured; parameters, running means and states of solvers are what they were afterwards.
-    outputs: Variables. All that the passes compute must be among what these depend on.
+    """Captures what a function does on a GPU as a CUDA graph, whose `replay()` does it again at the price of one
+    launch.
 
     Gradients of leaves start from zero in each run. `weight_decay`, `clip_grad_by_norm` and `scale_grad` may be
     captured; `update` of a solver too, unless its numbers depend on how often it ran, as Adam's: call that after
     `replay`, where it is one launch for all parameters. What Python computes in the step stays as captured. Before a
-    replay, give leaves new values as always (``x.d = batch``).
+    replay, give leaves new values as always (`x.d = batch`). Random functions draw from torch's generator of the
+    device, in each replay anew. docs/devices.md has more.
 
-    Raises TypeError for anything but Variables, ValueError without outputs or with one that has no parent, RuntimeError
-    where there is no GPU, where a function is not on it, and where something cannot be captured, by name: what reads
-    values on the host, and what the host makes anew in each run. Random functions draw from torch's generator of the
-    device, in each replay anew.
+    Args:
+        step: a function without arguments that runs passes of nnabla's static graph, as a rule
+            `loss.forward(clear_no_need_grad=True); loss.backward(clear_buffer=True)`. It runs `warmup` times and is
+            then captured; parameters, running means and states of solvers are what they were afterwards.
+        *outputs: Variables. All that the passes compute must be among what these depend on.
+        warmup: number of runs before the capture, at least 1.
 
-    Example, in a context of CUDA (docs/devices.md has more)::
+    Returns:
+        The captured graph.
 
-        captured = interop.cuda_graph(step, loss)
+    Raises:
+        RuntimeError: there is no GPU, a function is not on it, or something cannot be captured: what reads values on
+            the host, and what the host makes anew in each run. The message names it.
+        TypeError: `step` cannot be called, or an output is no Variable of nnabla.
+        ValueError: there are no outputs, one has no parent, or `warmup` is less than 1.
+
+    Example:
+        captured = interop.cuda_graph(step, loss)  # in a context of CUDA
         for x.d, t.d in batches:
             captured.replay()
             solver.update()

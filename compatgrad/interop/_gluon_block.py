@@ -15,7 +15,7 @@ class TorchBlock(gluon.Block):
     """A torch module as a block: its parameters are this block's, on the same memory."""
 
     def __init__(self, module: torch.nn.Module, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)  # type: ignore[no-untyped-call]  # a frontend's, without types
+        super().__init__(prefix=prefix, params=params)
         self.module = module
         self._pairs = []
         for path, parameter in module.named_parameters():

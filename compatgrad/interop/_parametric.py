@@ -58,7 +58,25 @@ class _Run:
 
 
 class ParametricFunction:
-    """A torch module as a parametric function of nnabla; `as_parametric_function` makes it."""
+    """A torch module as a parametric function of nnabla; `as_parametric_function` makes it.
+
+    Args:
+        module: the module.
+        name: scope of its parameters.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad.nnabla as nn
+        >>> from compatgrad import interop
+        >>> f = interop.as_parametric_function(torch.nn.Linear(3, 2))
+        >>> f
+        <parametric function linear of Linear>
+        >>> f(nn.Variable((4, 3))).shape
+        (4, 2)
+        >>> nn.clear_parameters()
+
+    Source: `compatgrad/interop/_parametric.py`.
+    """
 
     def __init__(self, module: torch.nn.Module, name: str) -> None:
         self.module, self.name = module, name
@@ -118,16 +136,25 @@ class ParametricFunction:
 def as_parametric_function(module: torch.nn.Module, name: str | None = None) -> ParametricFunction:
     """A function like those of `nnabla.parametric_functions` that runs a torch module.
 
-    ``f(x, name=None, fix_parameters=False, train=None)`` registers the module's parameters and buffers in the current
-    `nn.parameter_scope`, below `name` (by default the one given here, else the class's name in small letters), under
-    their own names with slashes, or takes those that are there already. They lie on the module's memory: solvers train
-    it, `nn.save_parameters` saves it. In a second scope they are copies of what the module holds, and the module runs
-    with those of the scope that it is called in. A call is one function of the graph, static or not, with gradients of
-    any order. `train` says in which mode the module runs each time this function does; by default in the one it is in.
+    `f(x, name=None, fix_parameters=False, train=None)` registers the module's parameters and buffers in the current
+    `nn.parameter_scope`, below `name` (by default the one given here), under their own names with slashes, or takes
+    those that are there already. They lie on the module's memory: solvers train it, `nn.save_parameters` saves it. In a
+    second scope they are copies of what the module holds, and the module runs with those of the scope that it is called
+    in. A call is one function of the graph, static or not, with gradients of any order. `train` says in which mode the
+    module runs each time this function does; by default in the one it is in.
 
-    module: parameters are float32, as nnabla's are. TypeError where it is no torch module; ValueError for other
-    floating types, and in a call where a registered parameter has another shape.
+    Args:
+        module: the module; its parameters are float32, as nnabla's are.
+        name: name of the scope; None is the class's name in small letters.
 
+    Returns:
+        The function. A call raises ValueError where a registered parameter has another shape.
+
+    Raises:
+        TypeError: `module` is no torch module.
+        ValueError: a parameter or buffer is of another floating type.
+
+    Example:
         >>> import torch
         >>> import compatgrad.nnabla as nn
         >>> from compatgrad import interop

@@ -12,15 +12,23 @@ __all__ = ["as_chainer_link", "as_gluon_block"]
 
 
 def as_chainer_link(module: torch.nn.Module) -> Any:
-    """A `chainer.Chain` that owns a torch module.
+    """A `chainer.Chain` that owns a torch module. Its parameters are the module's, on the same memory, under the same
+    names (a number gets an underscore before it): Chainer's optimizers train them, its serializers save them,
+    `namedparams` lists them. Buffers, and parameters that require no gradient when this is called, are persistent
+    values: saved, but not trained. A call runs the module as one node of the graph, with gradients of any order, in
+    train mode as `chainer.config.train` says.
 
-    Its parameters are the module's, on the same memory, under the same names (a number gets an underscore before it):
-    Chainer's optimizers train them, its serializers save them, `namedparams` lists them. Buffers, and parameters that
-    require no gradient when this is called, are persistent values: saved, but not trained. A call runs the module as
-    one node of the graph, with gradients of any order, in train mode as `chainer.config.train` says.
-    module: a torch.nn.Module, TypeError for anything else; ValueError where a parameter has no shape yet, or a part of
-    the module has the name of an attribute of chains.
+    Args:
+        module: the module.
 
+    Returns:
+        The link.
+
+    Raises:
+        TypeError: `module` is no torch module.
+        ValueError: a parameter has no shape yet, or a part of the module has the name of an attribute of chains.
+
+    Example:
         >>> import numpy as np
         >>> import torch
         >>> from compatgrad import interop
@@ -39,15 +47,22 @@ def as_chainer_link(module: torch.nn.Module) -> Any:
 
 
 def as_gluon_block(module: torch.nn.Module, prefix: str | None = None) -> Any:
-    """A `gluon.Block` that owns a torch module.
+    """A `gluon.Block` that owns a torch module. Its parameters are the module's, on the same memory, under their names
+    with underscores: a Trainer trains them, `save_parameters` saves them. A call runs the module as one node of the
+    graph, with gradients of any order, in train mode as `autograd` says.
 
-    Its parameters are the module's, on the same memory, under their names with underscores: a Trainer trains them,
-    `save_parameters` saves them. A call runs the module as one node of the graph, with gradients of any order, in train
-    mode as `autograd` says.
+    Args:
+        module: the module.
+        prefix: what the parameters' names begin with; None is counted, as that of other blocks.
 
-    module: a torch.nn.Module, TypeError for anything else; ValueError where a parameter has no shape yet.
-    prefix: what the parameters' names begin with; by default counted, as of other blocks.
+    Returns:
+        The block.
 
+    Raises:
+        TypeError: `module` is no torch module.
+        ValueError: a parameter has no shape yet.
+
+    Example:
         >>> import torch
         >>> import compatgrad.mxnet as mx
         >>> from compatgrad import interop

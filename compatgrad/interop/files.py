@@ -63,7 +63,27 @@ _SIGNATURES = {
 
 
 class Contents(NamedTuple):
-    """What a file holds."""
+    """What a file of parameters holds.
+
+    Args:
+        format: the format in words.
+        tensors: the parameters by name.
+        empty: names of parameters that have no value yet.
+        refused: what is no tensor, by name, and why.
+
+    Example:
+        >>> import torch
+        >>> import os, tempfile
+        >>> from compatgrad import interop
+        >>> from compatgrad.interop import files
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "net.safetensors")
+        ...     interop.write_parameters(path, {"W": torch.ones(2)})
+        ...     files.load(path)
+        Contents(format='a safetensors file', tensors={'W': tensor([1., 1.])}, empty=[], refused={})
+
+    Source: `compatgrad/interop/files.py`.
+    """
 
     format: str
     tensors: dict[str, torch.Tensor]
@@ -141,9 +161,25 @@ class _named_errors:
 
 
 def follows(name: str, prefix: str) -> bool:
-    """Whether `name` begins with `prefix`, which ends where a part of the name does.
+    """Whether a name begins with a prefix, which ends where a part of the name does. Parts end before /, . and :. A
+    prefix that ends in one of these, or in _, is taken as it is.
 
-    Parts end before /, . and :. A prefix that ends in one of these, or in _, is taken as it is.
+    Args:
+        name: the name.
+        prefix: the prefix; "" is one of all names.
+
+    Returns:
+        True where it does.
+
+    Raises:
+        AttributeError: `name` is no string.
+
+    Example:
+        >>> from compatgrad.interop.files import follows
+        >>> follows("l1/W", "l1"), follows("l10/W", "l1")
+        (True, False)
+
+    Source: `compatgrad/interop/files.py`.
     """
     if not name.startswith(prefix):
         return False
@@ -156,9 +192,33 @@ def _without(name: str, prefix: str) -> str:
 
 
 def load(path: _Path, prefix: str | None = None, refuse: bool = True) -> Contents:
-    """Reads a file as `read_parameters` does, which see, and tells what else it knows of it.
+    """Reads a file as `read_parameters` does, and tells what else it knows of it.
 
-    With `refuse` unset, entries that are no tensors do not raise but are named in `refused`.
+    Args:
+        path: path of the file.
+        prefix: takes only the names that begin with it, and removes it; None takes all.
+        refuse: False names entries that are no tensors in `refused`, where True raises.
+
+    Returns:
+        What the file holds.
+
+    Raises:
+        ImportError: an HDF5 file needs h5py, which is not installed.
+        OSError: the file cannot be opened.
+        ValueError: the file is empty, damaged, of another kind, or has no (such) parameters; or, with `refuse`, a
+            parameter is no tensor.
+
+    Example:
+        >>> import numpy as np
+        >>> import os, tempfile
+        >>> from compatgrad.interop import files
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "net.npz")
+        ...     np.savez(path, x=np.ones(2), text=np.array("a"))
+        ...     files.load(path, refuse=False).refused
+        {'text': 'expected numbers, found text (<U1)'}
+
+    Source: `compatgrad/interop/files.py`.
     """
     path = os.fspath(path)
     format_ = _format_of(path)
@@ -219,18 +279,26 @@ def _beginnings(names: Iterable[str]) -> str:
 
 
 def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.Tensor]:
-    """The parameters in a file, names to tensors on the CPU, of the shapes, types and order in the file.
+    """The parameters in a file. Files are Chainer's .npz and .h5, nnabla's .h5, .protobuf, .nntxt and .nnp, MXNet's
+    .params, and .safetensors; a file whose name does not end so is recognised by its content, .protobuf and text
+    excepted. Parameters without a value are left out. An unnamed list of arrays has the names "0", "1", ...; sparse
+    arrays become dense. Nothing in a file is ever executed: pickles are not loaded.
 
-    Chainer's .npz and .h5, nnabla's .h5, .protobuf, .nntxt and .nnp, MXNet's .params, and .safetensors; a file whose
-    name does not end so is recognised by its content, .protobuf and text excepted. Parameters without a value are left
-    out. `prefix` takes only the names that begin with it, up to the end of a part, and removes it: the model of a
-    trainer's snapshot is ``"updater/model:main/"``. An unnamed list of arrays has the names "0", "1", ...; sparse
-    arrays become dense.
+    Args:
+        path: path of the file.
+        prefix: takes only the names that begin with it, up to the end of a part, and removes it: the model of a
+            trainer's snapshot is "updater/model:main/". None takes all.
 
-    Raises ValueError for a file that is empty, damaged, of another kind, or has no (such) parameters, and for a
-    parameter that is no tensor or whose name another has; OSError where the file cannot be opened; ImportError for HDF5
-    without h5py.
+    Returns:
+        Names to tensors on the CPU, of the shapes, types and order in the file.
 
+    Raises:
+        ImportError: an HDF5 file needs h5py, which is not installed.
+        OSError: the file cannot be opened.
+        ValueError: the file is empty, damaged, of another kind, or has no (such) parameters; or a parameter is no
+            tensor, or has the name of another one.
+
+    Example:
         >>> import os, tempfile
         >>> from compatgrad import interop
         >>> import compatgrad.chainer.links as L
@@ -247,10 +315,26 @@ def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.T
 
 
 def rename(tensors: Mapping[str, torch.Tensor], changes: Iterable[tuple[str, str]]) -> dict[str, torch.Tensor]:
-    """`tensors` under new names: the first of the pairs (old, new) whose `old` a name begins with replaces that part.
+    """Gives tensors new names: the first of the pairs (old, new) whose `old` a name begins with replaces that part.
+    `old` ends where a part of the name does, see `follows`.
 
-    `old` ends where a part of the name does, see `follows`. Raises ValueError where a pair changes nothing, a name
-    becomes empty or two become the same.
+    Args:
+        tensors: the tensors by name.
+        changes: the pairs.
+
+    Returns:
+        The tensors under the new names.
+
+    Raises:
+        ValueError: a pair changes nothing, a name becomes empty, or two become the same.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.interop.files import rename
+        >>> list(rename({"l1/W": torch.ones(2), "l2/W": torch.ones(2)}, [("l1", "first")]))
+        ['first/W', 'l2/W']
+
+    Source: `compatgrad/interop/files.py`.
     """
     changes = list(changes)
     used: set[str] = set()
@@ -293,7 +377,27 @@ def _plain(name: Any, tensor: Any) -> torch.Tensor:
 def writer(path: _Path) -> Callable[[BinaryIO, Mapping[str, torch.Tensor]], None]:
     """What writes the format that a file's name says.
 
-    ValueError if it is none of those known, FileNotFoundError where the folder of the file is missing.
+    Args:
+        path: path of the file, which ends in .safetensors, .pt or .pth.
+
+    Returns:
+        A function of a binary file and a dict from names to tensors.
+
+    Raises:
+        FileNotFoundError: the folder of the file is missing.
+        ValueError: the name has another ending.
+
+    Example:
+        >>> import torch
+        >>> import io
+        >>> from compatgrad.interop.files import writer
+        >>> file = io.BytesIO()
+        >>> writer("net.pt")(file, {"W": torch.ones(2)})
+        >>> count = file.seek(0)
+        >>> torch.load(file)
+        {'W': tensor([1., 1.])}
+
+    Source: `compatgrad/interop/files.py`.
     """
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
@@ -314,16 +418,21 @@ def _write_state_dict(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> No
 
 def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
     """Writes tensors to a file that torch programs read, over one that exists: a safetensors file, or a torch state
-    dict for .pt and .pth.
+    dict for .pt and .pth. The file appears under its name when it is complete.
 
-    The file appears under its name when it is complete. Raises ValueError for another ending, a name that is no text
-    and a tensor that the format cannot hold, TypeError for anything but a dict, and then writes nothing; OSError where
-    it cannot write.
+    Args:
+        path: path of the file.
+        tensors: a dict from names to dense tensors of any shape, on any device.
 
-    path: str or path-like. tensors: a dict from names to dense tensors of any shape, on any device.
+    Raises:
+        OSError: the file cannot be written.
+        TypeError: `tensors` is no dict.
+        ValueError: the name has another ending, a parameter's name is no text, or the format cannot hold a tensor.
+            Nothing is written.
 
-        >>> import os, tempfile
+    Example:
         >>> import torch
+        >>> import os, tempfile
         >>> from compatgrad import interop
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "net.safetensors")
