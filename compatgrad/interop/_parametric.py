@@ -152,7 +152,7 @@ def as_parametric_function(module: torch.nn.Module, name: str | None = None) -> 
 
     Raises:
         TypeError: `module` is no torch module.
-        ValueError: a parameter or buffer is of another floating type.
+        ValueError: a parameter or buffer is of another floating type, or has no shape yet.
 
     Example:
         >>> import torch
