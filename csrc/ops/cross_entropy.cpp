@@ -139,11 +139,15 @@ Tensor one_hot(const Tensor& x, const Tensor& t, int64_t axis) {
       .scatter_(axis, at::clamp_min(t.to(at::kLong), 0), (t >= 0).to(x.scalar_type()));
 }
 
-struct CrossEntropyAlong {
-  int64_t axis = 1;
-  static constexpr auto params() { return std::make_tuple(param("axis", &CrossEntropyAlong::axis)); }
+// Of x and labels, which are whole numbers.
+struct OfLabels {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
+};
+
+struct CrossEntropyAlong : OfLabels {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &CrossEntropyAlong::axis)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor log_sum;  // only where the CPU kernel ran
   static constexpr auto stored() { return std::make_tuple(param("log_sum", &CrossEntropyAlong::log_sum)); }
@@ -197,11 +201,9 @@ struct CrossEntropyAlong {
 CG_OP("softmax_cross_entropy_along", CrossEntropyAlong,
       "-log(softmax(x))[t] along axis, where t has length 1; 0 for labels below 0.")
 
-struct CategoricalCrossEntropy {
+struct CategoricalCrossEntropy : OfLabels {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CategoricalCrossEntropy::axis)); }
-  static constexpr bool any_dtype = true;
-  static constexpr Mask integers = in_bit(1);
   static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& p, const Tensor& t) {
     check_labels("categorical_cross_entropy", p, t, axis);
@@ -221,11 +223,9 @@ struct CategoricalCrossEntropy {
 CG_OP("categorical_cross_entropy", CategoricalCrossEntropy,
       "-log(p)[t] along axis, where t has length 1, cut off just above p = 0; 0 for labels below 0.")
 
-struct TopNError {
+struct TopNError : OfLabels {
   int64_t axis = 1, n = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &TopNError::axis), param("n", &TopNError::n)); }
-  static constexpr bool any_dtype = true;
-  static constexpr Mask integers = in_bit(1);
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("top_n_error", x, t, axis);
@@ -237,11 +237,9 @@ struct TopNError {
 };
 CG_OP("top_n_error", TopNError, "1 where t is not among the n largest classes along axis, else 0; no gradient.")
 
-struct ConfusionMatrix {
+struct ConfusionMatrix : OfLabels {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &ConfusionMatrix::axis)); }
-  static constexpr bool any_dtype = true;
-  static constexpr Mask integers = in_bit(1);
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("confusion_matrix", x, t, axis);

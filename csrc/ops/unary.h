@@ -13,35 +13,24 @@
 #pragma once
 #include "ops/functions.h"
 
-#define CG_UNARY(OP, NAME, SAVES, VALUE, GRADIENT, DOC) \
-  struct OP {                                           \
-    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)               \
-  };                                                    \
-  CG_OP(NAME, OP, DOC)
+#define CG_UNARY(OP, NAME, SAVES, VALUE, GRADIENT, DOC) CG_UNARY_AS(CG_OP, OP, NAME, , SAVES, VALUE, GRADIENT, DOC)
 #define CG_POINTWISE_UNARY(OP, NAME, SAVES, VALUE, GRADIENT, DOC) \
-  struct OP {                                                     \
-    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)                         \
-  };                                                              \
-  CG_POINTWISE(NAME, OP, DOC)
+  CG_UNARY_AS(CG_POINTWISE, OP, NAME, , SAVES, VALUE, GRADIENT, DOC)
 #define CG_UNARY_WITH(OP, NAME, KIND, TYPE, PARAM, DEFAULT, SAVES, VALUE, GRADIENT, DOC) \
-  struct OP {                                                                            \
-    CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT)                                       \
-    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)                                                \
-  };                                                                                     \
-  CG_OP(NAME, OP, DOC)
+  CG_UNARY_AS(CG_OP, OP, NAME, CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT), SAVES, VALUE, GRADIENT, DOC)
 #define CG_POINTWISE_UNARY_WITH(OP, NAME, KIND, TYPE, PARAM, DEFAULT, SAVES, VALUE, GRADIENT, DOC) \
-  struct OP {                                                                                      \
-    CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT)                                                 \
-    CG_UNARY_BODY(SAVES, VALUE, GRADIENT)                                                          \
-  };                                                                                               \
-  CG_POINTWISE(NAME, OP, DOC)
+  CG_UNARY_AS(CG_POINTWISE, OP, NAME, CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT), SAVES, VALUE, GRADIENT, DOC)
 #define CG_UNARY_PARAM(OP, KIND, TYPE, PARAM, DEFAULT) \
   TYPE PARAM = DEFAULT;                                \
   static constexpr auto params() { return std::make_tuple(KIND(#PARAM, &OP::PARAM)); }
-#define CG_UNARY_BODY(SAVES, VALUE, GRADIENT)       \
-  static constexpr Mask saves = SAVES;              \
-  Tensor forward(const Tensor& x) { return VALUE; } \
-  template <class T>                                \
-  void backward(Ctx<T>& c) {                        \
-    c.grad(0, [&] { return GRADIENT; });            \
-  }
+#define CG_UNARY_AS(REGISTER, OP, NAME, PARAM, SAVES, VALUE, GRADIENT, DOC) \
+  struct OP {                                                               \
+    PARAM                                                                   \
+    static constexpr Mask saves = SAVES;                                    \
+    Tensor forward(const Tensor& x) { return VALUE; }                       \
+    template <class T>                                                      \
+    void backward(Ctx<T>& c) {                                              \
+      c.grad(0, [&] { return GRADIENT; });                                  \
+    }                                                                       \
+  };                                                                        \
+  REGISTER(NAME, OP, DOC)
