@@ -8,22 +8,17 @@ from compatgrad.chainer.functions import _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
-class ClippedReLU(_native.NativeFunction):
+class ClippedReLU(_native.Elementwise):
     documented = "clipped_relu"
     op = "clipped_relu"
-    is_elementwise = True
 
     def __init__(self, z: float = 20.0) -> None:
         super().__init__(z=float(z))
 
     cap = _native.parameter("z")
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 @_native.function(ClippedReLU)

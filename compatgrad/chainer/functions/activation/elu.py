@@ -8,22 +8,17 @@ from compatgrad.chainer.functions import _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
-class ELU(_native.NativeFunction):
+class ELU(_native.Elementwise):
     documented = "elu"
     op = "elu"
-    is_elementwise = True
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__(alpha=float(alpha))
 
     alpha = _native.parameter("alpha")
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 @_native.function(ELU)

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from compatgrad.chainer.functions import _native
 
-if TYPE_CHECKING:
-    from compatgrad.chainer.utils import type_check
 
-
-class HardSigmoid(_native.NativeFunction):
+class HardSigmoid(_native.Elementwise):
     op = "hard_sigmoid"
-    is_elementwise = True
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 hard_sigmoid = _native.unary(

@@ -8,22 +8,17 @@ from compatgrad.chainer.functions import _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
-class LeakyReLU(_native.NativeFunction):
+class LeakyReLU(_native.Elementwise):
     documented = "leaky_relu"
     op = "leaky_relu"
-    is_elementwise = True
 
     def __init__(self, slope: float = 0.2) -> None:
         super().__init__(slope=float(slope))
 
     slope = _native.parameter("slope")
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 @_native.function(LeakyReLU)

@@ -8,16 +8,11 @@ from compatgrad.chainer.functions import _composed, _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer.types import NdArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
-class ReLU(_native.NativeFunction):
+class ReLU(_native.Elementwise):
     op = "relu"
-    is_elementwise = True
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 class ReLUGrad2(_composed.ComposedFunction):

@@ -14,12 +14,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Sigmoid(_native.NativeFunction):
+class Sigmoid(_native.Elementwise):
     op = "sigmoid"
-    is_elementwise = True
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 class SigmoidGrad(_composed.ComposedFunction):

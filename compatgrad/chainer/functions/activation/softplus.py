@@ -8,22 +8,17 @@ from compatgrad.chainer.functions import _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
-class Softplus(_native.NativeFunction):
+class Softplus(_native.Elementwise):
     documented = "softplus"
     op = "softplus"
-    is_elementwise = True
 
     def __init__(self, beta: float = 1.0) -> None:
         super().__init__(beta=float(beta))
 
     beta = _native.parameter("beta")
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 @_native.function(Softplus)

@@ -9,14 +9,12 @@ from compatgrad.chainer.functions import _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
-class Clip(_native.NativeFunction):
+class Clip(_native.Elementwise):
     documented = "clip"
     op = "clip"
-    is_elementwise = True
 
     def __init__(self, x_min: float | None, x_max: float | None) -> None:
         if x_min is None and x_max is None:
@@ -27,9 +25,6 @@ class Clip(_native.NativeFunction):
 
     x_min = _native.parameter("min")
     x_max = _native.parameter("max")
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 _clip = frontend.bind("clip", lambda x, x_min, x_max: Clip(x_min, x_max).apply((x,))[0])

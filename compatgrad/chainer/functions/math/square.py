@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from compatgrad.chainer.functions import _native
 
-if TYPE_CHECKING:
-    from compatgrad.chainer.utils import type_check
 
-
-class Square(_native.NativeFunction):
+class Square(_native.Elementwise):
     op = "square"
-    is_elementwise = True
     label = "square"
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
 
 
 square = _native.unary(
