@@ -274,11 +274,14 @@ class DictSummary:
             names = list(self._summaries)
             serializer("_names", json.dumps(names))
         else:
-            self._summaries.clear()
             try:
                 names = json.loads(serializer("_names", ""))
             except KeyError:
+                self._summaries.clear()
                 warnings.warn("The names of statistics are not saved.", stacklevel=2)
                 return
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError(f"DictSummary: expected a list of names in '_names', found {str(names)[:80]}")
+            self._summaries.clear()
         for index, name in enumerate(names):
             self._summaries[name].serialize(serializer["_summaries"][str(index)])

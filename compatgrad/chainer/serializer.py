@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.chainer._loading import all_or_nothing
+
 
 class AbstractSerializer:
     """Saves or loads values by name.
@@ -73,5 +75,7 @@ class Deserializer(AbstractSerializer):
     """
 
     def load(self, obj: Any) -> None:
-        """Loads into `obj`: calls ``obj.serialize(self)``."""
-        obj.serialize(self)
+        """Loads into `obj`: calls ``obj.serialize(self)``. Where that fails, Chainer's deserializers leave `obj` as it
+        was."""
+        with all_or_nothing():
+            obj.serialize(self)

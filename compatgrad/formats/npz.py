@@ -1,4 +1,4 @@
-"""NumPy's archives of arrays (.npz), without its pickles.
+"""NumPy's archives of arrays (.npz), without their pickles.
 
 Chainer stores a parameter without a value as an object array of None, which NumPy pickles. `Archive` recognises that
 without unpickling and refuses every other pickle unless it is told ``allow_pickle=True``.
@@ -6,23 +6,51 @@ without unpickling and refuses every other pickle unless it is told ``allow_pick
 
 from __future__ import annotations
 
+import contextlib
 import io
+import math
 import os
 import pickle
+import pickletools
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from compatgrad.formats import archives, npy
+
 __all__ = ["Archive", "is_pickled_none"]
+
+NONE_PICKLED = 4096  # bytes; NumPy's pickle of None has less than 200
 
 
 class Archive(Mapping[str, np.ndarray]):
-    """The arrays of `file`, a name or a binary file; errors tell which file and which entry.
+    """The arrays of an archive. Nothing is unpacked before what it announces was compared with the file; errors tell
+    which file and which entry.
 
-    zipfile.BadZipFile for what is no archive or is damaged, ValueError for pickles unless `allow_pickle`.
+    Args:
+        file: path of the file, or a binary file open for reading.
+        allow_pickle: True unpickles objects in the archive, which runs code that the file contains.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        zipfile.BadZipFile: it is no archive, or is damaged; entries raise it when they are read.
+        ValueError: when an entry is read, it is no array, or a pickle without `allow_pickle`.
+        KeyError: when an entry is read, there is none of that name.
+
+    Example:
+        >>> import io
+        >>> import numpy as np
+        >>> from compatgrad.formats.npz import Archive
+        >>> file = io.BytesIO()
+        >>> np.savez(file, x=np.array([1, 2]))
+        >>> _ = file.seek(0)
+        >>> with Archive(file) as archive:
+        ...     {name: array.tolist() for name, array in archive.items()}
+        {'x': [1, 2]}
+
+    Source: `compatgrad/formats/npz.py`.
     """
 
     def __init__(self, file: Any, allow_pickle: bool = False) -> None:
@@ -33,20 +61,18 @@ class Archive(Mapping[str, np.ndarray]):
         else:
             signature = file.read(4)
             file.seek(-len(signature), os.SEEK_CUR)
-        # numpy.load takes whatever is no archive for a pickle, and would advise to allow that.
         if signature not in (b"PK\x03\x04", b"PK\x05\x06"):
             raise zipfile.BadZipFile(f"{self.name} is not an npz archive")
-        try:
-            self._npz = np.load(file, allow_pickle=allow_pickle)
-        except zipfile.BadZipFile as e:
-            raise zipfile.BadZipFile(f"{self.name} is truncated or damaged: {e}") from e
-        self.files, self.zip = self._npz.files, self._npz.zip
+        self._allow_pickle = allow_pickle
+        self._archive = archives.Zip(file, self.name)
+        self._members = {name.removesuffix(".npy"): name for name in self._archive.names}
+        self.files, self.names = list(self._members), self._archive.names
 
     def __enter__(self) -> Archive:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._npz.close()
+        self._archive.__exit__()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.files)
@@ -55,35 +81,59 @@ class Archive(Mapping[str, np.ndarray]):
         return len(self.files)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._npz
+        return key in self._members or (isinstance(key, str) and key.removesuffix(".npy") in self._members)
+
+    def _member(self, key: str) -> str:
+        if key not in self:
+            raise KeyError(f"{key!r} is not in {self.name}")
+        return self._members.get(key) or self._members[key.removesuffix(".npy")]
+
+    @contextlib.contextmanager
+    def _open(self, key: str) -> Iterator[IO[bytes]]:
+        what = f"{key!r} in {self.name}"
+        with self._archive.open(self._member(key)) as file:
+            try:
+                yield file
+            except ValueError as error:
+                if str(error).startswith(what):
+                    raise
+                raise ValueError(f"{what} cannot be read: {error}") from error
+            except archives.DAMAGED as error:
+                if str(error).startswith(what):
+                    raise
+                raise zipfile.BadZipFile(f"{what} is truncated or damaged: {error}") from error
+
+    def announced(self, key: str) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of an entry, which is not unpacked."""
+        what = f"{key!r} in {self.name}"
+        with self._open(key) as file:
+            shape, dtype = npy.read_header(file, what)
+            left = self._archive.member(self._member(key)).file_size - file.tell()
+        if not dtype.hasobject and left != math.prod(shape) * dtype.itemsize:
+            raise ValueError(f"{what} of shape {shape} and type {dtype} does not take the {left} bytes it has")
+        return shape, dtype
 
     def __getitem__(self, key: str) -> np.ndarray:
-        try:
-            array: np.ndarray = self._npz[key]
-            return array
-        except KeyError:
-            raise KeyError(f"{key!r} is not in {self.name}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError) as e:
-            raise zipfile.BadZipFile(f"{key!r} in {self.name} is truncated or damaged: {e}") from e
-        except ValueError as e:
+        _, dtype = self.announced(key)
+        if dtype.hasobject and not self._allow_pickle:
             payload = self.pickled(key)
-            if payload is None:
-                raise ValueError(f"{key!r} in {self.name} cannot be read: {e}") from e
-            if not is_pickled_none(payload):
-                raise ValueError(
-                    f"{key!r} in {self.name} is a pickled object: allow_pickle=True loads it, "
-                    "and runs code that the file contains"
-                ) from None
-            return np.asarray(None)
+            if payload is not None and is_pickled_none(payload):
+                return np.asarray(None)
+            raise ValueError(
+                f"{key!r} in {self.name} is a pickled object: allow_pickle=True loads it, and runs code that the file "
+                "contains"
+            )
+        with self._open(key) as file:
+            array = np.lib.format.read_array(file, allow_pickle=self._allow_pickle)
+            file.read(1)  # has the checksum compared
+        return np.asarray(array)
 
     def pickled(self, key: str) -> bytes | None:
-        """The pickle of an entry, or None if it holds something else."""
-        name = key if key in self.zip.namelist() else key + ".npy"
-        with self.zip.open(name) as f:
-            if np.lib.format.read_magic(f) != (1, 0):  # the format of every header that is short and ASCII
-                return None
-            _, _, dtype = np.lib.format.read_array_header_1_0(f)
-            return f.read() if dtype.hasobject else None
+        """The pickle of an entry, or None if it holds something else or more than NumPy's pickle of None."""
+        with self._open(key) as file:
+            _, dtype = npy.read_header(file, f"{key!r} in {self.name}")
+            payload = file.read(NONE_PICKLED + 1) if dtype.hasobject else b""
+        return payload if 0 < len(payload) <= NONE_PICKLED else None
 
 
 class _Part:
@@ -105,8 +155,38 @@ class _Inspector(pickle.Unpickler):
         return _Part
 
 
+def _is_small(payload: bytes) -> bool:
+    """Whether no opcode of a pickle announces something large: the unpickler makes room for what an index says."""
+    try:
+        arguments = [argument for _, argument, _ in pickletools.genops(payload)]
+    except Exception:  # a damaged pickle fails in any way
+        return False
+    return len(payload) <= NONE_PICKLED and all(abs(n) < NONE_PICKLED for n in arguments if isinstance(n, int))
+
+
 def is_pickled_none(payload: bytes) -> bool:
-    """Whether a pickle is that of `numpy.asarray(None)`; nothing that it names is imported or called."""
+    """Whether a pickle is that of `numpy.asarray(None)`. Nothing that it names is imported or called.
+
+    Args:
+        payload: the pickle.
+
+    Returns:
+        True where it is; False also for what is no pickle.
+
+    Raises:
+        TypeError: `payload` is no bytes.
+
+    Example:
+        >>> import numpy as np
+        >>> import pickle
+        >>> from compatgrad.formats.npz import is_pickled_none
+        >>> is_pickled_none(pickle.dumps(np.asarray(None))), is_pickled_none(pickle.dumps([None]))
+        (True, False)
+
+    Source: `compatgrad/formats/npz.py`.
+    """
+    if not _is_small(payload):
+        return False
     try:
         array = _Inspector(io.BytesIO(payload)).load()
     except Exception:  # a damaged pickle fails in any way

@@ -9,26 +9,20 @@ from __future__ import annotations
 import io
 import math
 import os
-import pickletools
-import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from compatgrad.formats import archives, params
 from compatgrad.formats import hdf5 as hdf5_format
-from compatgrad.formats import params
-from compatgrad.formats.npz import Archive
+from compatgrad.formats.npz import Archive, is_pickled_none
 
 __all__ = ["Entry", "Refused", "hdf5", "mxnet_params", "nnabla_file", "nnabla_nnp", "npz"]
 
-DEFLATE = 1032  # deflate makes nothing smaller than by this factor
-SLACK = 1 << 20  # what may be announced beyond that
 SPARSE = 1 << 26  # bytes that a sparse array may have dense, however small its file
-NONE_PICKLED = 4096  # bytes; numpy's pickle of None has less than 200
 
 
 class Refused(ValueError):
@@ -61,61 +55,24 @@ def _check_type(dtype: np.dtype) -> None:
 
 
 # ---- zip archives -----------------------------------------------------------------------------------------------
-def _check_archive(archive: zipfile.ZipFile, size: int) -> None:
-    """Raises ValueError for an archive that could not unpack to what it announces."""
-    members = archive.infolist()
-    if sum(member.compress_size for member in members) > size:
-        raise ValueError(f"expected members of together at most {size} bytes, the size of the file; they overlap")
-    for member in members:
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"member {member.filename!r} is compressed by method {member.compress_type}, not deflate")
-        if member.flag_bits & 1:
-            raise ValueError(f"member {member.filename!r} is encrypted")
-        if member.file_size > DEFLATE * member.compress_size + 64:
-            raise ValueError(
-                f"member {member.filename!r} announces {member.file_size} bytes, which its {member.compress_size} "
-                "bytes cannot hold"
-            )
-
-
 def npz(path: str) -> Iterator[Entry]:
     """The entries of a .npz archive, such as Chainer's."""
     with Archive(path) as archive:
-        _check_archive(archive.zip, os.path.getsize(path))
-        for member in archive.zip.infolist():
-            name = member.filename.removesuffix(".npy")
-            if name == member.filename:
-                raise ValueError(f"expected arrays (.npy) in the archive, found {member.filename!r}")
-            yield Entry(name, partial(_array_of, archive, name, member))
+        for name in archive.names:
+            if not name.endswith(".npy"):
+                raise ValueError(f"expected arrays (.npy) in the archive, found {name!r}")
+        for name in (member.removesuffix(".npy") for member in archive.names):
+            yield Entry(name, partial(_array_of, archive, name))
 
 
-def _array_of(archive: Archive, name: str, member: zipfile.ZipInfo) -> torch.Tensor | None:
-    with archive.zip.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        if version not in headers:
-            raise Refused(f"expected an array of .npy version 1 or 2, found version {'.'.join(map(str, version))}")
-        shape, _, dtype = headers[version](file)
-        rest = member.file_size - file.tell()
+def _array_of(archive: Archive, name: str) -> torch.Tensor | None:
+    _, dtype = archive.announced(name)
     if dtype.hasobject:
-        if version == (1, 0) and rest <= NONE_PICKLED and _small_pickle(archive.pickled(name) or b""):
-            with suppress(ValueError):  # for every other pickle
-                if archive[name][()] is None:
-                    return None
+        if is_pickled_none(archive.pickled(name) or b""):
+            return None
         raise Refused("expected numbers, found pickled Python objects, which are never loaded")
     _check_type(dtype)
-    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != rest:
-        raise ValueError(f"{name!r} of shape {shape} and type {dtype} does not take the {rest} bytes it has")
     return as_tensor(archive[name])
-
-
-def _small_pickle(payload: bytes) -> bool:
-    """Whether the serializer may look into a pickle: no opcode of it announces something large."""
-    try:
-        arguments = [argument for _, argument, _ in pickletools.genops(payload)]
-    except Exception:  # a damaged pickle fails in any way
-        return False
-    return all(abs(argument) < NONE_PICKLED for argument in arguments if isinstance(argument, int))
 
 
 # ---- HDF5 -------------------------------------------------------------------------------------------------------
@@ -125,13 +82,7 @@ def _check_dataset(name: str, dataset: Any, size: int) -> None:
     Raises Refused if it has no numbers.
     """
     _check_type(dataset.dtype)
-    plist = dataset.id.get_create_plist()
-    if dataset.is_virtual or plist.get_external_count():
-        raise ValueError(f"the data of {name!r} lie in another file")
-    stored = min(dataset.id.get_storage_size(), size)
-    for what, shape in (("shape", dataset.shape), ("chunks", dataset.chunks or ())):
-        if math.prod(shape) * dataset.dtype.itemsize > DEFLATE * stored + SLACK:
-            raise ValueError(f"{name!r} announces {what} {shape} of {dataset.dtype}; {stored} bytes cannot hold that")
+    hdf5_format.check(name, dataset, size)
 
 
 def _check_nnabla_h5(file: Any, size: int) -> None:
@@ -185,11 +136,10 @@ def nnabla_file(path: str, extension: str) -> Iterator[Entry]:
 
 def nnabla_nnp(path: str) -> Iterator[Entry]:
     """The parameters of a .nnp archive."""
-    with zipfile.ZipFile(path) as archive:
-        _check_archive(archive, os.path.getsize(path))
-        for member in archive.infolist():
-            if member.filename.endswith(".h5"):
-                content = archive.read(member)
+    with archives.Zip(path) as archive:
+        for name in archive.names:
+            if name.endswith(".h5"):
+                content = archive.read(name)
                 _check_nnabla_h5(io.BytesIO(content), len(content))
     yield from nnabla_file(path, ".nnp")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from compatgrad.chainer import serializer
+from compatgrad.chainer import _loading, serializer
 from compatgrad.chainer.backends import _cpu, cuda
 from compatgrad.formats import hdf5
 
@@ -140,6 +140,7 @@ class HDF5Deserializer(serializer.Deserializer):
         return HDF5Deserializer(group, strict=self.strict)
 
     def __call__(self, key: str, value: Any) -> Any:
+        _loading.before()
         if self.group is None or key not in self.group:
             if not self.strict:
                 return value
@@ -147,25 +148,32 @@ class HDF5Deserializer(serializer.Deserializer):
                 raise ValueError(f"Inexistent group is specified, where {key!r} should be")
             raise KeyError(f"{key!r} is not in group {self.group.name!r} of {self.group.file.filename!r}")
         dataset = self.group[key]
+        where = f"{dataset.name!r} in {self.group.file.filename!r}"
+        if not isinstance(dataset, _h5py().Dataset):
+            raise TypeError(f"{where}: expected a dataset, found a group")
         if dataset.shape is None:
             return None
-        if value is None:
-            return numpy.asarray(dataset)
-        if isinstance(value, numpy.ndarray):
-            try:
+        hdf5.check(where, dataset)
+        if isinstance(value, (bool, int, float, complex, str)) and dataset.size != 1:
+            raise TypeError(f"{where}: expected one value, found an array of shape {dataset.shape}")
+        if isinstance(value, (numpy.ndarray, cuda.ndarray)):
+            _loading.before(value)
+        try:
+            if value is None:
+                return numpy.asarray(dataset)
+            if isinstance(value, numpy.ndarray):
                 if value.flags.c_contiguous:
                     dataset.read_direct(value)
                 else:
                     value[...] = dataset[...]
-            except (TypeError, ValueError) as e:
-                raise type(e)(
-                    f"{dataset.name!r} in {self.group.file.filename!r}: {e}; shapes {dataset.shape} and {value.shape}"
-                ) from e
-            return value
-        if isinstance(value, cuda.ndarray):
-            value.set(numpy.asarray(dataset, dtype=value.dtype))
-            return value
-        return dataset.asstr()[()] if isinstance(value, str) else type(value)(numpy.asarray(dataset))
+                return value
+            if isinstance(value, cuda.ndarray):
+                value.set(numpy.asarray(dataset, dtype=value.dtype))
+                return value
+            return dataset.asstr()[()] if isinstance(value, str) else type(value)(numpy.asarray(dataset))
+        except (OSError, TypeError, ValueError) as e:
+            shapes = f"; shapes {dataset.shape} and {value.shape}" if isinstance(value, numpy.ndarray) else ""
+            raise type(e)(f"{where}: {e}{shapes}") from e
 
 
 def load_hdf5(filename: str, obj: Any) -> None:
@@ -190,5 +198,5 @@ def load_hdf5(filename: str, obj: Any) -> None:
 
     Source: `chainer.serializers.load_hdf5` of Chainer 7.8.1.
     """
-    with _h5py().File(filename, "r") as f:
+    with _h5py().File(filename, "r") as f, _loading.naming(filename):
         HDF5Deserializer(f).load(obj)

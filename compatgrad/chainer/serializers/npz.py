@@ -6,14 +6,16 @@ told ``allow_pickle=True``.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy
 
-from compatgrad.chainer import serializer
+from compatgrad.chainer import _loading, serializer
 from compatgrad.chainer.backends import _cpu, cuda
 from compatgrad.core.files import replacing
+from compatgrad.formats import npy
 from compatgrad.formats.npz import Archive
 
 if TYPE_CHECKING:
@@ -147,23 +149,42 @@ class NpzDeserializer(serializer.Deserializer):
 
     def __call__(self, key: str, value: Any) -> Any:
         key = self.path + key.lstrip("/")
+        _loading.before()
         if not self.strict and key not in self.npz or self._ignores(key):
             return value
+        if isinstance(self.npz, Archive):
+            self._check(key, value)
         saved = self.npz[key]
         if saved[()] is None:
             return None
         if value is None:
             return saved
-        if isinstance(value, numpy.ndarray):
-            try:
+        try:
+            if isinstance(value, numpy.ndarray):
+                _loading.before(value)
                 numpy.copyto(value, saved)
-            except (TypeError, ValueError) as e:
-                raise type(e)(f"{key!r} in {getattr(self.npz, 'name', 'the archive')}: {e}") from e
-            return value
-        if isinstance(value, cuda.ndarray):
-            value.set(numpy.asarray(saved, dtype=value.dtype))
-            return value
-        return _convert(numpy.asarray(saved), type(value))
+                return value
+            if isinstance(value, cuda.ndarray):
+                _loading.before(value)
+                value.set(numpy.asarray(saved, dtype=value.dtype))
+                return value
+            return _convert(numpy.asarray(saved), type(value))
+        except (TypeError, ValueError, OverflowError) as e:
+            raise type(e)(f"{key!r} in {getattr(self.npz, 'name', 'the archive')}: {e}") from e
+
+    def _check(self, key, value):
+        # The shape, before the array is unpacked: a small file may announce a large one.
+        shape, dtype = self.npz.announced(key)
+        if dtype.hasobject or value is None:
+            return
+        if isinstance(value, (numpy.ndarray, cuda.ndarray)):
+            if not npy.fits(shape, value.shape):
+                raise ValueError(
+                    f"{key!r} in {self.npz.name}: could not broadcast input array from shape {shape} into shape "
+                    f"{value.shape}"
+                )
+        elif isinstance(value, (bool, int, float, complex, str)) and math.prod(shape) != 1:
+            raise TypeError(f"{key!r} in {self.npz.name}: expected one value, found an array of shape {shape}")
 
     def _ignores(self, key):
         names = self.ignore_names
@@ -226,5 +247,5 @@ def load_npz(
 
     Source: `chainer.serializers.load_npz` of Chainer 7.8.1.
     """
-    with Archive(file, allow_pickle) as npz:
+    with Archive(file, allow_pickle) as npz, _loading.naming(file):
         NpzDeserializer(npz, path=path, strict=strict, ignore_names=ignore_names).load(obj)

@@ -102,7 +102,10 @@ class LogReport(extension.Extension):
         if isinstance(serializer, serializer_module.Serializer):
             serializer("_log", json.dumps(self._log))
         else:
-            self._log = json.loads(serializer("_log", ""))
+            log = json.loads(serializer("_log", ""))
+            if not isinstance(log, list):
+                raise ValueError(f"LogReport: expected a list of entries in '_log', found a {type(log).__name__}")
+            self._log = log
 
     def _init_summary(self):
         self._summary = reporter.DictSummary()

@@ -1,0 +1,125 @@
+"""Loads that fail change nothing: what they have changed before the failure is put back.
+
+`serialize` methods take values one by one and put them where they like, so nobody knows beforehand what a load will
+change. Instead each object whose `serialize` is under way when a value is asked for is noted with its attributes, and
+each array with its elements before a value is copied into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+__all__ = ["all_or_nothing", "before", "naming"]
+
+_CONTAINERS = (dict, list, set, OrderedDict, defaultdict)
+_under_way = threading.local()
+
+
+class _Journal:
+    """What stood where before a load."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame = frame
+        self.owners: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.containers: dict[int, tuple[Any, Any]] = {}
+        self.empty: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.arrays: dict[int, tuple[Any, Any]] = {}
+
+    def note_owners(self, frame: FrameType | None) -> None:
+        """Notes the objects whose methods are under way, from a frame up to the one that began the load."""
+        while frame is not None and frame is not self.frame:
+            code = frame.f_code
+            if code.co_argcount:
+                owner = frame.f_locals.get(code.co_varnames[0])
+                if id(owner) not in self.owners and hasattr(type(owner), "serialize") and hasattr(owner, "__dict__"):
+                    self._note_owner(owner)
+            frame = frame.f_back
+
+    def _note_owner(self, owner: Any) -> None:
+        attributes = dict(vars(owner))
+        self.owners[id(owner)] = owner, attributes
+        for value in attributes.values():
+            if type(value) in _CONTAINERS:
+                self.containers.setdefault(id(value), (value, value.copy()))
+            elif getattr(value, "is_initialized", True) is False:  # a parameter that takes its shape from the file
+                self.empty.setdefault(id(value), (value, dict(vars(value))))
+
+    def note_array(self, array: Any) -> None:
+        self.arrays.setdefault(id(array), (array, array.copy()))
+
+    def put_back(self) -> None:
+        for array, elements in self.arrays.values():
+            array[...] = elements
+        for parameter, attributes in self.empty.values():
+            parameter.array = None
+            parameter.grad = None
+            _set(vars(parameter), attributes)
+        for container, items in self.containers.values():
+            _set(container, items)
+        for owner, attributes in self.owners.values():
+            _set(vars(owner), attributes)
+
+    def join(self, later: _Journal) -> None:
+        """Takes over what a load within this one has noted."""
+        for mine, its in (
+            (self.owners, later.owners),
+            (self.containers, later.containers),
+            (self.empty, later.empty),
+            (self.arrays, later.arrays),
+        ):
+            for key, value in its.items():  # type: ignore[attr-defined]
+                mine.setdefault(key, value)  # type: ignore[attr-defined]
+
+
+def _set(container: Any, items: Any) -> None:
+    container.clear()
+    if isinstance(container, list):
+        container.extend(items)
+    else:
+        container.update(items)
+
+
+@contextlib.contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """A load, within which deserializers call `before`; an exception that ends it leaves everything as it was."""
+    outer = getattr(_under_way, "journal", None)
+    journal = _Journal(sys._getframe(2))  # that of the function with the `with`
+    _under_way.journal = journal
+    try:
+        yield
+    except BaseException:
+        journal.put_back()
+        raise
+    finally:
+        _under_way.journal = outer
+    if outer is not None:
+        outer.join(journal)
+
+
+@contextlib.contextmanager
+def naming(file: Any) -> Iterator[None]:
+    """A load, whose errors say of which file they tell; what reads nested values may find them nested too deeply."""
+    name = str(getattr(file, "name", file))
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError) as error:
+        if name in str(error):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
+def before(value: Any = None) -> None:
+    """To be called by a deserializer before it returns a value, and with an array before it copies into that."""
+    journal: _Journal | None = getattr(_under_way, "journal", None)
+    if journal is None:
+        return
+    journal.note_owners(sys._getframe(2))
+    if value is not None:
+        journal.note_array(value)

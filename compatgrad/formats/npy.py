@@ -1,0 +1,127 @@
+"""NumPy's files of one array (.npy), without their pickles."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from typing import IO
+
+import numpy as np
+
+__all__ = ["fits", "read_array", "read_header"]
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of the array that a file begins with.
+
+    Args:
+        file: a binary file open for reading.
+        name: what errors call it.
+
+    Returns:
+        Shape and dtype; `file` stands at the elements.
+
+    Raises:
+        ValueError: there is no such array.
+
+    Example:
+        >>> import io
+        >>> import numpy as np
+        >>> from compatgrad.formats import npy
+        >>> file = io.BytesIO()
+        >>> np.save(file, np.zeros((2, 3), np.float32))
+        >>> _ = file.seek(0)
+        >>> npy.read_header(file, "the file")
+        ((2, 3), dtype('float32'))
+
+    Source: `compatgrad/formats/npy.py`.
+    """
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"expected an array of .npy version 1 or 2, found version {version[0]}.{version[1]}")
+        shape, _, dtype = _HEADERS[version](file)
+    except (zipfile.BadZipFile, zlib.error, OSError):
+        raise
+    except Exception as error:  # NumPy evaluates the header as Python, which fails in any way
+        raise ValueError(f"{name} cannot be read: {error}") from error
+    if any(type(n) is not int or n < 0 for n in shape) or (not dtype.itemsize and math.prod(shape) > 1):
+        raise ValueError(f"{name} cannot be read: there is no array of shape {shape} and type {dtype}")
+    return shape, dtype
+
+
+def read_array(file: IO[bytes], name: str, allow_pickle: bool = False) -> np.ndarray:
+    """The array in a file. Nothing is allocated before the file is known to be long enough for it.
+
+    Args:
+        file: a binary file open for reading, which can seek and stands where the array begins.
+        name: what errors call it.
+        allow_pickle: True unpickles objects, which runs code that the file contains.
+
+    Returns:
+        The array; `file` stands behind it.
+
+    Raises:
+        ValueError: there is no array, it is cut off, or it is a pickle without `allow_pickle`.
+
+    Example:
+        >>> import io
+        >>> import numpy as np
+        >>> from compatgrad.formats import npy
+        >>> file = io.BytesIO()
+        >>> np.save(file, np.array([1, 2]))
+        >>> _ = file.seek(0)
+        >>> npy.read_array(file, "the file")
+        array([1, 2])
+
+    Source: `compatgrad/formats/npy.py`.
+    """
+    at = file.tell()
+    shape, dtype = read_header(file, name)
+    if dtype.hasobject and not allow_pickle:
+        raise ValueError(
+            f"{name} is a pickled object, which is not loaded: allow_pickle=True loads it, and runs code that the file "
+            "contains"
+        )
+    begin = file.tell()
+    left = file.seek(0, io.SEEK_END) - begin
+    needed = math.prod(shape) * dtype.itemsize
+    if not dtype.hasobject and left < needed:
+        raise ValueError(f"{name} is cut off: {left} bytes of an array of shape {shape} and type {dtype}")
+    file.seek(at)
+    try:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=allow_pickle))
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{name} cannot be read: {error}") from error
+
+
+def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether NumPy copies an array of one shape into one of another.
+
+    Args:
+        shape: shape of the array that is copied.
+        target: shape of the array that it is copied into.
+
+    Returns:
+        True where it does, by broadcasting too.
+
+    Raises:
+        TypeError: a shape is no tuple.
+
+    Example:
+        >>> from compatgrad.formats import npy
+        >>> npy.fits((1, 3), (2, 3)), npy.fits((3,), (2,))
+        (True, False)
+
+    Source: `compatgrad/formats/npy.py`.
+    """
+    extra = len(shape) - len(target)
+    if extra > 0:
+        if any(n != 1 for n in shape[:extra]):
+            return False
+        shape = shape[extra:]
+    return all(n in (1, wanted) for n, wanted in zip(reversed(shape), reversed(target), strict=False))
