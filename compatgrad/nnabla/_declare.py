@@ -32,7 +32,7 @@ from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._documents import NO_INPUT, OUTPUTS, merged
 from compatgrad.nnabla._frontend import constant, fe, op
 from compatgrad.nnabla._nd_array import NdArray
-from compatgrad.nnabla.variable import Variable, around
+from compatgrad.nnabla.variable import Variable, _around
 
 __all__ = ["Info", "constant", "device", "function", "op", "specs"]
 
@@ -282,7 +282,7 @@ def _explain(spec: Spec, args: Sequence[Any]) -> None:
 
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     """On NdArrays: no graph, and NdArrays come back."""
-    variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
+    variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
     with using_modes(auto_forward=True, enable_backprop=False):
         ys = _as_tuple(call(spec, variables, args, n_outputs, None))
     _place(ys, outputs)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-__all__ = ["NO_INPUT", "OUTPUTS", "documented", "merged"]
+__all__ = ["NO_INPUT", "OUTPUTS", "documented", "merged", "section"]
 
 _TITLES = ("Args", "Attributes", "Returns", "Yields", "Raises", "Note", "Example", "Source")
 _SECTION = re.compile(rf"^({'|'.join(_TITLES)}):", re.M)
 _ENTRY = re.compile(r"^    (?=\S)", re.M)
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Any])  # a function or a class
 
 # What all functions of `nnabla.functions` have, and those with inputs.
 OUTPUTS = """
@@ -33,6 +33,11 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
     """What precedes the sections of a docstring, and the sections by their names."""
     head, *rest = _SECTION.split(text)
     return head.rstrip(), dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def section(text: str | None, title: str) -> str:
+    """One section of a docstring, with its title."""
+    return f"{title}:{_parts(inspect.cleandoc(text or ''))[1].get(title, '')}"
 
 
 def _entries(section: str) -> dict[str, str]:
@@ -86,11 +91,11 @@ def merged(text: str, shared: tuple[str, ...], names: Sequence[str] = (), source
 def documented(
     *shared: str, source: str = "nnabla.functions", all_have: tuple[str, ...] = (OUTPUTS, NO_INPUT)
 ) -> Callable[[F], F]:
-    """Completes the docstring of a function: what its family shares, what all functions have, and its source."""
+    """Completes the docstring of a function or class: what its family shares, what all have, and its source."""
 
     def complete(f: F) -> F:
         if f.__doc__:  # there is none where Python runs with -OO
-            code = f.__code__
+            code = f.__init__.__code__ if isinstance(f, type) else f.__code__
             n, m = code.co_argcount, code.co_kwonlyargcount
             names = (*code.co_varnames[:n], *code.co_varnames[n + m : n + m + 2], *code.co_varnames[n : n + m])
             f.__doc__ = merged(f.__doc__, shared + all_have, names, f"{source}.{f.__name__}")

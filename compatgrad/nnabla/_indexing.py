@@ -9,7 +9,7 @@ import torch
 
 from compatgrad.nnabla import functions as F
 from compatgrad.nnabla._nd_array import NdArray
-from compatgrad.nnabla.variable import Variable, around
+from compatgrad.nnabla.variable import Variable, _around
 
 _SEQUENCES = (tuple, list, np.ndarray, NdArray, Variable)
 _BASIC = (slice, int, np.integer, type(Ellipsis), type(None))
@@ -153,7 +153,7 @@ def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
 
 def set_variable_item(x: Variable, key: Any, value: Any) -> None:
     if isinstance(value, NdArray):
-        value = around(value)
+        value = _around(value)
     elif not isinstance(value, Variable):
         value = Variable.from_numpy_array(value)
     before = x.get_unlinked_variable()

@@ -43,10 +43,23 @@ def dimensions(shape: Any) -> tuple[int, ...]:
 
 @refuse_others
 class NdArray(_C.Array):
-    """An n-dimensional array; fresh ones read as float32 zeros.
+    """An n-dimensional array. Functions and operators that get one run at once and give NdArrays.
 
-    NdArray(shape) or NdArray(2, 3). Functions and operators that get an NdArray run at once and give NdArrays.
-    Raises ValueError where the shape is no integer, tuple or list of integers.
+    New ones read as float32 zeros.
+
+    Args:
+        *shape: the lengths of the axes, one by one or as a tuple or list.
+
+    Raises:
+        ValueError: a length is no integer.
+
+    Example:
+        >>> x = nn.NdArray((2, 3))
+        >>> x.data = 2
+        >>> F.sum(x * x, axis=1).data
+        array([12., 12.], dtype=float32)
+
+    Source: `nnabla.NdArray` of nnabla 1.39.0.
     """
 
     def __new__(cls, *shape: Any) -> NdArray:

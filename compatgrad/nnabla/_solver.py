@@ -1,8 +1,11 @@
 """What all solvers share: parameters, states, and operations on gradients."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from ctypes import c_float
+from os import PathLike
 from typing import Any
 
 import torch
@@ -60,15 +63,21 @@ class _StatesElsewhere(Exception):
 
 
 class Solver:
-    """Base class of solvers.
+    """The base class of solvers.
 
-    Parameters whose gradient was zeroed and not computed since (`grad.zeroing`) are left out of everything.
-    `info` holds the arguments, `name` the name. Arithmetic is in float32; parameters of another dtype become
-    float32 at the first update.
+    Parameters whose gradient was marked as zero and not computed since (`grad.zeroing`) are left out of everything.
+    Arithmetic is in float32; parameters of another dtype become float32 at the first update.
 
-        >>> import nnabla as nn
-        >>> import nnabla.functions as F
-        >>> import nnabla.solvers as S
+    Args:
+        **arguments: the solver's numbers, the learning rate first, which `info` holds.
+
+    Attributes:
+        info: the arguments by their names.
+
+    Raises:
+        TypeError: an argument is no number.
+
+    Example:
         >>> w = nn.Variable.from_numpy_array([1.0, 2.0], need_grad=True)
         >>> loss = F.sum(w ** 2)
         >>> solver = S.Sgd(lr=0.1)
@@ -79,13 +88,15 @@ class Solver:
         >>> solver.update()
         >>> w.d
         array([0.8, 1.6], dtype=float32)
+
+    Source: `nnabla.solver.Solver` of nnabla 1.39.0.
     """
 
     _rule = ""
     _states: tuple = ()
     _fused = False  # weight decay is part of the update
 
-    def __init__(self, **arguments):
+    def __init__(self, **arguments: float) -> None:
         # the first one is the learning rate; numbers are rounded to single precision
         self.info = {
             name: value if isinstance(value, bool) else self._single(name, value) for name, value in arguments.items()
@@ -118,22 +129,30 @@ class Solver:
         self._apply(self._rule, params, states, self._hypers(t))
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The solver's name, a str."""
         return type(self).__name__
 
-    def setup(self, params):
+    def setup(self, params: Any) -> None:
         """Raises RuntimeError: `set_parameters` took its place."""
         raise RuntimeError("Deprecated. Call set_parameters(param_dict).")
 
     # ---- parameters ----
 
-    def set_parameters(self, param_dict, reset=True, retain_state=False):
-        """Takes the parameters of `param_dict`, a dict of str to Variable.
+    def set_parameters(
+        self, param_dict: Mapping[str, Variable], reset: bool = True, retain_state: bool = False
+    ) -> None:
+        """Takes parameters.
 
-        reset: forgets all others first. Without it, parameters are added or replaced, and `retain_state`
-        keeps the state of a replaced one: RuntimeError where that has another shape. TypeError for other
-        keys and values.
+        Args:
+            param_dict: the parameters by their names.
+            reset: whether all others are forgotten. Otherwise these are added, or take the place of others.
+            retain_state: whether one that takes the place of another has its state.
+
+        Raises:
+            AttributeError: `param_dict` is no dictionary.
+            RuntimeError: a state that stays has another shape than the parameter.
+            TypeError: a name is no str, or a parameter no Variable.
         """
         if not hasattr(param_dict, "items"):
             raise AttributeError(
@@ -161,25 +180,25 @@ class Solver:
             else:
                 known.param = param
 
-    def get_parameters(self):
-        """The parameters, an ordered dict of str to Variable."""
+    def get_parameters(self) -> OrderedDict[str, Variable]:
+        """The parameters by their names."""
         return OrderedDict((key, entry.param) for key, entry in self._entries.items())
 
-    def remove_parameters(self, keys):
-        """Forgets the parameters `keys` (str); unknown ones are skipped."""
+    def remove_parameters(self, keys: Iterable[str]) -> None:
+        """Forgets the parameters of the names `keys`; unknown ones are skipped."""
         self._prepared = None
         for key in keys:
             self._entries.pop(key, None)
 
-    def clear_parameters(self):
+    def clear_parameters(self) -> None:
         """Forgets all parameters."""
         self._prepared = None
         self._entries.clear()
 
     # ---- states ----
 
-    def get_states(self):
-        """The states, an ordered dict of str to SolverState; their Variables are the solver's own."""
+    def get_states(self) -> OrderedDict[str, SolverState]:
+        """The states of the parameters by their names; their Variables are the solver's own."""
         self._prepared = None
         states = OrderedDict()
         for key, entry in self._entries.items():
@@ -188,11 +207,12 @@ class Solver:
             state.t = entry.t
         return states
 
-    def set_states(self, states):
-        """Takes states, a dict of str to SolverState as `get_states` gives it.
+    def set_states(self, states: Mapping[str, SolverState]) -> None:
+        """Takes states, as `get_states` gives them.
 
-        RuntimeError for a name that is not among the parameters, a missing array or one of another shape;
-        nothing is changed then.
+        Raises:
+            RuntimeError: a name is not among the parameters, or an array is missing or has another shape. Nothing is
+                changed then.
         """
         for key, state in states.items():
             entry = self._entries.get(key)
@@ -211,40 +231,43 @@ class Solver:
             entry.variables = {name: state.pstate[name] for name in self._states}
             entry.t = int(state.t)
 
-    def save_states(self, path):
-        """Writes the states to the file `path` (.h5 or .protobuf; AssertionError for another)."""
+    def save_states(self, path: str | PathLike[str]) -> None:
+        """Writes the states to a file: .h5 or .protobuf. AssertionError for another format."""
         _solver_files.save(self, path)
 
-    def load_states(self, path):
-        """Reads states from the file `path` (.h5, .protobuf, .nntxt or .prototxt).
+    def load_states(self, path: str | PathLike[str]) -> None:
+        """Reads states from a file: .h5, .protobuf, .nntxt or .prototxt. Call `set_parameters` first.
 
-        Call `set_parameters` first. NotImplementedError for .nnp, AssertionError for another format.
+        Raises:
+            AssertionError: the format is another one.
+            NotImplementedError: it is .nnp.
+            RuntimeError: as of `set_states`.
         """
         _solver_files.load(self, path)
 
-    def set_states_to_protobuf(self, optimizer):
+    def set_states_to_protobuf(self, optimizer: Any) -> None:
         """Writes the states into `optimizer`, an Optimizer message."""
         _solver_files.to_message(self.get_states(), optimizer)
 
-    def set_states_from_protobuf(self, optimizer_proto):
+    def set_states_from_protobuf(self, optimizer_proto: Any) -> None:
         """Reads the states from `optimizer_proto`, an Optimizer message."""
         self.set_states(_solver_files.from_message(optimizer_proto))
 
     # ---- training ----
 
-    def learning_rate(self):
+    def learning_rate(self) -> float:
         """The learning rate, a float of single precision."""
         return self._lr
 
-    def set_learning_rate(self, learning_rate):
-        """Makes `learning_rate` (float) the rate of the next updates."""
+    def set_learning_rate(self, learning_rate: float) -> None:
+        """Sets the rate of the next updates."""
         self._lr = self._single("learning_rate", learning_rate)
 
-    def weight_decay_is_fused(self):
+    def weight_decay_is_fused(self) -> bool:
         """Whether `weight_decay` takes effect in the next `update` instead of at once."""
         return self._fused
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Marks all gradients as zero; what is accumulated next overwrites them."""
         _C.solver_zero_grad(self._params())
 
@@ -281,12 +304,10 @@ class Solver:
                         hook()
                 yield [entry], [entry.param]
 
-    def update(self, update_pre_hook=None, update_post_hook=None):
-        """Updates the parameters from their gradients.
-
-        update_pre_hook, update_post_hook: functions without arguments, both called before each parameter's
-        update.
-        """
+    def update(
+        self, update_pre_hook: Callable[[], Any] | None = None, update_post_hook: Callable[[], Any] | None = None
+    ) -> None:
+        """Updates the parameters from their gradients. Both hooks are called before the update of each parameter."""
         if before_update is not None:
             before_update(self)
         for entries, params in self._groups("update", update_pre_hook, update_post_hook):
@@ -327,10 +348,13 @@ class Solver:
                 raise _StatesElsewhere
         return xs, gs
 
-    def weight_decay(self, decay_rate, pre_hook=None, post_hook=None):
-        """Adds decay_rate (float) times the parameter to each gradient.
+    def weight_decay(
+        self, decay_rate: float, pre_hook: Callable[[], Any] | None = None, post_hook: Callable[[], Any] | None = None
+    ) -> None:
+        """Adds `decay_rate` times the parameter to each gradient.
 
-        Where `weight_decay_is_fused`, the rate is kept for the next `update` only.
+        Where `weight_decay_is_fused`, the rate is kept for the next `update` only. Both hooks are called before each
+        parameter.
         """
         rate = self._single("decay_rate", decay_rate)
         if self._fused:
@@ -339,15 +363,19 @@ class Solver:
             for _, params in self._groups("weight_decay", pre_hook, post_hook):
                 _C.optim_change_grads("weight_decay", params, (rate,))
 
-    def clip_grad_by_norm(self, clip_norm, pre_hook=None, post_hook=None):
-        """Scales each gradient whose norm is above clip_norm (float) down to it; 0 does nothing."""
+    def clip_grad_by_norm(
+        self, clip_norm: float, pre_hook: Callable[[], Any] | None = None, post_hook: Callable[[], Any] | None = None
+    ) -> None:
+        """Scales each gradient whose norm is larger than `clip_norm` down to it; 0 does nothing."""
         norm = self._single("clip_norm", clip_norm)
         if norm:
             for _, params in self._groups("clip_grad_by_norm", pre_hook, post_hook):
                 _C.optim_clip(params, norm, False)
 
-    def scale_grad(self, scale, pre_hook=None, post_hook=None):
-        """Multiplies each gradient by `scale` (float)."""
+    def scale_grad(
+        self, scale: float, pre_hook: Callable[[], Any] | None = None, post_hook: Callable[[], Any] | None = None
+    ) -> None:
+        """Multiplies each gradient by `scale`."""
         rate = self._single("scale", scale)
         for _, params in self._groups("scale_grad", pre_hook, post_hook):
             _C.optim_change_grads("scale", params, (rate,))
@@ -356,14 +384,20 @@ class Solver:
         groups = self._groups(name, pre_hook, post_hook)
         return any(_C.optim_special(params, inf, nan) for _, params in groups)
 
-    def check_inf_grad(self, pre_hook=None, post_hook=None):
+    def check_inf_grad(
+        self, pre_hook: Callable[[], Any] | None = None, post_hook: Callable[[], Any] | None = None
+    ) -> bool:
         """Whether a gradient has an infinite element."""
         return self._any("check_inf_grad", True, False, pre_hook, post_hook)
 
-    def check_nan_grad(self, pre_hook=None, post_hook=None):
+    def check_nan_grad(
+        self, pre_hook: Callable[[], Any] | None = None, post_hook: Callable[[], Any] | None = None
+    ) -> bool:
         """Whether a gradient has a NaN."""
         return self._any("check_nan_grad", False, True, pre_hook, post_hook)
 
-    def check_inf_or_nan_grad(self, pre_hook=None, post_hook=None):
+    def check_inf_or_nan_grad(
+        self, pre_hook: Callable[[], Any] | None = None, post_hook: Callable[[], Any] | None = None
+    ) -> bool:
         """Whether a gradient has an infinite element or a NaN."""
         return self._any("check_inf_or_nan_grad", True, True, pre_hook, post_hook)

@@ -15,9 +15,26 @@ from .variable import Variable
 
 
 class SolverState:
-    """State of a parameter: `pstate`, a dict of Variables, and `t`, the number of updates."""
+    """The state of a parameter in a solver.
 
-    def __init__(self):
+    Attributes:
+        pstate: arrays, such as running means, by their names: a dictionary of Variables.
+        t: how many updates there were.
+
+    Example:
+        >>> w = nn.Variable.from_numpy_array(np.array([1.0]), need_grad=True)
+        >>> w.g = 0.5
+        >>> solver = S.Momentum(lr=0.1)
+        >>> solver.set_parameters({"w": w})
+        >>> solver.update()
+        >>> state = solver.get_states()["w"]
+        >>> state.t, state.pstate["m"].d
+        (1, array([0.05], dtype=float32))
+
+    Source: `nnabla.solver.SolverState` of nnabla 1.39.0.
+    """
+
+    def __init__(self) -> None:
         self.pstate = {}
         self.t = 0
 

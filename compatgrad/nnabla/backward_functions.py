@@ -52,9 +52,40 @@ def _native(type_name: str) -> Callable[..., Any]:
 
 
 def dropout_backward(
-    grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any, p: float = 0.5, seed: int = -1
-) -> Any:
-    """The gradient of the Dropout that takes inputs[0], with what its last forward drew. RuntimeError without one."""
+    grad_inputs: Sequence[Variable | None],
+    inputs: Sequence[Variable | None],
+    input_shapes: Sequence[tuple[int, ...]],
+    outputs: Sequence[Variable | None],
+    output_shapes: Sequence[tuple[int, ...]],
+    p: float = 0.5,
+    seed: int = -1,
+) -> Variable:
+    """The gradient of the dropout of `inputs[0]`, by what its last forward pass drew.
+
+    Args:
+        grad_inputs: the gradient of its result, as the only element.
+        inputs: what it dropped, as the only element.
+        input_shapes, outputs, output_shapes: have no effect.
+        p: has no effect.
+        seed: has no effect.
+
+    Returns:
+        The gradient of `inputs[0]`.
+
+    Raises:
+        RuntimeError: `inputs[0]` is not what a dropout took.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_functions import dropout_backward
+        >>> x = nn.Variable.from_numpy_array(np.ones(4), need_grad=True)
+        >>> y = F.dropout(x, p=0.5, seed=5)
+        >>> gx = dropout_backward([F.constant(1, (4,))], [x], [(4,)], [y], [(4,)])
+        >>> nn.forward_all([y, gx])
+        >>> np.array_equal(y.d, gx.d)
+        True
+
+    Source: `nnabla.backward_functions.dropout_backward` of nnabla 1.39.0.
+    """
     if _asked and _asked[-1].info.type_name == "Dropout":  # nn.grad says which: an input may have several
         return _C.function_gradient(_asked[-1], list(grad_inputs), [True])[0]
     return grad_inputs[0] * scale_of(dropout_of(inputs[0]))
@@ -186,17 +217,47 @@ def _fill() -> None:
 
 
 def register(func_name: str, func: Callable[..., Any]) -> None:
-    """Makes `func` the backward of all functions of type `func_name`, for instance "Affine", in `nn.grad`.
+    """Makes a function the backward of all functions of a type in `nnabla.grad`.
 
-    func: called as func(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args), with None in the place of
-    inputs and outputs that the gradient does not read; args are the function's own. The form func(inputs, **args) of
-    nnabla before 1.32, with the output gradients followed by the forward inputs, is recognised by its signature.
+    Args:
+        func_name: the type, such as "Affine".
+        func: called as func(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args), with None in the place
+            of inputs and outputs that the gradient does not read; args are those of the function. It gives a gradient
+            for each input, or None. The form func(inputs, **args) of nnabla before 1.32, where gradients of outputs
+            precede the inputs, is recognised by its signature.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> from compatgrad.nnabla import backward_functions
+        >>> shipped = backward_functions.registry["Tanh"]
+        >>> backward_functions.register("Tanh", lambda gys, xs, x_shapes, ys, y_shapes: 10 * gys[0])
+        >>> x = nn.Variable.from_numpy_array(np.array([1.0]), need_grad=True)
+        >>> (gx,) = nn.grad([F.tanh(x)], [x])
+        >>> gx.forward()
+        >>> gx.d
+        array([10.], dtype=float32)
+        >>> backward_functions.register("Tanh", shipped)
+
+    Source: `nnabla.backward_functions.register` of nnabla 1.39.0.
     """
     registry[func_name] = func
 
 
 def show_registry() -> None:
-    """Prints every entry, then a note."""
+    """Prints every entry of the table, then a note.
+
+    Example:
+        >>> import contextlib, io
+        >>> from compatgrad.nnabla.backward_functions import show_registry
+        >>> with contextlib.redirect_stdout(io.StringIO()) as shown:
+        ...     show_registry()
+        >>> "Affine" in shown.getvalue()
+        True
+
+    Source: `nnabla.backward_functions.show_registry` of nnabla 1.39.0.
+    """
     for name, f in registry.items():
         print(name, f)
     print(

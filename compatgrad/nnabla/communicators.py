@@ -4,13 +4,22 @@ Programs are started as `mpirun -n 4 python program.py` (Open MPI) or `torchrun 
 program.py`; started alone, a program is a group of one.
 """
 
+from __future__ import annotations
+
 import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
 
 from . import context as contexts
 from .variable import CommunicatorBackwardCallback
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._nd_array import NdArray
+    from compatgrad.nnabla.context import Context
+    from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "Communicator",
@@ -31,8 +40,22 @@ def _world_size():
     return _environment("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", default=1)
 
 
-def launched():
-    """Whether a launcher started several processes of this program, or says that it started one."""
+def launched() -> bool:
+    """Whether a launcher started several processes of this program, or says that it started one.
+
+    Returns:
+        Whether mpirun or torchrun set its variables of the environment.
+
+    Example:
+        >>> import os
+        >>> os.environ["WORLD_SIZE"] = "1"
+        >>> from compatgrad.nnabla.communicators import launched
+        >>> launched()
+        True
+        >>> del os.environ["WORLD_SIZE"]
+
+    Source: compatgrad's own.
+    """
     return "OMPI_COMM_WORLD_SIZE" in os.environ or "WORLD_SIZE" in os.environ
 
 
@@ -41,14 +64,28 @@ def _arrays(data):
 
 
 class Communicator:
-    """Base class: a group of processes that exchange arrays.
+    """A group of processes that exchange arrays, by `torch.distributed`: the base class.
 
-    Collectives take an NdArray or a list of them and write their results into the arrays. `division` divides
-    a sum by the number of processes; `inplace=False` packs a list into one message. `group` names a group
-    made by `new_group`; processes outside of it do nothing.
+    Collectives take an NdArray or several, and write their results into these. `division` divides a sum by the number
+    of processes; without `inplace` several arrays go into one message. `group` names a group made by `new_group`;
+    processes outside of it do nothing. RuntimeError where there is no such group, or before `init`.
+
+    Args:
+        ctx: the context of the arrays: with one of a GPU messages go by NCCL, else by Gloo.
+
+    Example:
+        >>> from compatgrad.nnabla.communicators import MultiProcessDataParallelCommunicator
+        >>> comm = MultiProcessDataParallelCommunicator(nn.Context(["cpu:float"], "CpuArray", "0"))
+        >>> comm.init()
+        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))
+        >>> comm.all_reduce([x])
+        >>> comm.size, x.data
+        (1, array([1., 2.]))
+
+    Source: `nnabla.communicators.Communicator` of nnabla 1.39.0.
     """
 
-    def __init__(self, ctx):
+    def __init__(self, ctx: Context) -> None:
         self._device = contexts.device_of(ctx)
         self._rank = _environment("OMPI_COMM_WORLD_RANK", "RANK")
         self._local_rank = _environment("OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK")
@@ -57,26 +94,26 @@ class Communicator:
         self._registered = []
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The communicator's name."""
         return type(self).__name__
 
     @property
-    def size(self):
+    def size(self) -> int:
         """The number of processes."""
         return self._size
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         """This process's number, from 0."""
         return self._rank
 
     @property
-    def local_rank(self):
+    def local_rank(self) -> int:
         """This process's number on its machine, from 0."""
         return self._local_rank
 
-    def init(self):
+    def init(self) -> None:
         """Connects the processes; call it before any collective."""
         if self._size > 1 and not dist.is_initialized():
             os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
@@ -87,18 +124,22 @@ class Communicator:
                 torch.cuda.set_device(self._local_rank % torch.cuda.device_count())
             dist.init_process_group(backend, rank=self._rank, world_size=self._size)
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Waits until all processes have come here."""
         if self._size > 1:
             self._check_init("barrier")
             dist.barrier()
 
-    def abort(self):
+    def abort(self) -> None:
         """Ends the program at once."""
         os._exit(1)
 
-    def new_group(self, name_ranks):
-        """Makes a group from (name, ranks) and returns the name; every process must call it."""
+    def new_group(self, name_ranks: tuple[str, Sequence[int]]) -> str:
+        """Makes a group of a name and ranks, and gives the name; every process must call it.
+
+        Raises:
+            RuntimeError: there is such a group already, or a rank is unknown.
+        """
         name, ranks = name_ranks
         unknown = [rank for rank in ranks if not 0 <= rank < self._size]
         if name in self._groups or unknown:
@@ -107,11 +148,11 @@ class Communicator:
         self._groups[name] = (list(ranks), dist.new_group(list(ranks)) if self._size > 1 else None)
         return name
 
-    def list_groups(self):
-        """The groups, a dict of names to lists of ranks."""
+    def list_groups(self) -> dict[str, list[int]]:
+        """The ranks of the groups by their names."""
         return {name: list(ranks) for name, (ranks, _) in self._groups.items()}
 
-    def find_group(self, group):
+    def find_group(self, group: str) -> list[int]:
         """The ranks in `group`; [] where there is no such group."""
         return list(self._groups[group][0]) if group in self._groups else []
 
@@ -145,7 +186,9 @@ class Communicator:
         for tensor, part in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
             tensor.copy_(part.view(tensor.shape))
 
-    def all_reduce(self, data, division=False, inplace=False, group=_WORLD):
+    def all_reduce(
+        self, data: NdArray | Sequence[NdArray], division: bool = False, inplace: bool = False, group: str = _WORLD
+    ) -> None:
         """Makes each array the sum of all processes' arrays."""
         entered = self._enter("all_reduce", group)
         if entered:
@@ -158,7 +201,14 @@ class Communicator:
 
             self._packed(_arrays(data), inplace, collective)
 
-    def reduce(self, data, dst, division=False, inplace=False, group=_WORLD):
+    def reduce(
+        self,
+        data: NdArray | Sequence[NdArray],
+        dst: int,
+        division: bool = False,
+        inplace: bool = False,
+        group: str = _WORLD,
+    ) -> None:
         """Makes each array of process `dst` the sum of all processes' arrays; the others' stay."""
         entered = self._enter("reduce", group)
         if entered:
@@ -172,13 +222,13 @@ class Communicator:
 
             self._packed(_arrays(data), inplace, collective)
 
-    def bcast(self, data, src, inplace=False, group=_WORLD):
+    def bcast(self, data: NdArray | Sequence[NdArray], src: int, inplace: bool = False, group: str = _WORLD) -> None:
         """Makes each array that of process `src`."""
         entered = self._enter("bcast", group)
         if entered:
             self._packed(_arrays(data), inplace, lambda tensor: dist.broadcast(tensor, src, group=entered[1]))
 
-    def all_gather(self, ndarray, ndarray_list, group=_WORLD):
+    def all_gather(self, ndarray: NdArray, ndarray_list: Sequence[NdArray], group: str = _WORLD) -> None:
         """Copies every process's `ndarray` into `ndarray_list`, in the order of the ranks."""
         entered = self._enter("all_gather", group)
         source = ndarray.read().contiguous()
@@ -192,7 +242,9 @@ class Communicator:
         for target, part in zip(targets, parts, strict=True):
             target.copy_(part)
 
-    def reduce_scatter(self, ndarray_list, ndarray, division=False, group=_WORLD):
+    def reduce_scatter(
+        self, ndarray_list: Sequence[NdArray], ndarray: NdArray, division: bool = False, group: str = _WORLD
+    ) -> None:
         """Sums each array of `ndarray_list` over the processes; process i of the group gets sum i."""
         entered = self._enter("reduce_scatter", group)
         if entered is None:
@@ -206,16 +258,28 @@ class Communicator:
             if rank == self._rank:
                 ndarray.tensor.copy_(total / len(ranks) if division else total)
 
-    def all_reduce_callback(self, data, pack_size, division=False, group=_WORLD, scale_grad=1, keep_dtype=False):
-        """An object for `backward(communicator_callbacks=...)` that all-reduces gradients when they are
-        complete.
+    def all_reduce_callback(
+        self,
+        data: NdArray | Sequence[NdArray],
+        pack_size: int,
+        division: bool = False,
+        group: str = _WORLD,
+        scale_grad: float = 1,
+        keep_dtype: bool = False,
+    ) -> CommunicatorBackwardCallback:
+        """An object for `Variable.backward(communicator_callbacks=)` that all-reduces gradients when they are complete.
 
-        data: NdArrays of gradients. pack_size: how many values one message has at most. scale_grad: a factor
-        for the gradients before that. keep_dtype: arrays always keep theirs.
+        Args:
+            data: the arrays of the gradients.
+            pack_size: how many numbers one message has at most.
+            division: whether sums are divided by the number of processes.
+            group: the name of the group.
+            scale_grad: what gradients are multiplied by before.
+            keep_dtype: has no effect: arrays keep their dtypes.
         """
         return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad)
 
-    def add_context_and_parameters(self, ctx_param_dict):
+    def add_context_and_parameters(self, ctx_param_dict: tuple[Context, Mapping[str, Variable]]) -> None:
         """Registers (context, dict of parameters) for `allreduce`; TypeError for anything else."""
         if not isinstance(ctx_param_dict, tuple) or len(ctx_param_dict) != 2:
             raise TypeError(
@@ -223,11 +287,11 @@ class Communicator:
             )
         self._registered.append(ctx_param_dict)
 
-    def clear_context_parameters(self):
+    def clear_context_parameters(self) -> None:
         """Forgets what `add_context_and_parameters` registered."""
         self._registered.clear()
 
-    def allreduce(self, division=False, inplace=False):
+    def allreduce(self, division: bool = False, inplace: bool = False) -> None:
         """Deprecated; sums the gradients of the registered parameters over the processes."""
         for _, params in self._registered:
             self.all_reduce([param.grad for param in params.values()], division, inplace)
@@ -261,23 +325,52 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
 
 
 class MultiProcessDataParallelCommunicator(Communicator):
-    """Communicator of the processes that a launcher started, or of this one alone."""
+    """The group of the processes that a launcher started, or of this one alone.
+
+    Args:
+        ctx: the context of the arrays.
+
+    Example:
+        >>> from compatgrad.nnabla.communicators import MultiProcessDataParallelCommunicator
+        >>> comm = MultiProcessDataParallelCommunicator(nn.Context(["cpu:float"], "CpuArray", "0"))
+        >>> comm.init()
+        >>> comm.rank, comm.list_groups()
+        (0, {'world': [0]})
+
+    Source: `nnabla.communicators.MultiProcessDataParallelCommunicator` of nnabla 1.39.0.
+    """
 
 
 class DataParallelCommunicator(Communicator):
-    """Communicator of the devices of one process, of an older time: `allreduce` sums the registered
-    gradients.
+    """The devices of one process: `allreduce` sums up the registered gradients. It is deprecated.
 
-    They are summed over the contexts given to `add_context_and_parameters`, parameter by parameter.
+    Gradients are summed over the contexts given to `add_context_and_parameters`, parameter by parameter.
+
+    Args:
+        ctx: the context of the process.
+
+    Example:
+        >>> from compatgrad.nnabla.communicators import DataParallelCommunicator
+        >>> cpu = nn.Context(["cpu:float"], "CpuArray", "0")
+        >>> comm = DataParallelCommunicator(cpu)
+        >>> v, w = (nn.Variable.from_numpy_array(np.zeros(2), need_grad=True) for _ in range(2))
+        >>> v.g, w.g = 1, 3
+        >>> comm.add_context_and_parameters((cpu, {"w": v}))
+        >>> comm.add_context_and_parameters((cpu, {"w": w}))
+        >>> comm.allreduce()
+        >>> v.g
+        array([4., 4.], dtype=float32)
+
+    Source: `nnabla.communicators.DataParallelCommunicator` of nnabla 1.39.0.
     """
 
-    def __init__(self, ctx):
+    def __init__(self, ctx: Context) -> None:
         super().__init__(ctx)
         self._rank = self._local_rank = 0
         self._size = 1
         self._groups = {_WORLD: ([0], None)}
 
-    def allreduce(self, division=False, inplace=False):
+    def allreduce(self, division: bool = False, inplace: bool = False) -> None:
         """Makes the gradients of parameters of one name the sum of theirs, or with `division` the mean."""
         for key in self._registered[0][1] if self._registered else ():
             grads = [params[key].grad.tensor for _, params in self._registered]

@@ -18,14 +18,23 @@ from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray, dimensions
 from compatgrad.nnabla._op_names import info_of
-from compatgrad.nnabla.variable import Variable, around
+from compatgrad.nnabla.variable import Variable, _around
 
 __all__ = ["Function", "PythonFunction"]
 
 
 @refuse_others
 class Function(_C.FunctionNode):
-    """One function of a graph: `Variable.parent`, or what hooks and `visit` get."""
+    """One function of a graph: `Variable.parent`, or what hooks and `visit` get.
+
+    Example:
+        >>> x = nn.Variable((2, 3), need_grad=True)
+        >>> f = F.elu(x, alpha=0.5).parent
+        >>> f.name, f.args, f.inputs[0] == x, f.rank
+        ('ELU', {'alpha': 0.5}, True, 0)
+
+    Source: `nnabla.function.Function` of nnabla 1.39.0.
+    """
 
     _frontend = fe
 
@@ -163,9 +172,20 @@ fe.node_class = Function
 
 
 class UnsafeVariable:
-    """What the methods of a PythonFunction get for each input and output. Only valid inside the call.
+    """What the methods of a PythonFunction get for each input and output. It is valid inside of the call alone.
 
-    `data` and `grad` are NdArrays, `d` and `g` the same as NumPy arrays, into which assigning copies.
+    Args:
+        data: the values.
+        grad: the gradient.
+
+    Example:
+        >>> from compatgrad.nnabla.function import UnsafeVariable
+        >>> v = UnsafeVariable(nn.NdArray((2,)), nn.NdArray((2,)))
+        >>> v.d = [1, 2]
+        >>> v.d, v.size_from_axis(0)
+        (array([1., 2.], dtype=float32), 2)
+
+    Source: compatgrad's own, as what `nnabla.function.PythonFunction` of nnabla 1.39.0 gets.
     """
 
     __slots__ = ("data", "grad")
@@ -285,21 +305,29 @@ class _Callback:
 
 
 class PythonFunction:
-    """A function written in Python. Subclasses define
+    """A function written in Python.
 
-    - ``name`` (property or attribute), ``min_outputs()``;
-    - ``setup_impl(inputs, outputs)``: sets the outputs' shapes; ``forward_impl(inputs, outputs)``: their data;
-    - ``backward_impl(inputs, outputs, propagate_down, accum)``: the inputs' gradients, where `propagate_down` says so,
-      added to what is there where `accum` says so;
-    - ``grad_depends_output_data(i, o)`` and ``grad_depends_input_data(i, j)``: what the gradient of an input i reads
-      that needs one;
-    - optionally ``args``, a dict: the keywords of its backward in `nnabla.backward_functions.registry`.
+    Subclasses define
 
-    ctx: the context of all its calls; None: the current one. An exception in one of them comes out as SystemError
-    with the original as its cause.
+    - `name` (property or attribute), `min_outputs()`;
+    - `setup_impl(inputs, outputs)`: sets the outputs' shapes; `forward_impl(inputs, outputs)`: their data;
+    - `backward_impl(inputs, outputs, propagate_down, accum)`: the inputs' gradients, where `propagate_down` says so,
+    added to
+      what is there where `accum` says so;
+    - `grad_depends_output_data(i, o)` and `grad_depends_input_data(i, j)`: what the gradient of an input i reads that
+    needs
+      one;
+    - optionally `args`, a dictionary: the keywords of its backward in `nnabla.backward_functions.registry`.
 
-        >>> import nnabla as nn
-        >>> from nnabla.function import PythonFunction
+    Args:
+        ctx: the context of all its calls; None: the current one.
+
+    Raises:
+        SystemError: in a call or a pass, for every exception in one of these methods, which is its cause.
+        TypeError: in a call, an input is neither a Variable nor an NdArray.
+
+    Example:
+        >>> from compatgrad.nnabla.function import PythonFunction
         >>> class Double(PythonFunction):
         ...     name = "Double"
         ...     def min_outputs(self):
@@ -320,6 +348,8 @@ class PythonFunction:
         >>> y.forward()
         >>> y.d
         array([2., 4.], dtype=float32)
+
+    Source: `nnabla.function.PythonFunction` of nnabla 1.39.0.
     """
 
     def __init__(self, ctx: Any = None) -> None:
@@ -327,6 +357,7 @@ class PythonFunction:
 
     @property
     def ctx(self) -> Any:
+        """The context of all calls."""
         own = getattr(self, "_ctx", None)
         return _context.get_current_context() if own is None else own
 
@@ -393,7 +424,7 @@ class PythonFunction:
         except Exception as e:
             raise SystemError(f"{type(self).__name__}: {e}") from e
         at_once = any(isinstance(x, NdArray) for x in inputs)
-        variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
+        variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
         info = _PythonInfo(self._name(), dict(self.args), dict(self.tags))
         from compatgrad.core.configuration import using_modes
 

@@ -16,7 +16,7 @@ from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.backward_functions import registry  # noqa: F401 - programs import it from here, too
 from compatgrad.nnabla.functions import add_n, constant, sink
-from compatgrad.nnabla.variable import Variable, around
+from compatgrad.nnabla.variable import Variable, _around
 
 __all__ = ["grad"]
 
@@ -69,34 +69,40 @@ def _start(output: Variable, given: Any, i: int) -> Variable:
     if isinstance(given, Variable):
         return end * given
     if isinstance(given, NdArray):
-        return end * around(given, need_grad=False)
+        return end * _around(given, need_grad=False)
     v = Variable(output.shape, False)
     v.d = given
     return end * v
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
+    outputs: Variable | Iterable[Variable],
+    inputs: Variable | Iterable[Variable],
     grad_outputs: Any = None,
     persistent_outputs: Sequence[bool] = (),
     bind_grad_output: bool = False,
 ) -> list[Variable]:
-    """The gradients of the sum of `outputs` with respect to each of `inputs`, as Variables of the same graph.
+    """The gradients of the sum of `outputs` by each of `inputs`, as Variables of the same graph.
 
-    They run with the next `forward` (at once in auto-forward mode) and can be differentiated again, to any order.
+    They run with the next `forward`, at once in auto-forward mode, and can be differentiated again, to any order. An
+    input that nothing leads to has zeros of its shape, which are not connected with the graph.
 
-    outputs, inputs: a Variable or an iterable of them; inputs that share their arrays with a parameter of the graph
-        stand for it. grad_outputs: one for each output: None (ones), a number, an array or NdArray of the output's
-        shape, or a Variable, to which gradients flow too. persistent_outputs: flags for the outputs; by default all
-        become persistent. bind_grad_output: each input's `grad` becomes the array of its result.
+    Args:
+        outputs: a Variable, or several.
+        inputs: a Variable, or several; one that shares its arrays with a parameter of the graph stands for it.
+        grad_outputs: for each output None (ones), a number, an array or NdArray of its shape, or a Variable, to which
+            gradients flow, too.
+        persistent_outputs: whether each output becomes persistent; by default all do.
+        bind_grad_output: whether the array of each gradient becomes the `grad` of the input.
 
-    An input that the outputs do not depend on gets zeros of its shape, not connected to the graph.
-    Raises ValueError where an element is of another kind, a length or a shape differs, and for `bind_grad_output` with
-    an input of another frontend.
+    Returns:
+        A Variable for each input, of its shape.
 
-        >>> import nnabla as nn
-        >>> import nnabla.functions as F
+    Raises:
+        ValueError: an element is of another kind, a length or a shape differs, or `bind_grad_output` is set for an
+            input of another frontend.
+
+    Example:
         >>> x = nn.Variable((2,), need_grad=True)
         >>> (gx,) = nn.grad([F.sum(x ** 3)], [x])
         >>> (ggx,) = nn.grad([F.sum(gx)], [x])
@@ -104,6 +110,8 @@ def grad(
         >>> ggx.forward()
         >>> gx.d, ggx.d
         (array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32))
+
+    Source: `nnabla.grad` of nnabla 1.39.0.
     """
     ys, xs = [_entered(y) for y in _variables(outputs, "outputs")], _variables(inputs, "inputs")
     for i, x in enumerate(xs if bind_grad_output else ()):
@@ -154,7 +162,18 @@ def grad(
 
 
 class Grad:
-    """`grad` as an object that is called."""
+    """`grad` as an object that is called.
+
+    Example:
+        >>> from compatgrad.nnabla.grad import Grad
+        >>> x = nn.Variable.from_numpy_array(np.array([1.0, 2.0]), need_grad=True)
+        >>> (gx,) = Grad()([F.sum(x ** 3)], [x])
+        >>> gx.forward()
+        >>> gx.d
+        array([ 3., 12.], dtype=float32)
+
+    Source: `nnabla.grad.Grad` of nnabla 1.39.0.
+    """
 
     def __call__(
         self,

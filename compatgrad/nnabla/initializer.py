@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from compatgrad.nnabla import random as random
+from compatgrad.nnabla._documents import documented
 
 _Shape = Sequence[int]
 
@@ -33,12 +34,34 @@ __all__ = [
     "random_float_type",
 ]
 
+# What the functions that calculate say alike in their docstrings.
+_MAPS = """
+Args:
+    inmaps: how many channels or features go in.
+    outmaps: how many come out.
+    kernel: the size of the kernel along each spatial axis; (1, 1) for a dense layer.
+
+Raises:
+    TypeError: `kernel` is a single number.
+    ZeroDivisionError: a number is 0.
+"""
+
 # applied by a call, since astype() is missing from the plain float that a draw of shape () gives
 random_float_type = np.float32
 
 
 class BaseInitializer:
-    """What a parameter starts from; subclasses define `__call__(shape)`, which returns a numpy array."""
+    """What a parameter starts from. Subclasses define `__call__(shape)`, which gives a NumPy array.
+
+    Example:
+        >>> class Halves(I.BaseInitializer):
+        ...     def __call__(self, shape):
+        ...         return np.full(shape, 0.5)
+        >>> nn.parameter.get_parameter_or_create("w", (2,), Halves()).d
+        array([0.5, 0.5])
+
+    Source: `nnabla.initializer.BaseInitializer` of nnabla 1.39.0.
+    """
 
     def __call__(self, shape: _Shape) -> np.ndarray:
         raise NotImplementedError(f"{type(self).__name__} defines no __call__(shape)")
@@ -60,7 +83,19 @@ class _RandomInitializer(BaseInitializer):
 
 
 class NormalInitializer(_RandomInitializer):
-    """float32 draws from a normal distribution around 0 of standard deviation `sigma`."""
+    """Normal numbers around 0, float32.
+
+    Args:
+        sigma: their standard deviation.
+        rng: the generator; None: the one of `nnabla.random`.
+
+    Example:
+        >>> I.NormalInitializer(0.1, rng=np.random.RandomState(0))((2, 2))
+        array([[0.17640524, 0.04001572],
+               [0.0978738 , 0.22408932]], dtype=float32)
+
+    Source: `nnabla.initializer.NormalInitializer` of nnabla 1.39.0.
+    """
 
     def __init__(self, sigma: float = 1.0, rng: np.random.RandomState | None = None) -> None:
         super().__init__(rng)
@@ -74,7 +109,19 @@ class NormalInitializer(_RandomInitializer):
 
 
 class UniformInitializer(_RandomInitializer):
-    """float32 draws from the uniform distribution over `lim`, a pair (low, high)."""
+    """Uniform numbers, float32.
+
+    Args:
+        lim: the smallest number, and the one that none reaches.
+        rng: the generator; None: the one of `nnabla.random`.
+
+    Example:
+        >>> I.UniformInitializer((0, 1), rng=np.random.RandomState(0))((2, 2))
+        array([[0.5488135 , 0.71518934],
+               [0.60276335, 0.5448832 ]], dtype=float32)
+
+    Source: `nnabla.initializer.UniformInitializer` of nnabla 1.39.0.
+    """
 
     def __init__(self, lim: tuple[float, float] = (-1, 1), rng: np.random.RandomState | None = None) -> None:
         super().__init__(rng)
@@ -89,7 +136,19 @@ class UniformInitializer(_RandomInitializer):
 
 
 class UniformIntInitializer(_RandomInitializer):
-    """int64 draws from the integers of `lim`, a pair (first, one past the last)."""
+    """Uniform integers, int64.
+
+    Args:
+        lim: the smallest number, and the one that none reaches.
+        rng: the generator; None: the one of `nnabla.random`.
+
+    Example:
+        >>> I.UniformIntInitializer((0, 10), rng=np.random.RandomState(0))((2, 2))
+        array([[5, 0],
+               [3, 3]])
+
+    Source: `nnabla.initializer.UniformIntInitializer` of nnabla 1.39.0.
+    """
 
     def __init__(self, lim: tuple[int, int] = (0, 10), rng: np.random.RandomState | None = None) -> None:
         super().__init__(rng)
@@ -104,7 +163,19 @@ class UniformIntInitializer(_RandomInitializer):
 
 
 class RangeInitializer(BaseInitializer):
-    """``start, start + step, ...`` along the last axis, repeated along the others."""
+    """start, start + step, ... along the last axis, repeated along the others.
+
+    Args:
+        start: the first number.
+        step: the distance.
+
+    Example:
+        >>> I.RangeInitializer(1, 2)((2, 3))
+        array([[1, 3, 5],
+               [1, 3, 5]])
+
+    Source: `nnabla.initializer.RangeInitializer` of nnabla 1.39.0.
+    """
 
     def __init__(self, start: float = 0, step: float = 1) -> None:
         self.start = start
@@ -116,7 +187,18 @@ class RangeInitializer(BaseInitializer):
 
 
 class ConstantInitializer(BaseInitializer):
-    """float32 copies of `value`."""
+    """One number everywhere, float32.
+
+    Args:
+        value: the number.
+
+    Example:
+        >>> I.ConstantInitializer(0.5)((2, 2))
+        array([[0.5, 0.5],
+               [0.5, 0.5]], dtype=float32)
+
+    Source: `nnabla.initializer.ConstantInitializer` of nnabla 1.39.0.
+    """
 
     def __init__(self, value: float = 0) -> None:
         self.value = value
@@ -126,9 +208,20 @@ class ConstantInitializer(BaseInitializer):
 
 
 class OrthogonalInitializer(_RandomInitializer):
-    """float32 rows (or columns, where there are fewer of them) that are orthogonal and of length `gain`.
+    """Orthogonal rows, or columns where there are fewer of them, float32 (Saxe et al., 2014).
 
-    The array is taken as a matrix of ``shape[0]`` rows. Saxe et al. 2014, https://arxiv.org/abs/1312.6120.
+    The array is taken as a matrix of shape[0] rows.
+
+    Args:
+        gain: how long they are.
+        rng: the generator; None: the one of `nnabla.random`.
+
+    Example:
+        >>> w = I.OrthogonalInitializer(2.0)((2, 3))
+        >>> np.allclose(w @ w.T, 4 * np.eye(2), atol=1e-5)
+        True
+
+    Source: `nnabla.initializer.OrthogonalInitializer` of nnabla 1.39.0.
     """
 
     def __init__(self, gain: float = 1.0, rng: np.random.RandomState | None = None) -> None:
@@ -146,10 +239,21 @@ class OrthogonalInitializer(_RandomInitializer):
 
 
 class WeightNormalizationScaleInitializer(BaseInitializer):
-    """The lengths of the kernels of `w` along its axis `dim`: weight normalization then starts as the
-    identity.
+    """The lengths of weights, float32 (w.shape[dim],): weight normalization then starts as the identity.
 
-    `w` is a Variable; the result is float32 of shape ``(w.shape[dim],)`` whatever shape is asked for.
+    The shape that is asked for is not read.
+
+    Args:
+        w: the weights, a Variable.
+        dim: the axis each of whose elements has a length.
+        eps: what is added to the squared lengths.
+
+    Example:
+        >>> w = nn.Variable.from_numpy_array(np.array([[3.0, 4.0], [0.0, 2.0]]))
+        >>> I.WeightNormalizationScaleInitializer(w)((2,))
+        array([5., 2.], dtype=float32)
+
+    Source: `nnabla.initializer.WeightNormalizationScaleInitializer` of nnabla 1.39.0.
     """
 
     def __init__(self, w: Any, dim: int = 0, eps: float = 1e-12) -> None:
@@ -166,34 +270,60 @@ class WeightNormalizationScaleInitializer(BaseInitializer):
         return random_float_type(np.sqrt(np.sum(self.w.d**2, axis=axes) + self.eps))
 
 
+@documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_normal_std_he_forward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
-    """sqrt(2 / (kernel size * inmaps)), which keeps the variance of the activations behind a ReLU.
+    """sqrt(2 / (inmaps * size of the kernel)), which keeps the variance of activations behind a ReLU (He et al., 2015).
 
-    He et al. 2015, https://arxiv.org/abs/1502.01852. `kernel` is the spatial shape, (1, 1) for a dense layer.
+    Returns:
+        The standard deviation.
+
+    Example:
+        >>> sigma = I.calc_normal_std_he_forward(8, 16, kernel=(3, 3))
+        >>> float(sigma)
+        0.16666666666666666
     """
     return np.sqrt(2.0 / (math.prod(kernel) * inmaps))
 
 
+@documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_normal_std_he_backward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
-    """sqrt(2 / (kernel size * outmaps)), which keeps the variance of the gradients behind a ReLU.
+    """sqrt(2 / (outmaps * size of the kernel)), which keeps the variance of gradients behind a ReLU (He et al., 2015).
 
-    He et al. 2015, https://arxiv.org/abs/1502.01852. `kernel` is the spatial shape, (1, 1) for a dense layer.
+    Returns:
+        The standard deviation.
+
+    Example:
+        >>> float(I.calc_normal_std_he_backward(8, 16, kernel=(3, 3)))
+        0.11785113019775792
     """
     return np.sqrt(2.0 / (math.prod(kernel) * outmaps))
 
 
+@documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_normal_std_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
-    """sqrt(2 / (kernel size * (inmaps + outmaps))). Glorot and Bengio, AISTATS 2010.
+    """sqrt(2 / ((inmaps + outmaps) * size of the kernel)) (Glorot and Bengio, 2010).
 
-    `kernel` is the spatial shape, (1, 1) for a dense layer.
+    Returns:
+        The standard deviation.
+
+    Example:
+        >>> float(I.calc_normal_std_glorot(8, 16, kernel=(3, 3)))
+        0.09622504486493763
     """
     return np.sqrt(2.0 / (math.prod(kernel) * (inmaps + outmaps)))
 
 
+@documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_uniform_lim_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> tuple[float, float]:
-    """The limits (-d, d) of the uniform distribution with Glorot's standard deviation. AISTATS 2010.
+    """The limits of uniform numbers with the standard deviation of `calc_normal_std_glorot` (Glorot and Bengio, 2010).
 
-    `kernel` is the spatial shape, (1, 1) for a dense layer.
+    Returns:
+        The limits (-d, d).
+
+    Example:
+        >>> low, high = I.calc_uniform_lim_glorot(2, 4)
+        >>> float(low), float(high)
+        (-1.0, 1.0)
     """
     limit = np.sqrt(6.0 / (math.prod(kernel) * (inmaps + outmaps)))
     return -limit, limit

@@ -11,13 +11,27 @@ __all__ = ["SwapInOutScheduler"]
 
 
 class SwapInOutScheduler:
-    """Accepted where programs use it; arrays stay where they are.
+    """A scheduler that moves nothing: programs that use it run, and arrays stay where they are.
 
-    In nnabla, what the functions inside ``with scheduler:`` do not need at the moment moves from the GPU, where it may
-    take `size` bytes, to the host. Here nothing is moved, with a warning where `d_ctx` means a GPU: there
-    `nnabla.recompute`, `forward(clear_no_need_grad=True)` and `backward(clear_buffer=True)` save memory.
+    In nnabla, what the functions inside of `with scheduler:` do not need at the moment moves from the GPU to the host.
+    Here a warning says where `d_ctx` means a GPU that it does not; there `nnabla.recompute`,
+    `forward(clear_no_need_grad=True)` and `backward(clear_buffer=True)` save memory.
 
-    h_ctx, d_ctx: the contexts of host and GPU; the other arguments say what to move when.
+    Args:
+        h_ctx: the context of the host.
+        d_ctx: the context of the GPU.
+        size: how many bytes arrays may take on the GPU.
+        prefetch_size: how many bytes are moved ahead; None: 1.5 times as many.
+        save_host_mem, save_host_mem_no_abort: have no effect.
+
+    Example:
+        >>> from compatgrad.nnabla.lms import SwapInOutScheduler
+        >>> cpu = nn.Context(["cpu:float"], "CpuArray", "0")
+        >>> with SwapInOutScheduler(cpu, cpu, size=1 << 30) as scheduler:
+        ...     loss = F.sum(nn.Variable((2, 3)))
+        ...     loss.forward(function_pre_hook=scheduler.function_pre_hook)
+
+    Source: `nnabla.lms.SwapInOutScheduler` of nnabla 1.39.0.
     """
 
     def __init__(

@@ -39,11 +39,27 @@ def _scaled(number: Any, x: Any) -> Any:
     return mul2(broadcast(number, x.shape), x)
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """numpy.dot: inner product of vectors, product of matrices, sum over a's last and b's second-to-last axis.
+def dot(a: Any, b: Any, out: Variable | NdArray | np.ndarray | None = None) -> Any:
+    """numpy.dot: inner product of vectors, product of matrices, sum over the last axis of a and the last but one of b.
 
-    a, b: Variables, NdArrays or plain numbers and arrays (both plain: NumPy's result). An array of shape () scales the
-    other one. out: an array of the result's kind, shape and dtype that receives it. ValueError where it is another.
+    Args:
+        a: a Variable, NdArray, array or number. One of shape () scales the other.
+        b: likewise.
+        out: an array of the kind, shape and dtype of the result that receives it.
+
+    Returns:
+        A Variable or NdArray, or what NumPy gives where both are plain; None with `out`.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+        ValueError: `out` is of another kind, shape or dtype, or the shapes of plain arrays do not fit.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        >>> F.dot(x, nn.NdArray.from_numpy_array(np.array([1.0, 10.0]))).data
+        array([21., 43.], dtype=float32)
+
+    Source: `nnabla.numpy_compat_functions.dot` of nnabla 1.39.0.
     """
     kinds = Variable | NdArray
     if isinstance(a, Variable) and isinstance(b, NdArray):  # one NdArray makes all of it run at once

@@ -46,7 +46,18 @@ current_no_grad = False
 
 
 def get_current_parameter_scope() -> dict[str, Any]:
-    """The dictionary of the current scope: names to Variables and to the dictionaries of inner scopes."""
+    """The dictionary of the current scope.
+
+    Returns:
+        Names with Variables, and with the dictionaries of inner scopes.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
+        >>> list(nn.get_current_parameter_scope())
+        ['fc']
+
+    Source: `nnabla.get_current_parameter_scope` of nnabla 1.39.0.
+    """
     return current_scope
 
 
@@ -54,7 +65,24 @@ def get_current_parameter_scope() -> dict[str, Any]:
 def no_grad(no_grad_: bool = True) -> Iterator[None]:
     """Inside, parameters are handed out as ones that need no gradient, whatever their registered flags say.
 
-    In auto-forward mode functions record no graph either. ``no_grad(False)`` undoes it for an inner block.
+    In auto-forward mode functions record no graph either.
+
+    Args:
+        no_grad_: False undoes it for an inner block.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> with nn.no_grad():
+        ...     y = PF.affine(nn.Variable((2, 3)), 4)
+        >>> [v.need_grad for v in y.parent.inputs], len(nn.get_parameters())
+        ([False, False, False], 2)
+
+    Source: `nnabla.no_grad` of nnabla 1.39.0.
     """
     global current_no_grad
     outer, current_no_grad = current_no_grad, no_grad_
@@ -95,11 +123,25 @@ def _path(scope: dict[str, Any], leaf: str, below: dict[str, Any] | None = None,
 
 @contextmanager
 def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """Inside, parameters are taken from and put into the scope `name`, which is made if it is missing.
+    """Inside, parameters are taken from a scope, and put there. It is made if it is missing.
 
-    ``"a/b"`` is the scope b of the scope a, ``""`` the scope itself that it starts from: the current one, or
-    the dictionary `scope`. Gives the dictionary of the scope entered. Raises ValueError where `scope` is no
-    dictionary, or a parameter has a name that a scope is to have.
+    Args:
+        name: the scope's name: "a/b" is the scope b in the scope a, "" the one that it starts from.
+        scope: the dictionary of the scope that it starts from; None: the current one.
+
+    Yields:
+        The dictionary of the scope.
+
+    Raises:
+        ValueError: `scope` is no dictionary, or a parameter has a name that a scope is to have.
+
+    Example:
+        >>> with nn.parameter_scope("net"):
+        ...     y = PF.affine(nn.Variable((2, 3)), 4, name="first")
+        >>> list(nn.get_parameters())
+        ['net/first/affine/W', 'net/first/affine/b']
+
+    Source: `nnabla.parameter_scope` of nnabla 1.39.0.
     """
     global current_scope
     if scope is None:
@@ -114,9 +156,24 @@ def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> Iterator[
 
 
 def get_parameter(key: str) -> Variable | None:
-    """The registered Variable of that path, itself and not a copy; None if there is none.
+    """The registered Variable of a path, itself and not a copy.
 
-    Raises ValueError where the path leads to a scope.
+    Args:
+        key: the path from the current scope, such as "fc/w".
+
+    Returns:
+        The Variable; None if there is none.
+
+    Raises:
+        TypeError: `key` is no str.
+        ValueError: the path leads to a scope, or through a parameter.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
+        >>> nn.parameter.get_parameter("fc/w").shape, nn.parameter.get_parameter("fc/b")
+        ((2,), None)
+
+    Source: `nnabla.parameter.get_parameter` of nnabla 1.39.0.
     """
     scope, name = _locate(key)
     param = scope.get(name)
@@ -126,19 +183,62 @@ def get_parameter(key: str) -> Variable | None:
 
 
 def pop_parameter(key: str) -> Variable | None:
-    """Takes the parameter of that path out of the tree and returns it; None if there is none."""
+    """Takes a parameter out of the current scope.
+
+    Args:
+        key: the path from the current scope, such as "fc/w".
+
+    Returns:
+        The Variable; None if there is none.
+
+    Raises:
+        TypeError: `key` is no str.
+        ValueError: the path leads through a parameter.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
+        >>> nn.parameter.pop_parameter("fc/w").shape, len(nn.get_parameters())
+        ((2,), 0)
+
+    Source: `nnabla.parameter.pop_parameter` of nnabla 1.39.0.
+    """
     scope, name = _locate(key)
     return scope.pop(name, None)
 
 
 def set_parameter(key: str, param: Variable) -> None:
-    """Registers the Variable `param` under that path, in place of what was there."""
+    """Registers a Variable as a parameter, in the place of what was there.
+
+    Args:
+        key: the path from the current scope, such as "fc/w".
+        param: the Variable.
+
+    Raises:
+        TypeError: `key` is no str.
+        ValueError: the path leads through a parameter.
+
+    Example:
+        >>> nn.parameter.set_parameter("fc/w", nn.Variable((2,), need_grad=True))
+        >>> list(nn.get_parameters())
+        ['fc/w']
+
+    Source: `nnabla.parameter.set_parameter` of nnabla 1.39.0.
+    """
     scope, name = _locate(key)
     scope[name] = param
 
 
 def clear_parameters() -> None:
-    """Takes everything out of the current scope."""
+    """Takes all parameters and scopes out of the current scope.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
+        >>> nn.clear_parameters()
+        >>> len(nn.get_parameters())
+        0
+
+    Source: `nnabla.clear_parameters` of nnabla 1.39.0.
+    """
     current_scope.clear()
 
 
@@ -172,13 +272,31 @@ def get_parameter_or_create(
     need_grad: bool = True,
     as_need_grad: bool | None = None,
 ) -> Variable:
-    """A Variable that shares data and gradient with the parameter of that path, which is made if it is
-    missing.
+    """A Variable that shares data and gradient with a parameter, which is made if it is missing.
 
-    `initializer` is a numpy array, a callable from the shape to one, or None for zeros; it is not asked
-    where the parameter exists. `shape` may be missing beside an array. `need_grad` becomes the registered
-    parameter's flag; `as_need_grad`, by default the same, is the flag of the Variable returned (False inside
-    `no_grad`). Raises ValueError where the parameter has another shape.
+    Args:
+        name: the path from the current scope, such as "fc/w".
+        shape: the parameter's shape; None where `initializer` is an array.
+        initializer: an array, a callable from the shape to one, or None for zeros; not asked where the parameter
+            exists.
+        need_grad: whether the registered parameter needs a gradient.
+        as_need_grad: whether the Variable that is given does; None: as `need_grad`. Inside `no_grad` it never does.
+
+    Returns:
+        The Variable.
+
+    Raises:
+        TypeError: `name` is no str, or `shape` a single number.
+        ValueError: the parameter has another shape, the path leads to a scope or through a parameter, there is neither
+            shape nor array, or `initializer` is of another kind.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("w", (2, 2), I.ConstantInitializer(3))
+        >>> w.d
+        array([[3., 3.],
+               [3., 3.]], dtype=float32)
+
+    Source: `nnabla.parameter.get_parameter_or_create` of nnabla 1.39.0.
     """
     scope, leaf = _locate(name)
     if shape is not None and not isinstance(shape, Iterable):
@@ -207,10 +325,27 @@ def get_parameter_or_create(
 def get_parameters(
     params: dict[str, Variable] | None = None, path: str = "", grad_only: bool = True
 ) -> dict[str, Variable]:
-    """All parameters below the current scope, in the order they were made: paths to registered Variables.
+    """All parameters below the current scope, in the order in which they were made.
 
-    `grad_only` leaves out those that need no gradient. They are added to `params`, if given, their paths
-    following `path`.
+    Args:
+        params: a dictionary that they are added to; None: a new one.
+        path: what their paths begin with.
+        grad_only: whether those are left out that need no gradient.
+
+    Returns:
+        The registered Variables by their paths.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> y = PF.batch_normalization(PF.affine(nn.Variable((2, 3)), 4))
+        >>> list(nn.get_parameters())
+        ['affine/W', 'affine/b', 'bn/beta', 'bn/gamma']
+        >>> len(nn.get_parameters(grad_only=False))
+        6
+
+    Source: `nnabla.get_parameters` of nnabla 1.39.0.
     """
     if params is None:
         params = OrderedDict()
@@ -228,7 +363,25 @@ def _collect(scope: dict[str, Any], path: str, grad_only: bool, params: dict[str
 
 
 def set_parameter_from_proto(proto: Any) -> None:
-    """Creates or overwrites the parameters that `proto`, an NNablaProtoBuf message, holds."""
+    """Makes or overwrites the parameters that a message holds.
+
+    Args:
+        proto: an NNablaProtoBuf message, such as `load_parameters` gives.
+
+    Raises:
+        ValueError: a parameter exists with another shape, or a scope has its name. Nothing is changed then.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("w", (2,), np.array([1.0, 2.0]))
+        >>> nn.save_parameters("w.protobuf")
+        >>> message = nn.load_parameters("w.protobuf")
+        >>> w.d = 0
+        >>> nn.parameter.set_parameter_from_proto(message)
+        >>> w.d
+        array([1., 2.], dtype=float32)
+
+    Source: `nnabla.parameter.set_parameter_from_proto` of nnabla 1.39.0.
+    """
     from .utils import _parameter_files
 
     _register(_parameter_files.records_of(proto))
@@ -267,13 +420,32 @@ def _check(record: Any) -> None:
 def load_parameters(
     path: _Path | Sequence[_Path], proto: Any = None, needs_proto: bool = False, extension: str = ".nntxt"
 ) -> Any:
-    """Creates or overwrites parameters of the current scope from a file, or from several.
+    """Makes or overwrites parameters of the current scope from a file, or from several.
 
-    `path` is a file name (.h5, .protobuf, .nntxt, .prototxt or .nnp) or an open file, whose format
-    `extension` names. Files are read as a whole first: one that is broken, or has a parameter of another
-    shape than the existing one, raises (ValueError, and OSError for .h5) and changes nothing. Returns the
-    NNablaProtoBuf message read, or `proto` with it merged in; an .h5 file adds its parameters to it only
-    with `needs_proto`.
+    Files are read as a whole first: one that is broken changes nothing.
+
+    Args:
+        path: the name of a file (.h5, .protobuf, .nntxt, .prototxt or .nnp), an open file, or several of them.
+        proto: an NNablaProtoBuf message into which what was read is merged.
+        needs_proto: whether the parameters of an .h5 file are in the message, too.
+        extension: the format of an open file.
+
+    Returns:
+        `proto`, or the message that was read.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is broken, or a parameter exists with another shape.
+
+    Example:
+        >>> w = nn.parameter.get_parameter_or_create("w", (2,), np.array([1.0, 2.0]))
+        >>> nn.save_parameters("w.h5")
+        >>> nn.clear_parameters()
+        >>> message = nn.load_parameters("w.h5")
+        >>> nn.parameter.get_parameter("w").d
+        array([1., 2.])
+
+    Source: `nnabla.load_parameters` of nnabla 1.39.0.
     """
     from .utils import _parameter_files
 
@@ -286,10 +458,23 @@ def load_parameters(
 
 
 def save_parameters(path: _Path, params: dict[str, Variable] | None = None, extension: str | None = None) -> None:
-    """Writes parameters, by default all below the current scope, to a .h5 or .protobuf file.
+    """Writes parameters to a file.
 
-    `path` is a file name or an open binary file, whose format `extension` names. Another format raises
-    AssertionError.
+    Args:
+        path: the name of a file (.h5 or .protobuf), or an open binary file.
+        params: Variables by their names; None: all below the current scope.
+        extension: the format of an open file.
+
+    Raises:
+        AssertionError: the format is another one.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> nn.save_parameters("w.h5", {"w": nn.Variable((2,))})
+        >>> list(nn.load_parameters("w.h5", needs_proto=True).parameter[0].shape.dim)
+        [2]
+
+    Source: `nnabla.save_parameters` of nnabla 1.39.0.
     """
     from .utils import _parameter_files
 

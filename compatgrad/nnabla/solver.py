@@ -1,11 +1,15 @@
 """Solvers: they update parameters from their gradients."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 
 import torch
 
 from compatgrad import _C
 
+from ._documents import documented
 from ._solver import Solver
 from ._solver_files import SolverState
 from .callback import set_solver_post_hook, set_solver_pre_hook, unset_solver_post_hook, unset_solver_pre_hook
@@ -37,41 +41,80 @@ __all__ = [
     "unset_solver_pre_hook",
 ]
 
+_SHARED = """
+Args:
+    lr: the learning rate.
+    alpha: the learning rate.
+    eta: the learning rate.
+    momentum: which part of the last step is taken again.
+    decay: which part of the running means stays at each update.
+    beta1: which part of the mean of the gradient stays at each update.
+    beta2: which part of the mean of its square stays at each update.
+    eps: what is added to a divisor.
+    wd: the weight decay where `weight_decay` was not called since the last update.
+    coefficient: what the ratios of norms are multiplied by.
+    final_lr: the rate that the bounds close in on.
+    gamma: how fast they do.
+    bias_correction: whether means, which start from zero, are corrected.
 
+Raises:
+    TypeError: an argument is no number.
+"""
+
+
+def _documented(arguments: str, weight: str) -> Callable[[type[Solver]], type[Solver]]:
+    """Completes the docstring of a solver; `weight` is what an update leaves of 1 with a gradient of 0.5."""
+
+    def complete(cls: type[Solver]) -> type[Solver]:
+        example = f"""
+Example:
+    >>> w = nn.Variable.from_numpy_array(np.array([1.0]), need_grad=True)
+    >>> w.g = 0.5
+    >>> solver = S.{cls.__name__}({arguments})
+    >>> solver.set_parameters({{"w": w}})
+    >>> solver.update()
+    >>> w.d
+    array([{weight}], dtype=float32)
+"""
+        return documented(example, _SHARED, source="nnabla.solvers", all_have=())(cls)
+
+    return complete
+
+
+@_documented("lr=0.1", "0.95")
 class Sgd(Solver):
-    """Gradient descent: w -= lr * g."""
+    """Stochastic gradient descent: w -= lr * g."""
 
     _rule = "sgd"
 
-    def __init__(self, lr=1e-3):
+    def __init__(self, lr: float = 1e-3) -> None:
         super().__init__(lr=lr)
 
     def _hypers(self, t):
         return (self._lr,)
 
 
+@_documented("lr=0.1", "0.95")
 class Momentum(Solver):
-    """Gradient descent with momentum: m = momentum * m + lr * g; w -= m."""
+    """Gradient descent with momentum (Polyak, 1964): m = momentum * m + lr * g; w -= m."""
 
     _rule = "momentum"
     _states = ("m",)
 
-    def __init__(self, lr=1e-3, momentum=0.9):
+    def __init__(self, lr: float = 1e-3, momentum: float = 0.9) -> None:
         super().__init__(lr=lr, momentum=momentum)
 
     def _hypers(self, t):
         return self._lr, self.info["momentum"], 0.0
 
 
+@_documented("lr=0.1, wd=0.01", "0.94")
 class SgdW(Momentum):
-    """`Momentum` with decoupled weight decay: w loses lr / (first lr) * wd * w as well.
-
-    wd: the decay where `weight_decay` was not called since the last update.
-    """
+    """`Momentum` with decoupled weight decay (Loshchilov and Hutter, 2017): w loses lr / (first lr) * wd * w, too."""
 
     _fused = True
 
-    def __init__(self, lr=1e-3, momentum=0.9, wd=1e-4):
+    def __init__(self, lr: float = 1e-3, momentum: float = 0.9, wd: float = 1e-4) -> None:
         Solver.__init__(self, lr=lr, momentum=momentum, wd=wd)
         self._set_default_decay(wd)
 
@@ -79,13 +122,14 @@ class SgdW(Momentum):
         return self._lr, self.info["momentum"], self._relative_rate() * self._decay
 
 
+@_documented("lr=0.1", "0.905")
 class Nesterov(Solver):
-    """Nesterov's gradient: v = momentum * m - lr * g; w += (1 + momentum) * v - momentum * m; m = v."""
+    """Nesterov's gradient (1983): v = momentum * m - lr * g; w += (1 + momentum) * v - momentum * m; m = v."""
 
     _rule = "nesterov"
     _states = ("m",)
 
-    def __init__(self, lr=1e-3, momentum=0.9):
+    def __init__(self, lr: float = 1e-3, momentum: float = 0.9) -> None:
         super().__init__(lr=lr, momentum=momentum)
 
     def _hypers(self, t):
@@ -93,17 +137,18 @@ class Nesterov(Solver):
         return self._lr, momentum, 1 + momentum
 
 
+@_documented("lr=0.1", "0.9999")
 class Lars(Solver):
-    """`Momentum` of g + decay * w, with rates per parameter: lr * coefficient * |w| / (|g| + decay * |w|).
+    """`Momentum` of g + decay * w with a rate for each parameter (You et al., 2017).
 
-    Where |w| is below eps the rate is lr. The gradient arrays change too. RuntimeError where a norm is NaN
-    or the decay makes the rate negative.
+    The rate is lr * coefficient * |w| / (|g| + decay * |w|), or lr where |w| is below `eps`. `update` changes the
+    gradients, too. It raises RuntimeError where a norm is NaN or the decay makes the rate negative.
     """
 
     _states = ("v",)
     _fused = True
 
-    def __init__(self, lr=1e-3, momentum=0.9, coefficient=0.001, eps=1e-6):
+    def __init__(self, lr: float = 1e-3, momentum: float = 0.9, coefficient: float = 0.001, eps: float = 1e-6) -> None:
         super().__init__(lr=lr, momentum=momentum, coefficient=coefficient, eps=eps)
 
     def _step(self, t, params, states):
@@ -123,26 +168,31 @@ class Lars(Solver):
         _C.optim_step("momentum", xs, gs, states, hypers)
 
 
+@_documented("lr=0.1", "0.9")
 class Adagrad(Solver):
-    """AdaGrad: v += g ** 2; w -= lr * g / (sqrt(v) + eps)."""
+    """AdaGrad (Duchi et al., 2011): v += g ** 2; w -= lr * g / (sqrt(v) + eps)."""
 
     _rule = "ada_grad"
     _states = ("v",)
 
-    def __init__(self, lr=1e-2, eps=1e-8):
+    def __init__(self, lr: float = 1e-2, eps: float = 1e-8) -> None:
         super().__init__(lr=lr, eps=eps)
 
     def _hypers(self, t):
         return self._lr, self.info["eps"]
 
 
+@_documented("lr=0.1", "0.9995528")
 class Adadelta(Solver):
-    """AdaDelta: w -= lr * d, d = sqrt((E[d ** 2] + eps) / (E[g ** 2] + eps)) * g; E decays by `decay`."""
+    """AdaDelta (Zeiler, 2012): w -= lr * d, d = sqrt((E[d ** 2] + eps) / (E[g ** 2] + eps)) * g.
+
+    E is a running mean.
+    """
 
     _rule = "ada_delta_scaled"
     _states = ("e_sqr_grad", "e_sqr_delta")
 
-    def __init__(self, lr=1.0, decay=0.95, eps=1e-6):
+    def __init__(self, lr: float = 1.0, decay: float = 0.95, eps: float = 1e-6) -> None:
         super().__init__(lr=lr, decay=decay, eps=eps)
 
     def _hypers(self, t):
@@ -150,13 +200,14 @@ class Adadelta(Solver):
         return decay, 1 - decay, self.info["eps"], self._lr
 
 
+@_documented("lr=0.1", "0.6837723")
 class RMSprop(Solver):
-    """RMSprop: v = decay * v + (1 - decay) * g ** 2; w -= lr * g / (sqrt(v) + eps)."""
+    """RMSprop (Tieleman and Hinton, 2012): v = decay * v + (1 - decay) * g ** 2; w -= lr * g / (sqrt(v) + eps)."""
 
     _rule = "rmsprop"
     _states = ("v",)
 
-    def __init__(self, lr=1e-3, decay=0.9, eps=1e-8):
+    def __init__(self, lr: float = 1e-3, decay: float = 0.9, eps: float = 1e-8) -> None:
         super().__init__(lr=lr, decay=decay, eps=eps)
 
     def _hypers(self, t):
@@ -164,16 +215,17 @@ class RMSprop(Solver):
         return self._lr, decay, 1 - decay, self.info["eps"]
 
 
+@_documented("lr=0.1", "0.54308844")
 class RMSpropGraves(Solver):
-    """RMSprop after Graves: with n and g, the means of the gradient's square and of itself, and momentum.
+    """RMSprop with momentum (Graves, 2013): d = momentum * d - lr * g / sqrt(n - mean ** 2 + eps); w += d.
 
-    d = momentum * d - lr * g / sqrt(n - mean ** 2 + eps); w += d.
+    n and mean are the running means of the gradient's square and of the gradient.
     """
 
     _rule = "rmsprop_graves"
     _states = ("n", "g", "d")
 
-    def __init__(self, lr=1e-4, decay=0.95, momentum=0.9, eps=1e-4):
+    def __init__(self, lr: float = 1e-4, decay: float = 0.95, momentum: float = 0.9, eps: float = 1e-4) -> None:
         super().__init__(lr=lr, decay=decay, momentum=momentum, eps=eps)
 
     def _hypers(self, t):
@@ -200,25 +252,26 @@ class _Adam(Solver):
         return final * (1 - 1 / (gamma * t + 1)), final * (1 + 1 / (gamma * t))
 
 
+@_documented("alpha=0.1", "0.90000004")
 class Adam(_Adam):
-    """Adam: w -= alpha * sqrt(1 - beta2 ** t) / (1 - beta1 ** t) * mean / (sqrt(var) + eps).
+    """Adam (Kingma and Ba, 2014).
 
-    mean and var decay by beta1 and beta2.
+    w -= alpha * sqrt(1 - beta2 ** t) / (1 - beta1 ** t) * mean / (sqrt(var) + eps).
     """
 
-    def __init__(self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8):
+    def __init__(self, alpha: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> None:
         super().__init__(alpha=alpha, beta1=beta1, beta2=beta2, eps=eps)
 
 
+@_documented("alpha=0.1, wd=0.01", "0.89000005")
 class AdamW(_Adam):
-    """`Adam` with decoupled weight decay: w loses alpha / (first alpha) * wd * w as well.
-
-    wd: the decay where `weight_decay` was not called since the last update.
-    """
+    """`Adam` with decoupled weight decay (Loshchilov and Hutter, 2017): w loses alpha / (first alpha) * wd * w, too."""
 
     _fused = True
 
-    def __init__(self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, wd=1e-4):
+    def __init__(
+        self, alpha: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, wd: float = 1e-4
+    ) -> None:
         super().__init__(alpha=alpha, beta1=beta1, beta2=beta2, eps=eps, wd=wd)
         self._set_default_decay(wd)
 
@@ -226,25 +279,42 @@ class AdamW(_Adam):
         return super()._hypers(t, decay=self._relative_rate() * self._decay)
 
 
+@_documented("alpha=0.1", "0.90000004")
 class AdaBound(_Adam):
-    """`Adam` whose rates per element stay within bounds that close in on final_lr: fast for a large gamma."""
+    """`Adam` whose rates stay within bounds that close in on a final rate (Luo et al., 2019)."""
 
     _rule = "adabound"
 
-    def __init__(self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, final_lr=0.1, gamma=0.001):
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        final_lr: float = 0.1,
+        gamma: float = 0.001,
+    ) -> None:
         super().__init__(alpha=alpha, beta1=beta1, beta2=beta2, eps=eps, final_lr=final_lr, gamma=gamma)
 
     def _hypers(self, t):
         return *super()._hypers(t), *self._bounds(t)
 
 
+@_documented("alpha=0.1", "0.6837703")
 class AMSGRAD(_Adam):
-    """`Adam` that divides by the largest var so far; the bias is corrected with `bias_correction` only."""
+    """`Adam` that divides by the largest var so far (Reddi et al., 2018)."""
 
     _rule = "amsgrad"
     _states = ("m", "v", "v_hat")
 
-    def __init__(self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, bias_correction=False):
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        bias_correction: bool = False,
+    ) -> None:
         corrected = bool(bias_correction)
         super().__init__(alpha=alpha, beta1=beta1, beta2=beta2, eps=eps, bias_correction=corrected)
 
@@ -252,16 +322,26 @@ class AMSGRAD(_Adam):
         return super()._hypers(t, self.info["bias_correction"])
 
 
+@_documented("alpha=0.1", "0.6837703")
 class AMSBound(_Adam):
-    """`AMSGRAD` with `AdaBound`'s bounds.
+    """`AMSGRAD` with the bounds of `AdaBound` (Luo et al., 2019).
 
-    The original's upper bound grows with t, by a misplaced parenthesis; this one is the paper's.
+    nnabla's upper bound grows with t, by a misplaced parenthesis; this one is the paper's.
     """
 
     _rule = "amsbound"
     _states = ("m", "v", "v_hat")
 
-    def __init__(self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, final_lr=0.1, gamma=0.001, bias_correction=False):
+    def __init__(
+        self,
+        alpha: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        final_lr: float = 0.1,
+        gamma: float = 0.001,
+        bias_correction: bool = False,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             beta1=beta1,
@@ -276,13 +356,14 @@ class AMSBound(_Adam):
         return *super()._hypers(t, self.info["bias_correction"]), *self._bounds(t)
 
 
+@_documented("alpha=0.1", "0.9")
 class Adamax(Solver):
-    """AdaMax: u = max(beta2 * u, |g|); w -= alpha / (1 - beta1 ** t) * m / (u + eps)."""
+    """AdaMax (Kingma and Ba, 2014): u = max(beta2 * u, |g|); w -= alpha / (1 - beta1 ** t) * m / (u + eps)."""
 
     _rule = "adamax"
     _states = ("m", "u")
 
-    def __init__(self, alpha=2e-3, beta1=0.9, beta2=0.999, eps=1e-8):
+    def __init__(self, alpha: float = 2e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8) -> None:
         super().__init__(alpha=alpha, beta1=beta1, beta2=beta2, eps=eps)
 
     def _hypers(self, t):
@@ -290,28 +371,32 @@ class Adamax(Solver):
         return self._lr / (1 - beta1**t), beta1, 1 - beta1, self.info["beta2"], self.info["eps"]
 
 
+@_documented("alpha=0.1", "0.88889164")
 class AdaBelief(Solver):
-    """AdaBelief: `Adam` with the gradient's deviation from its mean in place of the gradient in var.
+    """`Adam` whose var is that of the gradient around its mean (Zhuang et al., 2020).
 
-    wd: the default decay where weight_decouple, which fuses the decay into the update; it is taken times
-    alpha unless fixed_decay. amsgrad: divides by the largest var so far. rectify: RAdam's correction, with
-    plain momentum in the first steps.
+    Args:
+        wd: with `weight_decouple` the weight decay where `weight_decay` was not called since the last update.
+        amsgrad: whether it divides by the largest var so far.
+        weight_decouple: whether the decay is a part of the update.
+        fixed_decay: whether it is not taken times alpha.
+        rectify: whether rates are corrected as by RAdam, with plain momentum at the first updates.
     """
 
     _states = ("mean", "var")
 
     def __init__(
         self,
-        alpha=1e-3,
-        beta1=0.9,
-        beta2=0.999,
-        eps=1e-8,
-        wd=0.0,
-        amsgrad=False,
-        weight_decouple=False,
-        fixed_decay=False,
-        rectify=False,
-    ):
+        alpha: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        wd: float = 0.0,
+        amsgrad: bool = False,
+        weight_decouple: bool = False,
+        fixed_decay: bool = False,
+        rectify: bool = False,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             beta1=beta1,
@@ -352,16 +437,29 @@ class AdaBelief(Solver):
         return rate * math.sqrt(variance), False
 
 
+@_documented("eta=0.1", "0.9")
 class Lamb(Solver):
-    """LAMB: `Adam`'s direction r plus decay * w, scaled per parameter: w -= eta * |w| / |r| * r.
+    """The direction of `Adam`, scaled for each parameter: w -= eta * |w| / |r| * r, r being it plus decay * w.
 
-    |w| is clamped to [gamma_l, gamma_u]; where |r| is at most eps the factor is eta.
+    You et al., 2019. |w| is limited to gamma_l ... gamma_u; where |r| is at most `eps`, the factor is eta.
+
+    Args:
+        gamma_l, gamma_u: the limits of |w|.
     """
 
     _states = ("mean", "var")
     _fused = True
 
-    def __init__(self, eta=1e-3, beta1=0.9, beta2=0.999, gamma_l=0.0, gamma_u=10.0, eps=1e-6, bias_correction=False):
+    def __init__(
+        self,
+        eta: float = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        gamma_l: float = 0.0,
+        gamma_u: float = 10.0,
+        eps: float = 1e-6,
+        bias_correction: bool = False,
+    ) -> None:
         super().__init__(
             eta=eta,
             beta1=beta1,
@@ -388,14 +486,15 @@ class Lamb(Solver):
         _C.optim_step("sgd", xs, rs, None, [(self._lr * ratio,) for ratio in ratios])
 
 
+@_documented("lr=0.1", "0.9")
 class Lion(Solver):
-    """Lion: w -= lr * (sign(lerp(g, m, beta1)) + decay * w); m = lerp(g, m, beta2)."""
+    """Lion (Chen et al., 2023): w -= lr * (sign(lerp(g, m, beta1)) + decay * w); m = lerp(g, m, beta2)."""
 
     _rule = "lion"
     _states = ("m",)
     _fused = True
 
-    def __init__(self, lr=1e-4, beta1=0.9, beta2=0.99):
+    def __init__(self, lr: float = 1e-4, beta1: float = 0.9, beta2: float = 0.99) -> None:
         super().__init__(lr=lr, beta1=beta1, beta2=beta2)
 
     def _hypers(self, t):

@@ -23,6 +23,20 @@ class CommunicatorBackwardCallback:
     """What `Variable.backward(communicator_callbacks=)` takes: called as gradients become final.
 
     Subclasses override `on_finish_function_backward(function)` and `on_finish_backward()`.
+
+    Example:
+        >>> from compatgrad.nnabla.variable import CommunicatorBackwardCallback
+        >>> class Told(CommunicatorBackwardCallback):
+        ...     def on_finish_function_backward(self, function):
+        ...         print(function.name)
+        >>> x = nn.Variable.from_numpy_array(np.array([1.0, 2.0]), need_grad=True)
+        >>> y = F.sum(F.exp(x))
+        >>> y.forward()
+        >>> y.backward(communicator_callbacks=Told())
+        Sum
+        Exp
+
+    Source: `nnabla.variable.CommunicatorBackwardCallback` of nnabla 1.39.0.
     """
 
     def on_finish_function_backward(self, function: Any) -> None:
@@ -39,12 +53,15 @@ class Variable(_C.DeferredVariable):
     Two Variables are equal where they share the same pair of arrays, whatever their place in the graph.
 
     Args:
-        shape: tuple of int.
-        need_grad: True or False; None leaves it open: a leaf then counts as False, a result follows its inputs.
+        shape: the lengths of the axes.
+        need_grad: whether it needs a gradient; None leaves it open: a leaf then counts as False, a result follows its
+            inputs.
+        info: what the user wants to keep with it.
+
+    Raises:
+        TypeError: `shape` has no integers, or is a tensor.
 
     Example:
-        >>> import nnabla as nn
-        >>> import nnabla.functions as F
         >>> x = nn.Variable((2,), need_grad=True)
         >>> y = F.sum(x ** 2)
         >>> x.d = [1, 2]
@@ -53,6 +70,8 @@ class Variable(_C.DeferredVariable):
         >>> y.backward()
         >>> y.d, x.g
         (array(5., dtype=float32), array([2., 4.], dtype=float32))
+
+    Source: `nnabla.Variable` of nnabla 1.39.0.
     """
 
     _frontend = fe
@@ -256,7 +275,7 @@ class Variable(_C.DeferredVariable):
             c.on_finish_backward()
 
 
-def around(array: NdArray, need_grad: bool | None = None) -> Variable:
+def _around(array: NdArray, need_grad: bool | None = None) -> Variable:
     """A leaf whose data is `array` itself."""
     v = Variable(array.shape, need_grad)
     v.data = array

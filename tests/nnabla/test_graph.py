@@ -395,3 +395,8 @@ def test_functions_run_on_given_variables():
     split.setup([x], parts)
     split.forward([x], parts)
     assert [p.d.tolist() for p in parts] == [[-1, 4], [2, -5], [3, 6]]
+
+
+def test_a_pass_over_several_variables_names_what_is_none():
+    with pytest.raises(TypeError, match="forward_all: expected Variables, got int"):
+        nn.forward_all([nn.Variable((2,)), 3])

@@ -12,9 +12,23 @@ from compatgrad import _C
 from compatgrad import core as _core
 from compatgrad.core.configuration import using_modes
 from compatgrad.nnabla._declare import Composite, function, specs
+from compatgrad.nnabla._documents import merged, section
 from compatgrad.nnabla._frontend import fe
 
 __all__ = ["DataGrad", "FilterGrad", "Gradient"]
+
+# What these classes say alike in their docstrings; the other arguments are described as the forward function does it.
+_SHARED = """
+Args:
+    ctx: has no effect: the current context counts.
+    base_axis: as of the forward function, where that has it; otherwise it has no effect.
+    including_pad: has no effect.
+
+Raises:
+    AttributeError: in a call, the shape was not set.
+    RuntimeError: in a call, the shapes do not fit.
+    TypeError: an argument is unknown or missing.
+"""
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
@@ -66,7 +80,7 @@ class Gradient:
 
     asked = 0
     remembers = "xshape"  # the attribute with the shape of what the gradient is of
-    forward: Callable[..., Any]
+    _forward: Callable[..., Any]
 
     def __init_subclass__(
         cls, of: str | None = None, forward: Callable[..., Any] | None = None, ignored: Sequence[str] = ()
@@ -77,11 +91,15 @@ class Gradient:
         own = [
             p.replace(kind=_POSITIONAL) for p in inspect.signature(forward).parameters.values() if p.name in spec.args
         ]
-        own += [inspect.Parameter(n, _POSITIONAL, default=None) for n in ignored]
-        ctx = inspect.Parameter("ctx", _POSITIONAL)
+        own += [inspect.Parameter(n, _POSITIONAL, default=None, annotation="Any") for n in ignored]
+        ctx = inspect.Parameter("ctx", _POSITIONAL, annotation="Any")
         cls.__signature__ = inspect.Signature([ctx, *own])  # type: ignore[attr-defined]
-        cls.forward, cls.of, cls.ignored = staticmethod(forward), spec, tuple(ignored)
-        cls.gradient = staticmethod(_declared(cls.__name__, of, cls.asked, cls.remembers))
+        cls._forward, cls.of, cls.ignored = staticmethod(forward), spec, tuple(ignored)
+        cls._gradient = staticmethod(_declared(cls.__name__, of, cls.asked, cls.remembers))
+        if cls.__doc__:  # there is none where Python runs with -OO
+            described = section(forward.__doc__, "Args")
+            source = f"{cls.__module__.removeprefix('compatgrad.')}.{cls.__name__}"
+            cls.__doc__ = merged(cls.__doc__, (_SHARED, described), ("ctx", *(p.name for p in own)), source)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:
@@ -102,10 +120,10 @@ class Gradient:
         inputs[self.asked : self.asked] = shapes if self.of.variadic else [shapes]
         # The forward function fills in defaults and checks shapes.
         with using_modes(auto_forward=False):
-            y = self.forward(*[Variable(tuple(s)) for s in inputs], **self.args)
+            y = self._forward(*[Variable(tuple(s)) for s in inputs], **self.args)
         if tuple(y.shape) != tuple(dy.shape):
             raise RuntimeError(f"{type(self).__name__}: dy must have shape {tuple(y.shape)}, not {tuple(dy.shape)}")
-        return self.gradient(dy, *others, *y.parent.info.args.values(), shapes)
+        return self._gradient(dy, *others, *y.parent.info.args.values(), shapes)
 
 
 class DataGrad(Gradient):

@@ -9,8 +9,30 @@ __all__ = ["AffineDataGrad", "AffineFilterGrad"]
 
 
 class AffineDataGrad(DataGrad, of="Affine", forward=affine):
-    """Called with dy and weight: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `affine` by `x`. A call takes dy and the weights.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.affine import AffineDataGrad
+        >>> f = AffineDataGrad(None)
+        >>> f.xshape = (2, 3)
+        >>> f(nn.Variable((2, 4)), nn.Variable((3, 4))).shape
+        (2, 3)
+    """
 
 
 class AffineFilterGrad(FilterGrad, of="Affine", forward=affine):
-    """Called with dy and x: the gradient of weight, whose shape must be set as `wshape` before."""
+    """The gradient of `affine` by the weights. A call takes dy and `x`.
+
+    Attributes:
+        wshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.affine import AffineFilterGrad
+        >>> f = AffineFilterGrad(None)
+        >>> f.wshape = (3, 4)
+        >>> f(nn.Variable((2, 4)), nn.Variable((2, 3))).shape
+        (3, 4)
+    """

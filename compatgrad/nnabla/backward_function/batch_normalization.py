@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented, section
 from compatgrad.nnabla.functions._statistics import kept_shape, refined
+from compatgrad.nnabla.functions.normalization import batch_normalization
 
 __all__ = ["BatchNormalizationBackward"]
 
 
-def gradients(
+def _gradients(
     dy: Any, x: Any, gamma: Any, mean: Any, variance: Any, axes: Sequence[int], eps: float, batch_stat: bool
 ) -> tuple:
     """Gradients of x, beta and gamma; gamma may be None."""
@@ -44,12 +46,31 @@ def _backward(
     no_scale=False,
     no_bias=False,
 ):
-    dx, dbeta, dgamma = gradients(dy, x, gamma, mean, variance, axes, eps, batch_stat)
+    dx, dbeta, dgamma = _gradients(dy, x, gamma, mean, variance, axes, eps, batch_stat)
     return (dx,) + (() if no_bias else (dbeta,)) + (() if no_scale else (dgamma,))
 
 
+@documented(
+    section(batch_normalization.__doc__, "Args"), source="nnabla.backward_function.batch_normalization", all_have=()
+)
 class BatchNormalizationBackward:
-    """Called with dy, x, beta and gamma (unless no_bias, no_scale), mean, variance: the gradients of x, beta, gamma."""
+    """The gradients of `batch_normalization`.
+
+    A call takes dy, x, beta and gamma, those that there are, mean and variance. It gives the gradients of x, beta and
+    gamma.
+
+    Args:
+        ctx: has no effect: the current context counts.
+        no_scale: whether there is no gamma.
+        no_bias: whether there is no beta.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.batch_normalization import BatchNormalizationBackward
+        >>> x, p = nn.Variable((4, 3)), nn.Variable((1, 3))
+        >>> gx, gbeta, ggamma = BatchNormalizationBackward(None)(nn.Variable((4, 3)), x, p, p, p, p)
+        >>> gx.shape, ggamma.shape
+        ((4, 3), (1, 3))
+    """
 
     def __init__(
         self,

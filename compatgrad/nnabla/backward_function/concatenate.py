@@ -9,6 +9,17 @@ __all__ = ["ConcatenateDataGrad"]
 
 
 class ConcatenateDataGrad(Gradient, of="Concatenate", forward=concatenate):
-    """Called with dy: the gradients of all inputs, whose shapes must be set as `xshapes` before."""
+    """The gradients of `concatenate` by all inputs. A call takes dy.
+
+    Attributes:
+        xshapes: the shapes of the inputs, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.concatenate import ConcatenateDataGrad
+        >>> f = ConcatenateDataGrad(None, axis=1)
+        >>> f.xshapes = [(2, 3), (2, 1)]
+        >>> [x.shape for x in f(nn.Variable((2, 4)))]
+        [(2, 3), (2, 1)]
+    """
 
     remembers = "xshapes"

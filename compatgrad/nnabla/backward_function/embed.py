@@ -9,4 +9,15 @@ __all__ = ["EmbedFilterGrad"]
 
 
 class EmbedFilterGrad(FilterGrad, of="Embed", forward=embed, ignored=("base_axis",)):
-    """Called with dy and x0: the gradient of the table, whose shape must be set as `wshape` before."""
+    """The gradient of `embed` by the table. A call takes dy and `x0`.
+
+    Attributes:
+        wshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.embed import EmbedFilterGrad
+        >>> f = EmbedFilterGrad(None)
+        >>> f.wshape = (5, 2)
+        >>> f(nn.Variable((3, 2)), nn.Variable((3,))).shape
+        (5, 2)
+    """

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla.backward_function.batch_normalization import gradients
+from compatgrad.nnabla._documents import documented, section
+from compatgrad.nnabla.backward_function.batch_normalization import _gradients
+from compatgrad.nnabla.functions.normalization import fused_batch_normalization
 
 __all__ = ["FusedBatchNormalizationBackward"]
 
@@ -28,14 +30,33 @@ def _backward(
     nonlinearity="relu",
 ):
     dy = op.relu_grad(dy, y)
-    result = gradients(dy, x, gamma, mean, variance, axes, eps, batch_stat)
+    result = _gradients(dy, x, gamma, mean, variance, axes, eps, batch_stat)
     return result if z is None else (*result, dy)
 
 
+@documented(
+    section(fused_batch_normalization.__doc__, "Args"),
+    source="nnabla.backward_function.fused_batch_normalization",
+    all_have=(),
+)
 class FusedBatchNormalizationBackward:
-    """Called with dy, x, beta, gamma, mean, variance, y and, if it was added, z: the gradients of x, beta, gamma, z.
+    """The gradients of `fused_batch_normalization`.
 
-    `is_add` says whether there is a z; here the number of inputs does.
+    A call takes dy, x, beta, gamma, mean, variance, y and, if there is one, z. It gives the gradients of x, beta, gamma
+    and z.
+
+    Args:
+        ctx: has no effect: the current context counts.
+
+    Attributes:
+        is_add: whether there is a z; it has no effect, for the number of inputs says it.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.fused_batch_normalization import FusedBatchNormalizationBackward
+        >>> x, p = nn.Variable((4, 3)), nn.Variable((1, 3))
+        >>> gx, gbeta, ggamma = FusedBatchNormalizationBackward(None)(x, x, p, p, p, p, x)
+        >>> gx.shape, ggamma.shape
+        ((4, 3), (1, 3))
     """
 
     is_add = False

@@ -9,4 +9,15 @@ __all__ = ["GlobalAveragePoolingDataGrad"]
 
 
 class GlobalAveragePoolingDataGrad(DataGrad, of="GlobalAveragePooling", forward=global_average_pooling):
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `global_average_pooling` by `x`. A call takes dy.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.global_average_pooling import GlobalAveragePoolingDataGrad
+        >>> f = GlobalAveragePoolingDataGrad(None)
+        >>> f.xshape = (2, 3, 4, 4)
+        >>> f(nn.Variable((2, 3, 1, 1))).shape
+        (2, 3, 4, 4)
+    """

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla.functions.geometry import _interpolation_plan
+from compatgrad.nnabla._documents import documented, section
+from compatgrad.nnabla.functions.geometry import _interpolation_plan, interpolate
 
 __all__ = ["InterpolateDataGrad"]
 
@@ -26,8 +27,23 @@ def _data_grad(
     return dy
 
 
+@documented(section(interpolate.__doc__, "Args"), source="nnabla.backward_function.interpolate", all_have=())
 class InterpolateDataGrad:
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `interpolate` by `x`. A call takes dy.
+
+    Args:
+        ctx: has no effect: the current context counts.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.interpolate import InterpolateDataGrad
+        >>> f = InterpolateDataGrad(None, (4, 4), "linear")
+        >>> f.xshape = (2, 2)
+        >>> f(nn.Variable((4, 4))).shape
+        (2, 2)
+    """
 
     xshape: Sequence[int] = ()
 

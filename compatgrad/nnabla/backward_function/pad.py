@@ -9,4 +9,15 @@ __all__ = ["PadDataGrad"]
 
 
 class PadDataGrad(DataGrad, of="Pad", forward=pad):
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `pad` by `x`. A call takes dy.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.pad import PadDataGrad
+        >>> f = PadDataGrad(None, (1, 1))
+        >>> f.xshape = (2, 3)
+        >>> f(nn.Variable((2, 5))).shape
+        (2, 3)
+    """

@@ -9,4 +9,15 @@ __all__ = ["SliceDataGrad"]
 
 
 class SliceDataGrad(DataGrad, of="Slice", forward=slice):
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `slice` by `x`. A call takes dy.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.slice import SliceDataGrad
+        >>> f = SliceDataGrad(None, (0, 0), (2, 3), (1, 1))
+        >>> f.xshape = (4, 3)
+        >>> f(nn.Variable((2, 3))).shape
+        (4, 3)
+    """

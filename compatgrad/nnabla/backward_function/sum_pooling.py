@@ -9,4 +9,15 @@ __all__ = ["SumPoolingDataGrad"]
 
 
 class SumPoolingDataGrad(DataGrad, of="SumPooling", forward=sum_pooling, ignored=("including_pad",)):
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `sum_pooling` by `x`. A call takes dy.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.sum_pooling import SumPoolingDataGrad
+        >>> f = SumPoolingDataGrad(None, (2, 2))
+        >>> f.xshape = (1, 1, 4, 4)
+        >>> f(nn.Variable((1, 1, 2, 2))).shape
+        (1, 1, 4, 4)
+    """

@@ -9,4 +9,15 @@ __all__ = ["TransposeDataGrad"]
 
 
 class TransposeDataGrad(DataGrad, of="Transpose", forward=transpose):
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `transpose` by `x`. A call takes dy.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.transpose import TransposeDataGrad
+        >>> f = TransposeDataGrad(None, (1, 0))
+        >>> f.xshape = (2, 3)
+        >>> f(nn.Variable((3, 2))).shape
+        (2, 3)
+    """

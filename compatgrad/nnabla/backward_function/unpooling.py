@@ -9,4 +9,15 @@ __all__ = ["UnpoolingDataGrad"]
 
 
 class UnpoolingDataGrad(DataGrad, of="Unpooling", forward=unpooling):
-    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+    """The gradient of `unpooling` by `x`. A call takes dy.
+
+    Attributes:
+        xshape: the shape of the result, which must be set before a call.
+
+    Example:
+        >>> from compatgrad.nnabla.backward_function.unpooling import UnpoolingDataGrad
+        >>> f = UnpoolingDataGrad(None, (2, 2))
+        >>> f.xshape = (2, 3)
+        >>> f(nn.Variable((4, 6))).shape
+        (2, 3)
+    """

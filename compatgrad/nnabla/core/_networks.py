@@ -1,5 +1,4 @@
-"""Networks by names, as nnabla's files hold them: variables and functions, and how graphs are built of
-them."""
+"""Networks by names, as nnabla's files hold them, and how graphs are built of them."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from .. import _declare, parameter
 from .. import context as contexts
 from ..utils import nnabla_pb2
 from ..variable import Variable
+from ._entries import NetworkVariable, ProtoFunction
 from ._file_errors import naming
 from ._initializers import create_initializer
 
@@ -21,116 +21,32 @@ __all__ = ["NetworkVariable", "ProtoFunction", "ProtoGraph", "ProtoNetwork"]
 _SHAPED = ("Constant", "Rand", "Randint", "Randn", "RandBinomial", "RandBeta", "RandGamma")
 
 
-class NetworkVariable:
-    """A variable by name: `type` is "Buffer" or "Parameter", `shape` may have -1 for the batch.
-
-    `parent` names the function that it is an output of, `required` those that it is an input of. Once the
-    network is built, `variable_instance` is the Variable.
-    """
-
-    def __init__(
-        self, shape: Iterable[int], name: str | None = None, need_grad: bool = False, var_type: str = "Buffer"
-    ) -> None:
-        self.shape = tuple(shape)
-        self.name = name
-        self.need_grad = need_grad
-        self.type = var_type
-        self.parent: str | None = None
-        self.required: list[str] = []
-        self.initializer: Callable[..., np.ndarray] | None = None
-        self.variable_instance: Variable | None = None
-        self.stop = False
-
-    @property
-    def proto(self) -> Any:
-        """The message that describes it."""
-        message = nnabla_pb2.Variable(name=self.name, type=self.type)
-        message.shape.SetInParent()
-        message.shape.dim.extend(int(n) for n in self.shape)
-        return message
-
-
-class ProtoFunction:
-    """A function by name: its type, the names of its inputs and outputs, and its arguments.
-
-    Once the network is built, `function_instance` is the function in the graph.
-    """
-
-    def __init__(
-        self, func: Any, f_type: str, args: dict[str, Any], name: str | None = None, owner: Any = None
-    ) -> None:
-        self.func = func
-        self.type = f_type
-        self.name = f_type if name is None else name
-        self.args = args
-        self.owner = owner
-        self.inputs: list[str] = []
-        self.outputs: list[str] = []
-        self.function_instance: Any = None
-
-    @property
-    def proto(self) -> Any:
-        """The message that describes it. Raises ValueError for a type that files cannot hold."""
-        message = nnabla_pb2.Function(name=self.name, type=self.type, input=self.inputs, output=self.outputs)
-        field = nnabla_pb2.function_field(self.type)
-        if field is not None:
-            _write_arguments(getattr(message, field), self.args)
-        elif self.args:
-            raise ValueError(f"function {self.name!r}: files cannot hold functions of type {self.type!r}")
-        return message
-
-    def __getitem__(self, name: str) -> Any:
-        """An attribute by name: "inputs", "outputs", "type", "args", ..."""
-        return getattr(self, name)
-
-    def clone(self, owner: Any = None) -> ProtoFunction:
-        """A copy that can be changed by itself."""
-        other = ProtoFunction(self.func, self.type, dict(self.args), self.name, owner)
-        other.inputs, other.outputs = list(self.inputs), list(self.outputs)
-        return other
-
-    @staticmethod
-    def from_proto(message: Any) -> ProtoFunction:
-        """The function that `message` describes."""
-        field = nnabla_pb2.function_field(message.type)
-        args = {} if field is None else _read_arguments(getattr(message, field))
-        function = ProtoFunction(None, message.type, args, message.name)
-        function.inputs, function.outputs = list(message.input), list(message.output)
-        return function
-
-
-def _write_arguments(message: Any, args: Mapping[str, Any]) -> None:
-    message.SetInParent()
-    for name, field in message._fields.items():
-        value = args.get(name)
-        if value is None or field.kind == "Communicator":
-            continue
-        if field.kind == "Shape":
-            getattr(message, name).SetInParent()
-            getattr(message, name).dim.extend(int(n) for n in value)
-        elif field.many:
-            getattr(message, name).extend(value)
-        else:
-            setattr(message, name, int(value) if field.kind == "int64" else value)
-
-
-def _read_arguments(message: Any) -> dict[str, Any]:
-    args = {}
-    for name, field in message._fields.items():
-        value = getattr(message, name)
-        if field.kind == "Shape":
-            args[name] = list(value.dim)
-        elif field.kind != "Communicator":
-            args[name] = list(value) if field.many else value
-    return args
-
-
 class ProtoNetwork:
-    """A network by names: `variables`, `parameters` and `functions`, and the names of its `inputs` and
-    `outputs`.
+    """A network by names. A call builds it, and gives the output, or a tuple of them.
 
-    A call builds it: from Variables for its inputs, or from new ones, with `batch_size` in place of -1.
-    Parameters come from the graph's scope. Returns the output, or a tuple of them.
+    It is built from the Variables that are its inputs, or from new ones, with `batch_size` in the place of -1.
+    Parameters come from the graph's scope.
+
+    Args:
+        owner: the graph that it belongs to.
+        name: its name.
+        batch_size: how many samples a batch has where shapes begin with -1.
+
+    Attributes:
+        variables: its variables by name.
+        parameters: its parameters by name.
+        functions: its functions by name.
+        inputs: the names of its inputs.
+        outputs: the names of its outputs.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> made = graph_def.create_graph_from_variable("net", PF.affine(nn.Variable((2, 3)), 4))
+        >>> network = made["net"]
+        >>> network.inputs, list(network.parameters), network(nn.Variable((5, 3))).shape
+        (['@net/Affine_in'], ['affine/W', 'affine/b'], (5, 4))
+
+    Source: `nnabla.core.graph_def.ProtoNetwork` of nnabla 1.39.0.
     """
 
     def __init__(self, owner: ProtoGraph, name: str | None = None, batch_size: int | None = None) -> None:
@@ -422,7 +338,23 @@ def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tu
 class ProtoGraph:
     """The networks of a file, items and attributes by name, and the scope of their parameters.
 
-    `inputs`, `outputs`, `variables`, `parameters` and `functions` are those of the first network.
+    `inputs`, `outputs`, `variables`, `parameters` and `functions` are those of the first network, and a call builds it.
+
+    Args:
+        networks: the networks, also by their names.
+        parameter_scope: the dictionary of the parameters; None: a new one.
+
+    Attributes:
+        networks: the networks by name.
+        executors: the executors of the file by name.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> made = graph_def.create_graph_from_variable("net", PF.affine(nn.Variable((2, 3)), 4))
+        >>> list(made.networks), made.outputs, list(made.get_parameters())
+        (['net'], ['@net/Affine_out'], ['affine/W', 'affine/b'])
+
+    Source: `nnabla.core.graph_def.ProtoGraph` of nnabla 1.39.0.
     """
 
     def __init__(

@@ -87,10 +87,28 @@ def create_graph_from_variable(
     names: Mapping[str, Variable] | None = None,
     parameter_scope: dict[str, Any] | None = None,
 ) -> ProtoGraph:
-    """The network `name` that leads to `variables`.
+    """Writes down the network that leads to Variables.
 
-    `names` names some Variables; parameters have their paths, others names made from the functions'. Raises
-    ValueError where two Variables would have one name.
+    Args:
+        name: the network's name.
+        variables: a Variable, or several.
+        names: names of some Variables. Parameters have their paths, others names made from those of functions.
+        parameter_scope: the dictionary of the parameters; None: the current scope.
+
+    Returns:
+        The graph with this network.
+
+    Raises:
+        ValueError: two Variables would have one name.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> x = nn.Variable((2, 3))
+        >>> made = graph_def.create_graph_from_variable("net", PF.affine(x, 4), names={"x": x})
+        >>> made["net"].inputs, list(made["net"].functions)
+        (['x'], ['@net/Affine'])
+
+    Source: `nnabla.core.graph_def.create_graph_from_variable` of nnabla 1.39.0.
     """
     scope = parameter.get_current_parameter_scope() if parameter_scope is None else parameter_scope
     made = ProtoGraph(parameter_scope=scope)
@@ -117,7 +135,23 @@ _WRITTEN = "written in a network"  # the tag of functions that are
 
 
 class ProtoVariable(Variable):
-    """An input of a network that is to be written down: see `graph`."""
+    """An input of a network that is to be written down: see `graph`.
+
+    Args:
+        shape: its shape.
+        name: its name in the network; None: one made from that of a function.
+        need_grad: whether it needs a gradient.
+        var_type: "Buffer", or "Parameter".
+
+    Example:
+        >>> x = nn.ProtoVariable((2, 3), name="x")
+        >>> with nn.graph_def.graph() as made:
+        ...     y = PF.affine(x, 4)
+        >>> made["model"].inputs, list(made["model"].functions)
+        (['x'], ['Affine'])
+
+    Source: `nnabla.core.graph_def.ProtoVariable` of nnabla 1.39.0.
+    """
 
     def __init__(
         self, shape: Sequence[int], name: str | None = None, need_grad: bool = False, var_type: str = "Buffer"
@@ -193,18 +227,55 @@ _tracers = [_Tracer()]
 
 
 def commit(module: Any = None) -> None:
-    """Ends the network being written: what is computed from now on is another one's."""
+    """Ends the network that is being written down: what is computed from now on is another one's.
+
+    Args:
+        module: the Module whose parameters and name the network has; None: all parameters, and "model".
+
+    Raises:
+        ValueError: two variables would have one name.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> x = graph_def.ProtoVariable((2, 3))
+        >>> with graph_def.graph() as made:
+        ...     y = F.relu(x)
+        ...     graph_def.commit()
+        ...     z = F.tanh(x)
+        >>> list(made.networks)
+        ['model', 'model_1']
+
+    Source: compatgrad's own.
+    """
     _tracers[-1].commit(module)
 
 
 @contextmanager
 def graph(name: str | None = None, parameter_scope: dict[str, Any] | None = None) -> Iterator[ProtoGraph]:
-    """Inside, networks of functions of ProtoVariables are made; behind, they are in the graph that this
-    gives.
+    """Inside, functions of ProtoVariables are written down as networks.
 
-    A call of a Module makes one of its own, with the module's name; what is called outside modules is one
-    together. The first has the name `name`, by default "model"; parameters are in the dictionary
-    `parameter_scope`.
+    A call of a Module is a network of its own, with the module's name; what is called outside of modules is one
+    together.
+
+    Args:
+        name: the name of the first network; None: "model".
+        parameter_scope: the dictionary of the parameters; None: a new one.
+
+    Yields:
+        The graph, which has the networks when the block ends.
+
+    Raises:
+        ValueError: two variables would have one name.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> x = graph_def.ProtoVariable((2, 3))
+        >>> with graph_def.graph(name="net") as made:
+        ...     y = F.relu(x)
+        >>> made["net"](nn.Variable((5, 3))).shape
+        (5, 3)
+
+    Source: `nnabla.core.graph_def.graph` of nnabla 1.39.0.
     """
     commit()
     _tracers.append(_Tracer(name, parameter_scope))
@@ -217,7 +288,28 @@ def graph(name: str | None = None, parameter_scope: dict[str, Any] | None = None
 
 @contextmanager
 def graph_name(name: str) -> Iterator[None]:
-    """Inside, what is written down is a network of that name."""
+    """Inside, what is written down is a network of that name.
+
+    Args:
+        name: the name.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        ValueError: two variables would have one name.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> x = graph_def.ProtoVariable((2, 3))
+        >>> with graph_def.graph() as made:
+        ...     with graph_def.graph_name("first"):
+        ...         y = F.relu(x)
+        >>> list(made.networks)
+        ['first']
+
+    Source: `nnabla.core.graph_def.graph_name` of nnabla 1.39.0.
+    """
     commit()
     _tracers[-1].name = name
     try:
@@ -228,7 +320,26 @@ def graph_name(name: str) -> Iterator[None]:
 
 
 def get_default_graph(name: str | None = None) -> ProtoGraph | ProtoNetwork | None:
-    """The graph of networks made outside `graph`; its network `name`, or None if there is none."""
+    """The networks that were made outside of `graph`.
+
+    Args:
+        name: the name of a network; None for the graph of all.
+
+    Returns:
+        The graph; or the network, None if there is none of that name.
+
+    Raises:
+        ValueError: two variables would have one name.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> y = F.relu(graph_def.ProtoVariable((2, 3)))
+        >>> list(graph_def.get_default_graph().networks), graph_def.get_default_graph("other")
+        (['model'], None)
+        >>> graph_def.reset_default_graph()
+
+    Source: `nnabla.core.graph_def.get_default_graph` of nnabla 1.39.0.
+    """
     _tracers[0].commit()
     return _tracers[0].graph if name is None else _tracers[0].graph.networks.get(name)
 
@@ -287,11 +398,32 @@ def load(
     parameter_scope: dict[str, Any] | None = None,
     rng: Any = None,
 ) -> ProtoGraph:
-    """The graph of a file, or of several: .nnp, .nntxt, .prototxt, .protobuf or .h5; their parameters in its
-    scope.
+    """Reads the networks and parameters of a file, or of several.
 
-    For an open file `extension` names the format. `exclude_parameter` leaves the parameters out,
-    `parameter_only` the networks. Errors are those of `load_parameters`.
+    Args:
+        filename: the name of a file (.nnp, .nntxt, .prototxt, .protobuf or .h5), an open file, or several of them.
+        batch_size: how many samples a batch has; None: as the file says.
+        exclude_parameter: whether parameters are left out.
+        parameter_only: whether networks are left out.
+        extension: the format of an open file.
+        parameter_scope: the dictionary that parameters are put into; None: a new one.
+        rng: the generator for first values that the file does not have; None: one of seed 0.
+
+    Returns:
+        The graph.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is broken, or a parameter exists with another shape.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> made = graph_def.create_graph_from_variable("net", PF.affine(nn.Variable((2, 3)), 4))
+        >>> made.save("net.nnp")
+        >>> graph_def.load("net.nnp")["net"](nn.Variable((5, 3))).shape
+        (5, 4)
+
+    Source: `nnabla.core.graph_def.load` of nnabla 1.39.0.
     """
     from ..utils import _parameter_files
 
@@ -313,11 +445,28 @@ def save(
     extension: str = ".nnp",
     executors: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Writes the first graph or network of `content` to a .nnp, .nntxt, .prototxt or .protobuf file.
+    """Writes the first graph or network to a file.
 
-    For an open file `extension` names the format. Only .nnp files hold parameters without
-    `include_parameters`. `executors` are as in nnabla.utils.save.save; an "output" that is a dict gives
-    outputs new names.
+    Args:
+        filename: the name of a file (.nnp, .nntxt, .prototxt or .protobuf), or an open file.
+        content: graphs or networks, of which the first is written.
+        include_parameters: whether a file that is not .nnp has the parameters. A .nnp file has them always.
+        variable_batch_size: whether the batch, the first axis of variables, is left open.
+        extension: the format of an open file.
+        executors: executors, as of `nnabla.utils.save.save`; where "output" is a dictionary, outputs have its names.
+
+    Raises:
+        OSError: the file cannot be written.
+        ValueError: the format is not known, or a shape argument does not begin with the size of the batch.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> made = graph_def.create_graph_from_variable("net", PF.affine(nn.Variable((2, 3)), 4))
+        >>> graph_def.save("net.nnp", [made])
+        >>> list(graph_def.load("net.nnp").networks)
+        ['net']
+
+    Source: `nnabla.core.graph_def.save` of nnabla 1.39.0.
     """
     held = content[0]
     if isinstance(held, ProtoNetwork):

@@ -37,12 +37,20 @@ def _in_scope(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Module:
-    """A part of a network with parameters of its own; subclasses define `call`, and set modules as
-    attributes.
+    """A part of a network with parameters of its own. Subclasses define `call`, and set modules as attributes.
 
-    All methods that subclasses define run in the module's parameter scope. The parameter ``W`` of the module
-    set as attribute ``conv`` has the path ``@conv/W``. `training` is a flag that modules inside take over
-    when it is set.
+    All methods that subclasses define run in the module's parameter scope. The parameter `W` of the module that is the
+    attribute `conv` has the path `@conv/W`. Modules inside take over the flag `training` when it is set.
+
+    Example:
+        >>> class Net(nn.Module):
+        ...     def call(self, x):
+        ...         return F.relu(PF.affine(x, 4))
+        >>> net = Net()
+        >>> net(nn.Variable((2, 3))).shape, list(net.get_parameters())
+        ((2, 4), ['affine/W', 'affine/b'])
+
+    Source: `nnabla.core.module.Module` of nnabla 1.39.0.
     """
 
     _recursive_attrs = ["training"]

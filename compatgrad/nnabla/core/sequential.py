@@ -10,9 +10,23 @@ __all__ = ["Sequential"]
 
 
 class Sequential(Module):
-    """Calls modules one after the other, each on what the one before returned.
+    """Modules in a row, each called on what the one before gave.
 
-    They are given one by one, or as pairs of a name and a module. TypeError for anything else.
+    Args:
+        *args: the modules, or pairs of a name and a module.
+
+    Raises:
+        TypeError: one is no Module.
+
+    Example:
+        >>> class Dense(nn.Module):
+        ...     def call(self, x):
+        ...         return PF.affine(x, 4)
+        >>> net = nn.Sequential(Dense(), ("last", Dense()))
+        >>> net(nn.Variable((2, 3))).shape, list(net.submodules)
+        ((2, 4), ['dense_0', 'last'])
+
+    Source: `nnabla.core.sequential.Sequential` of nnabla 1.39.0.
     """
 
     def __init__(self, *args: Module | tuple[str, Module]) -> None:

@@ -8,9 +8,23 @@ __all__ = ["variable_batch_size"]
 
 
 def variable_batch_size(network: ProtoNetwork) -> None:
-    """Lets the batch be -1 in the shapes and shape arguments of `network`, which changes.
+    """Leaves the batch of a network open: -1 in shapes and in arguments that are shapes.
 
-    Raises ValueError, and changes nothing, where a shape argument starts with another size.
+    Args:
+        network: the network, which changes.
+
+    Raises:
+        ValueError: an argument begins with another size. Nothing is changed then.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
+        >>> network = graph_def.create_graph_from_variable("net", PF.affine(nn.Variable((2, 3)), 4))["net"]
+        >>> variable_batch_size(network)
+        >>> [v.shape for v in network.variables.values()]
+        [(-1, 3), (-1, 4)]
+
+    Source: `nnabla.core.variable_batch_size` of nnabla 1.39.0.
     """
     opened = network._of_any_batch()
     network.variables, network.parameters = opened.variables, opened.parameters

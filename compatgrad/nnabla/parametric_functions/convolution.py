@@ -37,8 +37,10 @@ __all__ = [
 # says of them.
 _RANK = """
 Args:
-    uv_init, oik_init: the filters (outmaps, inmaps, *kernel) that the factors approximate at first, an initializer or
-        an array; None: the uniform initializer by Glorot's limits.
+    uv_init: the filters (outmaps, inmaps, *kernel) that the factors approximate at first, an initializer or an array;
+        None: the uniform initializer by Glorot's limits.
+    oik_init: the filters (outmaps, inmaps, *kernel) that the factors approximate at first, an initializer or an array;
+        None: the uniform initializer by Glorot's limits.
     r: the rank.
 
 Raises:
