@@ -23,6 +23,15 @@ _ELSEWHERE = {
         f"mxnet.nd.{name}": f"`mxnet.nd.{name}` of MXNet 2.0"
         for name in ("digamma", "log_sigmoid", "masked_log_softmax", "masked_softmax", "mish")
     },
+    "mxnet.np.random.seed": "`mxnet.random.seed` of MXNet 1.9.1",
+    **{
+        f"mxnet.{name}": f"`mxnet.{name}` of MXNet 2.0"
+        for name in (
+            "np.floor_divide", "np.logical_and", "np.logical_or", "np.logical_xor", "np.random.laplace",
+            "np.random.permutation", "np.triu", "npx.broadcast_like", "npx.index_add", "npx.index_update",
+            "npx.masked_log_softmax", "npx.masked_softmax", "npx.random.categorical", "npx.savez",
+        )  # fmt: skip
+    },
 }
 _TITLES = ("Args", "Returns", "Raises", "Example")
 _OWN = re.compile(r"\n *(Args|Returns|Raises|Example):\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from .._docs import composed
+from .._docs import composed, parameters_of
 
 __all__ = ["documented"]
 
@@ -42,39 +42,17 @@ _WORDS = {  # of arguments that have the same meaning in many functions
     "x1": "ndarray, or a number.",
     "x2": "ndarray, or a number; two arrays broadcast.",
 }
-# what MXNet 1.9.1 does not have yet
-_OF_2_0 = frozenset((
-    "broadcast_like", "categorical", "floor_divide", "index_add", "index_update", "laplace", "logical_and",
-    "logical_or", "logical_xor", "masked_log_softmax", "masked_softmax", "permutation", "savez", "triu",
-))  # fmt: skip
 WORDS = {name: ("", meaning) for name, meaning in _WORDS.items()}
 
 
 def documented(function: Function, name: str | None = None, names: Iterable[str] | None = None) -> Function:
     """Completes the docstring of a function. `name`: where it is none of `mx.np`; `names`: of its arguments."""
-    names = _parameters(function) if names is None else names
+    names = parameters_of(function) if names is None else names
     first = names[0].lstrip("*") if names else ""
     where = function.__module__.partition("mxnet.")[2].replace("numpy_extension", "npx").replace("numpy", "np")
     where = ".".join(part for part in where.split(".") if not part.startswith("_"))
-    text = composed(
+    function.__doc__ = composed(
         function.__doc__, names, f"mxnet.{where}.{name or function.__name__}", f"ndarray of the dtype of `{first}`.",
         f"AssertionError: `{first}` is no array.", {}, WORDS,
     )  # fmt: skip
-    if function.__name__ in _OF_2_0:
-        text = text.replace("of MXNet 1.9.1", "of MXNet 2.0.0")
-    function.__doc__ = text
     return function
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    """The names of the arguments of a function, with their stars."""
-    code = function.__code__  # type: ignore[attr-defined]
-    count = code.co_argcount
-    names = [*code.co_varnames[:count]]
-    plain = count + code.co_kwonlyargcount
-    if code.co_flags & 4:
-        names.append(f"*{code.co_varnames[plain]}")
-    names += code.co_varnames[count:plain]
-    if code.co_flags & 8:
-        names.append(f"**{code.co_varnames[plain + bool(code.co_flags & 4)]}")
-    return names

@@ -123,7 +123,7 @@ _DOC = """`numpy.{name}` of arrays of `mx.np`: NumPy computes it on copies, and 
     Example:
         {example}
 
-    Source: `mxnet.np.{name}` of MXNet 1.9.1, which leaves it to NumPy.
+    Source: `numpy.{name}`; MXNet 1.9.1 leaves such functions to NumPy.
     """
 _MISSING = """Traceback (most recent call last):
     ...

@@ -153,8 +153,18 @@ _DOC = """{summary}
         >>> mx.sym.{name}({call}name="y")
         <Symbol y>
 
-    Source: `mxnet.sym.{name}` of MXNet 1.9.1.
+    Source: {source}
     """
+_OF_NUMPY = "an operator behind `mxnet.np` of MXNet 1.9.1."
+# names that `mxnet.sym` does not have in MXNet 1.9.1
+_OF_ARRAYS_ONLY = frozenset((
+    "adagrad_update", "adamw_update", "add", "digamma", "divide", "equal", "exponential_like", "gamma_like",
+    "generalized_negative_binomial_like", "greater", "greater_equal", "group_adagrad_update", "lesser",
+    "lesser_equal", "linalg_syevd", "log_sigmoid", "logical_and", "logical_or", "logical_xor", "masked_log_softmax",
+    "masked_softmax", "mish", "modulo", "mp_adamw_update", "multi_adamw_update", "multi_lamb_update",
+    "multi_mp_adamw_update", "multi_mp_lamb_update", "multiply", "negative_binomial_like", "normal_like",
+    "not_equal", "poisson_like", "retain", "sparse_retain", "subtract", "true_divide", "uniform_like",
+))  # fmt: skip
 # parameters without which nobody knows how many results there are
 _NEEDED = {
     "SliceChannel": "num_outputs=2, ", "_split_v2": "indices=(), sections=2, ",
@@ -174,8 +184,11 @@ def _doc(name: str, op: str) -> str:
         call = f'{inputs[0]}=mx.sym.var("{inputs[0]}"), {_NEEDED.get(op, "")}'
     else:
         said, call = "parameters, in the order of the other function.", ""
-    summary = (implementation(op).__doc__ or "").partition("\n")[0]
-    return _DOC.format(summary=summary, name=name, inputs=said, call=call)
+    text = implementation(op).__doc__ or ""
+    source = f"`mxnet.sym.{name}` of MXNet 1.9.1."
+    if name.startswith("_") or name in _OF_ARRAYS_ONLY:
+        source = text.rpartition("Source: ")[2].rstrip() if "Source: " in text else _OF_NUMPY
+    return _DOC.format(summary=text.partition("\n")[0], name=name, inputs=said, call=call, source=source)
 
 
 @functools.cache
