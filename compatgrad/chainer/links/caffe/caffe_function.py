@@ -71,7 +71,8 @@ class CaffeFunction(link.Chain):
         FileNotFoundError: there is no such file.
 
     Example:
-        >>> chainer.links.caffe.CaffeFunction("missing.caffemodel")
+        >>> from compatgrad.chainer.links import caffe
+        >>> caffe.CaffeFunction("missing.caffemodel")
         Traceback (most recent call last):
           ...
         FileNotFoundError: [Errno 2] No such file or directory: 'missing.caffemodel'
