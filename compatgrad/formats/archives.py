@@ -41,7 +41,7 @@ def damage(what: str) -> Iterator[None]:
         ...     with archives.damage("a.zip"):
         ...         zlib.decompress(b"no")
         ... except Exception as error:
-        ...     print(type(error).__name__, str(error)[:31])
+        ...     print(type(error).__name__, str(error)[:29])
         BadZipFile a.zip is truncated or damaged
 
     Source: `compatgrad/formats/archives.py`.

@@ -123,7 +123,7 @@ def check(name: str, dataset: Any, size: int | None = None) -> None:
         >>> import io
         >>> from compatgrad.formats import hdf5
         >>> with hdf5.creating(io.BytesIO()) as file:
-        ...     dataset = file.create_dataset("x", shape=(1 << 40,), chunks=(1 << 20,))
+        ...     dataset = file.create_dataset("x", (1 << 40,), "f4", chunks=(1 << 20,))
         ...     try:
         ...         hdf5.check("x", dataset, 1000)
         ...     except ValueError as error:
