@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import variable
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import Filter2D, pair
+from compatgrad.chainer.links.connection import _filters
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _NO_DETERMINISTIC = (
 )
 
 
-class Convolution2D(Filter2D):
+class Convolution2D(_filters.Filter2D):
     """Convolution of images: each output pixel of channel o is the sum of W[o] times the patch of the input below it,
     plus b[o].
 
@@ -85,7 +85,7 @@ class Convolution2D(Filter2D):
         yield "groups", self.groups
 
     def _initialize_params(self, in_channels):
-        kh, kw = pair(self.ksize)
+        kh, kw = _filters.pair(self.ksize)
         _weights.check_groups(in_channels, self.out_channels, self.groups)
         self.W.initialize((self.out_channels, in_channels // self.groups, kh, kw))
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import variable
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import FilterND
+from compatgrad.chainer.links.connection import _filters
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class ConvolutionND(FilterND):
+class ConvolutionND(_filters.FilterND):
     """Convolution in `ndim` dimensions with W of shape (out_channels, in_channels / groups, k1, ..., kn).
 
     `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not

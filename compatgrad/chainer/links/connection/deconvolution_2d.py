@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import Filter2D, pair
+from compatgrad.chainer.links.connection import _filters
 from compatgrad.chainer.links.connection.convolution_2d import _NO_DETERMINISTIC
 from compatgrad.chainer.utils import argument
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Deconvolution2D(Filter2D):
+class Deconvolution2D(_filters.Filter2D):
     """Transposed convolution of images: each input pixel of channel i adds its value times W[i] to a patch of the
     output; the gradient of `Convolution2D` by its input.
 
@@ -78,7 +78,7 @@ class Deconvolution2D(Filter2D):
         _weights.register(self, initialW, in_channels, nobias, initial_bias, self.out_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = pair(self.ksize)
+        kh, kw = _filters.pair(self.ksize)
         _weights.check_groups(in_channels, self.out_channels, self.groups)
         self.W.initialize((in_channels, self.out_channels // self.groups, kh, kw))
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import FilterND
+from compatgrad.chainer.links.connection import _filters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class DeconvolutionND(FilterND):
+class DeconvolutionND(_filters.FilterND):
     """Transposed convolution in `ndim` dimensions with W of shape (in_channels, out_channels / groups, k1, ..., kn).
 
     `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import pair
+from compatgrad.chainer.links.connection import _filters
 from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class DeformableConvolution2D(link.Chain):
         deform_initial_bias: Initializer = None,
     ) -> None:
         super().__init__()
-        kh, kw = pair(ksize)
+        kh, kw = _filters.pair(ksize)
         offset = (ksize, stride, pad, offset_nobias, offset_initialW, offset_initial_bias)
         deform = (ksize, stride, pad, deform_nobias, deform_initialW, deform_initial_bias)
         with self.init_scope():
@@ -108,8 +108,8 @@ class DeformableConvolution2DSampler(link.Link):
     ) -> None:
         super().__init__()
         self.ksize = ksize
-        self.stride = pair(stride)
-        self.pad = pair(pad)
+        self.stride = _filters.pair(stride)
+        self.pad = _filters.pair(pad)
         self.out_channels = out_channels
         self.initialW = initialW
         if initialW is None:
@@ -117,7 +117,7 @@ class DeformableConvolution2DSampler(link.Link):
         _weights.register_without_shapes(self, initialW, nobias, initial_bias, in_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = pair(self.ksize)
+        kh, kw = _filters.pair(self.ksize)
         self.W.initialize((self.out_channels, in_channels, kh, kw))
         if self.b is not None:
             self.b.initialize(self.out_channels)

@@ -7,7 +7,7 @@ import numpy
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import pair
+from compatgrad.chainer.links.connection import _filters
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
@@ -51,8 +51,8 @@ class DepthwiseConvolution2D(link.Link):
     ) -> None:
         super().__init__()
         self.ksize = ksize
-        self.stride = pair(stride)
-        self.pad = pair(pad)
+        self.stride = _filters.pair(stride)
+        self.pad = _filters.pair(pad)
         self.channel_multiplier = channel_multiplier
         self.nobias = nobias
         if initialW is None:
@@ -60,7 +60,7 @@ class DepthwiseConvolution2D(link.Link):
         _weights.register_without_shapes(self, initialW, nobias, initial_bias, in_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = pair(self.ksize)
+        kh, kw = _filters.pair(self.ksize)
         self.W.initialize((self.channel_multiplier, in_channels, kh, kw))
         if self.b is not None:
             self.b.initialize(self.channel_multiplier * in_channels)

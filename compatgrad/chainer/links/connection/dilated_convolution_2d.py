@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import Filter2D, pair
+from compatgrad.chainer.links.connection import _filters
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class DilatedConvolution2D(Filter2D):
+class DilatedConvolution2D(_filters.Filter2D):
     """Two-dimensional convolution with dilation; W has shape (out_channels, in_channels, kh, kw).
 
     `in_channels=None`, or leaving it out, lets the first input tell the number.
@@ -56,7 +56,7 @@ class DilatedConvolution2D(Filter2D):
         _weights.register(self, initialW, in_channels, nobias, initial_bias, self.out_channels)
 
     def _initialize_params(self, in_channels):
-        kh, kw = pair(self.ksize)
+        kh, kw = _filters.pair(self.ksize)
         self.W.initialize((self.out_channels, in_channels, kh, kw))
 
     def forward(self, x: VariableOrArray) -> Variable:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
 from compatgrad.chainer.links import _weights
-from compatgrad.chainer.links.connection._filters import pair
+from compatgrad.chainer.links.connection import _filters
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
@@ -53,15 +53,15 @@ class LocalConvolution2D(link.Link):
     ) -> None:
         super().__init__()
         self.ksize = ksize
-        self.stride = pair(stride)
+        self.stride = _filters.pair(stride)
         self.nobias = nobias
         self.out_channels = out_channels
-        sizes = in_channels, None if in_size is None else pair(in_size)
+        sizes = in_channels, None if in_size is None else _filters.pair(in_size)
         _weights.register_without_shapes(self, initialW, nobias, initial_bias, *sizes)
 
     def _initialize_params(self, in_channels, in_size):
-        kh, kw = pair(self.ksize)
-        ih, iw = pair(in_size)
+        kh, kw = _filters.pair(self.ksize)
+        ih, iw = _filters.pair(in_size)
         outsize = (ih - kh + 1, iw - kw + 1)  # whatever the stride is, as in the original
         self.W.initialize((self.out_channels, *outsize, in_channels, kh, kw))
         if not self.nobias:

@@ -7,14 +7,14 @@ import numpy
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.links.normalization.batch_normalization import _highprec_parameter
-from compatgrad.chainer.links.normalization.layer_normalization import ScaledAndShifted
+from compatgrad.chainer.links.normalization.layer_normalization import _ScaledAndShifted
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class GroupNormalization(ScaledAndShifted):
+class GroupNormalization(_ScaledAndShifted):
     """Normalisation of each sample within `groups` of its channels: gamma * (x - mean) / sqrt(var + eps) + beta, with
     mean and variance over a group's channels and all positions. Inputs are floating-point arrays of shape (batch,
     size, ...).

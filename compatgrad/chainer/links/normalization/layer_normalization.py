@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Parameter, Variable
 
 
-class ScaledAndShifted(link.Link):
+class _ScaledAndShifted(link.Link):
     """A normalization whose result is multiplied by gamma and added to beta, both of one size."""
 
     def _set_parameters(self, gamma: Parameter, beta: Parameter, eps: float, size: int | None) -> None:
@@ -26,7 +26,7 @@ class ScaledAndShifted(link.Link):
         self.beta.initialize(size)
 
 
-class LayerNormalization(ScaledAndShifted):
+class LayerNormalization(_ScaledAndShifted):
     """Normalisation of each row: gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance over the row.
     Inputs are floating-point arrays of shape (batch, size).
 
