@@ -234,6 +234,29 @@ class Elementwise(NativeFunction):
         expect_floats(in_types, ("x",))
 
 
+class ElementwiseOfTwo(NativeFunction):
+    """A floating-point function of the elements of x1 and x2, with broadcasting."""
+
+    is_elementwise = True
+
+    def check_type_forward(self, in_types):
+        expect_floats(in_types, ("x1", "x2"))
+        type_check.expect_broadcast_shapes(in_types[0].shape, in_types[1].shape)
+
+
+class AlongAxis(NativeFunction):
+    """A floating-point function of x along `axis`."""
+
+    def __init__(self, axis: int = 1) -> None:
+        super().__init__(axis=axis)
+
+    axis = parameter("axis")
+
+    def check_type_forward(self, in_types):
+        expect_floats(in_types, ("x",))
+        type_check.expect(-in_types[0].ndim <= self.axis, self.axis < in_types[0].ndim)
+
+
 class NamedElementwise(Elementwise):
     """Its label is the op's name."""
 

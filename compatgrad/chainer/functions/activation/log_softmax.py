@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -14,18 +13,9 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class LogSoftmax(_native.NativeFunction):
+class LogSoftmax(_native.AlongAxis):
     documented = "log_softmax"
     op = "log_softmax"
-
-    def __init__(self, axis: int = 1) -> None:
-        super().__init__(axis=axis)
-
-    axis = _native.parameter("axis")
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x",))
-        type_check.expect(-in_types[0].ndim <= self.axis, self.axis < in_types[0].ndim)
 
 
 @_native.function(LogSoftmax)

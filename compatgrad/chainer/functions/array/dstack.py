@@ -5,28 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad import _C
-from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.array import vstack as _vstack
-from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compatgrad.chainer._typing import VariablesOrArrays
     from compatgrad.chainer.variable import Variable
 
 
-class Dstack(_native.NativeListFunction):
+class Dstack(_vstack._NumberedInputs):
     documented = "dstack"
-    op = None
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check.expect(in_types.size() > 0)
-        ndim = type_check.eval(in_types[0].ndim)
-        for i, t in enumerate(in_types):
-            type_check._argname((t,), (f"x{i}",))
-            type_check.expect(in_types[0].dtype == t.dtype, in_types[0].ndim == t.ndim)
-            for d in range(ndim):
-                if ndim < 3 or d != 2:
-                    type_check.expect(in_types[0].shape[d] == t.shape[d])
+    def _equal_axes(self, ndim: int) -> Iterable[int]:
+        return (d for d in range(ndim) if ndim < 3 or d != 2)
 
     def _run_bound(self, inputs):
         ndim = inputs[0].ndim

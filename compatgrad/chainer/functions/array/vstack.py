@@ -9,12 +9,33 @@ from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compatgrad.chainer._typing import VariablesOrArrays
     from compatgrad.chainer.variable import Variable
 
 reshaped = frontend.bind("reshape", dtype="any")
 concat = frontend.bind("concat", dtype="same")
 stack = frontend.bind("stack", dtype="same")
+
+
+class _NumberedInputs(_native.NativeListFunction):
+    """Joins arrays of one dtype and number of axes, along an axis where their lengths may differ."""
+
+    op = None
+
+    def _equal_axes(self, ndim: int) -> Iterable[int]:
+        """The axes along which lengths may not differ."""
+        raise NotImplementedError
+
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
+        type_check.expect(in_types.size() > 0)
+        ndim = type_check.eval(in_types[0].ndim)
+        for i, t in enumerate(in_types):
+            type_check._argname((t,), (f"x{i}",))
+            type_check.expect(in_types[0].dtype == t.dtype, in_types[0].ndim == t.ndim)
+            for d in self._equal_axes(ndim):
+                type_check.expect(in_types[0].shape[d] == t.shape[d])
 
 
 class Vstack(_native.NativeListFunction):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.relu import relu
 from compatgrad.chainer.functions.array.where import where
+from compatgrad.chainer.functions.loss import _margin
 from compatgrad.chainer.functions.math.sqrt import sqrt
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
@@ -16,16 +16,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Contrastive(_composed.ComposedFunction):
+class Contrastive(_margin.MarginLoss):
     documented = "contrastive"
-
-    def __init__(self, margin: float, reduce: str = "mean") -> None:
-        super().__init__()
-        if margin <= 0:
-            raise ValueError(f"margin should be positive value. Actual: {margin}")
-        _composed.check_reduce(reduce, "mean", "no")
-        self.margin = margin
-        self.reduce = reduce
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x0", "x1", "y"))
@@ -48,7 +40,7 @@ class Contrastive(_composed.ComposedFunction):
         # The distance 0 has no gradient; that of the root would be infinite.
         distance = sqrt(where(apart, square, square.xp.ones_like(square.array))) * apart
         loss = (same * square + (1 - same) * relu(self.margin - distance) ** 2) * 0.5
-        return loss if self.reduce == "no" else _sum(loss) / len(x0)
+        return self._reduced(loss)
 
 
 def contrastive(

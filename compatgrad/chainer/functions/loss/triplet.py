@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.relu import relu
+from compatgrad.chainer.functions.loss import _margin
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 
@@ -14,16 +14,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Triplet(_composed.ComposedFunction):
+class Triplet(_margin.MarginLoss):
     documented = "triplet"
-
-    def __init__(self, margin: float, reduce: str = "mean") -> None:
-        super().__init__()
-        if margin <= 0:
-            raise ValueError(f"margin should be positive value. Actual: {margin}")
-        _composed.check_reduce(reduce, "mean", "no")
-        self.margin = margin
-        self.reduce = reduce
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("anchor", "positive", "negative"))
@@ -36,7 +28,7 @@ class Triplet(_composed.ComposedFunction):
     def compose(self, anchor: Variable, positive: Variable, negative: Variable) -> Variable:
         near, far = (anchor - positive) ** 2, (anchor - negative) ** 2
         loss = relu(_sum(near - far, axis=1) + self.margin)
-        return loss if self.reduce == "no" else _sum(loss) / len(anchor)
+        return self._reduced(loss)
 
 
 def triplet(

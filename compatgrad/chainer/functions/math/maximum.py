@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class Maximum(_native.NativeFunction):
+class Maximum(_native.ElementwiseOfTwo):
     documented = "maximum"
     op = "maximum"
-    is_elementwise = True
-
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _native.expect_floats(in_types, ("x1", "x2"))
-        type_check.expect_broadcast_shapes(in_types[0].shape, in_types[1].shape)
 
 
 @_native.function(Maximum)
