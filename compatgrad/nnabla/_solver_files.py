@@ -8,7 +8,7 @@ import numpy
 from compatgrad.core.files import replacing
 from compatgrad.formats import hdf5, prototext
 
-from .core._file_errors import reading
+from .core._file_errors import names_of, naming, reading
 from .logger import logger
 from .utils import nnabla_pb2
 from .variable import Variable
@@ -65,16 +65,19 @@ def load(solver, path):
     if extension == ".h5":
         with reading(path, extension):
             states = _load_h5(path)
-        solver.set_states(states)
+        with naming(names_of(path)):
+            solver.set_states(states)
     elif extension == ".protobuf":
         message = nnabla_pb2.Optimizer()
         with open(path, "rb") as file, reading(path, extension):
             message.MergeFromString(file.read())
-        solver.set_states_from_protobuf(message)
+        with naming(names_of(path)):
+            solver.set_states_from_protobuf(message)
     elif extension in (".nntxt", ".prototxt"):
         with open(path, encoding="utf-8") as file, reading(path, extension):
             message = prototext.merge(file.read(), nnabla_pb2.Optimizer())
-        solver.set_states_from_protobuf(message)
+        with naming(names_of(path)):
+            solver.set_states_from_protobuf(message)
     elif extension == ".nnp":
         raise NotImplementedError(f"load_states: .nnp files are not read, got {path!r}")
     else:
@@ -107,8 +110,8 @@ def _load_h5(path):
         for _, name in sorted(groups):
             group = file[name]
             names = [key for key, item in group.items() if key != "t" and isinstance(item, h5py.Dataset)]
-            arrays = {key: group[key][()] for key in names}
-            states[name] = _state(group["t"][()], arrays)
+            arrays = {key: hdf5.read(group[key]) for key in names}
+            states[name] = _state(hdf5.read(group["t"]), arrays)
     return states
 
 

@@ -13,6 +13,7 @@ _DEFAULTS = {
         "cache_file_format": ".npy",  # or .h5
         "data_source_file_cache_num_of_threads": "10",
         "cache_file_cache_num_of_threads": "4",
+        "allow_pickle": "False",  # whether .npy files of data sets and caches may run code
         "data_source_file_cache_size": "100",  # examples per cache file
         "data_source_file_cache_location": "",  # a folder; empty: the system's for temporary files
         "data_source_buffer_max_size": "1073741824",  # bytes; larger data are not kept in memory

@@ -394,9 +394,41 @@ def _register(found: Sequence[Any]) -> None:
     """
     for record in found:
         _check(record)
-    for record in found:
-        param = get_parameter_or_create(record.name, record.data.shape, need_grad=record.need_grad)
-        param.data.cast(record.data.dtype)[...] = record.data
+    with _all_or_nothing():
+        for record in found:
+            param = get_parameter_or_create(record.name, record.data.shape, need_grad=record.need_grad)
+            param.data.cast(record.data.dtype)[...] = record.data
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[None]:
+    """A load; an exception that ends it leaves the parameters of the current scope as they were."""
+    scope: Any = current_scope
+    kept: list[tuple[Variable, np.ndarray, bool]] = []
+
+    def copied(level: Any) -> dict[str, Any]:
+        for item in level.values():
+            if not isinstance(item, dict):
+                kept.append((item, item.data.get_data("r").copy(), item.need_grad))
+        return {name: copied(item) if isinstance(item, dict) else item for name, item in level.items()}
+
+    def put_back(level: Any, before: dict[str, Any]) -> None:
+        now = dict(level)
+        level.clear()
+        for name, item in before.items():
+            if isinstance(item, dict):
+                put_back(now[name], item)
+            level[name] = now[name] if isinstance(item, dict) else item
+
+    before = copied(scope)
+    try:
+        yield
+    except BaseException:
+        put_back(scope, before)
+        for param, array, need_grad in kept:
+            param.data.cast(array.dtype)[...] = array
+            param.need_grad = need_grad
+        raise
 
 
 def _check(record: Any) -> None:

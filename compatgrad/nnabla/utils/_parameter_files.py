@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from compatgrad.core.files import replacing
-from compatgrad.formats import hdf5, prototext
+from compatgrad.formats import archives, hdf5, prototext
 
 from ..core._file_errors import reading
 from ..logger import logger
@@ -113,7 +112,7 @@ def read_h5(file: Any) -> list[Record]:
                 raise ValueError(f"dataset {name!r} has no attribute need_grad: nnabla did not write it")
             index = item.attrs.get("index")
             order = (index is None, 0 if index is None else int(index), name)
-            found.append((order, Record(name, item[...], bool(item.attrs["need_grad"]))))
+            found.append((order, Record(name, np.asarray(hdf5.read(item)), bool(item.attrs["need_grad"]))))
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -151,8 +150,8 @@ def read(path: Any, message: Any, extension: str) -> list[Record] | None:
 
 def _read_archive(path: Any, message: Any) -> list[Record]:
     found: list[Record] = []
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
+    with archives.Zip(path) as archive:
+        for name in archive.names:  # other members are never unpacked
             extension = os.path.splitext(name)[1]
             if extension in _FORMATS:
                 content = io.BytesIO(archive.read(name))

@@ -18,6 +18,7 @@ from compatgrad.formats import hdf5
 
 from ..config import nnabla_config
 from ..logger import logger
+from . import _npy_files
 from ._file_readers import FileReader
 from .communicator_util import single_or_rankzero
 from .progress import progress
@@ -294,9 +295,9 @@ class DataSourceWithFileCache(DataSource):
         name = self._cache_file_names[file]
         if self._cache_file_format == ".npy":
             with open(name, "rb") as npy:
-                return {variable: np.load(npy, allow_pickle=True) for variable in self._variables}
+                return _npy_files.read_all(npy, self._variables)
         with hdf5.h5py().File(name, "r") as h5:
-            return {key: dataset[()] for key, dataset in h5.items()}
+            return {key: hdf5.read(dataset) for key, dataset in h5.items()}
 
     def _get_data(self, position):
         with self._thread_lock:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compatgrad.formats import archives, hdf5
+
 from ..config import nnabla_config
+from . import _npy_files
 from .data_source import DataSource
 from .data_source_loader import FileReader, load
 
@@ -137,15 +140,33 @@ class CacheDataSource(DataSource):
                 return list(csv.reader(file))
         except OSError:
             return None
+        except (csv.Error, UnicodeError) as error:
+            raise self._error(f"{name} is no table: {error}") from error
+
+    def _error(self, words):
+        return ValueError(f"CacheDataSource: {self._cachedir}: {words}")
 
     def _read_variables(self):
         rows = self._read_rows("cache_info.csv")
+        if rows is not None and not all(rows):
+            raise self._error("expected the name of a variable in each line of cache_info.csv, found an empty line")
         return None if rows is None else [row[0] for row in rows]
+
+    def _indexed(self, row):
+        # a file's name and how many examples it has, by a line of the index
+        if len(row) < 2 or not row[1].isdecimal():
+            raise self._error(f"expected a file and how many examples it has in cache_index.csv, found {row}"[:300])
+        name, length = os.path.join(self._cachedir, row[0]), int(row[1])
+        if os.path.isfile(name) and length > hdf5.SLACK + archives.DEFLATE * os.path.getsize(name):
+            raise self._error(f"cache_index.csv announces {length} examples in {row[0]}, which is too small for them")
+        return name, length
 
     def _read_index(self):
         rows = self._read_rows("cache_index.csv")
         if rows is not None:
-            self._cache_files = [(os.path.join(self._cachedir, row[0]), int(row[1])) for row in rows]
+            self._cache_files = [self._indexed(row) for row in rows]
+            if self._variables is None and not rows:
+                raise self._error("cache_index.csv is empty")
             if self._variables is None:
                 with self._filereader.open_cache(self._cache_files[0][0]) as cache:
                     self._variables = list(cache.keys())
@@ -159,11 +180,20 @@ class CacheDataSource(DataSource):
                 self._cache_files.append((name, lengths.pop()))
 
     def _load(self, name):
+        arrays = self._arrays(name)
+        length = dict(self._cache_files)[name]
+        for variable in self._variables:
+            shape = np.shape(arrays.get(variable, ()))
+            if not shape or shape[0] < length:
+                raise self._error(f"expected {length} examples of {variable!r} in {name}, found an array of {shape}")
+        return arrays
+
+    def _arrays(self, name):
         if self._cache_type == ".npy":
             with FileReader(name).open() as file:
-                return {variable: np.load(file, allow_pickle=True) for variable in self._variables}
+                return _npy_files.read_all(file, self._variables)
         with self._filereader.open_cache(name) as cache:
-            return {key: dataset[()] for key, dataset in cache.items()}
+            return {key: hdf5.read(dataset) for key, dataset in cache.items()}
 
     def _load_ahead(self, name):
         # gets the file `name` and has the next ones read meanwhile
@@ -256,7 +286,10 @@ class CsvDataSource(DataSource):
         self._normalize = normalize
         self._filereader = FileReader(filename)
         with self._filereader.open(textmode=True, encoding="utf-8-sig") as file:
-            header, *rows = csv.reader(file)
+            try:
+                header, *rows = csv.reader(file)
+            except (csv.Error, ValueError) as error:  # ValueError: there is no line, or other bytes than UTF-8
+                raise ValueError(f"CsvDataSource: {filename} is no table with a header: {error}") from error
         used = [i for i, column in enumerate(header) if not column.startswith("#")]
         self._rows = [[row[i] for i in used if i < len(row)] for row in rows]
         self._columns = [self._split_name(header[i]) for i in used]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import callback
+from . import _npy_files, callback
 from ._file_readers import FileReader, ResourceFileReader, get_file_extension
 from .download import download, get_data_home
 from .image_utils import imread, imresize
@@ -130,20 +130,28 @@ def load_csv(file: BinaryIO, shape: tuple[int, ...] | None = None, normalize: bo
     return array if shape is None else array.reshape(shape)
 
 
-def load_npy(path: str | BinaryIO, shape: tuple[int, ...] | None = None, normalize: bool = False) -> np.ndarray:
+def load_npy(
+    path: str | BinaryIO,
+    shape: tuple[int, ...] | None = None,
+    normalize: bool = False,
+    *,
+    allow_pickle: bool | None = None,
+) -> np.ndarray:
     """The array in a .npy file.
 
     Args:
         path: the file's path, or the file opened for reading bytes.
         shape: the result's shape; None for the array's own.
         normalize: kept for compatibility.
+        allow_pickle: whether objects are unpickled, which runs code of the file; None goes by `allow_pickle` in the
+            section DATA_ITERATOR of the configuration, which is False.
 
     Returns:
         Array of the file's dtype.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the array does not fill `shape`.
+        ValueError: the array does not fill `shape`, the file is damaged, or holds a pickle that is not allowed.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_source_loader import load_npy
@@ -154,7 +162,7 @@ def load_npy(path: str | BinaryIO, shape: tuple[int, ...] | None = None, normali
 
     Source: `nnabla.utils.data_source_loader.load_npy` of nnabla 1.39.0.
     """
-    array = np.load(path, allow_pickle=True)
+    array = _npy_files.read_one(path, allow_pickle)
     return array if shape is None else array.reshape(shape)
 
 

@@ -6,13 +6,14 @@ import functools
 import os
 import re
 import tempfile
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
+from compatgrad.formats import archives
 
 from .. import context as contexts
 from .. import functions as F
@@ -172,8 +173,8 @@ def _states(filenames: Any, extension: str) -> dict[str, bytes | Any]:
         named = isinstance(file, (str, os.PathLike))
         if (os.path.splitext(file)[1] if named else extension) != ".nnp":
             continue
-        with zipfile.ZipFile(file) as archive:
-            for name in archive.namelist():
+        with archives.Zip(file) as archive:
+            for name in archive.names:
                 if name.endswith(".protobuf.optimizer"):
                     proto = nnabla_pb2.NNablaProtoBuf()
                     proto.ParseFromString(archive.read(name))
@@ -539,7 +540,7 @@ def load(
 
     Source: `nnabla.utils.load.load` of nnabla 1.39.0.
     """
-    with naming(names_of(filenames)):
+    with naming(names_of(filenames)), parameter._all_or_nothing():
         info = base_load(
             filenames, prepare_data_iterator, batch_size, exclude_parameter, parameter_only, extension, context
         )
