@@ -121,3 +121,9 @@ ROWS = mxnp.array([[0, 5], [1, 1]])
 def test_errors_of_npx(wrong, error, words):
     with pytest.raises(error, match=words):
         wrong()
+
+
+def test_operators_alone_are_functions_of_images():
+    assert npx.image.resize(mxnp.ones((2, 2, 3)), (4, 4)).shape == (4, 4, 3)
+    for name in ("resized", "MXNetError", "around"):  # what the modules behind it import or need
+        assert not hasattr(npx.image, name)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from inspect import isfunction
 from typing import Any
 
 from ..ndarray import image as _image
+from ..ndarray._operator import operators as _operators
 from ._functions import around as _around
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or not isfunction(getattr(_image, name, None)):
+    if f"_image_{name}" not in _operators or not hasattr(_image, name):
         raise AttributeError(f"module 'mxnet.numpy_extension.image' has no attribute '{name}'")
     found = globals()[name] = _around(getattr(_image, name), name)
     return found
