@@ -42,7 +42,7 @@ class _ArbitraryCallableConverter(Converter):
     def __init__(self, base_callable):
         if not callable(base_callable):
             raise TypeError(f"Can only wrap a callable. Actual: {type(base_callable)}")
-        functools.update_wrapper(self, base_callable)
+        functools.update_wrapper(self, base_callable, ("__doc__",), ())  # its signature and docstring
         self.base_callable = base_callable
 
     def __call__(self, *args, **kwargs):
