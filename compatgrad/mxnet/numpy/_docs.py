@@ -5,7 +5,7 @@ The text at a function is a summary, an example, and what it alone says of its a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._docs import composed, parameters_of
@@ -14,7 +14,6 @@ __all__ = ["documented"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ANY = "ndarray of any shape and dtype."
-_PLACES = "the number of equal parts, or the rising positions before which to cut."
 _WORDS = {  # of arguments that have the same meaning in many functions
     "a": _ANY,
     "arr": _ANY,
@@ -27,7 +26,7 @@ _WORDS = {  # of arguments that have the same meaning in many functions
     "ctx": "the device of the result; None is the current one.",
     "data": _ANY,
     "dtype": "the dtype of the result; None is float32.",
-    "indices_or_sections": _PLACES,
+    "indices_or_sections": "the number of equal parts, or the rising positions before which to cut.",
     "k": "which diagonal: above the main one if positive, below it if negative.",
     "keepdims": "reduced axes stay, with length 1.",
     "kwargs": "`where`, `casting`, `order`, `dtype` and `subok` of NumPy's ufuncs, with their defaults only.",
@@ -45,14 +44,14 @@ _WORDS = {  # of arguments that have the same meaning in many functions
 WORDS = {name: ("", meaning) for name, meaning in _WORDS.items()}
 
 
-def documented(function: Function, name: str | None = None, names: Iterable[str] | None = None) -> Function:
-    """Completes the docstring of a function. `name`: where it is none of `mx.np`; `names`: of its arguments."""
+def documented(function: Function, names: Sequence[str] | None = None) -> Function:
+    """Completes the docstring of a function; `names`: of its arguments, where its code does not tell them."""
     names = parameters_of(function) if names is None else names
     first = names[0].lstrip("*") if names else ""
     where = function.__module__.partition("mxnet.")[2].replace("numpy_extension", "npx").replace("numpy", "np")
     where = ".".join(part for part in where.split(".") if not part.startswith("_"))
     function.__doc__ = composed(
-        function.__doc__, names, f"mxnet.{where}.{name or function.__name__}", f"ndarray of the dtype of `{first}`.",
+        function.__doc__, names, f"mxnet.{where}.{function.__name__}", f"ndarray of the dtype of `{first}`.",
         f"AssertionError: `{first}` is no array.", {}, WORDS,
     )  # fmt: skip
     return function
