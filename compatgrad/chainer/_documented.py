@@ -49,6 +49,21 @@ documented_class = _ClassDocumentation()
 
 
 def take_docstring(cls: Any) -> None:
-    """`documented = "relu"` in a class: its docstring is composed of that of the module's function `relu`."""
+    """Takes over the docstring of a function for the class of its nodes: `documented = "group_normalization"` in a
+    class says that it is composed of that of the module's function of this name, when it is read.
+
+    Args:
+        cls: the class; one without `documented` stays as it is.
+
+    Raises:
+        AttributeError: `cls` is no class.
+
+    Example:
+        >>> from compatgrad.chainer.functions.normalization.group_normalization import GroupNormalization
+        >>> GroupNormalization.__doc__.splitlines()[0][:50]
+        'The node of `chainer.functions.group_normalization'
+
+    Source: none in Chainer, whose classes have docstrings of their own.
+    """
     if "documented" in cls.__dict__:
         cls.__doc__ = documented_class

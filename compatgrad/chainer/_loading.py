@@ -87,7 +87,23 @@ def _set(container: Any, items: Any) -> None:
 
 @contextlib.contextmanager
 def all_or_nothing() -> Iterator[None]:
-    """A load, within which deserializers call `before`; an exception that ends it leaves everything as it was."""
+    """Context manager of a load, within which deserializers call `before`: an exception that ends it leaves everything
+    as it was.
+
+    Yields:
+        None.
+
+    Example:
+        >>> chainer.serializers.save_npz("part.npz", L.Linear(1, 1, nobias=True, initialW=5))
+        >>> layer = L.Linear(1, 1, initialW=3)
+        >>> try:
+        ...     chainer.serializers.load_npz("part.npz", layer)
+        ... except KeyError:
+        ...     print("there is no bias;", layer.W.array)
+        there is no bias; [[3.]]
+
+    Source: none in Chainer, whose loads that fail leave what they have read.
+    """
     outer = getattr(_under_way, "journal", None)
     journal = _Journal(sys._getframe(2))  # that of the function with the `with`
     _under_way.journal = journal
