@@ -1,5 +1,6 @@
 """What functions over the axes after the first two share."""
 
+from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import conv
 
 
@@ -38,3 +39,26 @@ def outsize(image, ksize, stride, pad, dilate=None, cover_all=False):
 def by_rank(parameter, two, other):
     """What shows an op's nodes: the class `two` over two axes, `other` over another number."""
     return lambda params: two if len(params[parameter]) == 2 else other
+
+
+class Steps2D:
+    """Stride and padding of a function over two axes, each by the name that it has in the original."""
+
+    sy = _native.parameter("stride", 0)
+    sx = _native.parameter("stride", 1)
+    ph = _native.parameter("pad", 0)
+    pw = _native.parameter("pad", 1)
+
+
+class Windows2D(Steps2D):
+    """The same, with the sizes of a window."""
+
+    kh = _native.parameter("ksize", 0)
+    kw = _native.parameter("ksize", 1)
+
+
+class Dilated2D(Steps2D):
+    """The same, with the distances of what is read together."""
+
+    dy = _native.parameter("dilate", 0)
+    dx = _native.parameter("dilate", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.utils.conv import col2im_cpu, im2col_cpu  # noqa: F401  (programs find them here)
 
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-def _pair(x):
-    return tuple(x) if hasattr(x, "__getitem__") else (x, x)
+_pair = _spatial.pair  # programs find it here
 
 
-class Im2Col(_native.NativeFunction):
+class Im2Col(_spatial.Windows2D, _spatial.Dilated2D, _native.NativeFunction):
     documented = "im2col"
     op = "im2col"
 
@@ -27,14 +26,6 @@ class Im2Col(_native.NativeFunction):
             cover_all=cover_all,
         )  # fmt: skip
 
-    kh = _native.parameter("ksize", 0)
-    kw = _native.parameter("ksize", 1)
-    sy = _native.parameter("stride", 0)
-    sx = _native.parameter("stride", 1)
-    ph = _native.parameter("pad", 0)
-    pw = _native.parameter("pad", 1)
-    dy = _native.parameter("dilate", 0)
-    dx = _native.parameter("dilate", 1)
     cover_all = _native.parameter("cover_all")
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

@@ -20,7 +20,7 @@ _UNSUPPORTED = {
 }
 
 
-class _Placed2D(_native.NativeFunction):
+class _Placed2D(_spatial.Dilated2D, _native.NativeFunction):
     """Where a filter is placed on images: what convolutions and transposed convolutions share."""
 
     def __init__(self, stride: IntOrInts, pad: IntOrInts, dilate: IntOrInts, groups: int, **params: Any) -> None:
@@ -34,12 +34,6 @@ class _Placed2D(_native.NativeFunction):
         if min(self.dy, self.dx) < 1:
             raise ValueError(f"Dilate should be positive, but {dilate} is supplied.")
 
-    sy = _native.parameter("stride", 0)
-    sx = _native.parameter("stride", 1)
-    ph = _native.parameter("pad", 0)
-    pw = _native.parameter("pad", 1)
-    dy = _native.parameter("dilate", 0)
-    dx = _native.parameter("dilate", 1)
     groups = _native.parameter("groups")
 
     def check_type_forward(self, in_types):

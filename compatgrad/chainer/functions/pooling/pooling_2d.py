@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _pair = _spatial.pair  # programs find it here
 
 
-class Pooling2D(_native.NativeFunction):
+class Pooling2D(_spatial.Windows2D, _native.NativeFunction):
     """What poolings and unpoolings of images share: windows, and the check of the input (n, c, h, w).
 
     Args:
@@ -38,13 +38,6 @@ class Pooling2D(_native.NativeFunction):
             pad=_spatial.pair(pad),
             **params,
         )
-
-    kh = _native.parameter("ksize", 0)
-    kw = _native.parameter("ksize", 1)
-    sy = _native.parameter("stride", 0)
-    sx = _native.parameter("stride", 1)
-    ph = _native.parameter("pad", 0)
-    pw = _native.parameter("pad", 1)
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f", in_types[0].ndim == 4)
