@@ -25,6 +25,16 @@ class _Norm(HybridBlock):
         for name, on, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
             self._make_param(name, size, init, "write" if on else "null", on or not forever)
 
+    def _set_up(self, size, epsilon, center, scale, beta_initializer, gamma_initializer, **place):
+        # place: where the numbers are taken from that are normalized together
+        self._kwargs = {"eps": epsilon, **place, "center": center, "scale": scale}
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        for name, value in place.items():
+            setattr(self, f"_{name}", value)
+        self._make_scale(size, center, scale, beta_initializer, gamma_initializer)
+
     def _make_param(self, name, size, init, grad_req, differentiable):
         param = self.params.get(
             name,
@@ -198,10 +208,7 @@ class InstanceNorm(_Norm):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
-        self._axis = axis
-        self._epsilon = epsilon
-        self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer)
+        self._set_up(in_channels, epsilon, center, scale, beta_initializer, gamma_initializer, axis=axis)
 
     def infer_shape(self, x: NDArray, *args: Any) -> None:
         self._channels_from(x, self._axis)
@@ -244,12 +251,7 @@ class LayerNorm(_Norm):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
-        self._axis = axis
-        self._epsilon = epsilon
-        self._center = center
-        self._scale = scale
-        self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer)
+        self._set_up(in_channels, epsilon, center, scale, beta_initializer, gamma_initializer, axis=axis)
 
     def infer_shape(self, x: NDArray, *args: Any) -> None:
         self._channels_from(x, self._axis)
@@ -286,12 +288,7 @@ class GroupNorm(_Norm):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
-        self._num_groups = num_groups
-        self._epsilon = epsilon
-        self._center = center
-        self._scale = scale
-        self._make_scale(num_groups, center, scale, beta_initializer, gamma_initializer)
+        self._set_up(num_groups, epsilon, center, scale, beta_initializer, gamma_initializer, num_groups=num_groups)
 
     def hybrid_forward(self, F: Any, data: NDArray, gamma: NDArray, beta: NDArray) -> Any:
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
