@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..util import is_np_array
+from ._loading import all_or_nothing
 from ._model_file import load_model, save_model
 from ._scope import _BlockScope, _state
 from ._summary import print_summary
@@ -230,9 +231,10 @@ class Block:
                     f"Parameter '{name}' loaded from file '{filename}' is not present in ParameterDict, which "
                     f"contains parameters {_brief_print_list(params)}. Set ignore_extra=True to ignore. "
                 )
-        for name, value in found.items():
-            if name in params:
-                params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
+        with all_or_nothing(params.values()):
+            for name, value in found.items():
+                if name in params:
+                    params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
 
     def save_params(self, filename: str) -> None:
         """Deprecated: `save_parameters` with full names in the file."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import initializer
 from .. import ndarray as nd
+from ._loading import all_or_nothing
 from ._parameter import Constant, DeferredInitializationError, Parameter, _fill_zero
 from .utils import _brief_print_list, _indent, _load, _save
 
@@ -246,15 +247,16 @@ class ParameterDict:
                 f"{_brief_print_list(values)}. Please make sure source and target networks have the same prefix. "
                 f"{_NAMING}"
             )
-        for name, value in values.items():
-            if name in self._params:
-                self._params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
-            else:
-                assert ignore_extra, (
-                    f"Parameter '{name[skip:]}' loaded from {where} is not present in ParameterDict, choices are: "
-                    f"{_brief_print_list(self.keys())}. Set ignore_extra to True to ignore. Please make sure source "
-                    f"and target networks have the same prefix. {_NAMING}"
-                )
+        for name in () if ignore_extra else values:
+            assert name in self._params, (
+                f"Parameter '{name[skip:]}' loaded from {where} is not present in ParameterDict, choices are: "
+                f"{_brief_print_list(self.keys())}. Set ignore_extra to True to ignore. Please make sure source "
+                f"and target networks have the same prefix. {_NAMING}"
+            )
+        with all_or_nothing(self._params.values()):
+            for name, value in values.items():
+                if name in self._params:
+                    self._params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
 
 
 def _agree(param, key, value, stored):

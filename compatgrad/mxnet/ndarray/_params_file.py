@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
@@ -21,7 +20,7 @@ from .ndarray import NDArray
 
 __all__ = ["array_of", "arrays_and_names", "named", "packed", "read_params", "stored_of", "unpacked", "write_params"]
 
-_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**34
+SPARSE = 1 << 31  # bytes that a sparse array may have dense, or 16 times what the file has of it
 
 
 def read_params(source: str | bytes, name: str | None = None) -> tuple[list[Stored], list[str]]:
@@ -72,8 +71,11 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
     if a.stype == "default":
         return wrap(a.data.to(target.torch_device))
     needed = math.prod(a.shape) * a.data.dtype.itemsize
-    if needed > _MEMORY // 2:
-        raise MXNetError(f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes")
+    if needed > max(SPARSE, 16 * a.data.numel() * a.data.dtype.itemsize):
+        raise MXNetError(
+            f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes, more than "
+            f"{SPARSE} and 16 times what the file has of it"
+        )
     values = dense(a)
     assert values is not None
     aux = tuple(t.to(torch.int64) for t in a.aux)

@@ -31,7 +31,7 @@ _DISTRIBUTIONS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "poisson": ("Numbers of the Poisson distribution.", {"lam": ("the mean, not negative.", "4.0")}),
     "negative_binomial": (
         "How often trials fail before `k` of them succeed.",
-        {"k": ("the number of successes, not negative.", "3.0"),
+        {"k": ("the number of successes, an integer, not negative.", "3"),
          "p": ("the probability of a success, greater than 0 and at most 1.", "0.4")},
     ),
     "generalized_negative_binomial": (

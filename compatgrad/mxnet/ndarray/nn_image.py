@@ -58,8 +58,9 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
 
     Example:
         >>> same = nd.array([[1.0, 0, 0, 0, 1, 0]])
-        >>> nd.GridGenerator(same, transform_type="affine", target_shape=(1, 3)).asnumpy()[0, 0]
-        array([[-1.,  0.,  1.]], dtype=float32)
+        >>> nd.GridGenerator(same, transform_type="affine", target_shape=(2, 3)).asnumpy()[0, 0]
+        array([[-1.,  0.,  1.],
+               [-1.,  0.,  1.]], dtype=float32)
     """
     name = "GridGenerator"
     one_of(name, "transform_type", required(name, "transform_type", transform_type), ("affine", "warp"))

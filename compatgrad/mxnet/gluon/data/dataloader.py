@@ -50,7 +50,7 @@ def rebuild_ndarray(cls: type, data: Any) -> nd.NDArray:
         >>> gluon.data.dataloader.rebuild_ndarray(nd.NDArray, np.array([1.0])).asnumpy()
         array([1.])
 
-    Source: `mxnet.gluon.data.dataloader.rebuild_ndarray` of MXNet 1.9.1.
+    Source: `mxnet.gluon.data.dataloader.rebuild_ndarray` of MXNet 1.9.1, whose arguments name its shared memory.
     """
     if isinstance(data, np.ndarray):
         import torch

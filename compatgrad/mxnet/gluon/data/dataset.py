@@ -25,7 +25,7 @@ class Dataset:
     Example:
         >>> class Squares(gluon.data.Dataset):
         ...     def __getitem__(self, i):
-        ...         return i * i
+        ...         return [0, 1, 4, 9, 16][i]
         ...     def __len__(self):
         ...         return 5
         >>> list(Squares().filter(lambda x: x % 2).transform(lambda x: -x))

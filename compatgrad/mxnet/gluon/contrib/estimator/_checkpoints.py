@@ -55,7 +55,7 @@ class CheckpointHandler(_Counting):
         AssertionError: training to resume does not go by one kind of period, or a file is missing.
 
     Example:
-        >>> net = gluon.nn.Dense(1, weight_initializer="zeros")
+        >>> net = gluon.nn.Dense(1, in_units=1, weight_initializer="zeros")
         >>> net.initialize()
         >>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
         >>> estimator = gluon.contrib.estimator.Estimator(net, gluon.loss.L2Loss(), trainer=trainer)
@@ -220,6 +220,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     Example:
         >>> metric = mx.metric.Loss()
         >>> handler = gluon.contrib.estimator.EarlyStoppingHandler(metric, patience=1, mode="min")
+        >>> handler.train_begin(None)
         >>> for loss in (2.0, 1.0, 3.0):
         ...     metric.reset()
         ...     metric.update(0, nd.array([loss]))

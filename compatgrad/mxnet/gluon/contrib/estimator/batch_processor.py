@@ -18,7 +18,7 @@ class BatchProcessor:
     Both methods return lists, an element for each context: data, labels, predictions and losses.
 
     Example:
-        >>> net = gluon.nn.Dense(1, weight_initializer="zeros")
+        >>> net = gluon.nn.Dense(1, in_units=1, weight_initializer="zeros")
         >>> net.initialize()
         >>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
         >>> estimator = gluon.contrib.estimator.Estimator(net, gluon.loss.L2Loss(), trainer=trainer)

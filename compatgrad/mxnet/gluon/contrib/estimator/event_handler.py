@@ -75,7 +75,7 @@ class MetricHandler(EpochBegin, BatchEnd):
     Example:
         >>> metric = mx.metric.Accuracy()
         >>> handler = gluon.contrib.estimator.MetricHandler(metric)
-        >>> handler.batch_end(None, pred=[nd.array([[0.1, 0.9]])], label=[nd.array([1])])
+        >>> handler.batch_end(None, pred=[nd.array([[0.1, 0.9]])], label=[nd.array([1])], loss=[nd.array([0.1])])
         >>> metric.get()
         ('accuracy', 1.0)
 

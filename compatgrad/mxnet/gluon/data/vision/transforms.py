@@ -248,7 +248,7 @@ class CropResize(HybridBlock):
 
     Example:
         >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.CropResize(x=1, y=0, width=4, height=2, size=(2, 1))(x).shape
+        >>> gluon.data.vision.transforms.CropResize(1, 0, width=4, height=2, size=(2, 1), interpolation=1)(x).shape
         (1, 2, 3)
 
     Source: `mxnet.gluon.data.vision.transforms.CropResize` of MXNet 1.9.1.
