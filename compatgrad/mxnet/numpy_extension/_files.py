@@ -9,6 +9,7 @@ import numpy as onp
 import torch
 
 from compatgrad.core.files import replacing
+from compatgrad.formats.npz import Archive
 
 from ..base import MXNetError
 from ..ndarray._params_file import array_of, arrays_and_names, named, read_params, stored_of, write_params
@@ -110,7 +111,7 @@ def savez(file: str, *args: ndarray, **kwargs: ndarray) -> None:
 
 def _load_npz(file: str) -> dict[str, ndarray]:
     try:
-        with onp.load(file, allow_pickle=False) as archive:
+        with Archive(file) as archive:
             return {k: ndarray(torch.from_numpy(onp.ascontiguousarray(a)).reshape(a.shape)) for k, a in archive.items()}
     except (ValueError, TypeError, zipfile.BadZipFile, OSError) as e:
         raise MXNetError(f"load: {file} is no readable NumPy archive: {e}") from None

@@ -182,13 +182,25 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
 
     try:
         graph = json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise wrong(f"no JSON ({e})") from None
     if not isinstance(graph, dict):
         raise wrong("expected an object with 'nodes' and 'heads'")
     # a length of 0 is not known, unless the graph was written with NumPy's shapes
-    unknown = is_np_shape() and not dict(graph.get("attrs") or {}).get("is_np_shape")
-    return _from_dict(graph, unknown, wrong)
+    attrs = graph.get("attrs")
+    unknown = is_np_shape() and not (isinstance(attrs, dict) and attrs.get("is_np_shape"))
+    try:
+        return _from_dict(graph, unknown, wrong)
+    except RecursionError:
+        raise wrong("its graphs lie in one another too deeply") from None
+
+
+def _entry(nodes: list[Node], place: Any) -> Entry:
+    """An output of a node, by the numbers of both."""
+    node, output = int(place[0]), int(place[1])
+    if node < 0 or output < 0:
+        raise IndexError(f"a negative number in {list(place)}")
+    return nodes[node], output
 
 
 def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) -> list[Entry]:
@@ -203,7 +215,7 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
             op = None if raw["op"] == "null" else str(raw["op"])
             if unknown and op is None and "__shape__" in found:
                 found["__shape__"] = str(tuple(-1 if n == 0 else n for n in ast.literal_eval(found["__shape__"])))
-            inputs = [(nodes[e[0]], int(e[1])) for e in raw["inputs"]]
+            inputs = [_entry(nodes, e) for e in raw["inputs"]]
             hidden = {k: v for k, v in found.items() if op is None or _is_attribute(k)}
             params = {k: v for k, v in found.items() if k not in hidden}
             inner = [_from_dict(g, unknown, wrong) for g in raw.get("subgraphs") or ()]
@@ -211,7 +223,7 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
             raise wrong(f"node {i}: {type(e).__name__} {e}") from None
     try:
-        return [(nodes[h[0]], int(h[1])) for h in graph["heads"]]
+        return [_entry(nodes, h) for h in graph["heads"]]
     except (IndexError, TypeError, ValueError):
         raise wrong(f"heads {graph['heads']} name nodes that are not there, there are {len(nodes)}") from None
 

@@ -60,6 +60,10 @@ class _ConvolutionBlob(_Blob):
             block[...] = part.reshape(block.shape)
 
 
+# what reading a layer that lacks settings or blobs, or has odd ones, raises
+_BROKEN = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)
+
+
 class CaffeFunction(link.Chain):
     """A Caffe model as a link, read from a .caffemodel file: layers with weights are child links, named as the layers
     are. `link(inputs={"data": x}, outputs=["fc8"])` computes blobs by name.
@@ -84,7 +88,11 @@ class CaffeFunction(link.Chain):
         super().__init__()
         net = caffe_pb.NetParameter()
         with open(model_path, "rb") as model_file:
-            net.MergeFromString(model_file.read())
+            content = model_file.read()
+        try:
+            net.MergeFromString(content)
+        except ValueError as e:
+            raise ValueError(f"{model_path} is no readable Caffe model: {e}") from e
         self.forwards = {}
         self.split_map = {}
         self.layers = []
@@ -92,7 +100,13 @@ class CaffeFunction(link.Chain):
         for layer in net.layer or net.layers:
             setup = methods.get(layer.type)
             if setup is not None:
-                setup(self, layer)
+                try:
+                    setup(self, layer)
+                except _BROKEN as e:
+                    raise ValueError(
+                        f"{model_path}: layer {layer.name!r} of type {layer.type} has no such settings or blobs as its "
+                        f"type has: {e}"
+                    ) from e
             else:
                 warnings.warn(
                     f'Skip the layer "{layer.name}": CaffeFunction does not support {layer.type} layers.',
