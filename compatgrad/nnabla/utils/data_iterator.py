@@ -13,6 +13,7 @@ from .data_source import (
     DataSourceWithFileCache,
     DataSourceWithMemoryCache,
     SlicedDataSource,
+    _ClosedOnce,
 )
 from .data_source_implements import (
     CacheDataSource,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .data_source import DataSource
 
 
-class DataIterator:
+class DataIterator(_ClosedOnce):
     """Minibatches of `batch_size` examples from a data source, without end.
 
     `next()`, or iteration, gives a tuple with one numpy array per variable, whose first axis is the batch. A batch may
@@ -79,7 +80,6 @@ class DataIterator:
         self._epoch_end_callbacks = list(epoch_end_callbacks)
         self._size = data_source.size
         self._current_epoch = 0
-        self._closed = False
         self._reset()
         self._use_thread = use_thread
         self._thread = ThreadPoolExecutor(1) if use_thread else None
@@ -89,23 +89,10 @@ class DataIterator:
     def __iter__(self):
         return self
 
-    def __next__(self):
-        return self.next()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, type, value, traceback):
-        self.close()
-
-    def close(self) -> None:
-        """Ends the thread and closes the data source; more calls do nothing."""
-        if not self._closed:
-            atexit.unregister(self.close)
-            if self._thread is not None:
-                self._thread.shutdown()
-            self._data_source.close()
-            self._closed = True
+    def _release(self):
+        if self._thread is not None:
+            self._thread.shutdown()
+        self._data_source.close()
 
     @property
     def epoch(self) -> int:

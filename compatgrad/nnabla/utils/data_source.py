@@ -30,7 +30,32 @@ if TYPE_CHECKING:
 _TRIES = 10
 
 
-class DataSource:
+class _ClosedOnce:
+    """What gives things by `next`, until it is closed: by `close`, at the end of a `with` block or of the program."""
+
+    _closed = False
+
+    def __next__(self):
+        return self.next()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, type, value, traceback):
+        self.close()
+
+    def close(self) -> None:
+        """Gives back files, threads and folders that are held; more calls do nothing."""
+        if not self._closed:
+            atexit.unregister(self.close)
+            self._closed = True
+            self._release()
+
+    def _release(self):
+        """What `close` does, once."""
+
+
+class DataSource(_ClosedOnce):
     """Base class of what data iterators read: examples by their position.
 
     A subclass sets `_size`, the number of examples, and `_variables`, their names, and defines `_get_data(position)`,
@@ -63,7 +88,6 @@ class DataSource:
         self._shuffle = shuffle
         self._position = 0
         self._size = 0
-        self._closed = False
         self._order = None
         self._original_order = None
         self._original_source_uri = None
@@ -78,25 +102,6 @@ class DataSource:
 
     def _generate_order(self, generation):
         """Makes the order of epoch `generation`; earlier ones may still be asked for."""
-
-    def __next__(self):
-        return self.next()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, type, value, traceback):
-        self.close()
-
-    def close(self) -> None:
-        """Gives back files, threads and folders that the source holds; more calls do nothing."""
-        if not self._closed:
-            atexit.unregister(self.close)
-            self._closed = True
-            self._release()
-
-    def _release(self):
-        """What `close` does, once."""
 
     @property
     def order(self) -> Sequence[Any] | None:
