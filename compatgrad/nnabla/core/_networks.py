@@ -129,17 +129,13 @@ class ProtoNetwork:
             self.variables[name].variable_instance = variable
         for name in () if given else self.inputs:
             self.variables[name].variable_instance = self._new_input(self.variables[name], batch)
-        found = {name: parameter.get_parameter(name) for name in self.parameters}
-        # old files do not say which parameters learn: then none would
-        told = any(held is not None and held.need_grad for held in found.values())
         for param in self.parameters.values():
-            held = found[param.name]
-            registered = held.need_grad if held is not None and told else True  # means and the like need none
+            # registered as one that learns, whatever the file says of it: so do means and variances from then on
             made = parameter.get_parameter_or_create(
-                param.name, param.shape, param.initializer, registered, registered and param.need_grad
+                param.name, param.shape, param.initializer, as_need_grad=param.need_grad
             )
-            if made.need_grad != (registered and param.need_grad):
-                made = made.get_unlinked_variable(need_grad=registered and param.need_grad)
+            if made.need_grad != param.need_grad:
+                made = made.get_unlinked_variable(need_grad=param.need_grad)
             param.variable_instance = made
 
     def _new_input(self, variable: NetworkVariable, batch: int) -> Variable:
