@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections import defaultdict
-from typing import Any
+
+from ._scopes import Scope
 
 __all__ = ["AttrScope"]
 
 
-def _warn_of_current() -> None:
-    warnings.warn("AttrScope.current is deprecated. Use `with` with an AttrScope.", DeprecationWarning, stacklevel=3)
-
-
-class _Scopes(threading.local):
-    """The innermost scope of each thread, kept as `value`."""
-
-    def __init__(self) -> None:
-        self.value = AttrScope()
-
-
-class _ScopeType(type):
-    @property
-    def current(cls):
-        """The innermost scope (deprecated; `with` statements take its place)."""
-        _warn_of_current()
-        return AttrScope._current.value
-
-    @current.setter
-    def current(cls, scope):
-        _warn_of_current()
-        AttrScope._current.value = scope
-
-
-class AttrScope(metaclass=_ScopeType):
+class AttrScope(Scope, kind=("an AttrScope", True)):
     """Adds attributes to the symbols made inside a `with` block; inner scopes override outer ones.
 
     Args:
@@ -52,11 +27,9 @@ class AttrScope(metaclass=_ScopeType):
     Source: `mxnet.AttrScope` of MXNet 1.9.1.
     """
 
-    _current: threading.local
     _subgraph_names: dict[str, int] = defaultdict(int)
 
     def __init__(self, **kwargs: str) -> None:
-        self._old_scope = None
         for key, value in kwargs.items():
             if not isinstance(value, str):
                 raise ValueError(f"Attributes need to be string, but {key} is {type(value).__name__}")
@@ -69,13 +42,5 @@ class AttrScope(metaclass=_ScopeType):
         return {**self._attr, **attr} if attr else dict(self._attr)
 
     def __enter__(self) -> AttrScope:
-        self._old_scope = AttrScope._current.value
-        self._attr = {**self._old_scope._attr, **self._attr}
-        AttrScope._current.value = self
-        return self
-
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
-        AttrScope._current.value = self._old_scope
-
-
-AttrScope._current = _Scopes()
+        self._attr = {**AttrScope._current.value._attr, **self._attr}
+        return super().__enter__()

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
-from typing import Any
+from ._scopes import Scope
 
 __all__ = ["NameManager", "Prefix"]
 
 
-def _warn_of_current() -> None:
-    warnings.warn("NameManager.current is deprecated. Use `with` with a NameManager.", DeprecationWarning, stacklevel=3)
-
-
-class _Scopes(threading.local):
-    """The innermost scope of each thread, kept as `value`; made at the first use of a thread."""
-
-    def __init__(self) -> None:
-        self.value = NameManager()
-
-
-class _ManagerType(type):
-    @property
-    def current(cls):
-        """The innermost manager (deprecated; `with` statements take its place)."""
-        _warn_of_current()
-        return NameManager._current.value
-
-    @current.setter
-    def current(cls, manager):
-        NameManager._current.value = manager
-
-
-class NameManager(metaclass=_ManagerType):
+class NameManager(Scope, kind=("a NameManager", False)):
     """Gives the names `hint0`, `hint1`, … to what is made without a name inside a `with` block.
 
     Example:
@@ -43,11 +18,8 @@ class NameManager(metaclass=_ManagerType):
     Source: `mxnet.name.NameManager` of MXNet 1.9.1.
     """
 
-    _current: threading.local
-
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
-        self._old_manager = None
 
     def get(self, name: str | None, hint: str) -> str:
         """`name` where it is given, else the next name for `hint` (str)."""
@@ -56,14 +28,6 @@ class NameManager(metaclass=_ManagerType):
         number = self._counter.get(hint, 0)
         self._counter[hint] = number + 1
         return f"{hint}{number}"
-
-    def __enter__(self) -> NameManager:
-        self._old_manager = NameManager._current.value
-        NameManager._current.value = self
-        return self
-
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
-        NameManager._current.value = self._old_manager
 
 
 class Prefix(NameManager):
@@ -87,6 +51,3 @@ class Prefix(NameManager):
     def get(self, name: str | None, hint: str) -> str:
         """The prefix and what NameManager gives."""
         return self._prefix + super().get(name, hint)
-
-
-NameManager._current = _Scopes()
