@@ -34,18 +34,20 @@ globals().update(_mine)
 
 
 # ---- control flow ----------------------------------------------------------------------------------------------------
+def _flattened(values: Any, leaf: Callable[[Any], tuple[list[Any], Any] | None], wanted: str) -> tuple[list[Any], Any]:
+    """What is in a nested list, and how it is nested; `leaf` says this of what is no list, and None of others."""
+    found = leaf(values)
+    if found is not None:
+        return found
+    if not isinstance(values, (list, tuple)):
+        raise AssertionError(f"{wanted} or a nested list of them, got {values!r}")
+    parts = [_flattened(v, leaf, wanted) for v in values]
+    return [x for items, _ in parts for x in items], [form for _, form in parts]
+
+
 def _flat(values: Any, what: str) -> tuple[list[NDArray], Any]:
     """The arrays of a nested list, and how they are nested: 0 for an array."""
-    if isinstance(values, NDArray):
-        return [values], 0
-    if not isinstance(values, (list, tuple)):
-        raise AssertionError(f"{what} must be an NDArray or a nested list of them, got {values!r}")
-    arrays, form = [], []
-    for v in values:
-        more, part = _flat(v, what)
-        arrays += more
-        form.append(part)
-    return arrays, form
+    return _flattened(values, lambda x: ([x], 0) if isinstance(x, NDArray) else None, f"{what} must be an NDArray")
 
 
 def _nested(arrays: list[NDArray], form: Any) -> Any:

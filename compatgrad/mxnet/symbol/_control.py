@@ -7,7 +7,7 @@ from typing import Any
 
 from ..attribute import AttrScope
 from ..name import NameManager
-from ..ndarray.contrib import _nested, _number
+from ..ndarray.contrib import _flattened, _nested, _number
 from ._graph import Entry, Node, order
 from .symbol import Symbol
 
@@ -16,16 +16,13 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 def _flat(values: Any, what: str) -> tuple[list[Symbol], Any]:
     """The symbols of a nested list, and how they are nested: 0 for a symbol."""
-    if isinstance(values, Symbol):
-        return ([values], 0) if len(values) == 1 else (list(values), [0] * len(values))
-    if not isinstance(values, (list, tuple)):
-        raise AssertionError(f"{what} must be a symbol or a nested list of them, got {values!r}")
-    symbols, form = [], []
-    for v in values:
-        more, part = _flat(v, what)
-        symbols += more
-        form.append(part)
-    return symbols, form
+
+    def leaf(x: Any) -> tuple[list[Symbol], Any] | None:
+        if not isinstance(x, Symbol):
+            return None
+        return ([x], 0) if len(x) == 1 else (list(x), [0] * len(x))
+
+    return _flattened(values, leaf, f"{what} must be a symbol")
 
 
 # ---- graphs inside an operator ---------------------------------------------------------------------------------------
