@@ -199,6 +199,7 @@ class CudaGraph:
             ) from (failure or error)
         finally:
             _C.set_capturing(was)
+            failure = None  # its traceback holds this frame
         for _, array, begin in memory:
             array.tensor = begin
         self._static = memory

@@ -100,7 +100,10 @@ class TextDataset(dataset_mixin.DatasetMixin):
             except Exception as e:
                 error = e
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # the traceback holds this frame, which is not to hold the error
 
     def get_example(self, idx: int) -> Any:
         """A line, or a tuple of the lines of all files; IndexError outside them."""

@@ -138,8 +138,10 @@ class HybridBlock(Block):
             return self._call_with_hooks(args)
         try:
             out = self.forward(*args)
-        except DeferredInitializationError as error:
-            out = self._retry(args, error)
+        except DeferredInitializationError:
+            if not self._can_retry():
+                raise
+            out = self._retry(args)
         if is_np_array():
             _check_all_np_ndarrays(out)
         return out
@@ -147,13 +149,17 @@ class HybridBlock(Block):
     def _run(self, args):
         try:
             return self.forward(*args)
-        except DeferredInitializationError as error:
-            return self._retry(args, error)
+        except DeferredInitializationError:
+            if not self._can_retry():
+                raise
+            return self._retry(args)
 
-    def _retry(self, args, error):
-        """`forward` once more, where a block that defines it says in `infer_shape` what its parameters' shapes are."""
-        if type(self).forward is HybridBlock.forward or type(self).infer_shape is HybridBlock.infer_shape:
-            raise error
+    def _can_retry(self):
+        """Whether a block that defines `forward` says in `infer_shape` what its parameters' shapes are."""
+        return type(self).forward is not HybridBlock.forward and type(self).infer_shape is not HybridBlock.infer_shape
+
+    def _retry(self, args):
+        """`forward` once more, with the shapes of the parameters from `infer_shape`."""
         self._deferred_infer_shape(*args)
         self._finish_own_init()
         return self.forward(*args)

@@ -31,7 +31,10 @@ def at_once() -> Iterator[None]:
 def keep(error: Exception) -> None:
     """Has `error` raised by the next wait."""
     if _at_once or os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # the traceback holds this frame, which is not to hold the error
     _kept.append(error)
 
 
@@ -40,4 +43,7 @@ def meet() -> None:
     if _kept:
         first = _kept[0]
         _kept.clear()
-        raise first
+        try:
+            raise first
+        finally:
+            del first

@@ -50,13 +50,17 @@ def array_of(who: str, name: str, value: Any) -> NDArray:
     raise not_an_array(who, name, value)
 
 
-def explain(who: str, e: Exception, inputs: Sequence[Any]) -> Exception:
-    """MXNet's error for what an op refused; errors of a program's own code stay what they are."""
+def is_own(e: Exception) -> bool:
+    """Whether an error is MXNet's already, or that of a program's own code."""
     last = e.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
-    if isinstance(e, MXNetError) or last.tb_frame.f_code.co_filename not in _OUR_FILES:
-        return e
+    return isinstance(e, MXNetError) or last.tb_frame.f_code.co_filename not in _OUR_FILES
+
+
+def explained(who: str, e: Exception, inputs: Sequence[Any]) -> MXNetError:
+    """MXNet's error for what an op refused. A caller raises it at once: in a variable of its frame, which the error's
+    traceback holds, it would be a cycle that keeps the arrays of the call."""
     arrays = [x for x in inputs if x is not None]
     arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
     shown = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays if isinstance(x, NDArray))
@@ -108,10 +112,8 @@ def {name}({signature}):
         {checks}
         y = _body({arguments})
     except (RuntimeError, ValueError, TypeError, IndexError) as e:
-        error = _explain("{name}", e, ({inputs}))
-        if error is e:
-            raise
-        raise error from None
+        if _is_own(e): raise
+        raise _explained("{name}", e, ({inputs})) from None
     {own}
     {stored}
     return y if out is None else _write(out, y)
@@ -182,8 +184,8 @@ def operator(
             else f"if {names[0]}.__class__ is not _NDArray and {names[0]}.stype != "
             f"'default' and out is None: y = _stored(y, {', '.join(arguments)})",
         )
-        scope |= {"_body": body, "_explain": explain, "_write": write, "_NDArray": NDArray, "_parse": parse,
-                  "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
+        scope |= {"_body": body, "_is_own": is_own, "_explained": explained, "_write": write, "_NDArray": NDArray,
+                  "_parse": parse, "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
                   "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
         _OUR_FILES.update((file, body.__code__.co_filename))
         made = describe(made_of(source, public, scope, body, file), Declaration(declared, outputs, states, body))

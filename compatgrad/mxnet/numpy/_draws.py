@@ -134,11 +134,11 @@ def _from_uniform(
         wrong = None
         for n, p in zip(names, given, strict=True):
             if n != "loc" and bool(torch.as_tensor(_values(p) < 0 if n == "scale" else _values(p) <= 0).any()):
-                wrong = ValueError(f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}")
+                wrong = f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}"
         context = current_context() if ctx is None else Context(ctx)
         shape = out.shape if out is not None and size is None else _shape(size, *given)
         if wrong is not None:
-            keep(wrong)
+            keep(ValueError(wrong))
             return finish(_on(ndarray(torch.full(shape, torch.nan, device=context.torch_device)), context), out)
         u = draw("uniform", (0.0, 1.0), shape, torch.float32, context.torch_device)
         return finish(_on(_moved(body, noise(u.clamp(min=torch.finfo(torch.float32).tiny)), given), context), out)
