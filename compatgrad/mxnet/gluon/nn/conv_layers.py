@@ -206,21 +206,8 @@ class Conv1D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
+        places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
+        super().__init__(*places, activation, use_bias, weight_initializer, bias_initializer, **kwargs)
 
 
 @layer
@@ -263,21 +250,8 @@ class Conv2D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
+        places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
+        super().__init__(*places, activation, use_bias, weight_initializer, bias_initializer, **kwargs)
 
 
 @layer
@@ -320,21 +294,8 @@ class Conv3D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
+        places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
+        super().__init__(*places, activation, use_bias, weight_initializer, bias_initializer, **kwargs)
 
 
 @layer
@@ -382,21 +343,9 @@ class Conv1DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
+        places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            adj=output_padding,
-            **kwargs,
+            *places, activation, use_bias, weight_initializer, bias_initializer, adj=output_padding, **kwargs
         )
 
 
@@ -445,21 +394,9 @@ class Conv2DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
+        places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            adj=output_padding,
-            **kwargs,
+            *places, activation, use_bias, weight_initializer, bias_initializer, adj=output_padding, **kwargs
         )
 
 
@@ -508,21 +445,9 @@ class Conv3DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
+        places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            adj=output_padding,
-            **kwargs,
+            *places, activation, use_bias, weight_initializer, bias_initializer, adj=output_padding, **kwargs
         )
 
 
