@@ -103,8 +103,22 @@ def _overwrite(array: nd.NDArray, value: nd.NDArray) -> None:
         value.copyto(array)
 
 
+class _OfOneProcess(KVStoreBase):
+    """A store that no other worker shares."""
+
+    @property
+    def rank(self) -> int:
+        """0: there is one process."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1: there is one process."""
+        return 1
+
+
 @KVStoreBase.register
-class TestStore(KVStoreBase):
+class TestStore(_OfOneProcess):
     """The least a store can be: it keeps nothing, and adds up what it is given.
 
     Example:
@@ -137,21 +151,13 @@ class TestStore(KVStoreBase):
     def type(self) -> str:
         return "teststore"
 
-    @property
-    def rank(self) -> int:
-        return 0
-
-    @property
-    def num_workers(self) -> int:
-        return 1
-
 
 def _check_capability(capability: str) -> None:
     if capability.lower() != KVStoreBase.OPTIMIZER:
         raise ValueError(f"Unknown capability: {capability}")
 
 
-class KVStore(KVStoreBase):
+class KVStore(_OfOneProcess):
     """A store of one process, which `create` makes: it adds up what several contexts push, and hands the sum back.
 
     What is pushed replaces the stored value, or is given to the updater (`set_optimizer`). Keys are ints or strs, of
@@ -320,16 +326,6 @@ class KVStore(KVStoreBase):
     def type(self) -> str:
         """The kind of store, such as "local", a str."""
         return self._kind
-
-    @property
-    def rank(self) -> int:
-        """0: there is one process."""
-        return 0
-
-    @property
-    def num_workers(self) -> int:
-        """1: there is one process."""
-        return 1
 
     def _barrier(self) -> None:
         """Nothing to wait for."""
