@@ -168,7 +168,7 @@ def set_solver_pre_hook(key: str, solver_pre_hook: Callable[[], Any]) -> None:
         one parameter
         >>> nn.unset_solver_pre_hook("told")
 
-    Source: `nnabla.solver.set_solver_pre_hook` of nnabla 1.39.0.
+    Source: `nnabla.set_solver_pre_hook` of nnabla 1.39.0.
     """
     if solver_pre_hook is not None:
         solver_pre_hooks[key] = solver_pre_hook
@@ -195,7 +195,7 @@ def set_solver_post_hook(key: str, solver_post_hook: Callable[[], Any]) -> None:
         one parameter
         >>> nn.unset_solver_post_hook("told")
 
-    Source: `nnabla.solver.set_solver_post_hook` of nnabla 1.39.0.
+    Source: `nnabla.set_solver_post_hook` of nnabla 1.39.0.
     """
     if solver_post_hook is not None:
         solver_post_hooks[key] = solver_post_hook
@@ -214,7 +214,7 @@ def unset_solver_pre_hook(key: str) -> None:
         >>> nn.set_solver_pre_hook("told", lambda: print("one parameter"))
         >>> nn.unset_solver_pre_hook("told")
 
-    Source: `nnabla.solver.unset_solver_pre_hook` of nnabla 1.39.0.
+    Source: `nnabla.unset_solver_pre_hook` of nnabla 1.39.0.
     """
     _unset(solver_pre_hooks, key)
 
@@ -232,7 +232,7 @@ def unset_solver_post_hook(key: str) -> None:
         >>> nn.set_solver_post_hook("told", lambda: print("one parameter"))
         >>> nn.unset_solver_post_hook("told")
 
-    Source: `nnabla.solver.unset_solver_post_hook` of nnabla 1.39.0.
+    Source: `nnabla.unset_solver_post_hook` of nnabla 1.39.0.
     """
     _unset(solver_post_hooks, key)
 

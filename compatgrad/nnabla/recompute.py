@@ -46,7 +46,7 @@ def get_global_recompute() -> bool:
         >>> nn.get_global_recompute()
         False
 
-    Source: `nnabla.get_global_recompute` of nnabla 1.39.0.
+    Source: `nnabla.recompute.get_global_recompute` of nnabla 1.39.0.
     """
     return _recompute
 

@@ -36,7 +36,7 @@ class CommunicatorBackwardCallback:
         Sum
         Exp
 
-    Source: `nnabla.variable.CommunicatorBackwardCallback` of nnabla 1.39.0.
+    Source: `nnabla._variable.CommunicatorBackwardCallback` of nnabla 1.39.0.
     """
 
     def on_finish_function_backward(self, function: Any) -> None:

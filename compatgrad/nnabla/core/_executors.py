@@ -38,7 +38,7 @@ def add_executor(proto: Any, networks: Mapping[str, Any], executor: Mapping[str,
         >>> [v.variable_name for v in proto.executor[0].output_variable]
         ['y']
 
-    Source: `nnabla.utils.save._add_executor` of nnabla 1.39.0.
+    Source: `nnabla.utils.save._create_executor` of nnabla 1.39.0.
     """
     network = network_of(networks, executor["network"], f"executor {executor['name']!r}")
     message = proto.executor.add(name=executor["name"], network_name=network.name)

@@ -9,6 +9,8 @@ import ctypes
 import threading
 from typing import Any
 
+from .._documents import documented
+
 __all__ = [
     "NVMLError",
     "nvmlDeviceGetCount",
@@ -51,12 +53,43 @@ NVML_DEVICE_NAME_BUFFER_SIZE = 64
 # for what the library cannot say itself
 _WITHOUT = {NVML_ERROR_UNINITIALIZED: "Uninitialized", NVML_ERROR_LIBRARY_NOT_FOUND: "NVML Shared Library Not Found"}
 
+# What functions of the library, and of its GPUs say alike in their docstrings.
+_SHARED = """
+Args:
+    handle: a GPU, as `nvmlDeviceGetHandleByIndex` gives it.
+
+Raises:
+    NVMLError: the library was not started, or says no.
+
+Example:
+    from nnabla.utils import nvml
+
+    nvml.nvmlInit()
+    for i in range(nvml.nvmlDeviceGetCount()):
+        gpu = nvml.nvmlDeviceGetHandleByIndex(i)
+        print(nvml.nvmlDeviceGetName(gpu), nvml.nvmlDeviceGetMemoryInfo(gpu).free)
+        print(nvml.nvmlDeviceGetUtilizationRates(gpu).gpu)
+    nvml.nvmlShutdown()
+"""
+_documented = documented(_SHARED, source="nnabla.utils.nvml", all_have=())
+
 nvml_lib: Any = None
 lib_load_lock = threading.Lock()
 
 
 class NVMLError(Exception):
-    """What the library answered: `value` is one of the numbers NVML_ERROR_..."""
+    """What the library answered.
+
+    Args:
+        value: one of the numbers NVML_ERROR_...
+
+    Example:
+        >>> from compatgrad.nnabla.utils import nvml
+        >>> str(nvml.NVMLError(nvml.NVML_ERROR_UNINITIALIZED))
+        'Uninitialized'
+
+    Source: `nnabla.utils.nvml.NVMLError` of nnabla 1.39.0.
+    """
 
     def __init__(self, value: int) -> None:
         super().__init__(value)
@@ -70,13 +103,29 @@ class NVMLError(Exception):
 
 
 class c_nvmlUtilization_t(ctypes.Structure):
-    """Per cent of the last second in which a GPU computed, and in which its memory was read or written."""
+    """The part of the last second, in per cent, in which a GPU computed (`gpu`), and its memory was used (`memory`).
+
+    Example:
+        >>> from compatgrad.nnabla.utils import nvml
+        >>> nvml.c_nvmlUtilization_t(gpu=50).gpu
+        50
+
+    Source: `nnabla.utils.nvml.c_nvmlUtilization_t` of nnabla 1.39.0.
+    """
 
     _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
 
 
 class c_nvmlMemory_t(ctypes.Structure):
-    """Memory in bytes."""
+    """A GPU's memory in bytes: `total`, `free` and `used`.
+
+    Example:
+        >>> from compatgrad.nnabla.utils import nvml
+        >>> nvml.c_nvmlMemory_t(total=1 << 30).total
+        1073741824
+
+    Source: `nnabla.utils.nvml.c_nvmlMemory_t` of nnabla 1.39.0.
+    """
 
     _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
 
@@ -86,6 +135,18 @@ class _Device(ctypes.Structure):
 
 
 c_nvmlDevice_t = ctypes.POINTER(_Device)
+c_nvmlDevice_t.__doc__ = """A GPU, for the functions of one.
+
+Args:
+    arg: the structure that it points to; only the library makes one.
+
+Example:
+    >>> from compatgrad.nnabla.utils import nvml
+    >>> bool(nvml.c_nvmlDevice_t())
+    False
+
+Source: `nnabla.utils.nvml.c_nvmlDevice_t` of nnabla 1.39.0.
+"""
 
 
 def _function(name: str) -> Any:
@@ -103,15 +164,31 @@ def _call(name: str, *args: Any) -> None:
         raise NVMLError(result)
 
 
+@_documented
 def nvmlErrorString(result: int) -> bytes:
-    """What the library says about an error."""
+    """What the library says about an error.
+
+    Args:
+        result: one of the numbers NVML_ERROR_...
+
+    Returns:
+        The text.
+    """
     f = _function("nvmlErrorString")
     f.restype = ctypes.c_char_p
     return f(result)
 
 
+@_documented
 def nvmlInit(flags: int = 0) -> None:
-    """Loads and starts the library."""
+    """Loads and starts the library.
+
+    Args:
+        flags: as the library's nvmlInitWithFlags takes them.
+
+    Raises:
+        NVMLError: there is no library, or it says no.
+    """
     global nvml_lib
     with lib_load_lock:
         if nvml_lib is None:
@@ -122,41 +199,70 @@ def nvmlInit(flags: int = 0) -> None:
     _call("nvmlInitWithFlags", flags)
 
 
+@_documented
 def nvmlShutdown() -> None:
     """Ends what `nvmlInit` started."""
     _call("nvmlShutdown")
 
 
+@_documented
 def nvmlDeviceGetCount() -> int:
-    """How many GPUs there are."""
+    """Counts the GPUs.
+
+    Returns:
+        How many there are.
+    """
     count = ctypes.c_uint()
     _call("nvmlDeviceGetCount_v2", ctypes.byref(count))
     return count.value
 
 
+@_documented
 def nvmlDeviceGetHandleByIndex(index: int) -> Any:
-    """The GPU of that number, for the functions below."""
+    """Finds the GPU of a number.
+
+    Args:
+        index: the number, from 0.
+
+    Returns:
+        The GPU, for the other functions.
+    """
     device = c_nvmlDevice_t()
     _call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
     return device
 
 
+@_documented
 def nvmlDeviceGetName(handle: Any) -> bytes:
-    """A GPU's name."""
+    """Asks for the name of a GPU.
+
+    Returns:
+        The name.
+    """
     name = ctypes.create_string_buffer(NVML_DEVICE_NAME_BUFFER_SIZE)
     _call("nvmlDeviceGetName", handle, name, ctypes.c_uint(NVML_DEVICE_NAME_BUFFER_SIZE))
     return name.value
 
 
+@_documented
 def nvmlDeviceGetUtilizationRates(handle: Any) -> c_nvmlUtilization_t:
-    """A GPU's load."""
+    """Asks how much a GPU is used.
+
+    Returns:
+        A structure with `gpu` and `memory`, in per cent.
+    """
     rates = c_nvmlUtilization_t()
     _call("nvmlDeviceGetUtilizationRates", handle, ctypes.byref(rates))
     return rates
 
 
+@_documented
 def nvmlDeviceGetMemoryInfo(handle: Any) -> c_nvmlMemory_t:
-    """A GPU's memory."""
+    """Asks for the memory of a GPU.
+
+    Returns:
+        A structure with `total`, `free` and `used`, in bytes.
+    """
     memory = c_nvmlMemory_t()
     _call("nvmlDeviceGetMemoryInfo", handle, ctypes.byref(memory))
     return memory

@@ -8,18 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _init, parameter
-from .. import functions as F
 from ..experimental import graph_converters as GC
 from ..experimental.graph_converters.quantize import PrecisionMode
-from ..function import PythonFunction
-from ..initializer import ConstantInitializer
 from ..logger import logger
 from ..variable import Variable
+from ._recorders import (
+    AbsMaxRecorder,
+    AbsMaxRecorderCallback,
+    MaxMaxRecorder,
+    MaxMaxRecorderCallback,
+    MaxMvaRecorder,
+    MaxMvaRecorderCallback,
+    MinMaxMinMaxRecorder,
+    MinMaxMinMaxRecorderCallback,
+    MinMaxMvaRecorder,
+    MinMaxMvaRecorderCallback,
+    _RecorderCallback,
+    abs_max_recorder,
+    max_max_recorder,
+    max_mva_recorder,
+    minmax_minmax_recorder,
+    minmax_mva_recorder,
+)
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "AbsMaxRecorder",
@@ -46,212 +64,17 @@ __all__ = [
     "qat_default_config",
 ]
 
-_ROUNDING: dict[str, Callable[[Any], Any] | None] = {
-    "CEIL": np.ceil,
-    "ROUND": np.round,
-    "FLOOR": np.floor,
-    "NOTROUND": None,
-}
-_LOWEST, _HIGHEST = -128, 127  # of 8 bits
-
-
-class _Recorder(PythonFunction):
-    """Hands on its first input, and notes the range of that in the others, each of one element.
-
-    `_has_minimum`: the least value is noted too, before the greatest; `_absolute`: of absolute values.
-    """
-
-    _has_minimum = False
-    _absolute = False
-
-    def __init__(self, ctx: Any, training: bool = True) -> None:
-        super().__init__(ctx)
-        self.training = training
-
-    @property
-    def name(self) -> str:
-        return type(self).__name__
-
-    def min_outputs(self) -> int:
-        return 1
-
-    def setup_impl(self, inputs: Any, outputs: Any) -> None:
-        x, *ranges = inputs
-        wanted = 2 if self._has_minimum else 1
-        assert len(ranges) == wanted, f"{self.name} takes {wanted + 1} inputs, not {len(inputs)}"
-        for r in ranges:
-            assert r.ndim == x.ndim and r.size == 1, f"{self.name}: a range of {r.shape} does not fit {x.shape}"
-        outputs[0].reset_shape(x.shape, True)
-
-    def _merged(self, noted: Any, found: Any, take: Callable[..., Any]) -> None:
-        """Lets `noted` take in what a batch has."""
-        take(noted, found, outputs=[noted])
-
-    def forward_impl(self, inputs: Any, outputs: Any) -> None:
-        x, *ranges = (v.data for v in inputs)
-        outputs[0].data.copy_from(x)
-        if not self.training:
-            return
-        if self._has_minimum:
-            self._merged(ranges[0], F.min(x, keepdims=True), F.minimum2)
-        self._merged(ranges[-1], F.max(F.abs(x) if self._absolute else x, keepdims=True), F.maximum2)
-
-    def backward_impl(self, inputs: Any, outputs: Any, propagate_down: Any, accum: Any) -> None:
-        if propagate_down[0]:
-            dx, dy = inputs[0].grad, outputs[0].grad
-            if accum[0]:
-                dx += dy
-            else:
-                dx.copy_from(dy)
-
-    def grad_depends_output_data(self, i: int, o: int) -> bool:
-        return False
-
-    def grad_depends_input_data(self, i: int, j: int) -> bool:
-        return False
-
-
-class _MovingRecorder(_Recorder):
-    """Notes moving averages, of which `decay` stays at each forward pass."""
-
-    def __init__(self, ctx: Any, decay: float = 0.99, training: bool = True) -> None:
-        super().__init__(ctx, training)
-        self.decay = decay
-
-    def _merged(self, noted: Any, found: Any, take: Callable[..., Any]) -> None:
-        F.identity(self.decay * noted + (1 - self.decay) * found, outputs=[noted])
-
-
-class MinMaxMinMaxRecorder(_Recorder):
-    """Notes the least and the greatest value ever."""
-
-    _has_minimum = True
-
-
-class MinMaxMvaRecorder(_MovingRecorder):
-    """Notes moving averages of the least and the greatest value."""
-
-    _has_minimum = True
-
-
-class AbsMaxRecorder(_Recorder):
-    """Notes the greatest absolute value ever."""
-
-    _absolute = True
-
-
-class MaxMaxRecorder(_Recorder):
-    """Notes the greatest value ever."""
-
-
-class MaxMvaRecorder(_MovingRecorder):
-    """Notes a moving average of the greatest value."""
-
-
-def minmax_minmax_recorder(x: Any, m: Any, M: Any, training: bool = True) -> Any:
-    """`x`, whose range is noted in `m` and `M` by a `MinMaxMinMaxRecorder`."""
-    return MinMaxMinMaxRecorder(None, training)(x, m, M)
-
-
-def abs_max_recorder(x: Any, M: Any, training: bool = True) -> Any:
-    """`x`, whose range is noted in `M` by an `AbsMaxRecorder`."""
-    return AbsMaxRecorder(None, training)(x, M)
-
-
-def minmax_mva_recorder(x: Any, m: Any, M: Any, decay: float = 0.99, training: bool = True) -> Any:
-    """`x`, whose range is noted in `m` and `M` by a `MinMaxMvaRecorder`."""
-    return MinMaxMvaRecorder(None, decay, training)(x, m, M)
-
-
-def max_max_recorder(x: Any, M: Any, training: bool = True) -> Any:
-    """`x`, whose range is noted in `M` by a `MaxMaxRecorder`."""
-    return MaxMaxRecorder(None, training)(x, M)
-
-
-def max_mva_recorder(x: Any, M: Any, decay: float = 0.99, training: bool = True) -> Any:
-    """`x`, whose range is noted in `M` by a `MaxMvaRecorder`."""
-    return MaxMvaRecorder(None, decay, training)(x, M)
-
-
-class _RecorderCallback:
-    """A recorder whose ranges are parameters of the current scope: "M-name", and "m-name" for the least value."""
-
-    _recorder: type[_Recorder]
-
-    def __init__(self) -> None:
-        self._function = lambda *inputs, training: self._recorder(None, training=training)(*inputs)
-
-    @classmethod
-    def name(cls) -> str:
-        """The type of the recorder's functions."""
-        return cls._recorder.__name__
-
-    @classmethod
-    def _names(cls, name: str) -> list[str]:
-        return [f"m-{name}", f"M-{name}"] if cls._recorder._has_minimum else [f"M-{name}"]
-
-    def __call__(self, x: Variable, axes: Sequence[int] = (1,), training: bool = True, name: str = "") -> Variable:
-        ranges = [
-            parameter.get_parameter_or_create(key, [1] * x.ndim, ConstantInitializer()) for key in self._names(name)
-        ]
-        return self._function(x, *ranges, training=training)
-
-    @classmethod
-    def get_scale_zeropoint(
-        cls,
-        x: Variable,
-        axes: Sequence[int] = (1,),
-        narrow_range: bool = False,
-        round_method: str = "NOTROUND",
-        name: str = "",
-    ) -> tuple[Variable | None, Variable | None]:
-        """The step between integers for the noted range, and the integer of 0, which is 0: parameters "scale-name"
-        and "zeropoint-name", or None and None where no range is noted."""
-        ranges = [parameter.get_parameter(key) for key in cls._names(name)]
-        if not any(ranges):
-            return None, None
-        steps = _HIGHEST - _LOWEST - (1 if narrow_range else 0)
-        least, greatest = (r.d for r in ranges) if len(ranges) == 2 else (-ranges[0].d, ranges[0].d)
-        scale = np.maximum(greatest - least, 1e-24) / steps
-        rounding = _ROUNDING[round_method]
-        if rounding is not None:
-            scale = 2 ** rounding(np.log2(scale))
-        zero = parameter.get_parameter_or_create(f"zeropoint-{name}", scale.shape, np.zeros_like(scale), False)
-        return parameter.get_parameter_or_create(f"scale-{name}", scale.shape, scale, False), zero
-
-
-class MinMaxMinMaxRecorderCallback(_RecorderCallback):
-    """`MinMaxMinMaxRecorder` with its parameters."""
-
-    _recorder = MinMaxMinMaxRecorder
-
-
-class AbsMaxRecorderCallback(_RecorderCallback):
-    """`AbsMaxRecorder` with its parameter."""
-
-    _recorder = AbsMaxRecorder
-
-
-class MinMaxMvaRecorderCallback(_RecorderCallback):
-    """`MinMaxMvaRecorder` with its parameters."""
-
-    _recorder = MinMaxMvaRecorder
-
-
-class MaxMaxRecorderCallback(_RecorderCallback):
-    """`MaxMaxRecorder` with its parameter."""
-
-    _recorder = MaxMaxRecorder
-
-
-class MaxMvaRecorderCallback(_RecorderCallback):
-    """`MaxMvaRecorder` with its parameter."""
-
-    _recorder = MaxMvaRecorder
-
 
 class QNNState(Enum):
-    """Where a graph is on its way to integers."""
+    """Where a graph is on its way to integers.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import QNNState
+        >>> [state.name for state in QNNState]
+        ['NON_QNN', 'RECORDING', 'TRAINING', 'DEPLOYMENT']
+
+    Source: `nnabla.utils.qnn.QNNState` of nnabla 1.39.0.
+    """
 
     NON_QNN = 0
     RECORDING = 1
@@ -260,7 +83,33 @@ class QNNState(Enum):
 
 
 class QATConfig:
-    """What is quantized, and how. Change attributes of an instance, or of a subclass."""
+    """What is quantized, and how. Programs change attributes of an instance, or of a subclass.
+
+    Attributes:
+        niter_to_recording: after how many steps graphs record ranges.
+        niter_to_training: after how many steps graphs are trained with quantized values.
+        recorder_weight, recorder_activation: what notes the ranges of weights, and of other values.
+        record_layers: the types of functions whose inputs are quantized; none: all.
+        recorder_position: whether recorders stand before functions, or behind them, too.
+        skip_inputs_layers, skip_outputs_layers: types of functions at the ends of the graph that are left as they are.
+        skip_bias: whether biases are left as they are.
+        pow2: how scales become powers of two.
+        narrow_range: whether the lowest integer is left out.
+        round_mode: how values are rounded.
+        bn_folding, bn_self_folding: whether batch normalization becomes a part of weights, or a scale.
+        channel_last: whether the channels are the last axis.
+        learning_rate_scale: what the learning rate is multiplied by when training with quantized values begins.
+        ext_name, zero_point, dtype, precision_mode, channel_wise: what nnabla's other backends need.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import QATConfig
+        >>> config = QATConfig()
+        >>> config.niter_to_recording, config.niter_to_training = 1, 100
+        >>> config.pow2.name
+        'ROUND'
+
+    Source: `nnabla.utils.qnn.QATConfig` of nnabla 1.39.0.
+    """
 
     class RoundingMethod(Enum):
         """How scales become powers of two."""
@@ -300,7 +149,15 @@ class QATConfig:
 
 
 class QATTensorRTConfig(QATConfig):
-    """What TensorRT quantizes."""
+    """The QATConfig for TensorRT: batch normalization is folded, and the inputs of the layers that it quantizes are.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import QATTensorRTConfig
+        >>> QATTensorRTConfig().record_layers
+        ['Convolution', 'Deconvolution', 'Affine', 'BatchMatmul', 'ReLU']
+
+    Source: `nnabla.utils.qnn.QATTensorRTConfig` of nnabla 1.39.0.
+    """
 
     bn_folding = True
     bn_self_folding = True
@@ -312,7 +169,23 @@ qat_default_config = QATTensorRTConfig()
 
 
 class FunctionsRankRecorder:
-    """Numbers the functions that `Variable.visit` gives it, in `functions_ranks`, but for some types."""
+    """Numbers the functions that `Variable.visit` gives it.
+
+    Args:
+        functions_only_for_training: types that are left out.
+
+    Attributes:
+        functions_ranks: the numbers by the functions.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import FunctionsRankRecorder
+        >>> recorder = FunctionsRankRecorder()
+        >>> F.sum(F.dropout(F.relu(nn.Variable((2, 3))))).visit(recorder)
+        >>> {f.name: rank for f, rank in recorder.functions_ranks.items()}
+        {'ReLU': 0, 'Sum': 1}
+
+    Source: `nnabla.utils.qnn.FunctionsRankRecorder` of nnabla 1.39.0.
+    """
 
     def __init__(self, functions_only_for_training: Sequence[str] = ("ImageAugmentation", "Dropout")) -> None:
         self.functions_only_for_training = functions_only_for_training
@@ -326,10 +199,30 @@ class FunctionsRankRecorder:
 
 
 class QATScheduler:
-    """Makes graphs recording ones after `niter_to_recording` steps, and training ones after `niter_to_training`.
+    """Leads graphs to recording, and then to training with quantized values.
 
-    config: a QATConfig with those two numbers; ValueError unless 0 <= niter_to_recording < niter_to_training. solver:
-    gets the new parameters, and from training on the learning rate times `learning_rate_scale`.
+    A call registers the output of a graph, which stays the output.
+
+    Args:
+        config: what is quantized, and after how many steps.
+        solver: gets the new parameters, and from training on its learning rate times `learning_rate_scale`.
+
+    Raises:
+        ValueError: 0 <= niter_to_recording < niter_to_training does not hold.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import QATScheduler, QATTensorRTConfig
+        >>> config = QATTensorRTConfig()
+        >>> config.niter_to_recording, config.niter_to_training = 1, 2
+        >>> y = PF.affine(F.relu(PF.affine(nn.Variable((2, 3)), 4, name="a")), 5, name="b")
+        >>> scheduler = QATScheduler(config)
+        >>> scheduler(y)
+        >>> for _ in range(3):
+        ...     scheduler.step()
+        >>> scheduler.state.name
+        'TRAINING'
+
+    Source: `nnabla.utils.qnn.QATScheduler` of nnabla 1.39.0.
     """
 
     def __init__(self, config: QATConfig = qat_default_config, solver: Any = None) -> None:

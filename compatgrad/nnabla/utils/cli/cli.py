@@ -22,6 +22,7 @@ from . import (
     profile,
     train,
 )
+from ._steps import command
 
 __all__ = ["main"]
 
@@ -31,8 +32,16 @@ def _version() -> str:
     return f"Version:{__version__}, Build:{__build_number__}" + ("" if more is None else f", Callback:{more}")
 
 
+@command
 def version_command(args: Any) -> bool:
-    """Prints the version."""
+    """Prints the version.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.cli import version_command
+        >>> version_command(None)
+        Version:1.39.0, Build:compatgrad
+        True
+    """
     print(_version())
     return True
 
@@ -61,7 +70,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Runs the command of the command line. Exits with a status other than 0 where that fails."""
+    """Runs the command of the command line. It ends the program with a status other than 0 where that fails.
+
+    Example:
+        nnabla_cli train -c net.nntxt -o results
+
+    Source: `nnabla.utils.cli.cli.main` of nnabla 1.39.0.
+    """
     parser = _parser()
     print(f"NNabla command line interface ({_version()})")
     args = parser.parse_args()

@@ -13,14 +13,32 @@ from ...logger import logger
 from ...parameter import get_parameters, parameter_scope
 from .. import load as loading
 from ..progress import configure_progress, progress
-from .utility import ResultTable, assign, open_iterators, read_batches
+from ._steps import ResultTable, assign, command, open_iterators, read_batches
 
 __all__ = ["add_compare_with_cpu_command", "calc_norm_diff"]
 
 
 def calc_norm_diff(data1: np.ndarray, data2: np.ndarray) -> tuple[float, float, float, float]:
-    """The standard deviation of the difference divided by the larger one of the two arrays (0 where both are
-    constant), then those of the two arrays and of the difference."""
+    """How far two arrays are apart, by standard deviations.
+
+    Args:
+        data1: an array.
+        data2: an array of as many elements.
+
+    Returns:
+        The standard deviation of the difference divided by the larger one of the two arrays (0 where both are
+        constant), those of the two arrays, and that of the difference.
+
+    Raises:
+        ValueError: the arrays do not have as many elements.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.compare_with_cpu import calc_norm_diff
+        >>> [float(n) for n in calc_norm_diff(np.array([1.0, 3.0]), np.array([1.0, 5.0]))]
+        [0.5, 1.0, 2.0, 1.0]
+
+    Source: `nnabla.utils.cli.compare_with_cpu.calc_norm_diff` of nnabla 1.39.0.
+    """
     std1, std2 = np.std(data1), np.std(data2)
     std = max(std1, std2)
     apart = np.std(data1.ravel() - data2.ravel())
@@ -77,11 +95,18 @@ def _compare(o: Any, cpu: Any) -> dict[str, float]:
     return result
 
 
+@command
 def compare_with_cpu_command(args: Any) -> bool:
-    """Writes ``compare_with_cpu.csv`` into a folder: how far apart the results of each function, the gradients, and the
-    parameters after an update are, for two files of the same networks, on the first file's data and parameters.
+    """Writes how far the numbers of two files' first training step are apart: of functions, gradients and updates.
 
-    ValueError where optimizers, functions or shapes of the files differ.
+    The file is `compare_with_cpu.csv` in a folder. The second file has the same networks, and gets the data and
+    parameters of the first.
+
+    Raises:
+        ValueError: optimizers, functions or shapes of the files differ.
+
+    Example:
+        nnabla_cli compare_with_cpu -c net.nntxt -c2 net_cpu.nntxt -o results
     """
     os.makedirs(args.outdir, exist_ok=True)
     configure_progress(os.path.join(args.outdir, "progress.txt"))
@@ -112,8 +137,19 @@ def compare_with_cpu_command(args: Any) -> bool:
     return True
 
 
+@command
 def add_compare_with_cpu_command(subparsers: Any) -> None:
-    """Adds the command ``compare_with_cpu``."""
+    """Adds the command `compare_with_cpu`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.compare_with_cpu import add_compare_with_cpu_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_compare_with_cpu_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["compare_with_cpu", "-c", "a.nnp", "-c2", "b.nnp", "-o", "out"])
+        >>> args.func.__name__, args.config2
+        ('compare_with_cpu_command', 'b.nnp')
+    """
     parser = subparsers.add_parser("compare_with_cpu", help="compare the numbers of two files' training")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument(

@@ -10,14 +10,29 @@ from typing import Any
 from ..create_cache import CreateCache
 from ..data_source import DataSourceWithFileCache
 from ..data_source_implements import CacheDataSource
+from ._steps import command
 
 __all__ = ["add_conv_dataset_command"]
 
 
+@command
 def conv_dataset_command(args: Any) -> bool:
-    """Converts a .csv file or a .cache folder into a folder of cache files; False, with a message, where it cannot.
+    r"""Converts a .csv file or a .cache folder into a folder of cache files.
 
-    The destination of a .csv file may have any name; loaders of data sets know it for a cache by the ending .cache.
+    The folder made of a .csv file may have any name; loaders of data sets know it for a cache by the ending .cache.
+
+    Returns:
+        Whether it succeeded. Where it could not, a message says why.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.conv_dataset import conv_dataset_command
+        >>> with open("data.csv", "w") as file:
+        ...     n = file.write("x,y\n1,2\n3,4\n")
+        >>> options = {"force": False, "shuffle": False, "normalize": False, "num_of_threads": None}
+        >>> conv_dataset_command(SimpleNamespace(source="data.csv", destination="data.cache", **options))
+        Number of Data: 2
+        True
     """
     if args.num_of_threads is not None and args.num_of_threads <= 0:
         print(f"The number of threads must be positive, not {args.num_of_threads}.")
@@ -60,8 +75,19 @@ def _convert(args: Any, kind: str, folder: str) -> None:
             pass
 
 
+@command
 def add_conv_dataset_command(subparsers: Any) -> None:
-    """Adds the command ``conv_dataset``."""
+    """Adds the command `conv_dataset`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.conv_dataset import add_conv_dataset_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_conv_dataset_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["conv_dataset", "data.csv", "data.cache"])
+        >>> args.func.__name__, args.source
+        ('conv_dataset_command', 'data.csv')
+    """
     parser = subparsers.add_parser("conv_dataset", help="make cache files of a data set")
     parser.add_argument("-F", "--force", action="store_true", help="overwrite the destination")
     parser.add_argument("-S", "--shuffle", action="store_true", help="shuffle the data")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import converter
+from ._steps import command
 
 __all__ = ["add_convert_command"]
 
@@ -24,7 +25,26 @@ _FORMATS = {
 
 
 def resolve_file_format(args: Any, import_files: Sequence[str], export_file: str | None = None) -> None:
-    """Takes the formats from the names of the files where these tell."""
+    """Takes the formats from the names of the files where these tell.
+
+    Args:
+        args: the options of the command line; `import_format` and `export_format` are set.
+        import_files: the files to read.
+        export_file: the file to write, if there is one.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.convert import resolve_file_format
+        >>> args = SimpleNamespace(import_format="?", export_format="?")
+        >>> resolve_file_format(args, ["net.nnp"], "net.onnx")
+        >>> args.import_format, args.export_format
+        ('NNP', 'ONNX')
+
+    Source: `nnabla.utils.cli.convert.resolve_file_format` of nnabla 1.39.0.
+    """
     if len(import_files) == 1:
         args.import_format = _FORMATS.get(os.path.splitext(import_files[0])[1], args.import_format)
     if export_file is None:
@@ -33,14 +53,31 @@ def resolve_file_format(args: Any, import_files: Sequence[str], export_file: str
         args.export_format = _FORMATS.get(os.path.splitext(export_file)[1], args.export_format)
 
 
+@command
 def dump_command(args: Any) -> bool:
-    """Prints what files hold."""
+    """Prints what files hold.
+
+    Example:
+        nnabla_cli dump -F net.nnp
+    """
     resolve_file_format(args, args.files)
     return converter.dump_files(args, args.files)
 
 
+@command
 def convert_command(args: Any) -> bool:
-    """Converts files to the last one; False, with a message, where there is only one."""
+    """Converts files; the last one is written.
+
+    Returns:
+        Whether it succeeded; False, with a message, where there is one file alone.
+
+    Raises:
+        NotImplementedError: a format is not supported.
+        ValueError: a file is broken, or an option is not known.
+
+    Example:
+        nnabla_cli convert -b 16 net.nnp net.onnx
+    """
     if len(args.files) < 2:
         print("Input and Output arg is mandatory.")
         return False
@@ -58,8 +95,19 @@ def _add_import_arguments(parser: Any) -> None:
     parser.add_argument("--nnp-no-expand-network", action="store_true", help="leave repeated parts as they are")
 
 
+@command
 def add_convert_command(subparsers: Any) -> None:
-    """Adds the commands ``dump`` and ``convert``."""
+    """Adds the commands `dump` and `convert`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.convert import add_convert_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_convert_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["convert", "net.nnp", "net.onnx"])
+        >>> args.func.__name__, args.files
+        ('convert_command', ['net.nnp', 'net.onnx'])
+    """
     parser = subparsers.add_parser("dump", help="print what network files hold")
     parser.add_argument("-v", "--dump-verbose", action="store_true", help="every field")
     parser.add_argument("-F", "--dump-functions", action="store_true", help="the functions too")

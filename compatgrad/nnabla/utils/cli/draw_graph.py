@@ -8,12 +8,21 @@ from typing import Any
 from ... import functions as F
 from ...logger import logger
 from .. import nnp_graph
+from ._steps import command
 
 __all__ = ["add_draw_graph_command"]
 
 
+@command
 def draw_graph_command(args: Any) -> bool:
-    """Draws the networks of the file, or those named. ValueError for a name that it does not have."""
+    """Draws the networks of a file, by Graphviz: all, or those named.
+
+    Raises:
+        ValueError: the file is broken, or does not have a network of that name.
+
+    Example:
+        nnabla_cli draw_graph -n net -o pictures net.nnp
+    """
     from ...experimental.viewers import SimpleGraph
 
     loader = nnp_graph.NnpLoader(args.input)
@@ -33,8 +42,19 @@ def draw_graph_command(args: Any) -> bool:
     return True
 
 
+@command
 def add_draw_graph_command(subparsers: Any) -> None:
-    """Adds the command ``draw_graph``."""
+    """Adds the command `draw_graph`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.draw_graph import add_draw_graph_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_draw_graph_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["draw_graph", "net.nnp"])
+        >>> args.func.__name__, args.output_dir
+        ('draw_graph_command', 'draw_out')
+    """
     parser = subparsers.add_parser("draw_graph", help="draw the networks of a file, by Graphviz")
     parser.add_argument("input", help=".nnp or .nntxt file")
     parser.add_argument("-o", "--output-dir", default="draw_out", help="folder for the pictures")

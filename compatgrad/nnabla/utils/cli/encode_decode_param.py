@@ -15,27 +15,77 @@ from ...core._file_errors import reading
 from ...logger import logger
 from ...parameter import get_parameters, load_parameters, save_parameters, set_parameter
 from ...variable import Variable
+from ._steps import command
 
 __all__ = ["add_decode_param_command", "add_encode_param_command"]
 
 
 def save_param_in_txt(x: np.ndarray, filepath: str) -> None:
-    """Writes the shape of `x`, and then its values, one a line."""
+    r"""Writes an array as text: its shape, and then its values, one a line.
+
+    Args:
+        x: the array.
+        filepath: the file.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import save_param_in_txt
+        >>> save_param_in_txt(np.array([[1.0, 2.5]], np.float32), "w.txt")
+        >>> open("w.txt").read().split("\n")
+        ['(1, 2)', '1.0', '2.5']
+
+    Source: `nnabla.utils.cli.encode_decode_param.save_param_in_txt` of nnabla 1.39.0.
+    """
     with replacing(filepath, "w") as file:
         print(x.shape, file=file)
         np.asarray(x).tofile(file, sep="\n")
 
 
 def load_param_in_txt(name: str, filepath: str) -> None:
-    """Registers what `save_param_in_txt` wrote as the parameter `name`."""
+    """Registers what `save_param_in_txt` wrote as a parameter.
+
+    Args:
+        name: the parameter's name.
+        filepath: the file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is broken.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import load_param_in_txt, save_param_in_txt
+        >>> save_param_in_txt(np.array([[1.0, 2.5]], np.float32), "w.txt")
+        >>> load_param_in_txt("fc/w", "w.txt")
+        >>> nn.get_parameters()["fc/w"].d
+        array([[1. , 2.5]], dtype=float32)
+
+    Source: `nnabla.utils.cli.encode_decode_param.load_param_in_txt` of nnabla 1.39.0.
+    """
     with open(filepath) as file, reading(filepath, "parameter"):
         shape = ast.literal_eval(file.readline())
         values = np.array(file.read().split(), np.float32).reshape(shape)
     set_parameter(name, Variable.from_numpy_array(values, need_grad=True))
 
 
+@command
 def decode_param_command(args: Any, **kwargs: Any) -> bool:
-    """Writes each parameter of a file as text into a folder; "/" in names is "~" in those of files."""
+    """Writes each parameter of a file as text into a folder; "/" in names is "~" in those of files.
+
+    Args:
+        **kwargs: have no effect.
+
+    Example:
+        >>> import os
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import decode_param_command
+        >>> nn.save_parameters("fc.h5", {"fc/w": nn.Variable((2,)), "fc/b": nn.Variable(())})
+        >>> decode_param_command(SimpleNamespace(param="fc.h5", outdir="texts"))
+        True
+        >>> sorted(os.listdir("texts"))
+        ['fc~b.txt', 'fc~w.txt']
+    """
     os.makedirs(args.outdir, exist_ok=True)
     load_parameters(args.param)
     for name, variable in get_parameters(grad_only=False).items():
@@ -45,8 +95,24 @@ def decode_param_command(args: Any, **kwargs: Any) -> bool:
     return True
 
 
+@command
 def encode_param_command(args: Any, **kwargs: Any) -> bool:
-    """Makes a file of parameters from those of a folder."""
+    """Makes a file of parameters from the texts of a folder.
+
+    Args:
+        **kwargs: have no effect.
+
+    Example:
+        >>> import os
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import encode_param_command, save_param_in_txt
+        >>> os.mkdir("texts")
+        >>> save_param_in_txt(np.array([1.0, 2.5], np.float32), "texts/fc~w.txt")
+        >>> encode_param_command(SimpleNamespace(indir="texts", param="fc.h5"))
+        True
+        >>> list(nn.get_parameters())
+        ['fc/w']
+    """
     for entry in sorted(os.listdir(args.indir)):
         path = os.path.join(args.indir, entry)
         if os.path.isfile(path):
@@ -56,16 +122,38 @@ def encode_param_command(args: Any, **kwargs: Any) -> bool:
     return True
 
 
+@command
 def add_decode_param_command(subparsers: Any) -> None:
-    """Adds the command ``decode_param``."""
+    """Adds the command `decode_param`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import add_decode_param_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_decode_param_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["decode_param", "-p", "net.h5", "-o", "texts"])
+        >>> args.func.__name__, args.outdir
+        ('decode_param_command', 'texts')
+    """
     parser = subparsers.add_parser("decode_param", help="write parameters as text")
     parser.add_argument("-p", "--param", required=True, help="file of parameters")
     parser.add_argument("-o", "--outdir", required=True, help="folder for the texts")
     parser.set_defaults(func=decode_param_command)
 
 
+@command
 def add_encode_param_command(subparsers: Any) -> None:
-    """Adds the command ``encode_param``."""
+    """Adds the command `encode_param`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import add_encode_param_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_encode_param_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["encode_param", "-i", "texts", "-p", "net.h5"])
+        >>> args.func.__name__, args.indir
+        ('encode_param_command', 'texts')
+    """
     parser = subparsers.add_parser("encode_param", help="make a file of parameters from texts")
     parser.add_argument("-i", "--indir", required=True, help="folder of the texts")
     parser.add_argument("-p", "--param", required=True, help="file of parameters")

@@ -19,7 +19,8 @@ from ..data_iterator import data_iterator_cache, data_iterator_csv_dataset
 from ..data_source_loader import FileReader
 from ..image_utils import imsave
 from ..progress import configure_progress, progress
-from .utility import assign, compute_full_path, is_float
+from ._steps import assign, command
+from .utility import compute_full_path, is_float
 
 __all__ = ["add_forward_command", "add_infer_command", "infer"]
 
@@ -117,9 +118,31 @@ def _run(executors: Sequence[Any], data: Any) -> list[list[np.ndarray]]:
 
 
 def infer(info: Any, input_data: Sequence[np.ndarray]) -> tuple[Any, list[list[Any]]]:
-    """The outputs of the executors of `info`, which `nnabla.utils.load.load` gives, for their inputs in order.
+    """Runs the networks of a file on arrays.
 
-    Returns an object with the `names` and `dims` of the outputs, and for each example the outputs' numbers.
+    Args:
+        info: what `nnabla.utils.load.load` gives.
+        input_data: an array for each input of the executors, in order.
+
+    Returns:
+        An object with the `names`, `types` and `dims` of the outputs, and for each example the numbers of all outputs.
+
+    Raises:
+        ValueError: the number of arrays, or of elements in one, is another one.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.forward import infer
+        >>> from compatgrad.nnabla.utils.load import load
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": F.sum(x, axis=1)}}
+        >>> executor = {"name": "run", "network": "net", "data": ["x"], "output": ["y"]}
+        >>> save("net.nnp", {"networks": [network], "executors": [executor]})
+        >>> found, rows = infer(load(["net.nnp"], prepare_data_iterator=False), [np.arange(6.0)])
+        >>> found.names, [[float(n) for n in row] for row in rows]
+        (['y'], [[3.0], [12.0]])
+
+    Source: `nnabla.utils.cli.forward.infer` of nnabla 1.39.0.
     """
     executors = list(info.executors.values())
     wanted = [(v, name) for e in executors for v, name in e.dataset_assign.items()]
@@ -143,8 +166,16 @@ def _load(args: Any) -> Any:
     return loading.load(files, prepare_data_iterator=False, batch_size=args.batch_size if args.batch_size > 0 else None)
 
 
+@command
 def infer_command(args: Any) -> bool:
-    """Reads the inputs from binary files, and writes the outputs of each example to binary files of float32."""
+    """Runs a network on binary files, and writes the outputs of each example to binary files of float32.
+
+    Returns:
+        Whether it succeeded; False, with a message, where the type of the data is unknown.
+
+    Example:
+        nnabla_cli infer -c net.nnp -o result -b 1 x.bin
+    """
     types = {"uint8": np.uint8, "int32": np.int32, "float32": np.float32}
     if args.data_type not in types:
         logger.critical('Type is one of ("uint8", "int32" or "float32").')
@@ -184,8 +215,13 @@ def _read_dataset(args: Any) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
+@command
 def forward_command(args: Any) -> bool:
-    """Writes a data set as a .csv file with the network's outputs as further columns."""
+    """Runs a network on a data set, and writes this as a .csv file with the outputs as further columns.
+
+    Example:
+        nnabla_cli forward -c net.nnp -d data.csv -o results
+    """
     kind = os.path.splitext(args.dataset)[1]
     if kind not in (".csv", ".cache"):
         raise ValueError(f"forward: the data set {args.dataset!r} is neither .csv nor .cache")
@@ -245,8 +281,19 @@ def _columns(results: _Results, last: Any) -> list[str]:
     return names
 
 
+@command
 def add_infer_command(subparsers: Any) -> None:
-    """Adds the command ``infer``."""
+    """Adds the command `infer`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.forward import add_infer_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_infer_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["infer", "-c", "net.nnp", "-o", "result", "x.bin"])
+        >>> args.func.__name__, args.inputs
+        ('infer_command', ['x.bin'])
+    """
     parser = subparsers.add_parser("infer", help="run a network on binary files")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-o", "--output", help="beginning of the names of the files to write, one for each output")
@@ -259,8 +306,19 @@ def add_infer_command(subparsers: Any) -> None:
     parser.set_defaults(func=infer_command)
 
 
+@command
 def add_forward_command(subparsers: Any) -> None:
-    """Adds the command ``forward``."""
+    """Adds the command `forward`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.forward import add_forward_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_forward_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["forward", "-c", "net.nnp", "-d", "data.csv", "-o", "out"])
+        >>> args.func.__name__, args.outfile
+        ('forward_command', 'output_result.csv')
+    """
     parser = subparsers.add_parser("forward", help="run a network on a data set")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-p", "--param", help="file of parameters")

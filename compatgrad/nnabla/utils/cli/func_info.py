@@ -9,14 +9,22 @@ from compatgrad.core.files import replacing
 
 from .. import converter
 from ..converter.nnabla import NnpImporter
+from ._steps import command
 
 __all__ = ["add_function_info_command"]
 
 
+@command
 def function_info_command(args: Any) -> bool:
-    """Prints the types of functions, or with files of those that they use, one a line, or writes them to a file.
+    """Prints, or writes to a file, the types of functions that there are, or those that files use, one a line.
 
-    NotImplementedError for the functions of other formats, lists by a configuration, and API levels.
+    Raises:
+        NotImplementedError: the functions of other formats, lists by a configuration, or API levels are asked for.
+        OSError: a file cannot be read or written.
+        ValueError: a file is broken.
+
+    Example:
+        nnabla_cli function_info net.nnp
     """
     for name in ("all_support", "config", "query", "target", "api"):
         if getattr(args, name):
@@ -38,8 +46,19 @@ def function_info_command(args: Any) -> bool:
     return True
 
 
+@command
 def add_function_info_command(subparsers: Any) -> None:
-    """Adds the command ``function_info``."""
+    """Adds the command `function_info`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.func_info import add_function_info_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_function_info_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["function_info", "net.nnp"])
+        >>> args.func.__name__, args.files
+        ('function_info_command', ['net.nnp'])
+    """
     parser = subparsers.add_parser("function_info", help="print the functions that there are, or that files use")
     parser.add_argument("files", metavar="FILE", nargs="*", help=".nnp files")
     parser.add_argument("-o", "--output", help="file to write to")

@@ -7,12 +7,27 @@ from typing import Any
 
 from ...core import graph_def
 from ..converter.nnabla.optimizer import optimize_nnp
+from ._steps import command
 
 __all__ = ["add_optimize_command"]
 
 
+@command
 def optimization_command(args: Any) -> bool:
-    """Writes the first network of a .nnp file anew, with fewer functions. ValueError for other files."""
+    """Writes the first network of a .nnp file anew, with fewer functions that compute the same.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        ValueError: a file is broken, or not .nnp.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.optimize_model import optimization_command
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> graph_def.create_graph_from_variable("net", PF.affine(nn.Variable((2, 3)), 4)).save("net.nnp")
+        >>> optimization_command(SimpleNamespace(input_file=["net.nnp"], output_file=["small.nnp"]))
+        True
+    """
     (source,), (target,) = args.input_file, args.output_file
     for path in (source, target):
         if os.path.splitext(path)[1] != ".nnp":
@@ -24,8 +39,19 @@ def optimization_command(args: Any) -> bool:
     return True
 
 
+@command
 def add_optimize_command(subparsers: Any) -> None:
-    """Adds the command ``optimize``."""
+    """Adds the command `optimize`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.optimize_model import add_optimize_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_optimize_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["optimize", "net.nnp", "small.nnp"])
+        >>> args.func.__name__, args.input_file
+        ('optimization_command', ['net.nnp'])
+    """
     parser = subparsers.add_parser("optimize", help="write a network with fewer functions")
     parser.add_argument("input_file", nargs=1, help=".nnp file to read")
     parser.add_argument("output_file", nargs=1, help=".nnp file to write")

@@ -8,20 +8,39 @@ from typing import Any
 from compatgrad.core.files import in_folder_beside
 
 from ... import monitor
+from ._steps import command
 
 __all__ = ["add_plot_series_command", "add_plot_timer_command"]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
+@command
 def plot_series_command(args: Any) -> bool:
-    """Plots files of `nnabla.monitor.MonitorSeries`."""
+    """Plots files that `nnabla.monitor.MonitorSeries` wrote. It needs matplotlib.
+
+    Raises:
+        ImportError: there is no matplotlib.
+        OSError: a file cannot be read or written.
+
+    Example:
+        nnabla_cli plot_series -o loss.png -l training results/loss.series.txt
+    """
     _plot(args, monitor.plot_series)
     return True
 
 
+@command
 def plot_timer_command(args: Any) -> bool:
-    """Plots files of `nnabla.monitor.MonitorTimeElapsed`, per iteration or, with `elapsed`, since the start."""
+    """Plots files that `nnabla.monitor.MonitorTimeElapsed` wrote, by iteration or since the start. It needs matplotlib.
+
+    Raises:
+        ImportError: there is no matplotlib.
+        OSError: a file cannot be read or written.
+
+    Example:
+        nnabla_cli plot_timer -e -u m -o time.png results/time.timer.txt
+    """
     if not args.ylabel:
         unit = _UNITS[args.time_unit]
         args.ylabel = f"Total elapsed time [{unit}]" if args.elapsed else f"Elapsed time [{unit}/iter]"
@@ -69,13 +88,35 @@ def _add(subparsers: Any, name: str, text: str, command: Callable[[Any], bool]) 
     return parser
 
 
+@command
 def add_plot_series_command(subparsers: Any) -> None:
-    """Adds the command ``plot_series``."""
+    """Adds the command `plot_series`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.plot import add_plot_series_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_plot_series_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["plot_series", "loss.series.txt", "-o", "loss.png"])
+        >>> args.func.__name__, args.outfile
+        ('plot_series_command', 'loss.png')
+    """
     _add(subparsers, "plot_series", "plot *.series.txt files", plot_series_command)
 
 
+@command
 def add_plot_timer_command(subparsers: Any) -> None:
-    """Adds the command ``plot_timer``."""
+    """Adds the command `plot_timer`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.plot import add_plot_timer_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_plot_timer_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["plot_timer", "time.timer.txt", "-u", "m"])
+        >>> args.func.__name__, args.time_unit
+        ('plot_timer_command', 'm')
+    """
     parser = _add(subparsers, "plot_timer", "plot *.timer.txt files", plot_timer_command)
     parser.add_argument("-e", "--elapsed", action="store_true", help="the time since the start")
     parser.add_argument("-u", "--time-unit", default="s", choices=list(_UNITS), help="unit of time")

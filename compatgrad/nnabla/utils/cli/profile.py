@@ -16,7 +16,7 @@ from ...logger import logger
 from .. import callback
 from .. import load as loading
 from ..progress import configure_progress, progress
-from .utility import ResultTable, assign, open_iterators, read_batches
+from ._steps import ResultTable, assign, command, open_iterators, read_batches
 
 __all__ = ["add_profile_command", "profile"]
 
@@ -26,9 +26,27 @@ SECONDS, CALLS = 1.0, 100  # each part is run for so long, and so often, at leas
 def profile(
     config: Any, name: str, func: Callable[[], Any], result_dict: dict[str, float], synchromize: Callable[[], Any]
 ) -> dict[str, float]:
-    """Enters under `name` in `result_dict` how many milliseconds a call of `func` takes on average, and returns it.
+    """Measures how long a call of a function takes on average, over a second and 100 calls at least.
 
-    synchromize: waits until what was started is done. config is not read; both names are the original's.
+    Args:
+        config: has no effect.
+        name: what the function is called.
+        func: the function, without arguments.
+        result_dict: where the milliseconds are entered under the name.
+        synchromize: waits until what was started is done.
+
+    Returns:
+        `result_dict`.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.profile import profile
+        >>> list(profile(None, "exp", lambda: np.exp(1.0), {}, lambda: None))
+        ['exp']
+
+    Source: `nnabla.utils.cli.profile.profile` of nnabla 1.39.0.
     """
     func()
     synchromize()
@@ -99,8 +117,15 @@ def _synchronize(context: Any) -> Callable[[], Any]:
     return lambda: extension.synchronize(device_id=context.device_id)
 
 
+@command
 def profile_command(args: Any) -> bool:
-    """Writes ``profile.csv``, milliseconds by part and optimizer, into a folder; weights of the file become 0."""
+    """Writes how long the parts of a file's training take: milliseconds by part and optimizer.
+
+    The file is `profile.csv` in a folder. The weights of the networks become 0.
+
+    Example:
+        nnabla_cli profile -c net.nntxt -o results
+    """
     os.makedirs(args.outdir, exist_ok=True)
     callback.update_status(args)
     configure_progress(os.path.join(args.outdir, "progress.txt"))
@@ -120,8 +145,19 @@ def profile_command(args: Any) -> bool:
     return True
 
 
+@command
 def add_profile_command(subparsers: Any) -> None:
-    """Adds the command ``profile``."""
+    """Adds the command `profile`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.profile import add_profile_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_profile_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["profile", "-c", "net.nnp", "-o", "out"])
+        >>> args.func.__name__, args.config
+        ('profile_command', 'net.nnp')
+    """
     parser = subparsers.add_parser("profile", help="measure how long the parts of a training take")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-o", "--outdir", required=True, help="folder for profile.csv")

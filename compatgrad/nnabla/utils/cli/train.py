@@ -24,7 +24,8 @@ from .. import load as loading
 from ..communicator_util import current_communicator, single_or_rankzero
 from ..nnp_format import nnp_version
 from ..progress import configure_progress, progress
-from .utility import assign, load_train_state, optimizer_states
+from ._steps import assign, command, optimizer_states
+from .utility import load_train_state
 
 __all__ = ["add_train_command"]
 
@@ -271,8 +272,20 @@ def _definition(path: str) -> bytes:
         return archive.read(name)
 
 
+@command
 def train_command(args: Any) -> bool:
-    """Trains what a file says, and writes results into a folder; False, with a message, where it cannot."""
+    """Trains the networks of a file as it says, and writes results into a folder.
+
+    Returns:
+        Whether it succeeded; False, with a message, where a data set has no place.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        ValueError: a file is broken, or does not say how to train.
+
+    Example:
+        nnabla_cli train -c net.nntxt -o results
+    """
     os.makedirs(args.outdir, exist_ok=True)
     callback.update_status(args)
     if single_or_rankzero():
@@ -299,8 +312,19 @@ def train_command(args: Any) -> bool:
     return result or training.stopped
 
 
+@command
 def add_train_command(subparsers: Any) -> None:
-    """Adds the command ``train``."""
+    """Adds the command `train`.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.utils.cli.train import add_train_command
+        >>> parser = argparse.ArgumentParser()
+        >>> add_train_command(parser.add_subparsers())
+        >>> args = parser.parse_args(["train", "-c", "net.nnp", "-o", "out"])
+        >>> args.func.__name__, args.resume
+        ('train_command', False)
+    """
     parser = subparsers.add_parser("train", help="train a network")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-p", "--param", help="file of parameters to start from")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from typing import Any
-
-import numpy as np
 
 from compatgrad.core.files import replacing
 
 from ...logger import logger
 from ...parameter import load_parameters
-from ...variable import Variable
 from .. import load as loading
-from .. import save as saving
+from ._steps import let_data_to_variable as let_data_to_variable
+from ._steps import optimizer_states
 
 __all__ = [
     "compute_full_path",
@@ -29,7 +24,24 @@ __all__ = [
 
 
 def is_float(x: str) -> bool:
-    """Whether `x` is the text of a number."""
+    """Whether a text is that of a number.
+
+    Args:
+        x: the text.
+
+    Returns:
+        Whether `float` reads it.
+
+    Raises:
+        TypeError: `x` is neither text nor number.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.utility import is_float
+        >>> is_float("1e-3"), is_float("a.png")
+        (True, False)
+
+    Source: `nnabla.utils.cli.utility.is_float` of nnabla 1.39.0.
+    """
     try:
         float(x)
     except ValueError:
@@ -38,7 +50,24 @@ def is_float(x: str) -> bool:
 
 
 def str_to_num(str: str) -> int:  # noqa: A002 - the original's name
-    """A number with k, m, g or t behind it for powers of 1024: ``"2k"`` is 2048. -1 for another text."""
+    """Reads a number with k, m, g or t behind it for powers of 1024.
+
+    Args:
+        str: the text.
+
+    Returns:
+        The number; -1 for another text.
+
+    Raises:
+        AttributeError: `str` is no text.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.utility import str_to_num
+        >>> str_to_num("2k"), str_to_num("1.5m"), str_to_num("much")
+        (2048, 1572864, -1)
+
+    Source: `nnabla.utils.cli.utility.str_to_num` of nnabla 1.39.0.
+    """
     text = str.strip().lower()
     power = "kmgt".find(text[-1:]) + 1 if text else 0
     number = text[:-1] if power else text
@@ -46,90 +75,54 @@ def str_to_num(str: str) -> int:  # noqa: A002 - the original's name
 
 
 def compute_full_path(root_path: str, file_path: str) -> str:
-    """`file_path` below `root_path` if it is a file there, else as it is."""
+    """The path of a file below a folder, if it is there.
+
+    Args:
+        root_path: the folder.
+        file_path: the path from there.
+
+    Returns:
+        The whole path, or `file_path` where no such file is there.
+
+    Raises:
+        TypeError: a path is none.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.utility import compute_full_path
+        >>> open("x.csv", "w").close()
+        >>> compute_full_path(".", "x.csv"), compute_full_path(".", "y.csv")
+        ('./x.csv', 'y.csv')
+
+    Source: `nnabla.utils.cli.utility.compute_full_path` of nnabla 1.39.0.
+    """
     full_path = os.path.join(root_path, file_path)
     return full_path if os.path.isfile(full_path) else file_path
 
 
-def let_data_to_variable(
-    variable: Variable, data: Any, ctx: Any = None, data_name: str | None = None, variable_name: str | None = None
-) -> None:
-    """Puts `data`, an array or an NdArray, into `variable`. ValueError, which names both, where it does not fit."""
-    try:
-        if hasattr(data, "copy_from"):
-            variable.data.copy_from(data)
-        else:
-            variable.data.cast(data.dtype)[...] = data
-    except Exception as e:
-        raise ValueError(
-            f"data {data_name!r} of shape {data.shape} does not fit the variable {variable_name!r} of shape "
-            f"{variable.shape}"
-        ) from e
-
-
-def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
-    """Fills the inputs of a network: `assigned` maps its variables to names of `data`, `generators` to generators."""
-    for v, name in assigned.items():
-        if name not in data:
-            raise ValueError(f"{owner}: the variable {v.name!r} wants the data {name!r}, which the data set lacks")
-        instance = v.variable_instance
-        array = np.asarray(data[name])
-        if array.size == instance.size and array.shape != instance.shape:
-            array = array.reshape(instance.shape)
-        let_data_to_variable(instance, array, data_name=name, variable_name=v.name)
-    for v, generator in generators.items():
-        v.variable_instance.d = generator(v.variable_instance.shape)
-
-
-def open_iterators(stack: ExitStack, parts: Iterable[Any]) -> dict[Any, Any]:
-    """The data iterators of optimizers or monitors by what makes them, each opened once, and closed with `stack`."""
-    iterators: dict[Any, Any] = {}
-    for part in parts:
-        for make in part.data_iterators.values():
-            if make not in iterators:
-                iterators[make] = stack.enter_context(make())
-    return iterators
-
-
-def read_batches(iterators: Iterable[Any]) -> dict[str, Any]:
-    """The next batch of each iterator, arrays by the names of their variables."""
-    data: dict[str, Any] = {}
-    for iterator in iterators:
-        data.update(zip(iterator.variables, iterator.next(), strict=True))
-    return data
-
-
-class ResultTable:
-    """Numbers by name, a column for each title, as they are written to a .csv file."""
-
-    def __init__(self, corner: str) -> None:
-        self.corner = corner
-        self.columns: dict[str, Mapping[str, float]] = {}
-
-    def add(self, title: str, column: Mapping[str, float]) -> None:
-        """Adds a column; its names are rows."""
-        self.columns[title] = column
-
-    def write(self, path: str) -> None:
-        """Writes the table; where a column lacks a row, the place is empty."""
-        names = list(dict.fromkeys(name for column in self.columns.values() for name in column))
-        with replacing(path, "w") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([self.corner, *self.columns])
-            for name in names:
-                writer.writerow([name, *(f"{c[name]:f}" if name in c else "" for c in self.columns.values())])
-
-
-def optimizer_states(optimizers: Any, format_: str = ".h5") -> dict[str, bytes]:
-    """The files that hold the states of optimizers' solvers in a .nnp file."""
-    described = [{"name": o.name, "solver": o.solver} for o in optimizers]
-    return saving._solver_states({"optimizers": described}, format_)
-
-
 def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[str]:
-    """Writes the states of the optimizers of `train_config` to files that begin with `filebase`; returns their names.
+    """Writes the states of optimizers' solvers to files.
 
-    ext: ".h5", a file for each, or ".protobuf".
+    Args:
+        filebase: what the names of the files begin with.
+        ext: ".h5", a file for each optimizer, or ".protobuf".
+        train_config: an object whose `optimizers` are these by name.
+
+    Returns:
+        The names of the files.
+
+    Raises:
+        OSError: a file cannot be written.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.utility import save_optimizer_states
+        >>> solver = S.Momentum()
+        >>> solver.set_parameters({"w": nn.Variable((2,), need_grad=True)})
+        >>> config = SimpleNamespace(optimizers={"opt": SimpleNamespace(name="opt", solver=solver)})
+        >>> save_optimizer_states("epoch_1", ".h5", config)
+        ['epoch_1_opt_Momentum_optimizer.h5.optimizer']
+
+    Source: `nnabla.utils.cli.utility.save_optimizer_states` of nnabla 1.39.0.
     """
     names = []
     optimizers = [getattr(o, "optimizer", o) for o in train_config.optimizers.values()]
@@ -141,7 +134,26 @@ def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[st
 
 
 def load_train_state(filename: str, info: Any) -> None:
-    """Loads parameters, and of a .nnp file the states of the solvers of `info.optimizers` too."""
+    """Loads parameters, and, of a .nnp file, the states of solvers.
+
+    Args:
+        filename: the file.
+        info: an object whose `optimizers` are those by name whose solvers get states.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is broken, or a parameter exists with another shape.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.nnabla.utils.cli.utility import load_train_state
+        >>> nn.save_parameters("w.h5", {"w": nn.Variable((2,))})
+        >>> load_train_state("w.h5", SimpleNamespace(optimizers={}))
+        >>> list(nn.get_parameters(grad_only=False))
+        ['w']
+
+    Source: `nnabla.utils.cli.utility.load_train_state` of nnabla 1.39.0.
+    """
     load_parameters(filename)
     states = loading._states(filename, "")
     for o in info.optimizers.values():

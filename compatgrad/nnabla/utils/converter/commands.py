@@ -45,12 +45,42 @@ def _export(args: Any, nnp: Any, output: str) -> None:
 
 
 def convert_files(args: Any, ifiles: Sequence[str], output: str) -> bool:
-    """Converts files as the options of ``nnabla_cli convert``, attributes of `args`, say.
+    """Converts files, as `nnabla_cli convert` does.
 
-    With `split`, parts of the network of the executor ("0-3,4-") go to files of their own, named by their functions.
-    To ONNX `config` is the version of the operators ("opset_13"), and onnx and onnxscript are needed (ImportError).
-    NotImplementedError for other formats and lists of functions (`config`), ValueError for other versions of nnabla
-    (`nnp_version`).
+    With `split`, parts of the network of the executor ("0-3,4-") go to files of their own, named by the numbers of
+    their functions. To ONNX, `config` is the version of the operators ("opset_13").
+
+    Args:
+        args: the options of the command line, as attributes.
+        ifiles: the files to read.
+        output: the file to write.
+
+    Returns:
+        True.
+
+    Raises:
+        ImportError: ONNX is asked for, and onnx or onnxscript is not there.
+        NotImplementedError: a format, or `config`, is not supported.
+        OSError: a file cannot be read or written.
+        ValueError: a file is broken, `split` does not fit, or another version of nnabla is asked for.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.utils.cli.convert import add_convert_command
+        >>> from compatgrad.nnabla.utils.converter import convert_files
+        >>> x = nn.Variable((2, 3))
+        >>> made = graph_def.create_graph_from_variable("net", F.relu(x), names={"x": x})
+        >>> run = {"name": "run", "network": "net", "data": ["x"], "output": made["net"].outputs}
+        >>> made.save("net.nnp", executors=[run])
+        >>> parser = argparse.ArgumentParser()
+        >>> add_convert_command(parser.add_subparsers())
+        >>> convert_files(parser.parse_args(["convert", "net.nnp", "new.nnp"]), ["net.nnp"], "new.nnp")
+        True
+        >>> list(graph_def.load("new.nnp").networks)
+        ['net']
+
+    Source: `nnabla.utils.converter.convert_files` of nnabla 1.39.0.
     """
     if args.export_format not in formats.export_name:
         raise NotImplementedError(f"export format {args.export_format!r}: {_OTHERS}")
@@ -113,14 +143,65 @@ def _shrunk(proto: Any, first: int, last: int) -> Any:
 
 
 def nnb_template(args: Any, ifiles: Sequence[str], output: str) -> bool:
-    """Not there: files of the C runtime are not written. NotImplementedError."""
+    """Raises an error: files of the C runtime are not written.
+
+    Args:
+        args: the options of the command line, as attributes.
+        ifiles: the files to read.
+        output: the file to write.
+
+    Returns:
+        It does not.
+
+    Raises:
+        NotImplementedError: always.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.converter import nnb_template
+        >>> nnb_template(None, ["net.nnp"], "net.yaml")
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: nnb_template: compatgrad reads NNP, and writes NNP and ONNX
+
+    Source: `nnabla.utils.converter.nnb_template` of nnabla 1.39.0.
+    """
     raise NotImplementedError(f"nnb_template: {_OTHERS}")
 
 
 def dump_files(args: Any, ifiles: Sequence[str]) -> bool:
-    """Prints what files hold, as the options of ``nnabla_cli dump``, attributes of `args`, say.
+    """Prints what files hold, as `nnabla_cli dump` does.
 
-    ValueError where a network has a parameter that the files lack, or not the variable `dump_variable_name`.
+    Args:
+        args: the options of the command line, as attributes.
+        ifiles: the files to read.
+
+    Returns:
+        True.
+
+    Raises:
+        NotImplementedError: the format is not supported.
+        OSError: a file cannot be read.
+        ValueError: a file is broken, a network has a parameter that the files lack, or it lacks the variable asked for.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.utils.cli.convert import add_convert_command
+        >>> from compatgrad.nnabla.utils.converter import dump_files
+        >>> x = nn.Variable((2, 3))
+        >>> made = graph_def.create_graph_from_variable("net", F.relu(x), names={"x": x})
+        >>> run = {"name": "run", "network": "net", "data": ["x"], "output": made["net"].outputs}
+        >>> made.save("net.nnp", executors=[run])
+        >>> parser = argparse.ArgumentParser()
+        >>> add_convert_command(parser.add_subparsers())
+        >>> dump_files(parser.parse_args(["dump", "-F", "net.nnp"]), ["net.nnp"])
+          Executor [0]: run
+          Executor [0]:  (In) Data      variable[0]: Name:x                              Shape:[2, 3]
+          Executor [0]:  (Out)Output    variable[0]: Name:@net/ReLU_out                  Shape:[2, 3]
+          Executor [0]:   Function[  0  ]: Type: ReLU                 Name: @net/ReLU
+        True
+
+    Source: `nnabla.utils.converter.dump_files` of nnabla 1.39.0.
     """
     nnp = _import_file(args, ifiles)
     if args.dump_verbose:

@@ -17,10 +17,23 @@ __all__ = ["OnnxExporter"]
 
 
 class OnnxExporter:
-    """Writes the network of the first executor of `nnp`, what `NnpImporter` gives, as an ONNX model.
+    """Writes the network of the first executor of a file as an ONNX model.
 
-    batch_size: samples in a batch, which is fixed; -1 for the file's. opset: the version of ONNX's operators as the
-    original's -c has it ("opset_13"), None for torch's.
+    Args:
+        nnp: what `NnpImporter(...).execute()` gives.
+        batch_size: how many samples a batch has, which is fixed; -1 for the number of the file.
+        opset: the version of ONNX's operators, such as "opset_13"; None for that of torch.
+
+    Raises:
+        NotImplementedError: `opset` is no version.
+
+    Example:
+        from nnabla.utils.converter.nnabla import NnpImporter
+        from nnabla.utils.converter.onnx import OnnxExporter
+
+        OnnxExporter(NnpImporter("net.nnp").execute(), batch_size=16).execute("net.onnx")
+
+    Source: `OnnxExporter` of nnabla_converter, which nnabla 1.39.0 loads.
     """
 
     def __init__(self, nnp: Any, batch_size: int = 1, opset: str | None = None) -> None:

@@ -12,7 +12,17 @@ _LETTERS = "abcdefghijklmnopqrstuvw"
 
 
 class ALS:
-    """Finds the decomposition by least squares, for the factors of one axis at a time."""
+    """Finds the canonical polyadic decomposition by least squares, for the factors of one axis at a time.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.factorization.cpd import ALS
+        >>> x = np.einsum("i,j,k->ijk", [1.0, 2.0], [1.0, 3.0], [1.0, 1.0, 2.0])
+        >>> factors, weights = ALS().solve(x, rank=1)
+        >>> [a.shape for a in factors], np.allclose(np.einsum("r,ir,jr,kr->ijk", weights, *factors), x, atol=1e-3)
+        ([(2, 1), (2, 1), (3, 1)], True)
+
+    Source: `nnabla.utils.factorization.cpd.ALS` of nnabla 1.39.0.
+    """
 
     def solve(
         self,

@@ -1,0 +1,137 @@
+"""What commands that run networks have in common: data for their inputs, results by name, and their docstrings."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import numpy as np
+
+from compatgrad.core.files import replacing
+
+from ..._documents import documented
+from ...variable import Variable
+from .. import save as saving
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What functions that add commands, and the commands say alike in their docstrings.
+_SHARED = """
+Args:
+    subparsers: what `argparse.ArgumentParser.add_subparsers` gives.
+    args: the options of the command line, as attributes.
+
+Returns:
+    Whether it succeeded.
+
+Raises:
+    OSError: a file cannot be read or written.
+    ValueError: a file is broken.
+"""
+_ADDED = """
+Raises:
+    Nothing.
+"""
+
+
+def command(f: F) -> F:
+    """Completes the docstring of a command, or of a function that adds one."""
+    shared = _ADDED + _SHARED.partition("Returns:")[0] if f.__name__.startswith("add_") else _SHARED
+    return documented(shared, source=f.__module__.removeprefix("compatgrad."), all_have=())(f)
+
+
+def let_data_to_variable(
+    variable: Variable, data: Any, ctx: Any = None, data_name: str | None = None, variable_name: str | None = None
+) -> None:
+    """Puts data into a Variable.
+
+    Args:
+        variable: the Variable.
+        data: an array or an NdArray of its shape.
+        ctx: has no effect.
+        data_name: what errors call the data.
+        variable_name: what errors call the Variable.
+
+    Raises:
+        ValueError: the data does not fit.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.cli.utility import let_data_to_variable
+        >>> x = nn.Variable((2,))
+        >>> let_data_to_variable(x, np.array([1.0, 2.0]))
+        >>> x.d
+        array([1., 2.])
+
+    Source: `nnabla.utils.cli.utility.let_data_to_variable` of nnabla 1.39.0.
+    """
+    try:
+        if hasattr(data, "copy_from"):
+            variable.data.copy_from(data)
+        else:
+            variable.data.cast(data.dtype)[...] = data
+    except Exception as e:
+        raise ValueError(
+            f"data {data_name!r} of shape {data.shape} does not fit the variable {variable_name!r} of shape "
+            f"{variable.shape}"
+        ) from e
+
+
+def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
+    """Fills the inputs of a network: `assigned` maps its variables to names of `data`, `generators` to generators."""
+    for v, name in assigned.items():
+        if name not in data:
+            raise ValueError(f"{owner}: the variable {v.name!r} wants the data {name!r}, which the data set lacks")
+        instance = v.variable_instance
+        array = np.asarray(data[name])
+        if array.size == instance.size and array.shape != instance.shape:
+            array = array.reshape(instance.shape)
+        let_data_to_variable(instance, array, data_name=name, variable_name=v.name)
+    for v, generator in generators.items():
+        v.variable_instance.d = generator(v.variable_instance.shape)
+
+
+def open_iterators(stack: ExitStack, parts: Iterable[Any]) -> dict[Any, Any]:
+    """The data iterators of optimizers or monitors by what makes them, each opened once, and closed with `stack`."""
+    iterators: dict[Any, Any] = {}
+    for part in parts:
+        for make in part.data_iterators.values():
+            if make not in iterators:
+                iterators[make] = stack.enter_context(make())
+    return iterators
+
+
+def read_batches(iterators: Iterable[Any]) -> dict[str, Any]:
+    """The next batch of each iterator, arrays by the names of their variables."""
+    data: dict[str, Any] = {}
+    for iterator in iterators:
+        data.update(zip(iterator.variables, iterator.next(), strict=True))
+    return data
+
+
+class ResultTable:
+    """Numbers by name, a column for each title, as they are written to a .csv file."""
+
+    def __init__(self, corner: str) -> None:
+        self.corner = corner
+        self.columns: dict[str, Mapping[str, float]] = {}
+
+    def add(self, title: str, column: Mapping[str, float]) -> None:
+        """Adds a column; its names are rows."""
+        self.columns[title] = column
+
+    def write(self, path: str) -> None:
+        """Writes the table; where a column lacks a row, the place is empty."""
+        names = list(dict.fromkeys(name for column in self.columns.values() for name in column))
+        with replacing(path, "w") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([self.corner, *self.columns])
+            for name in names:
+                writer.writerow([name, *(f"{c[name]:f}" if name in c else "" for c in self.columns.values())])
+
+
+def optimizer_states(optimizers: Any, format_: str = ".h5") -> dict[str, bytes]:
+    """The files that hold the states of optimizers' solvers in a .nnp file."""
+    described = [{"name": o.name, "solver": o.solver} for o in optimizers]
+    return saving._solver_states({"optimizers": described}, format_)
