@@ -13,13 +13,14 @@ from .. import ndarray as nd
 from .._checkpoint import checkpoint_file, load_params
 from ..name import NameManager
 from ..symbol import load
-from .base_module import BaseModule, _check_input_names
+from ._delegating import DelegatingModule
+from .base_module import _check_input_names
 from .module import Module
 
 __all__ = ["BucketingModule"]
 
 
-class BucketingModule(BaseModule):
+class BucketingModule(DelegatingModule):
     """A Module for each length of the data, all with the same parameters; the `bucket_key` of a batch chooses.
 
     Args:
@@ -132,6 +133,10 @@ class BucketingModule(BaseModule):
 
     # ---- parameters ----
 
+    @property
+    def _runner(self) -> Any:
+        return self._curr_module
+
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Module.get_params."""
         self._need("params_initialized")
@@ -159,16 +164,6 @@ class BucketingModule(BaseModule):
         # those of the current module are in the executors, and no update has made them old
         self._params_dirty = True
         self.params_initialized = True
-
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """See Module.get_states."""
-        self._need("binded", "params_initialized")
-        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
-
-    def set_states(self, states: Any = None, value: Any = None) -> None:
-        """See Module.set_states."""
-        self._need("binded", "params_initialized")
-        self._curr_module.set_states(states, value)
 
     # ---- buckets ----
 
@@ -254,16 +249,6 @@ class BucketingModule(BaseModule):
         self._need("binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         self._curr_module.update()
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """See BaseModule.get_outputs."""
-        self._need("binded", "params_initialized")
-        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """See BaseModule.get_input_grads."""
-        self._need("binded", "params_initialized", "inputs_need_grad")
-        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """See BaseModule.update_metric."""

@@ -21,7 +21,8 @@ from .._checkpoint import (
 from ..initializer import InitDesc
 from ..io import DataDesc
 from ..kvstore import _create_kvstore
-from .base_module import BaseModule, _check_input_names, _parse_data_desc
+from ._delegating import DelegatingModule
+from .base_module import _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]
@@ -31,7 +32,7 @@ def _ignored(what: str) -> None:
     warnings.warn(f"Parameters already initialized and force_init=False. {what} call ignored.", stacklevel=4)
 
 
-class Module(BaseModule):
+class Module(DelegatingModule):
     """Trains and runs a symbol, on one or several contexts.
 
     Args:
@@ -173,6 +174,10 @@ class Module(BaseModule):
         return self._exec_group.get_output_shapes()
 
     # ---- parameters ----
+
+    @property
+    def _runner(self) -> Any:
+        return self._exec_group
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and auxiliary states by name, on the CPU."""
@@ -408,26 +413,6 @@ class Module(BaseModule):
                 kvstore=self._kvstore,
                 param_names=group.param_names,
             )
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """See BaseModule.get_outputs."""
-        self._need("binded", "params_initialized")
-        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """See BaseModule.get_input_grads."""
-        self._need("binded", "params_initialized", "inputs_need_grad")
-        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
-
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """The states, a list of each context for each; they cannot be merged (AssertionError)."""
-        self._need("binded", "params_initialized")
-        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
-
-    def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states to arrays like those of `get_states`, or all to a number."""
-        self._need("binded", "params_initialized")
-        self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """See BaseModule.update_metric."""
