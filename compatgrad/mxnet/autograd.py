@@ -360,7 +360,20 @@ def grad(
             if not _C.in_graph(g):  # constant in x: its gradient is zero, and no error
                 with record(train_mode):
                     found[i] = op.tie(g, x)
-    return found
+    return _apart(found, [g.tensor for g in head_grads if g is not None], create_graph)
+
+
+def _apart(gradients: list[NDArray], others: Sequence[torch.Tensor], recorded: bool) -> list[NDArray]:
+    """The gradients, each on memory of its own, so that what a program writes to one is in no other."""
+    taken = {t.untyped_storage()._cdata for t in others}
+    for i, g in enumerate(gradients):
+        where = g.tensor.untyped_storage()._cdata
+        if where in taken or not g.tensor.is_contiguous():  # a broadcast one has its elements in one place
+            with record() if recorded else pause():
+                gradients[i] = g = op.copy(g)
+            where = g.tensor.untyped_storage()._cdata
+        taken.add(where)
+    return gradients
 
 
 class _FunctionNode(FunctionNodeBase):

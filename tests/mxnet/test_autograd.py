@@ -579,3 +579,18 @@ def test_contexts():
     if not torch.cuda.is_available():
         with pytest.raises(MXNetError, match=r"gpu\(0\): this machine has 0 GPUs"):
             nd.zeros(2, ctx=mx.gpu())
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_handed_out_are_apart(create_graph):
+    """What a program writes to one gradient is in no other, nor in the head gradient, nor twice in one."""
+    x, z, head = mx.nd.ones((3,)), mx.nd.ones((3,)), mx.nd.ones((3,))
+    x.attach_grad()
+    z.attach_grad()
+    with mx.autograd.record():
+        y, total = x + z, (x * 1 + z).sum()
+    for heads, given in ([y], [head]), ([total], None):
+        gx, gz = mx.autograd.grad(heads, [x, z], given, create_graph=create_graph, retain_graph=True)
+        gx[0] = 5
+        assert gx.asnumpy().tolist() == [5, 1, 1]
+        assert gz.asnumpy().tolist() == head.asnumpy().tolist() == [1, 1, 1]
