@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
+    import compatgrad.interop as interop
     import compatgrad.ops as ops
     from compatgrad._install import install, uninstall
     from compatgrad._install import load_ipython_extension as load_ipython_extension
@@ -46,6 +47,7 @@ __all__ = [
 
 _HOMES = {
     "install": "compatgrad._install",
+    "interop": None,
     "load_ipython_extension": "compatgrad._install",
     "ops": None,
     "uninstall": "compatgrad._install",

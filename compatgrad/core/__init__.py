@@ -4,6 +4,7 @@ import os
 
 import torch
 
+from compatgrad.core import torch_habits as torch_habits  # attaches methods to Variable
 from compatgrad.core.backprop import backward, grad
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode, using_debug, using_mode
 from compatgrad.core.function import Function, FunctionNode

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import torch
@@ -49,12 +50,55 @@ def _followed_by(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Call, 
     return _followed.get(first._frontend.name)
 
 
+# What torch.autograd's functions and `Tensor.backward` take besides, and what stands for it.
+_TORCH_WORDS = {
+    "create_graph": "that is enable_double_backprop",
+    "retain_graph": "leave it out: a graph stays until nobody holds it",
+    "gradient": "that is grad_outputs of compatgrad.backward",
+    "grad_tensors": "that is grad_outputs",
+    "allow_unused": "leave it out: the gradient by what no path reaches is None",
+    "materialize_grads": "leave it out: the gradient by what no path reaches is None",
+    "inputs": "compatgrad.grad gives the gradients of some Variables alone",
+}
+
+
+def torch_word(who: str, keywords: Iterable[str]) -> TypeError | None:
+    """The error for a keyword of torch's that a function for native Variables has another name for.
+
+    Args:
+        who: the function, as the message begins.
+        keywords: the keywords that it does not have.
+
+    Returns:
+        The error, None where no keyword is torch's.
+
+    Raises:
+        TypeError: `keywords` cannot be iterated over.
+
+    Example:
+        >>> from compatgrad.core.backprop import torch_word
+        >>> print(torch_word("grad", ["create_graph"]))
+        grad: create_graph is torch's; for native Variables that is enable_double_backprop
+
+    Source: `compatgrad/core/backprop.py`.
+    """
+    for name in keywords:
+        if name in _TORCH_WORDS:
+            return TypeError(f"{who}: {name} is torch's; for native Variables {_TORCH_WORDS[name]}")
+    return None
+
+
 def _as_list(variables: Any, what: str) -> list[Any]:
-    if isinstance(variables, _C.Variable):
+    if isinstance(variables, (_C.Variable, torch.Tensor)):
         return [variables]
     if not isinstance(variables, (list, tuple)):
         raise TypeError(f"{what} must be a Variable, a tuple or a list, not {_kind(variables)}")
     return list(variables)
+
+
+def _entered(outputs: list[Any]) -> list[Any]:
+    """Outputs with Variables in the places of tensors that require torch's grad: their history goes on in torch."""
+    return [native_variable(y) if isinstance(y, torch.Tensor) and y.requires_grad else y for y in outputs]
 
 
 def _kind(value: object) -> str:
@@ -129,7 +173,8 @@ def grad(*args: Any, **kwargs: Any) -> Any:
 
     Args:
         *args: what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes. For native Variables:
-        outputs, inputs: a Variable, or a list or tuple of them, of any shapes.
+        outputs, inputs: a Variable, or a list or tuple of them, of any shapes. Among them may be tensors that require
+            torch's grad.
         grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape; None stands for
             ones.
         grad_inputs: for each input what is added to its result, a Variable or tensor of its shape, or None.
@@ -142,7 +187,8 @@ def grad(*args: Any, **kwargs: Any) -> Any:
 
     Returns:
         What the frontend's function gives. For native Variables a list with one Variable for each input, of its shape
-        and dtype, and None for one that no path reaches.
+        and dtype, and None for one that no path reaches; for a tensor a tensor. Two Variables of one tensor are two
+        leaves: a RuntimeWarning says so where the one that is given is not the one that was computed with.
 
     Raises:
         TypeError: an argument is no Variable; the message names it.
@@ -162,8 +208,8 @@ def grad(*args: Any, **kwargs: Any) -> Any:
     Source: `compatgrad/core/backprop.py`, `csrc/core/backprop.cpp`.
     """
     followed = _followed_by(args, kwargs)
-    if followed is None and "create_graph" in kwargs:
-        raise TypeError("grad: torch's create_graph is enable_double_backprop for native Variables")
+    if followed is None and (error := torch_word("grad", kwargs.keys() - {"inputs"})) is not None:
+        raise error
     return (_native_grad if followed is None else followed[0])(*args, **kwargs)
 
 
@@ -177,8 +223,11 @@ def _native_grad(
     enable_double_backprop: bool = False,
     loss_scale: float | None = None,
 ) -> list[Any]:
-    outputs, inputs = _as_list(outputs, "outputs"), _as_list(inputs, "inputs")
+    outputs, inputs = _entered(_as_list(outputs, "outputs")), _as_list(inputs, "inputs")
     _check(outputs, "outputs")
+    if any(isinstance(x, torch.Tensor) for x in inputs):
+        return _grad_beside_tensors(outputs, inputs, grad_outputs, grad_inputs, set_grad, retain_grad,
+                                    enable_double_backprop, loss_scale)  # fmt: skip
     _check(inputs, "inputs")
     _check_data(outputs)
     gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
@@ -195,13 +244,95 @@ def _native_grad(
         loss_scale,
     )
     for i, (x, gx) in enumerate(zip(inputs, results, strict=True)):
-        if gx is not None and tuple(gx.shape) != tuple(x.shape):
+        if gx is None:
+            _warn_of_a_twin(i, x, outputs)
+        elif tuple(gx.shape) != tuple(x.shape):
             raise ValueError(
                 f"the gradient of inputs[{i}] has shape {tuple(gx.shape)}, expected {tuple(x.shape)}: a backward of "
                 "your own that leads to it is wrong"
             )
     if set_grad:
         _set_grads(inputs, results)
+    return results
+
+
+def _warn_of_a_twin(index: int, x: Any, outputs: Sequence[_C.Variable]) -> None:
+    """Says so where the outputs were computed from another Variable on the tensor of `x`, which no path reaches."""
+    t = x.tensor
+    if t is None or x.creator_node is not None or not t.numel():
+        return
+    seen: set[Any] = set()
+    functions = [y.creator_node for y in outputs]
+    while functions:
+        f = functions.pop()
+        if f is None or f in seen:
+            continue
+        seen.add(f)
+        for node in f.inputs or ():
+            if node is None or node.creator_node is not None:
+                functions.append(node and node.creator_node)
+                continue
+            twin = node.get_variable_or_none()
+            other = None if node is x.node else node.tensor if twin is None else twin.tensor
+            if other is not None and other.data_ptr() == t.data_ptr() and other.shape == t.shape:
+                warnings.warn(
+                    f"grad: no path leads to inputs[{index}]; the outputs were computed from another Variable on the "
+                    "same tensor. Each Variable(tensor) is a leaf of its own: give the one that was computed with",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+                return
+
+
+def _grad_beside_tensors(
+    outputs: list[Any],
+    inputs: list[Any],
+    grad_outputs: _Given,
+    grad_inputs: _Given,
+    set_grad: bool,
+    retain_grad: bool,
+    enable_double_backprop: bool,
+    loss_scale: float | None,
+) -> list[Any]:
+    """`grad` where inputs are tensors of torch's graph: theirs are found by torch's pass, which goes through both."""
+    for i, x in enumerate(inputs):
+        if isinstance(x, torch.Tensor) and not x.requires_grad:
+            raise TypeError(f"inputs[{i}] is a tensor that does not require torch's grad: nothing was recorded of it")
+    _check([x for x in inputs if not isinstance(x, torch.Tensor)], "inputs")
+    _check_data(outputs)
+    gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
+    gxs = _gradients(grad_inputs, inputs, "grad_inputs", "inputs")
+    places = [i for i, x in enumerate(inputs) if isinstance(x, torch.Tensor)]
+    others = [i for i in range(len(inputs)) if i not in places]
+    results: list[Any] = [None] * len(inputs)
+    if others:
+        own = _native_grad(
+            outputs, [inputs[i] for i in others], gys, [gxs[i] for i in others], set_grad, retain_grad,
+            enable_double_backprop, loss_scale,
+        )  # fmt: skip
+        for i, g in zip(others, own, strict=True):
+            results[i] = g
+    with torch.enable_grad():
+        left = _C.torch_leave(_C.native_frontend, outputs)
+        starts = [
+            torch.full_like(y, 1.0 if loss_scale is None else loss_scale)
+            if g is None
+            else _C.torch_leave(_C.native_frontend, [g])[0]
+            for y, g in zip(left, gys, strict=True)
+        ]
+        reached = [i for i, y in enumerate(left) if y.requires_grad]
+        found = torch.autograd.grad(
+            [left[i] for i in reached], [inputs[i] for i in places], [starts[i] for i in reached],
+            retain_graph=True, create_graph=enable_double_backprop, allow_unused=True,
+        ) if reached else [None] * len(places)  # fmt: skip
+        for i, g in zip(places, found, strict=True):
+            more = gxs[i]
+            if more is not None:
+                (more,) = _C.torch_leave(_C.native_frontend, [more])
+                g = more if g is None else g + more
+            results[i] = g
+            if set_grad:
+                inputs[i].grad = g
     return results
 
 
@@ -282,7 +413,7 @@ def backward(*args: Any, **kwargs: Any) -> None:
     Args:
         *args: what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward`
             takes. For native Variables:
-        outputs: a Variable, or a list or tuple of them.
+        outputs: a Variable or a tensor that requires torch's grad, or a list or tuple of them.
         grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape. None stands for the
             gradient that the output has, which is cleared, or else for ones, if the output has one element.
         enable_double_backprop: True records the pass, so that gradients (`grad_var`) can be differentiated.
@@ -307,13 +438,15 @@ def backward(*args: Any, **kwargs: Any) -> None:
     Source: `compatgrad/core/backprop.py`, `csrc/core/backprop.cpp`.
     """
     followed = _followed_by(args, kwargs)
+    if followed is None and (error := torch_word("backward", kwargs)) is not None:
+        raise error
     (_native_backward if followed is None else followed[1])(*args, **kwargs)
 
 
 def _native_backward(
     outputs: _C.Variable | Sequence[_C.Variable], grad_outputs: _Given = None, *, enable_double_backprop: bool = False
 ) -> None:
-    outputs = _as_list(outputs, "outputs")
+    outputs = _entered(_as_list(outputs, "outputs"))
     _check(outputs, "outputs")
     _check_data(outputs)
     gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")

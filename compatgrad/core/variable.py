@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
-from compatgrad.core.backprop import start_backward, unchain_backward
+from compatgrad.core.backprop import start_backward, torch_word, unchain_backward
 from compatgrad.core.function import FunctionNode
 
 __all__ = ["Variable", "VariableNode"]
@@ -75,10 +75,15 @@ class Variable(_C.Variable):
     requires_grad: bool; False makes a constant, which passes leave alone.
     name: str or None, for pictures of graphs.
 
+    Each call makes a leaf of its own: two Variables of one tensor share the numbers, and have a gradient each.
+
     `tensor` is the data, `grad` its gradient as a tensor, `grad_var` as a Variable, `shape`, `dtype`, `ndim`, `size`,
     `name`, `requires_grad`, `creator` and `node` say what it is. The operators ``+ - * / ** @``, negation, `abs` and
     indexing take Variables, tensors, arrays and numbers as the other operand, with torch's rules of broadcasting and
-    of dtypes; all other functions are in `compatgrad.ops`. Raises TypeError for other data, and ValueError in an
+    of dtypes; all other functions are in `compatgrad.ops`. torch's functions and modules take Variables too, as nodes
+    of their graph (`interop.call`). Comparisons give tensors of booleans; `bool`, `int`, `float`, `complex` and formats
+    take what has one element; `to` and `device` are torch's, and a missing attribute's error says what is written in
+    the place of a tensor's. Raises TypeError for other data, and ValueError in an
     operator whose operands do not fit, with its name and the shapes.
 
         >>> import torch
@@ -148,6 +153,7 @@ class Variable(_C.Variable):
         retain_grad: bool = False,
         enable_double_backprop: bool = False,
         loss_scale: float | None = None,
+        **unknown: Any,
     ) -> None:
         """Backprop from here to all leaves, to whose gradients theirs are added.
 
@@ -156,9 +162,10 @@ class Variable(_C.Variable):
         retain_grad: bool; store the gradients of what lies between, too.
         enable_double_backprop: bool; record the pass, so that gradients (`grad_var`) can be differentiated.
         loss_scale: float; the factor of the ones.
+        unknown: nothing; for what torch's `backward` takes, the error says what to write.
 
         ValueError where there is no data, or no gradient and more than one element; TypeError for a gradient as
-        `retain_grad`.
+        `retain_grad`, and for an unknown keyword.
 
             >>> import torch
             >>> import compatgrad
@@ -171,6 +178,10 @@ class Variable(_C.Variable):
         Source: `compatgrad/core/backprop.py`.
         """
         self._initialised("backward")
+        if unknown:
+            raise torch_word("Variable.backward", unknown) or TypeError(
+                f"Variable.backward() got an unexpected keyword argument {next(iter(unknown))!r}"
+            )
         if not isinstance(retain_grad, (bool, int)):  # torch's first argument is a gradient
             raise TypeError(
                 f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; a gradient to start from "

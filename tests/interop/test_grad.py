@@ -72,10 +72,10 @@ def test_gradients_are_bound_to_nnablas_inputs_alone():
 
 
 def test_torch_s_way_to_call_grad_is_answered_with_ours():
-    t = torch.tensor([1.0, 2.0], requires_grad=True)
-    for outputs, inputs in ((t.sum(), [t]), ([t.sum()], t), (compatgrad.Variable(t), [t])):
+    t = torch.tensor([1.0, 2.0])
+    for outputs, inputs in ((t.sum(), [t]), ([t.sum()], t)):
         with pytest.raises(TypeError, match=r"must be a Variable.*; compute with compatgrad.Variable\(tensor\)"):
             compatgrad.grad(outputs, inputs)
     x = compatgrad.Variable(torch.ones(2))
-    with pytest.raises(TypeError, match="create_graph is enable_double_backprop"):
+    with pytest.raises(TypeError, match="create_graph is torch.*enable_double_backprop"):
         compatgrad.grad(x.sum(), x, create_graph=True)
