@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base import MXNetError, _Null
 from ._multi_updates import rates
+from ._operator import refuse
 from ._update_rules import lamb, on_rows
 from ._update_steps import check, common, contributed, lamb_constants, number, target, update, update_all, updates
 from .ndarray import NDArray
@@ -72,7 +73,7 @@ def adamw_update(
         rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
             infinite or NaN.
         wd: the part of the weight that is taken away, times `eta`, apart from the gradient.
-        **kwargs: ignored.
+        **kwargs: attributes of graphs, named like `__key__`, which change nothing here.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0]), nd.array([1.0, -1.0])
@@ -80,6 +81,7 @@ def adamw_update(
         >>> nd.contrib.adamw_update(w, g, mean, var, rescale_grad=1.0, lr=0.1, eta=1.0, out=w).asnumpy()
         array([0.68377024, 2.3162298 ], dtype=float32)
     """
+    refuse("adamw_update", kwargs, ("lr", "beta1", "beta2", "epsilon", "wd", "eta", "clip_gradient"))
     rows, betas = [(lr, wd, eta)], (beta1, beta2, epsilon, clip_gradient)
     return _adamw("adamw_update", rescale_grad, rows, betas, [weight], [grad], [mean], [var], None, [out])[0]
 
@@ -112,7 +114,7 @@ def mp_adamw_update(
         rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
             infinite or NaN.
         wd: the part of the weight that is taken away, times `eta`, apart from the gradient.
-        **kwargs: ignored.
+        **kwargs: attributes of graphs, named like `__key__`, which change nothing here.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")
@@ -120,6 +122,7 @@ def mp_adamw_update(
         >>> nd.contrib.mp_adamw_update(w, g, mean, var, master, rescale_grad=1.0, lr=0.1, eta=1.0, out=w).asnumpy()
         array([0.6836, 2.316 ], dtype=float16)
     """
+    refuse("mp_adamw_update", kwargs, ("lr", "beta1", "beta2", "epsilon", "wd", "eta", "clip_gradient"))
     rows, betas, masters = [(lr, wd, eta)], (beta1, beta2, epsilon, clip_gradient), [weight32]
     return _adamw("mp_adamw_update", rescale_grad, rows, betas, [weight], [grad], [mean], [var], masters, [out])[0]
 
@@ -137,8 +140,9 @@ def _places(who, weights, out, *lists):
 
 def _multi_adamw(
     who, weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out, beta1=0.9, beta2=0.999, epsilon=1e-8,
-    clip_gradient=-1.0, **_
+    clip_gradient=-1.0, **unknown
 ):  # fmt: skip
+    refuse(who, unknown, ("lrs", "wds", "beta1", "beta2", "epsilon", "etas", "clip_gradient"))
     count = len(weights)
     lrs, wds, etas = rates(who, "lrs", lrs, count), rates(who, "wds", wds, count), rates(who, "etas", etas, count)
     outs = _places(who, weights, out, grads, mean, var, weights32)
@@ -233,8 +237,10 @@ def multi_mp_adamw_update(
 
 def _multi_lamb(
     who, weights, grads, mean, var, weights32, step_count, lrs, wds, out, beta1=0.9, beta2=0.999, epsilon=1e-6,
-    rescale_grad=1.0, lower_bound=-1.0, upper_bound=-1.0, clip_gradient=-1.0, bias_correction=True, **_
+    rescale_grad=1.0, lower_bound=-1.0, upper_bound=-1.0, clip_gradient=-1.0, bias_correction=True, **unknown
 ):  # fmt: skip
+    refuse(who, unknown, ("learning_rates", "wds", "beta1", "beta2", "epsilon", "rescale_grad", "lower_bound",
+                          "upper_bound", "clip_gradient", "bias_correction", "step_count"))  # fmt: skip
     count = len(weights)
     lrs, wds, steps = (
         rates(who, "lrs", lrs, count),

@@ -122,15 +122,39 @@ def _flat(args: tuple[Any, ...]) -> Any:
 IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose", "deterministic"))
 
 
+# what the operator's function on arrays takes as keywords without naming it
+_OF_RNN = (
+    "state_size", "num_layers", "bidirectional", "mode", "p", "state_outputs", "projection_size", "lstm_state_clip_min",
+    "lstm_state_clip_max", "lstm_state_clip_nan", "use_sequence_length",
+)  # fmt: skip
+
+
+@functools.cache
+def _keywords(op: str) -> tuple[str, ...] | None:
+    """The names of an operator's parameters; None where nobody knows, or it takes any."""
+    if op == "RNN":
+        return _OF_RNN
+    try:
+        function = implementation(op)
+        found = inspect.signature(getattr(function, "body", function)).parameters.values()
+    except (TypeError, ValueError, MXNetError):
+        return None
+    if getattr(function, "any_parameters", False) or any(p.kind is p.VAR_KEYWORD and p.name == "_" for p in found):
+        return None
+    inputs = inputs_of(op)
+    named = [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    more = ["num_args"] if is_variadic(op) else [] if inputs else ["ctx"]
+    return tuple(n for n in [*named, *more] if n not in inputs and n not in ("out", "name"))
+
+
 def _refuse_unknown(op: str, hint: str, params: dict[str, str]) -> None:
     """MXNet's error for keywords that an operator does not have."""
-    known = parameters(op)
-    if known is None or not hasattr(implementation(op), "body"):
+    known = _keywords(op)
+    if known is None:
         return
     unknown = {k: v for k, v in params.items() if k not in known and k not in IGNORED and not _is_attribute(k)}
     if unknown:
-        inputs = inputs_of(op)
-        refuse(hint, unknown, [n for n in known if n not in inputs])
+        refuse(hint, {k: v for k, v in unknown.items() if k not in inputs_of(op)}, known)
 
 
 _DOC = """{summary}
