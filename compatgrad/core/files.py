@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["beside", "in_folder_beside", "replacing"]
+__all__ = ["beside", "in_folder_beside", "naming", "replacing"]
 
 _PREFIX, _SUFFIX = ".compatgrad-", ".tmp"
 
@@ -234,3 +234,51 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
     """
     with beside(path) as name, open(name, mode, **options) as file:
         yield file
+
+
+@contextlib.contextmanager
+def naming(file: Any, *kinds: type[Exception], to: type[Exception] = ValueError) -> Iterator[None]:
+    """Makes the errors of a reader say of which file they tell.
+
+    Args:
+        file: path of the file, or the open file.
+        *kinds: errors that become errors of the class `to`.
+        to: class of the errors; those of it, or of a class below it, stay of their class.
+
+    Yields:
+        None.
+
+    Raises:
+        FileNotFoundError: as the reader raises it; PermissionError and IsADirectoryError too.
+        Exception: the reader's errors of class `to` and those of `kinds`.
+
+    Example:
+        >>> from compatgrad.core.files import naming
+        >>> try:
+        ...     with naming("x.txt", ZeroDivisionError):
+        ...         1 / 0
+        ... except ValueError as error:
+        ...     print(error)
+        x.txt: division by zero
+
+    Source: `compatgrad/core/files.py`.
+    """
+    named = isinstance(file, (str, bytes, os.PathLike))
+    name = os.fsdecode(file) if named else str(getattr(file, "name", "the file given"))
+    try:
+        yield
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except (to, *kinds) as error:
+        words = str(error)
+        if name in words and isinstance(error, to):
+            raise
+        kind = type(error) if isinstance(error, to) else to
+        if isinstance(error, UnicodeDecodeError) and kind is UnicodeDecodeError:
+            place = error.encoding, error.object, error.start, error.end
+            raise UnicodeDecodeError(*place, f"{error.reason}, in {name}") from error
+        try:
+            told = kind(f"{name}: {words}")
+        except TypeError:  # an error that is made of other things than words
+            told = to(f"{name}: {words}")
+        raise told from error

@@ -10,10 +10,10 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from compatgrad.core.files import beside
+from compatgrad.core.files import beside, naming
 from compatgrad.formats.archives import DEFLATE
 
-__all__ = ["check", "creating", "datasets", "h5py", "read"]
+__all__ = ["check", "creating", "datasets", "h5py", "opening", "read"]
 
 SLACK = 1 << 20  # bytes that a dataset may have beyond what its file can hold deflated
 
@@ -80,6 +80,37 @@ def creating(file: Any) -> Iterator[Any]:
                 out.write(image)
 
 
+@contextlib.contextmanager
+def opening(file: Any) -> Iterator[Any]:
+    """An HDF5 file to read.
+
+    Args:
+        file: path of the file, or a binary file open for reading.
+
+    Yields:
+        The `h5py.File`.
+
+    Raises:
+        ImportError: h5py is not installed.
+        FileNotFoundError: there is no such file.
+        OSError: the file is no HDF5 file, or is damaged; the message names it.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.formats import hdf5
+        >>> out = io.BytesIO()
+        >>> with hdf5.creating(out) as file:
+        ...     dataset = file.create_dataset("x", data=[1, 2])
+        >>> with hdf5.opening(out) as file:
+        ...     list(file)
+        ['x']
+
+    Source: `compatgrad/formats/hdf5.py`.
+    """
+    with naming(file, RuntimeError, to=OSError), h5py().File(file, "r") as h5:
+        yield h5
+
+
 def datasets(file: Any) -> list[tuple[str, Any]]:
     """The datasets of an open file. Links to other files are not followed.
 
@@ -102,9 +133,16 @@ def datasets(file: Any) -> list[tuple[str, Any]]:
 
     Source: `compatgrad/formats/hdf5.py`.
     """
+
+    def note(name: Any, item: Any) -> None:
+        if not isinstance(name, str):
+            raise ValueError(f"the name {name!r} is no UTF-8")
+        if isinstance(item, kind):
+            found.append((name, item))
+
     found: list[tuple[str, Any]] = []
     kind = h5py().Dataset
-    file.visititems(lambda name, item: found.append((name, item)) if isinstance(item, kind) else None)
+    file.visititems(note)
     return found
 
 
@@ -132,6 +170,8 @@ def check(name: str, dataset: Any, size: int | None = None) -> None:
 
     Source: `compatgrad/formats/hdf5.py`.
     """
+    if not isinstance(dataset, h5py().Dataset):
+        raise ValueError(f"expected a dataset at {name!r}, found a group")
     if dataset.is_virtual or dataset.id.get_create_plist().get_external_count():
         raise ValueError(f"the data of {name!r} lie in another file")
     stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize() if size is None else size)

@@ -240,6 +240,8 @@ def _check_sparse(r: Reader, a: Stored) -> None:
     if any(t.dtype not in integers or t.dim() != 1 for t in a.aux):
         raise r.error(f"the indices of a {a.stype} array must be 1-dimensional and of an integer type")
     indices = a.aux[-1]
+    if not a.data.dim():
+        raise r.error(f"the stored values of a {a.stype} array must have an axis")
     stored = a.data.shape[0]
     if a.stype == "csr":
         indptr = a.aux[0]

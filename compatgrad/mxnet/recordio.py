@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from ._image_codec import decode, encode
 from .base import MXNetError
 
@@ -197,14 +199,16 @@ class MXIndexedRecordIO(MXRecordIO):
             self.is_open = False
             raise
         if not self.writable:
-            for number, line in enumerate(self.fidx, 1):
-                try:
+            number = 0
+            try:
+                for line in self.fidx:
                     name, position = line.strip().split("\t")[:2]
                     key = self.key_type(name)
                     self.idx[key] = int(position)
-                except ValueError as e:
-                    raise MXNetError(f"MXIndexedRecordIO: line {number} of {self.idx_path!r} is no index entry") from e
-                self.keys.append(key)
+                    self.keys.append(key)
+                    number += 1
+            except (ValueError, OverflowError) as e:
+                raise MXNetError(f"MXIndexedRecordIO: line {number + 1} of {self.idx_path!r} is no index entry") from e
 
     def close(self) -> None:
         """Closes both files; nothing happens if they are closed."""
@@ -220,7 +224,8 @@ class MXIndexedRecordIO(MXRecordIO):
         if self.writable:
             raise AssertionError(f"MXIndexedRecordIO: {self.uri!r} is open for writing")
         self._check_pid(allow_reset=True)
-        self.handle.seek(self.idx[idx])
+        with naming(self.uri, ValueError, OverflowError, OSError, to=MXNetError):
+            self.handle.seek(self.idx[idx])
 
     def tell(self) -> int:
         """Where the next record will be written."""

@@ -15,6 +15,8 @@ import numpy
 
 from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import dataset_mixin
+from compatgrad.core.files import naming
+from compatgrad.formats.archives import damage
 
 try:
     from PIL import Image
@@ -32,9 +34,10 @@ def _check_pillow_availability():
         )
 
 
-def _read_image_as_array(path, dtype):
+def _read_image_as_array(path, dtype, name=None):
     """Read an image, a path or a file, as an array of shape (channels, height, width)."""
-    with Image.open(path) as f:
+    # Pillow's decoders raise many things on broken files
+    with naming(name or path, Exception, to=OSError), Image.open(path) as f:
         image = numpy.asarray(f, dtype=dtype)
     if image.ndim == 2:
         image = image[..., None]
@@ -44,12 +47,13 @@ def _read_image_as_array(path, dtype):
 def _read_pairs(path):
     """Read lines of a file name and an integer label."""
     pairs = []
-    with open(path) as f:
+    with open(path) as f, naming(path):
         for i, line in enumerate(f):
             fields = line.split()
             if len(fields) != 2:
                 raise ValueError(f"invalid format at line {i} in file {path}")
-            pairs.append((fields[0], int(fields[1])))
+            with naming(f"line {i}"):
+                pairs.append((fields[0], int(fields[1])))
     return pairs
 
 
@@ -78,7 +82,7 @@ class ImageDataset(dataset_mixin.DatasetMixin):
     def __init__(self, paths: str | Sequence[str], root: str = ".", dtype: Any = None) -> None:
         _check_pillow_availability()
         if isinstance(paths, str):
-            with open(paths) as f:
+            with open(paths) as f, naming(paths):
                 paths = [line.strip() for line in f]
         self._paths = paths
         self._root = root
@@ -133,7 +137,8 @@ class LabeledImageDataset(dataset_mixin.DatasetMixin):
         """The i-th image and its label."""
         path, label = self._pairs[i]
         image = _read_image_as_array(os.path.join(self._root, path), self._dtype)
-        return image, numpy.array(label, dtype=self._label_dtype)
+        with naming(f"the label of {os.path.join(self._root, path)}", OverflowError):
+            return image, numpy.array(label, dtype=self._label_dtype)
 
 
 class LabeledZippedImageDataset(dataset_mixin.DatasetMixin):
@@ -176,7 +181,9 @@ class LabeledZippedImageDataset(dataset_mixin.DatasetMixin):
     def get_example(self, i: int) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The i-th image and its label."""
         path, label = self._pairs[i]
-        return self._zipfile.get_example(path), numpy.array(label, dtype=self._label_dtype)
+        image = self._zipfile.get_example(path)
+        with naming(f"the label of {path}", OverflowError):
+            return image, numpy.array(label, dtype=self._label_dtype)
 
 
 class MultiZippedImageDataset(dataset_mixin.DatasetMixin):
@@ -251,7 +258,8 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
         self._lock = threading.Lock()
 
     def _open(self):
-        self._zf = zipfile.ZipFile(self._zipfilename)
+        with damage(self._zipfilename):
+            self._zf = zipfile.ZipFile(self._zipfilename)
         self._zf_pid = os.getpid()
 
     def __len__(self):
@@ -271,5 +279,6 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
             # A forked process shares the position in the file with its parent.
             if self._zf is None or self._zf_pid != os.getpid():
                 self._open()
-            data = self._zf.read(name)
-        return _read_image_as_array(io.BytesIO(data), self._dtype)
+            with damage(f"{self._zipfilename}: member {name!r}"):
+                data = self._zf.read(name)
+        return _read_image_as_array(io.BytesIO(data), self._dtype, f"{self._zipfilename}: member {name!r}")

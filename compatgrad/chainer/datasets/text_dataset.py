@@ -7,6 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compatgrad.chainer.dataset import dataset_mixin
+from compatgrad.core.files import naming
+
+
+def _line(fp):
+    with naming(fp.name):
+        return fp.readline()
 
 
 class TextDataset(dataset_mixin.DatasetMixin):
@@ -58,7 +64,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
         kept = []
         number = 0
         while True:
-            lines = [fp.readline() for fp in self._fps]
+            lines = [_line(fp) for fp in self._fps]
             if not all(lines):
                 if any(lines):
                     raise ValueError("number of lines in files does not match")
@@ -113,5 +119,5 @@ class TextDataset(dataset_mixin.DatasetMixin):
         with self._lock:
             for fp, bounds in zip(self._fps, self._bounds, strict=True):
                 fp.seek(bounds[number])
-            lines = tuple([fp.readline() for fp in self._fps])
+            lines = tuple([_line(fp) for fp in self._fps])
         return lines[0] if len(lines) == 1 else lines

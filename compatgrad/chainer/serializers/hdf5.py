@@ -147,7 +147,10 @@ class HDF5Deserializer(serializer.Deserializer):
             if self.group is None:
                 raise ValueError(f"Inexistent group is specified, where {key!r} should be")
             raise KeyError(f"{key!r} is not in group {self.group.name!r} of {self.group.file.filename!r}")
-        dataset = self.group[key]
+        try:
+            dataset = self.group[key]
+        except (KeyError, OSError, RuntimeError) as e:  # it is there, but damaged
+            raise ValueError(f"{key!r} in {self.group.file.filename!r} cannot be read: {e}") from e
         where = f"{dataset.name!r} in {self.group.file.filename!r}"
         if not isinstance(dataset, _h5py().Dataset):
             raise TypeError(f"{where}: expected a dataset, found a group")
@@ -198,5 +201,6 @@ def load_hdf5(filename: str, obj: Any) -> None:
 
     Source: `chainer.serializers.load_hdf5` of Chainer 7.8.1.
     """
-    with _h5py().File(filename, "r") as f, _loading.naming(filename):
+    _h5py()
+    with hdf5.opening(filename) as f, _loading.naming(filename):
         HDF5Deserializer(f).load(obj)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from .. import io, recordio
 from .. import ndarray as nd
 from .._image_codec import array_of
@@ -117,9 +119,9 @@ class ImageIter(io.DataIter):
     @staticmethod
     def _listed(path: str | None, rows: list[Any] | None, dtype: str) -> dict[Any, Any] | None:
         if path:
-            with open(path) as f:
+            with open(path) as f, naming(path, OverflowError):
                 lines = [line.strip().split("\t") for line in f if line.strip()]
-            return {int(line[0]): (np.array(line[1:-1], dtype=dtype), line[-1]) for line in lines}
+                return {int(line[0]): (np.array(line[1:-1], dtype=dtype), line[-1]) for line in lines}
         if not isinstance(rows, list):
             return None
         listed = {}
@@ -221,7 +223,8 @@ class ImageIter(io.DataIter):
 
     def read_image(self, fname: str) -> bytes:
         """The bytes of an image file under `path_root`."""
-        with open(os.path.join(self.path_root, fname), "rb") as f:
+        path = os.path.join(self.path_root, fname)
+        with naming(path), open(path, "rb") as f:
             return f.read()
 
     def augmentation_transform(self, data: nd.NDArray) -> nd.NDArray:

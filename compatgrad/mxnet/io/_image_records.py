@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from .. import recordio
 from .._image_codec import decode
 from .._image_resize import resize
@@ -119,7 +121,8 @@ class ImageRecordIter(MXDataIter):
 
         label_shape = () if label_width == 1 else (label_width,)
         shapes = (self._shape, self._dtype), (label_shape, np.float32)
-        self._begin(batch_size, len(starts), *shapes, (data_name, label_name), round_batch, order=order)
+        with naming(path_imgrec, to=MXNetError):
+            self._begin(batch_size, len(starts), *shapes, (data_name, label_name), round_batch, order=order)
 
     @staticmethod
     def _positions(path: str, index: str) -> list[int]:
@@ -139,7 +142,8 @@ class ImageRecordIter(MXDataIter):
             self._record.handle.seek(self._starts[i])
             draws = self._random.random(), self._random.random(), self._random.random()
             jobs.append((self._record.read(), draws))
-        done = list(self._threads.map(self._decoded, jobs))
+        with naming(self._record.uri, ValueError, ArithmeticError, to=MXNetError):
+            done = list(self._threads.map(self._decoded, jobs))
         return np.stack([image for image, _ in done]), np.stack([label for _, label in done])
 
     def _decoded(self, job: tuple[bytes, tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import naming
 from compatgrad.formats import idx
 
 from .. import ndarray as nd
@@ -94,10 +95,12 @@ class CSVIter(MXDataIter):
             raise MXNetError(f"CSVIter: {rows} rows of data, but {len(self._label)} of labels")
         for name, table, shape in (("data", self._data, data_shape), ("label", self._label, label_shape)):
             if table.shape[1] != np.prod(shape):
-                raise MXNetError(f"CSVIter: {name}_shape {shape} does not fit rows of {table.shape[1]} numbers")
+                file = data_csv if name == "data" else label_csv
+                raise MXNetError(f"CSVIter: {file}: {name}_shape {shape} does not fit rows of {table.shape[1]} numbers")
         label_shape = () if tuple(label_shape) == (1,) else tuple(label_shape)
         shapes = (tuple(data_shape), dtype), (label_shape, dtype)
-        self._begin(batch_size, rows, *shapes, (data_name, label_name), round_batch)
+        with naming(data_csv, to=MXNetError):
+            self._begin(batch_size, rows, *shapes, (data_name, label_name), round_batch)
 
     def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         return self._data[samples], self._label[samples]
@@ -201,7 +204,8 @@ class LibSVMIter(MXDataIter):
                 raise MXNetError(f"LibSVMIter: {len(rows)} rows of data, but {len(labels)} of labels")
         self._rows, self._labels = (part(items, part_index, num_parts) for items in (rows, labels))
         shapes = (tuple(data_shape), np.float32), (tuple(label_shape), np.float32)
-        self._begin(batch_size, len(self._rows), *shapes, (data_name, label_name))
+        with naming(data_libsvm, to=MXNetError):
+            self._begin(batch_size, len(self._rows), *shapes, (data_name, label_name))
 
     def _load(self, samples: Sequence[int]) -> Any:
         labels = [self._labels[i] for i in samples]

@@ -52,7 +52,7 @@ def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
 NOT_NUMPY_SHAPES = "the arrays were not saved under NumPy's shape semantics"
 
 
-def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | None:
+def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "the buffer") -> NDArray | None:
     """The array that a file kept, on its GPU where that is there, else on the CPU; None for one that had no value."""
     if a.np_shape and not is_np_shape():
         raise MXNetError(
@@ -73,8 +73,8 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
     needed = math.prod(a.shape) * a.data.dtype.itemsize
     if needed > max(SPARSE, 16 * a.data.numel() * a.data.dtype.itemsize):
         raise MXNetError(
-            f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes, more than "
-            f"{SPARSE} and 16 times what the file has of it"
+            f"load: {name}: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes, "
+            f"more than {SPARSE} and 16 times what the file has of it"
         )
     values = dense(a)
     assert values is not None

@@ -152,7 +152,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     if not isinstance(fname, (str, os.PathLike)):
         raise TypeError(f"load: fname required to be a string, got {type(fname)}")
     arrays, names = read_params(os.fspath(fname))
-    return named([array_of(a) for a in arrays], names)
+    return named([array_of(a, name=os.fspath(fname)) for a in arrays], names)
 
 
 def load_frombuffer(buf: bytes | str) -> list[NDArray] | dict[str, NDArray]:

@@ -81,7 +81,7 @@ def load(file: str) -> list[ndarray] | dict[str, ndarray]:
     sparse = [i for i, a in enumerate(arrays) if a.stype != "default"]
     if sparse:
         raise MXNetError(f"load: {file}: array {sparse[0]} is {arrays[sparse[0]].stype}; mx.np has dense arrays only")
-    return named([array_of(a, ndarray) for a in arrays], names)
+    return named([array_of(a, ndarray, os.fspath(file)) for a in arrays], names)
 
 
 @documented

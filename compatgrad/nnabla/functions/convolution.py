@@ -32,6 +32,11 @@ __all__ = [
 ]
 
 
+def _check_group(name, group):
+    if group < 1:
+        raise ValueError(f"{name}: group must be at least 1, got {group}")
+
+
 # ---- convolution ----
 @function("Convolution", "x, weight, bias?", primitive=True)
 def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, group=1, channel_last=False):
@@ -41,6 +46,7 @@ def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilat
             return op.convolution(x, weight, bias, **params)
         except (RuntimeError, ValueError):
             pass  # what is wrong follows
+    _check_group("convolution", group)
     axis = -1 if channel_last else base_axis
     kernel = weight.shape[1:-1] if channel_last else weight.shape[2:]
     given = x.shape[axis]

@@ -90,10 +90,10 @@ class FileReader:
         """A context manager that gives the .h5 file `cache_name` in the folder base_uri."""
         path = self._path(cache_name, self._base_uri + "/")
         if self._file_type == "file":
-            with hdf5.h5py().File(path, "r") as h5:
+            with hdf5.opening(path) as h5:
                 yield h5
         else:
-            with self._open(path, False, None) as file, hdf5.h5py().File(file, "r") as h5:
+            with self._open(path, False, None) as file, hdf5.opening(file) as h5:
                 yield h5
 
     def listdir(self) -> list[str]:

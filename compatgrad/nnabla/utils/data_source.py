@@ -301,7 +301,7 @@ class DataSourceWithFileCache(DataSource):
         if self._cache_file_format == ".npy":
             with open(name, "rb") as npy:
                 return _npy_files.read_all(npy, self._variables)
-        with hdf5.h5py().File(name, "r") as h5:
+        with hdf5.opening(name) as h5:
             return {key: hdf5.read(dataset) for key, dataset in h5.items()}
 
     def _get_data(self, position):

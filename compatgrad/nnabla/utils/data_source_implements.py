@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compatgrad.core.files import naming
 from compatgrad.formats import archives, hdf5
 
 from ..config import nnabla_config
@@ -130,7 +131,8 @@ class CacheDataSource(DataSource):
         self._cache_files = []  # (file name, number of examples)
         self._variables = self._read_variables()
         self._cache_type = ".h5" if self._variables is None else ".npy"
-        self._read_index()
+        with naming(cachedir):
+            self._read_index()
         self._original_order = [(name, i) for name, length in self._cache_files for i in range(length)]
         self.reset()
 
@@ -173,14 +175,21 @@ class CacheDataSource(DataSource):
             return
         for name in self._filereader.listdir():
             with self._filereader.open_cache(name) as cache:
-                lengths = {len(dataset) for dataset in cache.values()}
+                lengths = {self._length(key, dataset) for key, dataset in cache.items()}
                 if len(lengths) != 1:
                     raise ValueError(f"CacheDataSource: the variables in {name} differ in length")
                 self._variables = self._variables or list(cache.keys())
                 self._cache_files.append((name, lengths.pop()))
 
+    def _length(self, key, dataset):
+        hdf5.check(key, dataset)
+        if not dataset.shape:
+            raise self._error(f"expected a row for each example in {key!r}, found one value")
+        return dataset.shape[0]
+
     def _load(self, name):
-        arrays = self._arrays(name)
+        with naming(name):
+            arrays = self._arrays(name)
         length = dict(self._cache_files)[name]
         for variable in self._variables:
             shape = np.shape(arrays.get(variable, ()))
@@ -326,7 +335,8 @@ class CsvDataSource(DataSource):
             return load(os.path.splitext(value)[1].lower())(file, normalize=self._normalize)
 
     def _get_data(self, position):
-        return tuple(self._process_row(self._rows[self._order[position]]))
+        with naming(self._filename):
+            return tuple(self._process_row(self._rows[self._order[position]]))
 
     def reset(self) -> None:
         if self._shuffle:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from . import _npy_files, callback
 from ._file_readers import FileReader, ResourceFileReader, get_file_extension
 from .download import download, get_data_home
@@ -125,9 +127,10 @@ def load_csv(file: BinaryIO, shape: tuple[int, ...] | None = None, normalize: bo
 
     Source: `nnabla.utils.data_source_loader.load_csv` of nnabla 1.39.0.
     """
-    rows = csv.reader(line.decode("utf-8") for line in file.readlines())
-    array = np.array([[float(text) for text in row] for row in rows if row])
-    return array if shape is None else array.reshape(shape)
+    with naming(file, csv.Error):
+        rows = csv.reader(line.decode("utf-8") for line in file.readlines())
+        array = np.array([[float(text) for text in row] for row in rows if row])
+        return array if shape is None else array.reshape(shape)
 
 
 def load_npy(
@@ -195,7 +198,8 @@ def load_wav(path: str | BinaryIO, shape: tuple[int, ...] | None = None, normali
         from scipy.io import wavfile
     except ImportError as error:
         raise ImportError("load_wav needs scipy: pip install scipy") from error
-    samples = wavfile.read(path)[1]
+    with naming(path, Exception):  # scipy trusts the header
+        samples = wavfile.read(path)[1]
     if shape is not None:
         return samples.reshape(shape)
     return samples[:, np.newaxis] if samples.ndim == 1 else samples

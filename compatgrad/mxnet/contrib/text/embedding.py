@@ -8,6 +8,8 @@ import warnings
 import zipfile
 from typing import Any
 
+from compatgrad.core.files import naming
+
 from ... import base, registry
 from ... import ndarray as nd
 from ... import numpy as mx_np
@@ -80,7 +82,7 @@ class _TokenEmbedding(Vocabulary):
         vectors: list[list[float]] = []
         unknown: list[float] | None = None
         seen: set[str] = set()
-        with open(path, encoding=encoding) as lines:
+        with open(path, encoding=encoding) as lines, naming(path), naming(path, to=AssertionError):
             for number, line in enumerate(lines, 1):
                 token, *texts = line.rstrip().split(elem_delim)
                 where = f"At line {number} of the pre-trained text embedding file"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 import numpy
 from PIL import Image
+
+from compatgrad.core.files import naming
 
 from .common import (
     ImageUtilsBackend,
@@ -42,7 +45,11 @@ class PilBackend(ImageUtilsBackend):
     def _read(self, path, grayscale, as_uint16, num_channels, return_palette_indices=False):
         if as_uint16:
             raise Unsupported("imread: Pillow reads 8 bits only; for 16 bits install pypng or OpenCV")
-        with Image.open(path) as image:
+        # Pillow's decoders raise many things on broken files
+        with naming(path, SyntaxError, ValueError, LookupError, struct.error, Image.DecompressionBombError, to=OSError):
+            image = Image.open(path)
+            image.load()
+        with image:
             if image.mode == "I":
                 raise Unsupported("imread: Pillow reads 8 bits only; the image has integers of 32 bits")
             if image.mode == "P" and not return_palette_indices:
