@@ -5,6 +5,7 @@
 #   make test    run the tests             (make test ARGS="tests/core -x")
 #   make bench   print the benchmarks' table
 #   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one, and in the module
+#   make fuzz    read damaged files by every reader  (make fuzz ARGS="chainer --count 1000")
 #   make golden  record what the originals compute, which tests compare with: LEGACY=PYTHON NNABLA=PYTHON
 #   make stubs   write the types of the ops, after a change of an op's name or parameters
 #   make lint types build kernels clean
@@ -28,7 +29,7 @@ python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench golden sanitize lint types stubs build kernels clean
+.PHONY: demo test bench fuzz golden sanitize lint types stubs build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -39,6 +40,9 @@ test: $(VENV)/.have-test build
 
 bench: $(VENV)/.have-test build
 	$(python) -m tests.benchmarks $(ARGS)
+
+fuzz: $(VENV)/.have-test build
+	$(python) -m tests.fuzz $(ARGS)
 
 golden: $(VENV)/.have-test build
 	$(python) -m tests.golden LEGACY='$(LEGACY)' NNABLA='$(NNABLA)' $(ARGS)
