@@ -12,7 +12,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
-from ..ndarray._operator import not_an_array, op, write
+from ..ndarray._operator import not_an_array, op, refuse, write
 from ..ndarray.ndarray import NDArray, is_recording
 from ..util import _check_ufunc_options
 from ._arguments import _publisher
@@ -124,7 +124,7 @@ def round(x: ndarray | float, decimals: int = 0, out: ndarray | None = None, **k
     Args:
         x: ndarray of any shape and dtype, or a number.
         decimals: how many digits stay behind the point; a negative number rounds to tens, hundreds, ….
-        **kwargs: without effect.
+        **kwargs: `name`, without effect.
 
     Returns:
         ndarray of the dtype of `x`; of a number NumPy's result.
@@ -139,6 +139,7 @@ def round(x: ndarray | float, decimals: int = 0, out: ndarray | None = None, **k
         >>> mx.np.round(mx.np.array([3.14159]), 2)
         array([3.14])
     """
+    refuse("round", kwargs, ("decimals", "name"))
     if isinstance(x, NUMBERS):
         return onp.round(x, decimals)
     if not isinstance(x, NDArray):

@@ -19,6 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["pad"]
 
 
+# what each mode takes, and the only value of those that are not computed otherwise
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "constant": {"constant_values": None},
+    "reflect": {"reflect_type": "even"},
+    "symmetric": {"reflect_type": "even"},
+    "maximum": {"stat_length": None},
+    "minimum": {"stat_length": None},
+}
+
+
+def check_options(mode: str, options: dict[str, Any]) -> None:
+    """ValueError for arguments that a mode of `pad` does not have, or values that are not supported."""
+    for name, value in options.items():
+        known = _OPTIONS.get(mode, {})
+        if name not in known:
+            raise ValueError(f"pad: {name!r} is no argument of mode {mode!r}, which has {list(known) or 'none'}")
+        if mode != "constant" and value not in (None, known[name]):
+            raise ValueError(f"pad: {name} of mode {mode!r} must be {known[name]!r}, got {value!r}")
+
+
 @documented
 def pad(
     x: ndarray, pad_width: int | Sequence[int] | Sequence[Sequence[int]] = None, mode: str = "constant", **kwargs: Any
@@ -29,12 +49,13 @@ def pad(
         pad_width: how many: one number, a pair (before, after), or such a pair for each axis.
         mode: what is added: "constant" numbers, the "edge" elements, "reflect" (mirrored at the edge elements),
             "symmetric" (mirrored at the edges), or the "maximum" or "minimum" along the axis.
-        **kwargs: `constant_values`, the number of mode "constant"; 0 without it. Others are without effect.
+        **kwargs: `constant_values`, the number of mode "constant", 0 without it; `reflect_type` of "reflect" and
+            "symmetric", which must be "even"; `stat_length` of "maximum" and "minimum", which must be None.
 
     Raises:
         AssertionError: `x` is no array.
         TypeError: `pad_width` is missing, or not of integers.
-        ValueError: `mode` is another one, or a width is negative.
+        ValueError: `mode` is another one, it does not have an argument, or a width is negative.
 
     Example:
         >>> mx.np.pad(mx.np.array([1, 2]), 1)
@@ -46,6 +67,7 @@ def pad(
         raise TypeError("pad: pad_width is missing")
     a = _array("pad", x, "array")
     widths = onp.broadcast_to(onp.asarray(pad_width), (a.ndim, 2)).tolist()
+    check_options(mode, kwargs)
     if mode == "constant":
         value = float(kwargs.get("constant_values", 0))
         return op.pad(a, pad_width=tuple(n for w in widths for n in w), value=value)

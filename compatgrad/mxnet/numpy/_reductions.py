@@ -12,7 +12,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
-from ..ndarray._operator import op
+from ..ndarray._operator import op, refuse
 from ..ndarray.ndarray import torch_dtype
 from ._arguments import _axes, _axis, _publisher
 from ._array import constant, finish, floats, ndarray, pair
@@ -32,7 +32,7 @@ _PROD = f"""The product over axes.
     Args:
         {_AXES}
         dtype: the dtype of the result; None is that of `a`, and int64 for booleans.
-        **kwargs: without effect.
+        **kwargs: `name`, without effect.
 
     Returns:
         ndarray.
@@ -52,6 +52,7 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
         a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, out: ndarray | None = None,
         keepdims: bool = False, **kwargs: Any,
     ) -> ndarray:  # fmt: skip
+        refuse(name, kwargs, ("axis", "dtype", "keepdims", "name"))
         x = ndarray._around(_array(name, a))
         axes = _axes(name, axis, x.ndim)
         wanted = None if dtype is None else torch_dtype(dtype, f"{name}: dtype")

@@ -13,9 +13,11 @@ from types import ModuleType
 from typing import Any
 
 from ..base import MXNetError, numeric_types
-from ..ndarray._operator import operators
+from ..ndarray._operator import operators, refuse
+from ..numpy._padding import check_options
 from ..numpy_extension import random as _npx_random
 from ..numpy_extension._functions import GRAPH_NAMES
+from ..util import _check_ufunc_options
 from . import _np_operators as _graph
 from ._compose import function_of
 from ._custom import Custom
@@ -41,6 +43,8 @@ def _node(op: str, hint: str, symbols: Any, params: dict[str, Any]) -> _Symbol:
 
 def _unary(name: str) -> Callable[..., Any]:
     def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_ufunc_options(name, kwargs)
         if not isinstance(x, Symbol):
             return _graph.function_of_name(name)(x)
         return _node(f"_npi_{name}", name, [x], {})
@@ -52,6 +56,8 @@ def _binary(name: str) -> Callable[..., Any]:
     pair, left, right = _graph.BINARY[name]
 
     def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_ufunc_options(name, kwargs)
         for x in (x1, x2):
             if not isinstance(x, (Symbol, *numeric_types)):
                 raise TypeError(f"type {type(x)} not supported: expected a Symbol or a number")
@@ -62,9 +68,14 @@ def _binary(name: str) -> Callable[..., Any]:
         number = x2 if isinstance(x1, Symbol) else x1
         whole = isinstance(number, int) or not hasattr(number, "is_integer")
         options = {"scalar": float(number), "is_int": whole}
-        return _node(left, name, [x1], options) if isinstance(x1, Symbol) else _node(right, name, [x2], options)
+        op, x = (left, x1) if isinstance(x1, Symbol) else (right, x2)
+        return _node(op, op.removeprefix("_npi_"), [x], options)
 
     return call
+
+
+# of functions of arrays whose signature takes any keyword, as the original's does, and that refuse others
+_PARAMETERS = {"prod": ("axis", "dtype", "keepdims"), "round": ("decimals",)}
 
 
 def _named(name: str) -> Callable[..., Any]:
@@ -84,6 +95,10 @@ def _named(name: str) -> Callable[..., Any]:
             bound = {k: v for k, v in given_.arguments.items() if v is not None}
         for part in [k for k in bound if k in ("kwargs", "arys", "size_")]:
             rest = bound.pop(part)
+            if short == "pad":
+                check_options(bound.get("mode", "constant"), rest)
+            elif short in _PARAMETERS:
+                refuse(short, rest, _PARAMETERS[short])
             bound.update(rest if isinstance(rest, dict) else {"a": rest[0]})
         params = {k: v for k, v in bound.items() if k != "out"}
         if e.variadic:
@@ -246,7 +261,16 @@ def _of_np(name: str, inside: str = "") -> Any:
     return _named(full) if _graph.entry(full) else None
 
 
+def _reshape(
+    a: Symbol, newshape: Any, reverse: bool = False, order: str = "C", out: Any = None, name: str | None = None
+) -> Any:
+    options = {"newshape": newshape, "reverse": reverse, "order": order, "name": name}
+    return _node("_npx_reshape", "reshape", [a], _unless_none(**options))
+
+
 def _of_npx(name: str) -> Any:
+    if name == "reshape":
+        return _reshape
     found = GRAPH_NAMES.get(name)
     return None if found is None else lambda *args, **kwargs: _as_np(function_of(found, name)(*args, **kwargs))
 
