@@ -103,3 +103,29 @@ def test_texts_that_are_no_symbols(tmp_path, text):
         return
     with pytest.raises(mx.MXNetError, match='a.json" is no symbol'):
         mx.sym.load(str(tmp_path / "a.json"))
+
+
+def test_a_module_keeps_its_parameters_where_a_file_does_not_fit(tmp_path):
+    path = str(tmp_path / "m.params")
+    y = mx.sym.FullyConnected(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="a"), num_hidden=2, name="b")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(y, name="softmax"))
+    module.bind([("data", (2, 4))], [("softmax_label", (2,))])
+    module.init_params()
+    module.save_params(path)
+    saved = nd.load(path)
+
+    def state():
+        return {name: x.asnumpy().tobytes() for name, x in module.get_params()[0].items()}
+
+    before = state()
+    for name in saved:
+        for bad in (nd.ones((7, 7)), None):
+            damaged = {key: nd.ones_like(value) for key, value in saved.items()}
+            damaged[name] = bad
+            nd.save(path, {key: value for key, value in damaged.items() if value is not None})
+            with pytest.raises(RuntimeError, match="m.params"):
+                module.load_params(path)
+            assert state() == before
+    nd.save(path, {key: nd.ones_like(value) for key, value in saved.items()})
+    module.load_params(path)
+    assert state() != before

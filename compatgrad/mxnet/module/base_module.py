@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from .. import metric as metrics
 from .. import ndarray as nd
 from .._checkpoint import BatchEndParam, collected_params, separated_params
@@ -376,11 +378,20 @@ class BaseModule:
         nd.save(fname, collected_params(*self.get_params()))
 
     def load_params(self, fname: str) -> None:
-        """Reads what `save_params` wrote; ValueError for another file."""
+        """Reads what `save_params` wrote; ValueError for another file. Where it fails, the parameters stay."""
         found = separated_params(nd.load(fname), fname)
         if set(found) - {"arg", "aux"}:
             raise ValueError("Invalid param file " + fname)
-        self.set_params(found["arg"], found["aux"])
+        before = None
+        if self.params_initialized:
+            before = [{name: x.copy() for name, x in params.items()} for params in self.get_params()]
+        try:
+            with naming(fname, to=RuntimeError):
+                self.set_params(found["arg"], found["aux"])
+        except BaseException:
+            if before is not None:
+                self.set_params(*before)
+            raise
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The arrays of states; none."""
