@@ -45,7 +45,12 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   self->frontend = frontend_of_object(reinterpret_cast<PyObject*>(type));
   return reinterpret_cast<PyObject*>(self);
 }
-int function_init(PyObject*, PyObject*, PyObject*) { return 0; }
+// as of a class of Python without `__init__`: what nobody reads is refused
+int function_init(PyObject* o, PyObject* args, PyObject* kwargs) {
+  if (!PyTuple_GET_SIZE(args) && !(kwargs && PyDict_GET_SIZE(kwargs))) return 0;
+  PyErr_Format(PyExc_TypeError, "%s() takes no arguments", Py_TYPE(o)->tp_name);
+  return -1;
+}
 
 int function_traverse(PyObject* o, visitproc visit, void* arg) {
   auto* self = self_of(o);
