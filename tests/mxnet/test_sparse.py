@@ -243,3 +243,12 @@ def test_sparse_gradient_of_an_embedding():
 def test_wrong_arguments(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse", "csr"])
+def test_tostype_copies(stype):
+    x = mx.nd.ones((2, 3)).tostype(stype)
+    y = x.tostype("default")
+    y[:] = 7
+    assert x.asnumpy().tolist() == np.ones((2, 3)).tolist()
+    assert x.tostype(stype) is not x

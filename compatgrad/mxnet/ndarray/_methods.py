@@ -23,9 +23,7 @@ def backward(
 
 @method_of(NDArray)
 def tostype(self: NDArray, stype: str) -> NDArray:
-    """The array in another storage type: "default", "row_sparse" or "csr"."""
-    if stype == self.stype:
-        return self
+    """A copy in a storage type: "default", "row_sparse" or "csr"."""
     if stype == "csr" and self.ndim != 2:
         raise ValueError(f"tostype: only an array with 2 dimensions can become csr, not one of shape {self.shape}")
     return cast_storage(self, stype)

@@ -179,7 +179,7 @@ def sgd_rule(rule: str, constants: tuple[float, ...]) -> str:
 
 
 def dense_of(grad: Any) -> Any:
-    return grad.tostype("default") if isinstance(grad, NDArray) else grad
+    return grad.tostype("default") if isinstance(grad, NDArray) and grad.stype != "default" else grad
 
 
 def lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient):

@@ -514,8 +514,8 @@ def _expand_dims(self: NDArray, axis: int, inplace: bool = False, **kwargs: Any)
     return self.reshape(y.shape) if inplace else y
 
 
-def _flatten(self: NDArray, inplace: bool = False, **kwargs: Any) -> NDArray:
-    y = flatten(self, **kwargs)
+def _flatten(self: NDArray, inplace: bool = False) -> NDArray:
+    y = flatten(self)
     return self.reshape(y.shape) if inplace else y
 
 
