@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ContextDecorator
+from typing import Any
 
 from compatgrad import _C
 
-__all__ = ["force_backprop_mode", "no_backprop_mode", "using_debug", "using_mode", "using_modes"]
+__all__ = ["force_backprop_mode", "no_backprop_mode", "scope", "using_debug", "using_mode", "using_modes"]
 
 
-class using_modes(ContextDecorator):
+Settings = tuple[dict[str, Any], tuple[tuple[Any, str, Any], ...], Any]
+
+
+class scope(_C.Scope, ContextDecorator):
+    """A `with` block, or a decorator, that sets modes of this thread and attributes of objects.
+
+    It is entered and left by one call of the compiled module each: Ctrl-C, wherever it arrives, leaves nothing behind.
+
+    Args:
+        settings: called on entry, gives a dict of modes as of `using_modes`, a tuple of triples (object, name, value),
+            and what `as` names.
+
+    Raises:
+        ValueError: on entry, there is no mode of a name.
+        TypeError: `settings` is neither a dict nor callable.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from compatgrad.core.configuration import scope
+        >>> place = SimpleNamespace(level=0)
+        >>> with scope(lambda: ({}, ((place, "level", 1),), "inside")) as said:
+        ...     print(said, place.level)
+        inside 1
+        >>> place.level
+        0
+
+    Source: `compatgrad/core/configuration.py`, `csrc/python/scopes.cpp`.
+    """
+
+    def __init__(self, settings: Callable[[], Settings] | dict[str, Any]) -> None:
+        super().__init__(settings)
+        self._told = settings
+
+    def _recreate_cm(self) -> scope:
+        return scope(self._told)  # a decorated function may run in two threads at once
+
+
+class using_modes(scope):
     """A `with` block, or a decorator, in which modes of this thread are set; they are restored also on an exception.
 
     Args:
@@ -28,27 +67,7 @@ class using_modes(ContextDecorator):
     """
 
     def __init__(self, **modes: bool | None) -> None:
-        self._modes = modes
-        # a stack: one object may be entered again inside itself
-        self._previous: list[list[tuple[str, bool | None]]] = []
-
-    def _recreate_cm(self) -> using_modes:
-        return using_modes(**self._modes)  # a decorated function may run in two threads at once
-
-    def __enter__(self) -> using_modes:
-        previous: list[tuple[str, bool | None]] = []
-        self._previous.append(previous)
-        try:
-            for name, value in self._modes.items():
-                previous.append((name, _C.set_mode(name, value)))
-        except ValueError:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for name, value in self._previous.pop():
-            _C.set_mode(name, value)
+        super().__init__(modes)
 
 
 def using_mode(name: str, value: bool | None) -> using_modes:

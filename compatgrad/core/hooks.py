@@ -9,7 +9,7 @@ from compatgrad import _C
 __all__ = ["FunctionHook"]
 
 
-class FunctionHook:
+class FunctionHook(_C.HookBlock):
     """Base of the hooks. Used with `with hook:` for every function of the thread, or `node.add_hook(hook)`
     for one.
 
@@ -44,10 +44,6 @@ class FunctionHook:
             del hooks[self.name]  # a hook that could not start must not stay in the thread
             raise
         return self
-
-    def __exit__(self, *_: object) -> None:
-        hook = _C.function_hooks().pop(self.name)
-        hook.deleted(None)
 
     def added(self, function: Any) -> None:
         """Called when the hook becomes active; `function` is None for the whole thread."""

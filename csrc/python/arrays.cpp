@@ -1,7 +1,7 @@
 // The Array type: what a deferred variable's data and gradient live in, as a handle.
 #include <torch/csrc/Device.h>
 
-#include "python/common.h"
+#include "python/scopes.h"
 
 namespace cg::py {
 namespace {
@@ -97,11 +97,6 @@ void set_array_class(PyObject*, PyObject* cls) {
   Py_XSETREF(array_class, Py_NewRef(cls));
 }
 void set_real_dtype(PyObject*, PyObject* dtype) { real_dtype = parse_dtype(dtype); }
-
-at::Device parse_device(PyObject* o) {
-  if (!THPDevice_Check(o)) fail(PyExc_TypeError, "device: expected a torch.device, got %s", Py_TYPE(o)->tp_name);
-  return reinterpret_cast<THPDevice*>(o)->device;
-}
 void set_real_device(PyObject*, PyObject* device) { real_device = parse_device(device); }
 void move(PyObject* o, PyObject* device) { array(o).move(parse_device(device)); }
 
@@ -134,6 +129,11 @@ PyMethodDef methods[] = {{"read", guard<read>, METH_NOARGS, "The torch tensor, f
                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+at::Device parse_device(PyObject* o) {
+  if (!THPDevice_Check(o)) fail(PyExc_TypeError, "device: expected a torch.device, got %s", Py_TYPE(o)->tp_name);
+  return reinterpret_cast<THPDevice*>(o)->device;
+}
 
 PyMethodDef array_functions[] = {{"set_array_class", guard<set_array_class>, METH_O, nullptr},
                                  {"set_real_dtype", guard<set_real_dtype>, METH_O, nullptr},

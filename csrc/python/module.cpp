@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "python/common.h"
+#include "python/scopes.h"
 
 namespace cg::py {
 
@@ -120,7 +120,7 @@ PyMODINIT_FUNC PyInit__C() {
   return guarded([]() -> PyObject* {
     Obj m = Obj::steal(PyModule_Create(&module_def));
     for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType, &ArrayType,
-                            &DeferredVariableType}) {
+                            &DeferredVariableType, &ScopeType, &HookBlockType}) {
       refuse_deletion(*t);
       if (PyModule_AddType(m.get(), t) < 0) throw PyError();
     }

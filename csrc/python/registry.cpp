@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "core/mode.h"
-#include "python/common.h"
+#include "python/scopes.h"
 
 namespace cg::py {
 namespace {
@@ -10,20 +10,12 @@ namespace {
 // ---- modes ----------------------------------------------------------------------------------------------------------
 constexpr std::string_view kModes[] = {"enable_backprop", "debug",        "type_check", "lazy_grad_sum", "train",
                                        "deferred",        "auto_forward", "plain",      "recording",     "training"};
-int mode_index(PyObject* name) {
-  const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  for (int i = 0; s && i < static_cast<int>(Mode::count); ++i)
-    if (kModes[i] == s) return i;
-  std::string all;
-  for (const std::string_view mode : kModes) all += c10::str(mode, ", ");
-  fail(PyExc_ValueError, "mode: expected one of %sgot %R", all.c_str(), name);
-}
 PyObject* mode_value(int8_t v) { return v == kUnset ? Py_NewRef(Py_None) : PyBool_FromLong(v); }
 PyObject* get_mode(PyObject*, PyObject* name) { return PyBool_FromLong(mode(static_cast<Mode>(mode_index(name)))); }
 PyObject* get_mode_raw(PyObject*, PyObject* name) { return mode_value(thread_modes.value[mode_index(name)]); }
 PyObject* set_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
   int8_t& slot = thread_modes.value[mode_index(args[0])];
-  const int8_t value = args[1] == Py_None ? kUnset : truth(args[1]);
+  const int8_t value = mode_setting(args[1]);
   return mode_value(std::exchange(slot, value));
 }
 PyObject* get_default_mode(PyObject*, PyObject* name) { return mode_value(default_modes[mode_index(name)]); }
@@ -78,6 +70,16 @@ PyObject* registry(PyObject*, PyObject*) {
   return d.release();
 }
 }  // namespace
+
+int mode_index(PyObject* name) {
+  const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  for (int i = 0; s && i < static_cast<int>(Mode::count); ++i)
+    if (kModes[i] == s) return i;
+  std::string all;
+  for (const std::string_view mode : kModes) all += c10::str(mode, ", ");
+  fail(PyExc_ValueError, "mode: expected one of %sgot %R", all.c_str(), name);
+}
+int8_t mode_setting(PyObject* value) { return value == Py_None ? kUnset : static_cast<int8_t>(truth(value)); }
 
 PyMethodDef registry_methods[] = {
     {"get_mode", guard<get_mode>, METH_O, nullptr},

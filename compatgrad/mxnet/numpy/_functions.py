@@ -429,8 +429,8 @@ def clip(a: ndarray | float, a_min: float | None, a_max: float | None, out: ndar
     """
     if a_min is None and a_max is None:
         raise ValueError("clip: a_min or a_max must be given")
-    if isinstance(a, NUMBERS):
-        return onp.clip(a, a_min, a_max)
+    if isinstance(a, NUMBERS):  # NumPy would hand an array among the limits back to this function, for ever
+        return onp.clip(a, *[float(v) if isinstance(v, NDArray) else v for v in (a_min, a_max)])
     low, high = (None if v is None else float(v) for v in (a_min, a_max))
     return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high, product=False), out)
 

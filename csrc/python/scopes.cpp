@@ -1,0 +1,179 @@
+// `with` blocks that set modes and attributes. Python runs signal handlers between the calls of a method that is
+// written in Python: Ctrl-C in its `__enter__` or `__exit__` would leave the setting behind. Each of these is one call.
+#include "python/scopes.h"
+
+#include <optional>
+
+namespace cg::py {
+namespace {
+
+// What a block sets; then what was there before.
+struct Settings {
+  c10::SmallVector<std::pair<int, int8_t>, 4> modes;
+  std::optional<at::ScalarType> dtype;  // of nnabla's context
+  std::optional<at::Device> device;
+  Obj attributes;                // triples (object, name, value)
+  c10::SmallVector<Obj, 2> old;  // their values before; null: there was no attribute
+};
+
+struct Scope {
+  PyObject_HEAD PyObject* settings;  // modes by name, a callable that tells, or null: the method `_settings` does
+  std::vector<Settings>* entered;    // one object may be entered again inside itself; null before the first time
+};
+Scope* as_scope(PyObject* o) { return reinterpret_cast<Scope*>(o); }
+
+int scope_init(PyObject* self, PyObject* args, PyObject*) {
+  PyObject* settings = nullptr;
+  if (!PyArg_UnpackTuple(args, "Scope", 0, 1, &settings)) throw PyError();
+  if (settings && !PyDict_Check(settings) && !PyCallable_Check(settings))
+    fail(PyExc_TypeError, "Scope: expected a dict of modes or a callable, got %s", Py_TYPE(settings)->tp_name);
+  Py_XSETREF(as_scope(self)->settings, Py_XNewRef(settings));
+  return 0;
+}
+
+void swap_modes(Settings& s) {
+  for (auto& [index, value] : s.modes) std::swap(thread_modes.value[index], value);
+  if (s.dtype) std::swap(real_dtype, *s.dtype);
+  if (s.device) std::swap(real_device, *s.device);
+}
+
+void restore(Settings s) {
+  swap_modes(s);
+  for (size_t i = s.old.size(); i-- > 0;) {
+    PyObject* const a = PyTuple_GET_ITEM(s.attributes.get(), i);
+    if (PyObject_SetAttr(PyTuple_GET_ITEM(a, 0), PyTuple_GET_ITEM(a, 1), s.old[i].get()) < 0) throw PyError();
+  }
+}
+
+void set_attribute(Settings& s, PyObject* triple) {
+  PyObject *object, *name, *value;
+  if (!PyArg_ParseTuple(triple, "OUO", &object, &name, &value)) throw PyError();
+  Obj old;
+  if (PyObject* found = PyObject_GetAttr(object, name))
+    old = Obj::steal(found);
+  else if (PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyErr_Clear();
+  else
+    throw PyError();
+  if (PyObject_SetAttr(object, name, value) < 0) throw PyError();
+  s.old.push_back(std::move(old));
+}
+
+void read_modes(Settings& s, PyObject* modes) {
+  PyObject *name, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(modes, &at, &name, &value);)
+    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "real_dtype") == 0)
+      s.dtype = parse_dtype(value);
+    else if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "real_device") == 0)
+      s.device = parse_device(value);
+    else
+      s.modes.emplace_back(mode_index(name), mode_setting(value));
+}
+
+PyObject* scope_enter(PyObject* self, PyObject*) {
+  Scope* const scope = as_scope(self);
+  Settings s;
+  Obj result = Obj::borrow(self);
+  if (scope->settings && PyDict_Check(scope->settings)) {
+    read_modes(s, scope->settings);
+    swap_modes(s);
+  } else {  // all that may fail or be interrupted comes first
+    Obj told = Obj::steal(scope->settings ? PyObject_CallNoArgs(scope->settings)
+                                          : PyObject_CallMethod(self, "_settings", nullptr));
+    PyObject *modes, *attributes, *given;
+    if (!PyTuple_Check(told.get()) ||
+        !PyArg_ParseTuple(told.get(), "O!O!O", &PyDict_Type, &modes, &PyTuple_Type, &attributes, &given))
+      fail(PyExc_TypeError, "Scope: expected (modes, attributes, result) from the settings, got %R", told.get());
+    read_modes(s, modes);
+    s.attributes = Obj::borrow(attributes);
+    result = Obj::borrow(given);
+    swap_modes(s);
+    try {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(attributes); ++i) set_attribute(s, PyTuple_GET_ITEM(attributes, i));
+    } catch (const PyError&) {
+      PyObject *type, *error, *trace;
+      PyErr_Fetch(&type, &error, &trace);
+      restore(std::move(s));
+      PyErr_Restore(type, error, trace);
+      throw;
+    }
+  }
+  if (!scope->entered) scope->entered = new std::vector<Settings>;
+  scope->entered->push_back(std::move(s));
+  return result.release();
+}
+
+void scope_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
+  Scope* const scope = as_scope(self);
+  if (!scope->entered || scope->entered->empty())
+    fail(PyExc_RuntimeError, "%s: left without being entered", Py_TYPE(self)->tp_name);
+  Settings s = std::move(scope->entered->back());
+  scope->entered->pop_back();
+  restore(std::move(s));
+}
+
+int scope_traverse(PyObject* self, visitproc visit, void* arg) {
+  Scope* const scope = as_scope(self);
+  Py_VISIT(scope->settings);
+  if (!scope->entered) return 0;
+  for (const Settings& s : *scope->entered) {
+    Py_VISIT(s.attributes.get());
+    for (const Obj& value : s.old) Py_VISIT(value.get());
+  }
+  return 0;
+}
+int scope_clear(PyObject* self) {
+  Py_CLEAR(as_scope(self)->settings);
+  delete std::exchange(as_scope(self)->entered, nullptr);
+  return 0;
+}
+void scope_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  scope_clear(self);
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyMethodDef scope_methods[] = {{"__enter__", guard<scope_enter>, METH_NOARGS, nullptr},
+                               {"__exit__", FAST(scope_exit, 0, 3), nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+
+// The end of a function hook's block: the base of the hooks, which are objects of Python without a layout.
+void hook_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
+  Obj name = Obj::steal(PyObject_GetAttrString(self, "name"));
+  PyObject* const hooks = function_hooks();
+  Obj hook = Obj::borrow(PyDict_GetItemWithError(hooks, name.get()));
+  if (!hook && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name.get());
+  if (!hook || PyDict_DelItem(hooks, name.get()) < 0) throw PyError();
+  Obj::steal(PyObject_CallMethod(hook.get(), "deleted", "O", Py_None));
+}
+PyMethodDef hook_block_methods[] = {{"__exit__", FAST(hook_exit, 0, 3), nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyTypeObject ScopeType = [] {
+  PyTypeObject t = type_of<Scope>(
+      "compatgrad._C.Scope",
+      "Scope(settings=None): a `with` block that sets modes of the thread, and attributes of objects. Behind it they "
+      "are "
+      "as before, also where Ctrl-C arrives anywhere. `settings`: a dict of modes, or a callable that gives a dict of "
+      "modes, a tuple of triples (object, name, value), and what `as` names; a subclass has a method `_settings` "
+      "instead.",
+      Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
+  t.tp_new = PyType_GenericNew;
+  t.tp_init = guard<scope_init>;
+  t.tp_dealloc = scope_dealloc;
+  t.tp_traverse = scope_traverse;
+  t.tp_clear = scope_clear;
+  t.tp_methods = scope_methods;
+  return t;
+}();
+
+PyTypeObject HookBlockType = [] {
+  PyTypeObject t = type_of<PyObject>("compatgrad._C.HookBlock", "The end of the `with` block of a function hook.",
+                                     Py_TPFLAGS_BASETYPE);
+  t.tp_new = PyType_GenericNew;
+  t.tp_methods = hook_block_methods;
+  return t;
+}();
+
+}  // namespace cg::py

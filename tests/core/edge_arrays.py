@@ -1,0 +1,343 @@
+"""Every public function with arrays at the edge: `python -m tests.core.edge_arrays mxnet`, or another frontend.
+
+The names are read from the modules, so a new function is covered. Each is called with many patterns of arguments until
+it takes some; then with every kind of array below in their places. Results are differentiated. A call may refuse, or
+give numbers. Found are calls that end the process, take longer than SECONDS, raise what no caller can use (SystemError,
+torch's internal asserts, ...), or leave cycles of exceptions behind. Calls run in a child process, and where it ends,
+the next child goes on with the next function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import gc
+import importlib
+import inspect
+import io
+import mmap
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+SECONDS = 20
+GIBIBYTES = 4
+PATTERNS = 5
+PLAIN = np.linspace(0.1, 1, 2 * 3 * 4 * 4, dtype=np.float32).reshape(2, 3, 4, 4)
+ARRAYS: dict[str, np.ndarray] = {
+    "scalar": np.array(0.5, np.float32),
+    "nothing": np.zeros((0,), np.float32),
+    "one number": np.ones((1,), np.float32),
+    "vector": np.arange(5, dtype=np.float32),
+    "matrix": np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4),
+    "0 by 0": np.zeros((0, 0), np.float32),
+    "no samples": np.zeros((0, 3, 4, 4), np.float32),
+    "no channels": np.zeros((2, 0, 4, 4), np.float32),
+    "no height": np.zeros((2, 3, 0, 4), np.float32),
+    "no width": np.zeros((2, 3, 4, 0), np.float32),
+    "one pixel": np.ones((1, 1, 1, 1), np.float32),
+    "seven axes": np.ones((1, 2, 1, 2, 1, 2, 1), np.float32),
+    "not contiguous": np.linspace(0, 1, 24, dtype=np.float32).reshape(2, 3, 4)[::-1, :, ::2],
+    "NaN": np.full((2, 3, 4, 4), np.nan, np.float32),
+    "infinity": np.full((2, 3, 4, 4), np.inf, np.float32),
+    "large numbers": np.full((2, 3, 4, 4), -1e30, np.float32),
+    "float16": np.ones((2, 3, 4, 4), np.float16),
+    "float64": np.ones((2, 3, 4, 4), np.float64),
+    "negative integers": np.full((2, 3), -7, np.int32),
+    "large integers": np.full((2, 3), 2**40, np.int64),
+    "bytes": np.full((2, 3, 4), 255, np.uint8),
+    "bools": np.ones((2, 3), bool),
+}
+NUMBERS: list[Any] = [2, 0, -1, (2, 2), (0, 0), 0.5]
+# What is no function of arrays, or does what a test must not do.
+LEFT_OUT = {
+    "load": "reads files", "loadtxt": "reads files", "genfromtxt": "reads files", "fromfile": "reads files",
+    "imread": "reads files", "save": "writes files", "savez": "writes files", "cvimread": "reads files",
+    "set_printoptions": "changes how arrays are printed", "set_np": "changes a mode", "reset_np": "changes a mode",
+    "set_np_shape": "changes a mode", "seed": "changes the random numbers", "waitall": "waits",
+    "set_printoption": "changes how arrays are printed", "print": "prints",
+}  # fmt: skip
+MODULES = {
+    "chainer": ["compatgrad.chainer.functions"],
+    "nnabla": ["compatgrad.nnabla.functions", "compatgrad.nnabla.parametric_functions"],
+    "mxnet": [
+        "compatgrad.mxnet.ndarray", "compatgrad.mxnet.ndarray.contrib", "compatgrad.mxnet.ndarray.image",
+        "compatgrad.mxnet.ndarray.linalg", "compatgrad.mxnet.ndarray.random", "compatgrad.mxnet.ndarray.sparse",
+        "compatgrad.mxnet.numpy", "compatgrad.mxnet.numpy.linalg", "compatgrad.mxnet.numpy.random",
+        "compatgrad.mxnet.numpy_extension",
+    ],
+    "ops": ["compatgrad.ops"],
+}  # fmt: skip
+
+
+def functions(frontend: str) -> list[tuple[str, Callable[..., Any]]]:
+    """The public functions, by `module.name`, each once."""
+    found: dict[int, tuple[str, Callable[..., Any]]] = {}
+    for path in MODULES[frontend]:
+        module = importlib.import_module(path)
+        for name in sorted(dir(module)):
+            f = getattr(module, name)
+            if name.startswith("_") or name in LEFT_OUT or not callable(f) or inspect.isclass(f):
+                continue
+            found.setdefault(id(f), (f"{path.removeprefix('compatgrad.')}.{name}", f))
+    return list(found.values())
+
+
+class Frontend:
+    """How arrays get in, and results are differentiated."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.modules = [importlib.import_module(MODULES[name][0].rpartition(".")[0] if name != "ops" else "compatgrad")]
+
+    def array(self, a: np.ndarray, f: str) -> Any:
+        (module,) = self.modules
+        if self.name == "chainer":
+            return module.Variable(a.copy())
+        if self.name == "mxnet":
+            made = (module.np if ".numpy" in f else module.nd).array(a, dtype=a.dtype)
+            if a.dtype.kind == "f":
+                made.attach_grad()
+            return made
+        if self.name == "nnabla":
+            v = module.Variable(a.shape, need_grad=a.dtype.kind == "f")
+            v.data.cast(a.dtype)[...] = a
+            return v
+        import torch
+
+        import compatgrad
+
+        return compatgrad.Variable(torch.from_numpy(a.copy()), requires_grad=a.dtype.kind == "f")
+
+    def run(self, f: Callable[..., Any], args: list[Any]) -> None:
+        (module,) = self.modules
+        if self.name == "mxnet":
+            with module.autograd.record():
+                y = f(*args)
+            for o in y if isinstance(y, (list, tuple)) else [y]:
+                if isinstance(o, module.nd.NDArray):
+                    o.asnumpy()
+                    with contextlib.suppress(Exception):
+                        o.backward()
+            module.nd.waitall()
+            return
+        y = f(*args)
+        for o in y if isinstance(y, (list, tuple)) else [y]:
+            if self.name == "nnabla" and isinstance(o, module.Variable):
+                o.forward()
+                o.backward()
+            elif self.name == "chainer" and isinstance(o, module.Variable):
+                o.grad = np.ones_like(o.array)
+                o.backward()
+            elif self.name == "ops" and hasattr(o, "backward"):
+                (o * o).sum().backward()
+
+    def clean(self) -> None:
+        if self.name == "nnabla":
+            self.modules[0].clear_parameters()
+
+
+def required(f: Callable[..., Any]) -> int:
+    """How many arguments it needs; 2 where it does not tell."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    n = sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    return n or (2 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else 1)
+
+
+SQUARE = np.array([[2, 0.5, 0], [0.5, 2, 0.5], [0, 0.5, 2]], np.float32)
+# What a pattern of arguments is made of.
+CANDIDATES: list[Any] = [
+    PLAIN, PLAIN, PLAIN, SQUARE, PLAIN[0, 0, :3], PLAIN[0, 0, 0], PLAIN[0], PLAIN[:, :, 0], np.array([0, 2], np.int32),
+    np.array([1, 0, 2], np.int32), np.array([[0, 1, 2], [2, 1, 0]], np.int32), np.ones((2, 3, 4, 4), bool),
+    [PLAIN, PLAIN], [PLAIN[0], PLAIN[0]], 1, 2, 3, 0.5, (2, 2), (1,), (2, 3, 4, 4), None,
+]  # fmt: skip
+
+
+def patterns(n: int, chosen: random.Random) -> Iterator[list[Any]]:
+    """Arguments to try for a function that needs `n`."""
+    for a in (PLAIN, SQUARE, PLAIN[0, 0, 0], CANDIDATES[8], 2, (2, 3)):
+        yield [a] * n
+    while True:
+        begin = [PLAIN] if chosen.random() < 0.5 else []
+        more = chosen.choice([0, 0, 0, 1, 2])
+        yield begin + [chosen.choice(CANDIDATES) for _ in range(n + more - len(begin))]
+
+
+def calls(n: int, working: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """Arguments of a function that needs `n`, some of which it takes: what they are in words, arrays still of NumPy."""
+    for kind, a in ARRAYS.items():
+        yield kind, [a] * n
+        for w, args in enumerate(working):
+            arrays = [i for i, x in enumerate(args) if isinstance(x, (np.ndarray, list))]
+            for places in ([i] for i in arrays) if len(arrays) < 2 else [*([i] for i in arrays), arrays]:
+                made = [([a] * len(x) if isinstance(x, list) else a) if i in places else x for i, x in enumerate(args)]
+                yield f"{kind} for {places} of pattern {w}", made
+    for w, args in enumerate(working):
+        for i, x in enumerate(args):
+            if not isinstance(x, (np.ndarray, list)):
+                for number in NUMBERS:
+                    yield f"{number} for {i} of pattern {w}", [*args[:i], number, *args[i + 1 :]]
+
+
+UNUSABLE = (SystemError, NameError, RecursionError)
+
+
+FAULTS = ("unusable:", "cycle:", "took too long:", "ended the process", "the child ended")
+
+
+def unusable(e: BaseException) -> bool:
+    return isinstance(e, UNUSABLE) or "INTERNAL ASSERT" in str(e) or "please report a bug" in str(e)
+
+
+def collected() -> list[str]:
+    """Exceptions that only the collector of cycles frees."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    gc.collect()
+    gc.set_debug(0)
+    found = [f"{type(o).__name__}: {o}"[:150] for o in gc.garbage if isinstance(o, BaseException)]
+    gc.garbage.clear()
+    gc.collect()
+    return found
+
+
+class Tried:
+    """One function, called."""
+
+    def __init__(self, frontend: Frontend, name: str, f: Callable[..., Any], tell: Callable[[str], None]) -> None:
+        self.frontend, self.name, self.f, self.tell = frontend, name, f, tell
+
+    def call(self, words: str, args: list[Any]) -> float | None:
+        """How many seconds it took; None where it refused."""
+        self.tell(f"{self.name}({words}): {shown(args)}")
+        signal.alarm(SECONDS)
+        begun = time.perf_counter()
+        try:
+            made = [[self.array(x) for x in a] if isinstance(a, list) else self.array(a) for a in args]
+            with np.errstate(all="ignore"):
+                self.frontend.run(self.f, made)
+        except Exception as e:
+            if unusable(e):
+                told = f"{type(e).__name__}: {str(e)[:200]}".replace("\n", " ")
+                print(f"unusable: {self.name}({words}): {shown(args)}: {told}", flush=True)
+            return None
+        finally:
+            signal.alarm(0)
+            self.frontend.clean()
+        return time.perf_counter() - begun
+
+    def array(self, x: Any) -> Any:
+        return self.frontend.array(x, self.name) if isinstance(x, np.ndarray) else x
+
+    def all(self, share: float, tries: int) -> None:
+        """Looks for arguments that it takes, then puts other arrays in their places."""
+        chosen, n, working = random.Random(self.name), required(self.f), list[list[Any]]()
+        collected()
+        for _, args in zip(range(tries), patterns(n, chosen), strict=False):
+            seconds = self.call("a pattern", args)
+            if seconds is not None and seconds < 0.2 and len(working) < PATTERNS:
+                working.append(args)
+                if len(working) == PATTERNS:
+                    break
+        for words, args in calls(n, working):
+            if chosen.random() < share:
+                self.call(words, args)
+        for text in dict.fromkeys(collected()):
+            print(f"cycle: {self.name}: {text}", flush=True)
+        if not working:
+            print(f"note: {self.name}: no arguments found", flush=True)
+
+
+def shown(args: list[Any]) -> str:
+    return ", ".join(
+        f"{a.dtype}{list(a.shape)}" if isinstance(a, np.ndarray) else f"[{shown(a)}]" if isinstance(a, list) else str(a)
+        for a in args
+    )
+
+
+def child(
+    frontend: Frontend, todo: list[tuple[str, Any]], begin: int, share: float, tries: int, place: mmap.mmap
+) -> None:
+    warnings.simplefilter("ignore")
+    sys.stdin = io.StringIO()
+    limit = int(open("/proc/self/statm").read().split()[0]) * 4096 + GIBIBYTES * 2**30
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.disable()
+    gc.freeze()
+    for i in range(begin, len(todo)):
+
+        def tell(text: str, i: int = i) -> None:
+            data = text.encode()[:4000]
+            place[: 16 + len(data)] = struct.pack("qq", i, len(data)) + data
+            count = struct.unpack("q", place[4090:4098])[0]
+            place[4090:4098] = struct.pack("q", count + 1)
+
+        Tried(frontend, *todo[i], tell).all(share, tries)
+    place[:16] = struct.pack("qq", len(todo), 0)
+
+
+def run(name: str, share: float = 1.0, tries: int = 200, only: str = "") -> tuple[int, int, list[str]]:
+    """All calls of a frontend, or a share: the numbers of functions and of calls, and what was found."""
+    frontend, todo = Frontend(name), [f for f in functions(name) if only in f[0]]
+    place, found, begin = mmap.mmap(-1, 8192), [], 0
+    while begin < len(todo):
+        reader, writer = os.pipe()
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            os.close(reader)
+            os.dup2(writer, 1)
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 2)
+            os.dup2(null, 0)
+            code = 1
+            try:
+                child(frontend, todo, begin, share, tries, place)
+                code = 0
+            except BaseException as e:
+                print(f"the child ended: {type(e).__name__}: {e}", flush=True)
+            finally:
+                os._exit(code)
+        os.close(writer)
+        with open(reader) as told:
+            found += [line for line in told.read().splitlines() if line.startswith((*FAULTS, "note:"))]
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        begin, length = struct.unpack("qq", place[:16])
+        if status:
+            how = "took too long" if status == -signal.SIGALRM else f"ended the process ({status})"
+            found.append(f"{how}: {place[16 : 16 + length].decode(errors='replace')}")
+            begin += 1
+    return len(todo), struct.unpack("q", place[4090:4098])[0], found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.core.edge_arrays", description=__doc__)
+    parser.add_argument("frontend", choices=MODULES)
+    parser.add_argument("--share", type=float, default=1, help="of the calls, from 0 to 1")
+    parser.add_argument("--tries", type=int, default=200, help="to find arguments that a function takes")
+    parser.add_argument("--only", default="", help="functions whose names hold this")
+    args = parser.parse_args()
+    count, made, told = run(args.frontend, args.share, args.tries, args.only)
+    found = [line for line in told if line.startswith(FAULTS)]
+    print(f"{args.frontend}: {count} functions, {made} calls, {len(found)} faults")
+    for kind, n in collections.Counter(line.partition(":")[0] for line in told).items():
+        print(f"{n} x {kind}")
+    print("\n".join(told))
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
