@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-__all__ = ["all_or_nothing", "before", "naming"]
+__all__ = ["all_or_nothing", "before"]
 
 _CONTAINERS = (dict, list, set, OrderedDict, defaultdict)
 _under_way = threading.local()
@@ -116,19 +116,6 @@ def all_or_nothing() -> Iterator[None]:
         _under_way.journal = outer
     if outer is not None:
         outer.join(journal)
-
-
-@contextlib.contextmanager
-def naming(file: Any) -> Iterator[None]:
-    """A load, whose errors say of which file they tell; what reads nested values may find them nested too deeply."""
-    name = str(getattr(file, "name", file))
-    try:
-        yield
-    except (ValueError, TypeError, RecursionError) as error:
-        if name in str(error):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
 
 
 def before(value: Any = None) -> None:

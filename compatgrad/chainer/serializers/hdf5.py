@@ -9,6 +9,7 @@ import numpy
 
 from compatgrad.chainer import _loading, serializer
 from compatgrad.chainer.backends import _cpu, cuda
+from compatgrad.core.files import naming
 from compatgrad.formats import hdf5
 
 __all__ = ["HDF5Deserializer", "HDF5Serializer", "load_hdf5", "save_hdf5"]
@@ -202,5 +203,5 @@ def load_hdf5(filename: str, obj: Any) -> None:
     Source: `chainer.serializers.load_hdf5` of Chainer 7.8.1.
     """
     _h5py()
-    with hdf5.opening(filename) as f, _loading.naming(filename):
+    with hdf5.opening(filename) as f, naming(filename, RecursionError), naming(filename, to=TypeError):
         HDF5Deserializer(f).load(obj)

@@ -14,7 +14,7 @@ import numpy
 
 from compatgrad.chainer import _loading, serializer
 from compatgrad.chainer.backends import _cpu, cuda
-from compatgrad.core.files import replacing
+from compatgrad.core.files import naming, replacing
 from compatgrad.formats import npy
 from compatgrad.formats.npz import Archive
 
@@ -247,5 +247,5 @@ def load_npz(
 
     Source: `chainer.serializers.load_npz` of Chainer 7.8.1.
     """
-    with Archive(file, allow_pickle) as npz, _loading.naming(file):
+    with Archive(file, allow_pickle) as npz, naming(file, RecursionError), naming(file, to=TypeError):
         NpzDeserializer(npz, path=path, strict=strict, ignore_names=ignore_names).load(obj)

@@ -12,6 +12,7 @@ from compatgrad.chainer.links.caffe.protobuf3 import caffe_pb2 as caffe_pb
 from compatgrad.chainer.links.connection import convolution_2d, deconvolution_2d, linear, scale
 from compatgrad.chainer.links.normalization import batch_normalization
 from compatgrad.chainer.utils import argument
+from compatgrad.core.files import naming
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +102,8 @@ class CaffeFunction(link.Chain):
             setup = methods.get(layer.type)
             if setup is not None:
                 try:
-                    setup(self, layer)
+                    with naming(model_path, to=RuntimeError):
+                        setup(self, layer)
                 except _BROKEN as e:
                     raise ValueError(
                         f"{model_path}: layer {layer.name!r} of type {layer.type} has no such settings or blobs as its "
@@ -114,7 +116,7 @@ class CaffeFunction(link.Chain):
                 )
 
     def forward(
-        self, inputs: Mapping[str,VariableOrArray], outputs: Sequence[str], disable: Sequence[str] = (), **kwargs: Any
+        self, inputs: Mapping[str, VariableOrArray], outputs: Sequence[str], disable: Sequence[str] = (), **kwargs: Any
     ) -> tuple[Variable, ...]:
         """A tuple of the `outputs` (names of blobs), computed from `inputs`, a dict of Variables by name.
 
