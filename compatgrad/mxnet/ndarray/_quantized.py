@@ -12,11 +12,10 @@ import torch
 
 from ..base import MXNetError
 from ._arguments import as_index, one_of, public_names, required
+from ._bytes import STEPS, TOPS, ends_of, number_of, reach_of, saturated
 from ._operator import op, operator
 from .ndarray import NDArray
 from .nn_convolution import Convolution, Pooling
-
-_TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
 
 
 def _number(x: NDArray) -> float:
@@ -28,12 +27,12 @@ def _reach(low: float, high: float) -> float:
 
 
 def _ends(low: float, high: float, like: NDArray) -> list[NDArray]:
-    return [NDArray(torch.tensor([v], dtype=torch.float32, device=like.tensor.device)) for v in (low, high)]
+    return ends_of(number_of(low), number_of(high), like)
 
 
 def _unit(low: NDArray, high: NDArray, dtype: torch.dtype) -> float:
-    """What one step of a quantized array stands for."""
-    return _reach(_number(low), _number(high)) / _TOPS[dtype]
+    """What one step of an array stands for in the ranges of products."""
+    return _reach(_number(low), _number(high)) / TOPS[dtype]
 
 
 def _to_int8(t: torch.Tensor, reach: float) -> torch.Tensor:
@@ -41,13 +40,19 @@ def _to_int8(t: torch.Tensor, reach: float) -> torch.Tensor:
     return (torch.sign(scaled) * torch.minimum(scaled.abs() + 0.5, torch.tensor(127.0))).to(torch.int8)
 
 
-def _quantized(name: str, data: NDArray, low: float, high: float, out_type: str) -> list[NDArray]:
-    if one_of(name, "out_type", out_type, ("int8", "uint8")) == "int8":
-        reach = _reach(low, high)
-        return [NDArray(_to_int8(data.tensor.detach(), reach)), *_ends(-reach, reach, data)]
-    reach = _reach(low, high)
-    q = data.tensor.detach().float() * (255.0 / reach if reach else 0.0) + 0.5
-    return [NDArray(q.clamp(0, 255).to(torch.uint8)), *_ends(low, high, data)]
+_TYPES = {"int8": torch.int8, "uint8": torch.uint8}
+
+
+def _calibrated(low: Any, high: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The ends of the range that a call gives, if it gives both."""
+    return None if low is None or high is None else (number_of(float(low)), number_of(float(high)))
+
+
+def _type_of(name: str, out_type: str, given: tuple[torch.Tensor, torch.Tensor] | None) -> torch.dtype:
+    """The dtype of a result; "auto" is uint8 for a given range without negative numbers."""
+    if one_of(name, "out_type", out_type, ("auto", *_TYPES)) == "auto":
+        return torch.uint8 if given is not None and given[0] >= 0 else torch.int8
+    return _TYPES[out_type]
 
 
 def _check(name: str, **arrays: NDArray) -> None:
@@ -71,31 +76,40 @@ def quantize(data, min_range, max_range, out_type="uint8"):
         >>> q.asnumpy()
         array([  0, 255], dtype=uint8)
     """
-    return _quantized("quantize", data, _number(min_range), _number(max_range), out_type)
+    dtype = _TYPES[one_of("quantize", "out_type", out_type, tuple(_TYPES))]
+    low, high = number_of(min_range), number_of(max_range)
+    reach = reach_of(low, high)
+    q = NDArray(saturated(data.tensor.detach().float() * (number_of(TOPS[dtype]) / reach), dtype))
+    return [q, *(ends_of(-reach, reach, data) if dtype == torch.int8 else ends_of(low, high, data))]
 
 
 @operator("data", name="_contrib_quantize_v2", outputs=3)
 def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=None):
-    """`data` as int8 or uint8 ("auto": uint8 where the range has no negative numbers), for the given range or its own.
+    """`data` as int8 or uint8, for the given range or its own ("auto": uint8 for a given range of positive numbers).
 
-    Gives the array and the ends of its range.
+    Gives the array and the ends of its range, which lie half a step behind -127 and 127, or behind 255. Of data that
+    is int8 or uint8 already the bytes stay.
 
     Args:
-        data: float32, any shape.
+        data: float32, int8 or uint8, any shape.
 
     Returns:
         A list of the integers and both ends of the range, float32.
 
     Example:
         >>> nd.contrib.quantize_v2(nd.array([-1.0, 0.5]), out_type="int8")[0].asnumpy()
-        array([-127,   64], dtype=int8)
+        array([-128,   64], dtype=int8)
     """
-    t = data.tensor
-    low = float(t.min()) if min_calib_range is None else float(min_calib_range)
-    high = float(t.max()) if max_calib_range is None else float(max_calib_range)
-    if out_type == "auto":
-        out_type = "uint8" if low >= 0 else "int8"
-    return _quantized("quantize_v2", data, low, high, out_type)
+    given, t = _calibrated(min_calib_range, max_calib_range), data.tensor.detach()
+    dtype = _type_of("quantize_v2", out_type, given)
+    if t.dtype in _TYPES.values():
+        reach = STEPS[t.dtype]
+        low, high = given or (-reach if t.dtype == torch.int8 else number_of(0.0), reach)
+        return [NDArray(t.clone().view(dtype)), *ends_of(low, high, data)]
+    low, high = given or (t.min().float().cpu(), t.max().float().cpu())
+    reach = reach_of(low, high)
+    q = NDArray(saturated(t.float() * (STEPS[dtype] / reach), dtype))
+    return [q, *(ends_of(-reach, reach, data) if dtype == torch.int8 else ends_of(low, high, data))]
 
 
 @operator("data", name="_contrib_quantize_asym", outputs=3)
@@ -133,21 +147,22 @@ def dequantize(data, min_range, max_range, out_type="float32"):
 
     Example:
         >>> nd.contrib.dequantize(nd.array([127], dtype="int8"), nd.array([-1.0]), nd.array([1.0])).asnumpy()
-        array([1.], dtype=float32)
+        array([0.9960785], dtype=float32)
     """
     one_of("dequantize", "out_type", out_type, ("float32",))
-    t, low, high = data.tensor, _number(min_range), _number(max_range)
-    if t.dtype not in _TOPS:
+    t = data.tensor
+    if t.dtype not in STEPS:
         raise MXNetError(f"dequantize: data must be int8, uint8 or int32, got {t.dtype}")
-    return NDArray((t.double() * (_reach(low, high) / _TOPS[t.dtype])).float())
+    return NDArray(t.float() * (reach_of(number_of(min_range), number_of(max_range)) / STEPS[t.dtype]))
 
 
 @operator("data, min_range, max_range", name="_contrib_requantize", outputs=3)
 def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None, max_calib_range=None):
-    """int32 numbers as int8 for the given range, or for the one that they fill; with the ends of that range.
+    """int32 numbers as int8 or uint8 for the given range, or for the one that they fill; with the ends of that range.
 
     Args:
         data: int32, any shape.
+        out_type: "int8", "uint8" or "auto": uint8 for a given range of positive numbers.
 
     Returns:
         A list of the integers and both ends of the range, float32.
@@ -157,15 +172,14 @@ def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None
         >>> nd.contrib.requantize(sums, nd.array([-1.0]), nd.array([1.0]))[0].asnumpy()
         array([127], dtype=int8)
     """
-    one_of("requantize", "out_type", out_type, ("int8", "auto"))
-    if data.tensor.dtype != torch.int32:
-        raise MXNetError(f"requantize: data must be int32, got {data.tensor.dtype}")
-    real = data.tensor.double() * _unit(min_range, max_range, torch.int32)
-    if min_calib_range is None or max_calib_range is None:
-        reach = float(real.abs().max())
-    else:
-        reach = _reach(float(min_calib_range), float(max_calib_range))
-    return [NDArray(_to_int8(real, reach)), *_ends(-reach, reach, data)]
+    given, t = _calibrated(min_calib_range, max_calib_range), data.tensor
+    dtype = _type_of("requantize", out_type, given)
+    if t.dtype != torch.int32:
+        raise MXNetError(f"requantize: data must be int32, got {t.dtype}")
+    top, whole = STEPS[torch.int32], reach_of(number_of(min_range), number_of(max_range))
+    reach = reach_of(*given) if given else t.double().abs().max().float().cpu() * whole / top
+    q = NDArray(saturated(t.float() * (whole / top * (number_of(TOPS[dtype]) / reach)), dtype))
+    return [q, *ends_of(-reach if dtype == torch.int8 else number_of(0.0), reach, data)]
 
 
 # ---- layers
@@ -357,14 +371,15 @@ def _real(x: NDArray, low: NDArray, high: NDArray) -> torch.Tensor:
 def quantized_elemwise_add(
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None
 ):  # fmt: skip
-    """Sums of 8-bit numbers: int32 for all that they can reach, or int8 for the given range.
+    """Sums of 8-bit numbers: int32 for all that they can reach, or 8-bit ones for the given range.
 
     Args:
         lhs: int8 or uint8, any shape.
         rhs: of the shape of `lhs`.
+        min_calib_range, max_calib_range: the range; sums are of the dtype of both arrays then, int8 where they differ.
 
     Returns:
-        A list of the sums, int32, and both ends of the range, float32.
+        A list of the sums and both ends of the range, float32.
 
     Example:
         >>> x, y = nd.array([127], dtype="int8"), nd.array([127], dtype="int8")
@@ -373,13 +388,22 @@ def quantized_elemwise_add(
         [(1,), (1,), (1,)]
     """
     _check("quantized_elemwise_add", lhs=lhs, rhs=rhs)
-    y = _real(lhs, lhs_min, lhs_max) + _real(rhs, rhs_min, rhs_max)
-    if min_calib_range is not None and max_calib_range is not None:
-        reach = _reach(float(min_calib_range), float(max_calib_range))
-        return [NDArray(_to_int8(y, reach)), *_ends(-reach, reach, lhs)]
-    reach = _reach(_number(lhs_min), _number(lhs_max)) + _reach(_number(rhs_min), _number(rhs_max))
-    scaled = (y * (_TOPS[torch.int32] / reach if reach else 0.0)).clamp(-_TOPS[torch.int32], _TOPS[torch.int32])
-    return [NDArray(scaled.round().to(torch.int32)), *_ends(-reach, reach, lhs)]
+    arrays = [lhs.tensor, rhs.tensor]
+    reaches = [reach_of(number_of(a), number_of(b)) for a, b in ((lhs_min, lhs_max), (rhs_min, rhs_max))]
+    given, alike = _calibrated(min_calib_range, max_calib_range), lhs.tensor.dtype == rhs.tensor.dtype
+    if given is None:
+        dtype, high = torch.int32, reaches[0] + reaches[1]
+        low = -high
+        factors = [r * STEPS[dtype] / (high * STEPS[x.dtype]) for x, r in zip(arrays, reaches, strict=True)]
+    else:
+        dtype, (low, high) = arrays[0].dtype if alike else torch.int8, given
+        scale = STEPS[dtype] / reach_of(low, high)
+        factors = [scale / (STEPS[x.dtype] / r) for x, r in zip(arrays, reaches, strict=True)]
+    if given is not None and not alike:  # bytes without sign become int8 before they are added
+        k = int(arrays[1].dtype == torch.uint8)
+        arrays[k], factors[k] = saturated(arrays[k].float() * factors[k], dtype), number_of(1.0)
+    total = arrays[0].float() * factors[0] + arrays[1].float() * factors[1]
+    return [NDArray(saturated(total, dtype)), *ends_of(low, high, lhs)]
 
 
 @operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_mul", outputs=_RANGED)
@@ -431,10 +455,13 @@ def quantized_concat(data, num_args=None, dim=1):
     n = len(data) // 3
     if n < 1 or len(data) != 3 * n:
         raise MXNetError(f"quantized_concat: expected arrays and two ends for each, got {len(data)} arrays")
-    arrays, ends = data[:n], data[n:]
-    reach = max(_reach(_number(a), _number(b)) for a, b in zip(ends[::2], ends[1::2], strict=True))
-    parts = [_to_int8(_real(x, a, b), reach) for x, a, b in zip(arrays, ends[::2], ends[1::2], strict=True)]
-    return [NDArray(torch.cat(parts, int(dim))), *_ends(-reach, reach, arrays[0])]
+    arrays, ends = [x.tensor for x in data[:n]], [number_of(x) for x in data[n:]]
+    dtype = torch.int8 if any(t.dtype == torch.int8 for t in arrays) else torch.uint8
+    low, high = torch.stack([*ends[::2], number_of(0.0)]).min(), torch.stack([*ends[1::2], number_of(0.0)]).max()
+    scale = STEPS[dtype] / reach_of(low, high)
+    scales = [STEPS[t.dtype] / reach_of(a, b) for t, a, b in zip(arrays, ends[::2], ends[1::2], strict=True)]
+    parts = [saturated(t.float() * (scale / s), dtype) for t, s in zip(arrays, scales, strict=True)]
+    return [NDArray(torch.cat(parts, int(dim))), *ends_of(low, high, data[0])]
 
 
 @operator(

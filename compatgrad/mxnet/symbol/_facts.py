@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .._custom_op import prop_of
 from ..ndarray._declaration import Declaration, declarations, parse
 from ..ndarray._operator import operators
@@ -9,9 +11,11 @@ from ..ndarray._scalars import SCALARS
 
 __all__ = [
     "CONTROL",
+    "FUSED",
     "GRAPH_NAMES",
     "aux_inputs",
     "canonical",
+    "flag",
     "inputs_of",
     "is_variadic",
     "n_outputs",
@@ -39,6 +43,13 @@ GRAPH_NAMES = {
 
 CONTROL = ("_foreach", "_while_loop", "_cond")  # loops and branches, which hold graphs
 
+FUSED = ("_sg_mkldnn_conv", "_sg_mkldnn_fully_connected")  # which hold the graph that they stand for
+
+
+def flag(params: Mapping[str, str], name: str, default: bool = False) -> bool:
+    """A parameter that is true or false; oneDNN's operators write it without a capital."""
+    return params[name] in ("True", "true", "1") if name in params else default
+
 
 def canonical(name: str) -> str:
     """The name that an operator has in a graph."""
@@ -62,7 +73,7 @@ _ONE_ARRAY = Declaration()
 
 def is_variadic(op: str) -> bool:
     """Whether the operator takes any number of inputs."""
-    return op in CONTROL or _declared(op).inputs.variadic
+    return op in CONTROL or op in FUSED or _declared(op).inputs.variadic
 
 
 def inputs_of(op: str) -> tuple[str, ...]:
@@ -98,14 +109,18 @@ def n_visible(op: str, params: dict[str, str]) -> int:
         return len(prop_of(params).list_outputs())
     if op in CONTROL:
         return int(parse(params["num_outputs"]))
+    if op in FUSED:  # bytes, and the ends of their range
+        return 3 if flag(params, "quantized") and not flag(params, "enable_float_output") else 1
     return _declared(op).counts(params)[0]
 
 
 def n_outputs(op: str, params: dict[str, str]) -> int:
     """How many outputs the operator has, those for its own gradient too."""
-    return n_visible(op, params) if op == "Custom" or op in CONTROL else _declared(op).counts(params)[1]
+    return n_visible(op, params) if op in ("Custom", *CONTROL, *FUSED) else _declared(op).counts(params)[1]
 
 
 def output_suffixes(op: str, params: dict[str, str]) -> list[str]:
     """What the names of the outputs that users see have after that of their node."""
+    if op in FUSED:
+        return ["output", "output_min", "output_max"][: n_visible(op, params)]
     return prop_of(params).list_outputs() if op == "Custom" else _declared(op).suffixes(n_visible(op, params))

@@ -13,7 +13,7 @@ import numpy as np
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..util import is_np_shape
-from ._facts import CONTROL, aux_inputs, n_outputs, output_suffixes
+from ._facts import CONTROL, FUSED, aux_inputs, n_outputs, output_suffixes
 
 __all__ = ["Node", "from_json", "inner_inputs", "order", "parsed", "text", "to_json"]
 
@@ -111,8 +111,11 @@ def parsed(node: Node) -> dict[str, Any]:
 def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
     """The graphs of an operator, each with the inputs of the operator that its variables stand for.
 
-    MXNetError for operators that fuse others, of backends that are not there (`_sg_mkldnn_conv`).
+    MXNetError for operators that fuse others, of backends that are not there.
     """
+    if node.op in FUSED:  # behind the inputs of its graph there are the ends of ranges
+        (heads,) = node.subgraphs
+        return [(heads, list(range(sum(n.op is None for n in order(heads)))))]
     if node.op not in CONTROL:
         raise MXNetError(f"{node.name}: the operator {node.op}, which fuses others, is of a backend that is not there")
     p = parsed(node)

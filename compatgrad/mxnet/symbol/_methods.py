@@ -9,6 +9,7 @@ from .. import executor
 from .._attach import method_of
 from ..base import NotImplementedForSymbol, numeric_types
 from ..ndarray._operator import operators
+from . import _fused as _fused
 from . import _loops as _loops
 from . import _shapes, _types
 from ._compose import function_of

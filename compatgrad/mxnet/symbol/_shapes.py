@@ -17,6 +17,7 @@ from ..ndarray._operator import parse
 from ..ndarray._random_state import unmoved
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
+from ._facts import FUSED
 from ._graph import Entry, Node, auxiliary, inner_inputs, order, parsed
 from ._np_operators import entries
 from ._run import open_ranges, run_node
@@ -157,6 +158,9 @@ class _Search:
                 if j < n_out and found is not None:
                     found = (int(length), *found)
                 outs[j] = meet(outs[j], found)
+        if node.op in FUSED:
+            for shapes, first in ((ins, len(graphs[0][1])), (outs, 1)):
+                shapes[first:] = [meet(s, (1,)) for s in shapes[first:]]  # the ends of ranges
         if all(is_known(s) for s in (*ins, *outs)):
             self.run.add(id(node))
 

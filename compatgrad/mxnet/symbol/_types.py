@@ -10,8 +10,9 @@ import numpy as np
 from .._custom_op import prop_of
 from ..base import MXNetError
 from ..ndarray._operator import parse
-from ._facts import is_variadic, needed_inputs
-from ._graph import Node, auxiliary
+from ._facts import FUSED, flag, is_variadic, needed_inputs
+from ._fused import type_of_result
+from ._graph import Node, auxiliary, inner_inputs
 from ._shape_rules import RULES
 
 __all__ = ["infer_type"]
@@ -42,9 +43,10 @@ def _type(name: Any) -> type:
 
 
 _BYTES = ("int8", "uint8", "int32", "float32")
-_OF_BYTES = {  # the type of the result; "" where an argument says it
+_OF_BYTES = {  # the type of the result; "" where an argument says it, "first" where it is that of the first array
     "_contrib_quantize": "", "_contrib_quantize_v2": "", "_contrib_requantize": "", "_contrib_dequantize": "float32",
     "_contrib_quantized_conv": "int32", "_contrib_quantized_fully_connected": "int32",
+    "_contrib_quantized_pooling": "first", "_contrib_quantized_flatten": "first", "_contrib_quantized_act": "first",
 }  # fmt: skip
 
 
@@ -81,6 +83,8 @@ class _Search:
         writes = [(id(node), i) for i in range(len(node.output_names()))]
         if op in _LOOSE:
             return self._loose(node, reads, writes)
+        if op in FUSED:
+            return self._fused(node, reads, writes)
         names = [""] * len(reads) if is_variadic(op) else needed_inputs(op, node.params)
         free = _FREE.get(op, ())
         news = False
@@ -124,8 +128,22 @@ class _Search:
             news |= any([self._set(k, np.int8) for k in reads[1:arrays]])
         if op == "_contrib_requantize":
             news |= self._set(reads[0], np.int32)
+        if _OF_BYTES[op] == "first":
+            return news | self._together(node, (reads[0], writes[0]))
         result = _OF_BYTES[op] or node.params.get("out_type", "uint8" if op == "_contrib_quantize" else "int8")
+        if result == "auto":
+            low, high = (parse(node.params.get(k)) for k in ("min_calib_range", "max_calib_range"))
+            result = "uint8" if low is not None and high is not None and low >= 0 else "int8"
         return news | (self._set(writes[0], _type(result)) if result in _BYTES else False)
+
+    def _fused(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
+        """Bytes, if any, come in as data and as what is added; all else is float32."""
+        if not flag(node.params, "quantized"):
+            return self._together(node, (*reads, *writes))
+        after = len(inner_inputs(node)[0][1])
+        free = (reads[0], reads[after - 1]) if flag(node.params, "with_sum") else reads[:1]
+        found = {k: np.float32 for k in (*reads, *writes[1:]) if k not in free}
+        return any([self._set(k, t) for k, t in {**found, writes[0]: _type(type_of_result(node))}.items()])
 
     def _loose(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
         if node.op != "Custom" or not all(k in self.known for k in reads):

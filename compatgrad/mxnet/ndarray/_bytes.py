@@ -1,0 +1,47 @@
+"""8-bit numbers and the ranges that they stand for, counted as MXNet counts them on a CPU, with oneDNN.
+
+All factors are float32, as there; numbers are rounded to the nearest integer, halves to the even one.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .ndarray import NDArray
+
+__all__ = ["STEPS", "TOPS", "ends_of", "number_of", "reach_of", "saturated", "steps_by_unit"]
+
+TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
+# the farther end of a range lies half a step behind the largest integer. Tensors: torch divides a number by a tensor by
+# multiplying the number with a reciprocal, which rounds twice
+STEPS = {torch.int8: torch.tensor(127.5), torch.uint8: torch.tensor(255.5), torch.int32: torch.tensor(2147483647.0)}
+
+
+def number_of(value: NDArray | float) -> torch.Tensor:
+    """A number, or the first one of an array, as float32."""
+    if isinstance(value, NDArray):
+        return value.tensor.detach().reshape(-1)[0].float().cpu()
+    return torch.tensor(float(value), dtype=torch.float32)
+
+
+def reach_of(low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+    """How far a range goes from 0."""
+    return torch.maximum(low.abs(), high.abs())
+
+
+def ends_of(low: torch.Tensor, high: torch.Tensor, like: NDArray) -> list[NDArray]:
+    """The ends of a range as MXNet gives them: arrays of one number, beside `like`."""
+    return [NDArray(v.reshape(1).to(like.tensor.device, copy=True)) for v in (low, high)]
+
+
+def steps_by_unit(dtype: torch.dtype, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+    """How many steps of `dtype` a range has for each 1; of a range without length, as many as MXNet takes then."""
+    reach = reach_of(low, high)
+    return torch.where(reach > 0, STEPS[dtype] / reach, STEPS[torch.int32])
+
+
+def saturated(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The nearest integers that the dtype has; what is no number becomes its largest one."""
+    info = torch.iinfo(dtype)
+    whole = numbers.double().nan_to_num(info.max, info.max, info.min).round()
+    return whole.clamp(info.min, info.max).to(dtype)

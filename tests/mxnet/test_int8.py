@@ -1,0 +1,124 @@
+"""8-bit numbers and oneDNN's fused operators: what MXNet 1.9.1 gives (tests/golden/mxnet_int8.py)."""
+
+import json
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from tests.golden import files, mxnet_int8
+from tests.golden.mxnet_int8 import GOLDEN, GRAPHS, NUMBERS
+
+
+@pytest.fixture(scope="module")
+def original():
+    return files.read(GOLDEN)
+
+
+def recorded(original, prefix):
+    found = []
+    while f"{prefix}{len(found)}" in original:
+        found.append(original[f"{prefix}{len(found)}"])
+    return found
+
+
+@pytest.mark.parametrize("k", range(len(NUMBERS)), ids=lambda k: f"{k}-{NUMBERS[k][0]}")
+def test_numbers(original, k):
+    found, expected = mxnet_int8.call(mx, *NUMBERS[k]), recorded(original, f"{k}_n")
+    assert [(y.dtype, y.shape) for y in found] == [(y.dtype, y.shape) for y in expected]
+    for y, value in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(y, value)
+
+
+@pytest.mark.parametrize("k", range(len(GRAPHS)))
+def test_fused_convolutions(original, k):
+    found, expected = mxnet_int8.run(mx, GRAPHS[k], k), recorded(original, f"{k}_g")
+    assert [(y.dtype, y.shape) for y in found] == [(y.dtype, y.shape) for y in expected]
+    for y, value in zip(found, expected, strict=True):
+        if y.dtype == np.float32:
+            np.testing.assert_allclose(y, value, rtol=1e-5, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(y, value)
+
+
+def test_a_range_is_an_array_of_its_own():
+    low, high = mx.nd.array([-1.0]), mx.nd.array([2.0])
+    ends = mx.nd.contrib.quantize(mx.nd.array([0.5]), low, high)[1:]
+    ends += mx.nd.contrib.quantize_v2(mx.nd.array([1], dtype="int8"))[1:]
+    for end in ends:
+        end[:] = 77
+    assert (low.asscalar(), high.asscalar()) == (-1, 2)
+    assert mx.nd.contrib.quantize_v2(mx.nd.array([1], dtype="int8"))[2].asscalar() == 127.5
+
+
+def test_fused_operators_in_files():
+    case = {"data": "uint8", "bias": True, "bn": {"fix_gamma": False}, "sum": "int8", "act": "relu", "reach": (0, 3)}
+    net = mx.sym.load_json(mx.sym.load_json(mxnet_int8.symbol(case)).tojson())
+    assert net.list_outputs() == ["fused_output", "fused_output_min", "fused_output_max"]
+    assert net.list_arguments() == ["data", "weight", "bias", "gamma", "beta", "sum"]
+    assert net.list_auxiliary_states() == ["moving_mean", "moving_var"]
+    shapes = net.infer_shape(data=(2, 4, 6, 7), sum=(2, 8, 4, 5))
+    assert shapes[0] == [(2, 4, 6, 7), (8, 4, 3, 3), (8,), (8,), (8,), (2, 8, 4, 5)]
+    assert shapes[1:] == ([(2, 8, 4, 5), (1,), (1,)], [(8,), (8,)])
+    f = np.float32
+    assert net.infer_type(data="float32", sum="float32") == ([f] * 6, [np.uint8, f, f], [f] * 2)
+    for case, dtype in (({}, np.int32), ({"reach": (-1, 2)}, np.int8), ({"act": "clip", "reach": (0, 2)}, np.uint8)):
+        net = mx.sym.load_json(mxnet_int8.symbol({"data": "int8", **case}))
+        assert net.infer_type(data="float32") == ([f] * 2, [dtype, f, f], [])
+
+
+def test_blocks_of_fused_operators(tmp_path):
+    case = GRAPHS[8]
+    file = tmp_path / "net-symbol.json"
+    file.write_text(mxnet_int8.symbol(case))
+    net = mx.gluon.SymbolBlock.imports(str(file), ["data", "sum"], ctx=mx.cpu())
+    net.initialize()
+    arrays, states = mxnet_int8.arrays_of(case, 8)
+    data, added = (mx.nd.array(arrays[k]) for k in ("data", "sum"))
+    net(data, added)
+    for name, p in net.collect_params().items():
+        p.set_data(mx.nd.array((arrays | states)[name]))
+    data.attach_grad()
+    with mx.autograd.record():
+        y = net(data, added)
+    expected = mxnet_int8.run(mx, case, 8)
+    for found, value in zip(y, expected, strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), value)
+
+
+def test_groups_of_several_channels_have_a_scale_for_each():
+    """MXNet takes the scales of the first channels for all."""
+    case = {"data": "uint8", "reach": (-2, 2), "options": {"num_group": 2}}
+    arrays, _ = mxnet_int8.arrays_of(case, 3)
+    data = mx.nd.array(np.abs(arrays["data"]))
+    weight = mx.nd.array(arrays["weight"])
+    plain = mx.nd.Convolution(data, weight, kernel=(3, 3), num_filter=8, num_group=2, no_bias=True).asnumpy()
+    net = mx.sym.load_json(mxnet_int8.symbol(case)).bind(mx.cpu(), {"data": data, "weight": weight}, grad_req="null")
+    y = mx.nd.contrib.dequantize(*net.forward()).asnumpy()
+    assert abs(y - plain.clip(-2, 2)).max() < 0.04
+
+
+@pytest.mark.parametrize("name", ["data", "sum"])
+def test_fused_convolutions_want_bytes(name):
+    graph = json.loads(mxnet_int8.symbol({"data": "uint8", "sum": "uint8", "reach": (-2, 2)}))
+    (place,) = (i for i, node in enumerate(graph["nodes"]) if node["name"] == f"{name}_q")
+    fused = graph["nodes"][-1]
+    fused["inputs"] = [[place - 1, 0, 0] if e == [place, 0, 0] else e for e in fused["inputs"]]  # not quantized
+    arrays, _ = mxnet_int8.arrays_of({"data": "uint8"}, 0)
+    arguments = {k: mx.nd.array(arrays[k]) for k in ("data", "weight", "sum")}
+    with pytest.raises(mx.MXNetError, match=f"fused: {name} must be int8 or uint8, got torch.float32"):
+        mx.sym.load_json(json.dumps(graph)).bind(mx.cpu(), arguments, grad_req="null").forward()
+
+
+def test_activations_that_bytes_do_not_have(monkeypatch):
+    monkeypatch.setitem(mxnet_int8.ACTIVATIONS, "gelu", ("LeakyReLU", {"act_type": "gelu"}))
+    with pytest.raises(mx.MXNetError, match="fused: LeakyReLU gelu of 8-bit numbers is not there; relu, leaky and"):
+        mxnet_int8.run(mx, {"data": "uint8", "act": "gelu", "reach": (-2, 2)}, 0)
+
+
+def test_data_of_a_negative_range_is_int8():
+    graph = mxnet_int8.symbol({"data": "int8", "reach": (-2, 2)}).replace('"out_type": "auto"', '"out_type": "uint8"')
+    arrays, _ = mxnet_int8.arrays_of({"data": "int8"}, 0)
+    arguments = {name: mx.nd.array(arrays[name]) for name in ("data", "weight")}
+    with pytest.raises(mx.MXNetError, match=r"fused: data of a range that begins at -0\.9 must be int8, got uint8"):
+        mx.sym.load_json(graph).bind(mx.cpu(), arguments, grad_req="null").forward()
