@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from compatgrad import _C
+from compatgrad.core.files import naming
 
 from .variable import Variable
 
@@ -482,7 +483,8 @@ def load_parameters(
     from .utils import _parameter_files
 
     message, found = _parameter_files.load(path, needs_proto, extension)
-    _register(found)
+    with naming(path):
+        _register(found)
     if proto is None:
         return message
     proto.MergeFrom(message)
