@@ -6,13 +6,15 @@ function that the engine recorded, or what a program made to `apply` it, which m
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 
-from compatgrad import _C
+from compatgrad import _C, ops
 from compatgrad.chainer import backend, function_node, utils
 from compatgrad.chainer._documented import documented_class
 from compatgrad.chainer._frontend import frontend
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
 
 _identity = frontend.bind("identity", dtype="any")
 _OVERRIDABLE = frozenset(("forward", "forward_cpu", "forward_gpu", "backward", "backward_accumulate"))
+
+
+@functools.cache
+def _parameters(op: str) -> frozenset[str]:
+    """The names of an op's parameters."""
+    found = inspect.signature(getattr(ops, op)).parameters.values()
+    return frozenset([p.name for p in found if p.kind is not p.POSITIONAL_ONLY])
 
 
 class NativeFunction(function_node.FunctionNode):
@@ -49,6 +58,9 @@ class NativeFunction(function_node.FunctionNode):
             cls.apply = function_node.FunctionNode.apply  # a program's own version of the function
 
     def __init__(self, **params: Any) -> None:
+        unknown = params.keys() - (_parameters(self.op) if params and self.op else ())
+        if unknown:
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {min(unknown)!r}")
         self._given = params
 
     @property

@@ -30,6 +30,9 @@ class FileHandlerContext(SimpleNamespace):
     Source: `nnabla.utils.get_file_handle.FileHandlerContext` of nnabla 1.39.0.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
 
 def _unknown(ext: str) -> ValueError:
     return ValueError(f"{ext!r} is no format of network files: .nnp, .h5, .nntxt, .prototxt and .protobuf are")
