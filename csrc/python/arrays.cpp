@@ -159,11 +159,8 @@ PyTypeObject ArrayType = [] {
       type_of<PyArray>("compatgrad._C.Array", "An array whose values may be replaced; variables and handles share it.",
                        Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = guard<array_new>;
-  t.tp_dealloc = array_dealloc;
-  t.tp_traverse = array_traverse;
-  t.tp_clear = array_clear;
-  t.tp_getset = getset;
-  t.tp_methods = methods;
+  set_life(t, array_dealloc, array_traverse, array_clear);
+  set_attributes(t, getset, methods);
   t.tp_richcompare = array_compare;
   t.tp_hash = array_hash;
   return t;

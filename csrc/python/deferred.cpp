@@ -227,8 +227,7 @@ PyTypeObject DeferredVariableType = [] {
   PyTypeObject t =
       type_of<PyVariable>("compatgrad._C.DeferredVariable", "A Variable whose values come later.", Py_TPFLAGS_BASETYPE);
   t.tp_base = &VariableType;  // from which it has all that is not here, the collector's functions too
-  t.tp_getset = getset;
-  t.tp_methods = methods;
+  set_attributes(t, getset, methods);
   t.tp_richcompare = compare;
   t.tp_hash = hash;
   return t;

@@ -246,11 +246,8 @@ PyTypeObject FunctionNodeType = [] {
                                            Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = guard<function_new>;
   t.tp_init = function_init;
-  t.tp_dealloc = function_dealloc;
-  t.tp_traverse = function_traverse;
-  t.tp_clear = function_clear;
-  t.tp_getset = getset;
-  t.tp_methods = function_methods;
+  set_life(t, function_dealloc, function_traverse, function_clear);
+  set_attributes(t, getset, function_methods);
   return t;
 }();
 

@@ -143,11 +143,8 @@ PyTypeObject VariableNodeType = [] {
   PyTypeObject t = type_of<PyVariableNode>(
       "compatgrad._C.VariableNode", "The vertex of a Variable in the graph; it outlives the Variable.",
       Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION);
-  t.tp_dealloc = dealloc;
-  t.tp_traverse = traverse;
-  t.tp_clear = clear;
-  t.tp_getset = getset;
-  t.tp_methods = methods;
+  set_life(t, dealloc, traverse, clear);
+  set_attributes(t, getset, methods);
   return t;
 }();
 

@@ -24,6 +24,17 @@ PyTypeObject type_of(const char* name, const char* doc, unsigned long flags = 0)
   return t;
 }
 
+// What frees objects of a type, and what Python's collector of cycles calls.
+inline void set_life(PyTypeObject& t, destructor dealloc, traverseproc traverse, inquiry clear) {
+  t.tp_dealloc = dealloc;
+  t.tp_traverse = traverse;
+  t.tp_clear = clear;
+}
+inline void set_attributes(PyTypeObject& t, PyGetSetDef* getset, PyMethodDef* methods) {
+  t.tp_getset = getset;
+  t.tp_methods = methods;
+}
+
 // Thrown when a Python exception is set.
 struct PyError {};
 // Sets a Python exception and throws.

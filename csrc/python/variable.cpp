@@ -241,11 +241,8 @@ PyTypeObject VariableType = [] {
                                        Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = guard<variable_new>;
   t.tp_init = variable_init;
-  t.tp_dealloc = variable_dealloc;
-  t.tp_traverse = variable_traverse;
-  t.tp_clear = variable_clear;
-  t.tp_getset = getset;
-  t.tp_methods = methods;
+  set_life(t, variable_dealloc, variable_traverse, variable_clear);
+  set_attributes(t, getset, methods);
   t.tp_as_number = &variable_number;
   t.tp_as_mapping = &variable_mapping;
   t.tp_as_sequence = &variable_sequence;
