@@ -33,6 +33,9 @@ class FunctionHook(_C.HookBlock):
 
     name = "FunctionHook"
 
+    def __init__(self) -> None:  # without it the compiled base would take any arguments
+        super().__init__()
+
     def __enter__(self) -> FunctionHook:
         hooks = _C.function_hooks()
         if self.name in hooks:
