@@ -73,7 +73,7 @@ class Spec:
         if options:
             raise TypeError(f"function {type_name}: unknown options {sorted(options)}")
         self.integers = sum(1 << i for i, n in enumerate(self.inputs) if n in integers)
-        parameters = list(inspect.signature(body).parameters.values())
+        parameters = self.declared = list(inspect.signature(body).parameters.values())
         taken = 1 if self.variadic else len(self.inputs)
         rest = parameters[taken + len(self.drawn) :]
         self.passes_n_outputs = any(p.name == "n_outputs" for p in rest)
@@ -417,6 +417,9 @@ def {name}({signature}):
 """
 
 
+_OPERATORS = frozenset(code for name, code in dis.opmap.items() if name.startswith(("BINARY", "UNARY")))
+
+
 def _quick_tests(spec: Spec) -> str | None:
     """What `_QUICK` asks before it calls the body; None where the body is more than one op with plain arguments."""
     harmless = {"op", "float", "check_broadcast"}
@@ -424,7 +427,7 @@ def _quick_tests(spec: Spec) -> str | None:
     plain = all(type(p.default) in (bool, float) or p.name == "val" for p in spec.parameters)
     if not spec.claims or spec.variadic or spec.passes_n_outputs or spec.defaults or spec.effects or not plain:
         return None
-    operators = any(i.opname.startswith(("BINARY", "UNARY")) for i in dis.get_instructions(spec.body))
+    operators = not _OPERATORS.isdisjoint(spec.body.__code__.co_code[::2])
     if len(names) != 1 or not hasattr(op, *names) or operators or any(spec.optional):
         return None
     tests = [f"isinstance({name}, _Variable)" for name in spec.inputs]
@@ -450,7 +453,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         if spec.variadic:
             parts.append(f"*{spec.inputs[0]}")
         else:
-            arrays = list(inspect.signature(body).parameters.values())[: len(spec.inputs)]
+            arrays = spec.declared[: len(spec.inputs)]
             for p, optional in zip(arrays, spec.optional, strict=True):
                 needs_default |= optional or p.default is not p.empty
                 parts.append(f"{p.name}=None" if needs_default else p.name)
@@ -461,7 +464,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
                 needs_default = True
                 defaults[f"_default_{p.name}"] = None if p.default is p.empty else p.default
                 parts.append(f"{p.name}=_default_{p.name}")
-        n_outputs = inspect.signature(body).parameters.get("n_outputs")
+        n_outputs = next((p for p in spec.declared if p.name == "n_outputs"), None)
         default_n = n_outputs.default if n_outputs is not None else -1
         parts += [f"n_outputs={default_n!r}", "outputs=None"]
         given = spec.inputs[0] if spec.variadic else "(" + "".join(f"{n}, " for n in spec.inputs) + ")"

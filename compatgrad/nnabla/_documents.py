@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ __all__ = ["NO_INPUT", "OUTPUTS", "documented", "merged", "section"]
 _TITLES = ("Args", "Attributes", "Returns", "Yields", "Raises", "Note", "Example", "Source")
 _SECTION = re.compile(rf"^({'|'.join(_TITLES)}):", re.M)
 _ENTRY = re.compile(r"^    (?=\S)", re.M)
+
+_DEDENTED = sys.version_info >= (3, 13)  # there docstrings come without the indentation of their source
 
 F = TypeVar("F", bound=Callable[..., Any])  # a function or a class
 
@@ -66,13 +69,21 @@ def _shared(texts: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str], dic
     return arguments, errors, others
 
 
-def merged(text: str, shared: tuple[str, ...], names: Sequence[str] = (), source: str = "") -> str:
-    """A docstring with what `shared`, sections of docstrings, says in addition, and with its source.
+def merged(
+    text: str,
+    shared: tuple[str, ...],
+    names: Sequence[str] = (),
+    source: str = "",
+    more: Mapping[str, str] | None = None,
+) -> str:
+    """A docstring of the top level with what `shared`, sections of docstrings, says in addition, and with its source.
 
     Of the shared arguments those are taken that `names`, the function's in order, has and the docstring does not
-    describe; of the shared errors those that the docstring does not name; other sections where it has none.
+    describe; of the shared errors those that the docstring does not name; other sections where it has none. `more` are
+    sections that are the function's alone.
     """
-    head, own = _parts(inspect.cleandoc(text))
+    text = text.strip()
+    head, own = _parts(text if _DEDENTED else text.replace("\n    ", "\n"))
     arguments, errors, others = _shared(shared)
     described = arguments | _arguments(own.get("Args", ""))
     lines = dict.fromkeys(described[name] for name in names if name in described)
@@ -82,23 +93,26 @@ def merged(text: str, shared: tuple[str, ...], names: Sequence[str] = (), source
     raised = [mine, *(f"\n    {entry}" for name, entry in errors.items() if f"\n    {name}:" not in mine)]
     if any(raised):
         own["Raises"] = "".join(raised)
-    own = others | own
+    own = others | own | (more or {})
     if source:
         own["Source"] = f" `{source}` of nnabla 1.39.0."
     return "\n\n".join((head, *(f"{title}:{own[title].rstrip()}" for title in _TITLES if title in own)))
 
 
 def documented(
-    *shared: str, source: str = "nnabla.functions", all_have: tuple[str, ...] = (OUTPUTS, NO_INPUT)
+    *shared: str,
+    source: str = "nnabla.functions",
+    all_have: tuple[str, ...] = (OUTPUTS, NO_INPUT),
+    more: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
-    """Completes the docstring of a function or class: what its family shares, what all have, and its source."""
+    """Completes the docstring of a function or class: what its family shares, what all have, `more`, and its source."""
 
     def complete(f: F) -> F:
         if f.__doc__:  # there is none where Python runs with -OO
             code = f.__init__.__code__ if isinstance(f, type) else f.__code__
             n, m = code.co_argcount, code.co_kwonlyargcount
             names = (*code.co_varnames[:n], *code.co_varnames[n + m : n + m + 2], *code.co_varnames[n : n + m])
-            f.__doc__ = merged(f.__doc__, shared + all_have, names, f"{source}.{f.__name__}")
+            f.__doc__ = merged(f.__doc__, shared + all_have, names, f"{source}.{f.__name__}", more)
         return f
 
     return complete

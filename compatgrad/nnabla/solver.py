@@ -67,16 +67,14 @@ def _documented(arguments: str, weight: str) -> Callable[[type[Solver]], type[So
 
     def complete(cls: type[Solver]) -> type[Solver]:
         example = f"""
-Example:
     >>> w = nn.Variable.from_numpy_array(np.array([1.0]), need_grad=True)
     >>> w.g = 0.5
     >>> solver = S.{cls.__name__}({arguments})
     >>> solver.set_parameters({{"w": w}})
     >>> solver.update()
     >>> w.d
-    array([{weight}], dtype=float32)
-"""
-        return documented(example, _SHARED, source="nnabla.solvers", all_have=())(cls)
+    array([{weight}], dtype=float32)"""
+        return documented(_SHARED, source="nnabla.solvers", all_have=(), more={"Example": example})(cls)
 
     return complete
 

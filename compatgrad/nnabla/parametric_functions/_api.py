@@ -98,11 +98,10 @@ def _made(
         run.__doc__ = _with_parameters(func.__doc__, scope, described)
     elif func.__doc__:  # there is none where Python runs with -OO
         listed = "".join(f"\n    * `{n}`: {what}, {s}" + ", not learned" * (not g) for n, what, s, g in described or ())
-        note = f"Note:\n    Parameters in the scope `{scope}`:\n{listed}"
-        names = tuple(p.name for p in parameters)
-        run.__doc__ = merged(
-            func.__doc__, (*shared, _COMMON, note), names, f"nnabla.parametric_functions.{func.__name__}"
-        )
+        note = {"Note": f"\n    Parameters in the scope `{scope}`:\n{listed}"}
+        names = [p.name for p in parameters]
+        source = f"nnabla.parametric_functions.{func.__name__}"
+        run.__doc__ = merged(func.__doc__, (*shared, _COMMON), names, source, note)
     run.__parametric_function_api_base__ = func  # type: ignore[attr-defined]
     run.__scope_name__ = scope  # type: ignore[attr-defined]
     return run

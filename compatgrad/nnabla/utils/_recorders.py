@@ -60,17 +60,10 @@ Returns:
 Raises:
     SystemError: in a call, an array for the range is missing or has another size.
 """
-_CALLBACKS = """
+_CALLED = """
+
 A call takes a Variable, `training` and a name, and gives the recorder's result. `get_scale_zeropoint` gives the step
 between integers that the noted range makes.
-
-Example:
-    >>> from compatgrad.nnabla.utils import qnn
-    >>> x = nn.Variable.from_numpy_array(np.array([[-1.0, 0.5]]))
-    >>> y = qnn.NAME()(x, name="x")
-    >>> y.forward()
-    >>> list(nn.get_parameters())
-    NAMES
 """
 
 
@@ -81,11 +74,16 @@ def _with_example(names: str) -> Callable[[type[_RecorderCallback]], type[_Recor
     """Completes the docstring of a recorder with parameters, whose `names` its example shows."""
 
     def complete(cls: type[_RecorderCallback]) -> type[_RecorderCallback]:
-        more = _CALLBACKS.replace("NAMES", names).replace("NAME", cls.__name__)
-        text, _, example = more.partition("\nExample:")
+        example = f"""
+    >>> from compatgrad.nnabla.utils import qnn
+    >>> x = nn.Variable.from_numpy_array(np.array([[-1.0, 0.5]]))
+    >>> y = qnn.{cls.__name__}()(x, name="x")
+    >>> y.forward()
+    >>> list(nn.get_parameters())
+    {names}"""
         if cls.__doc__:  # there is none where Python runs with -OO
             source = f"nnabla.utils.qnn.{cls.__name__}"
-            cls.__doc__ = merged(f"{cls.__doc__}\n{text}", (f"\nExample:{example}",), source=source)
+            cls.__doc__ = merged(cls.__doc__ + _CALLED, (), source=source, more={"Example": example})
         return cls
 
     return complete
