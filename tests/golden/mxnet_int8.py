@@ -70,6 +70,11 @@ def numbers():
         yield "quantized_flatten", [image, LOW, HIGH], {}
         if dtype == "int8":
             yield "quantized_act", [image, LOW, HIGH], {"act_type": "relu"}
+        rows, weight, bias = integers(dtype, 3, 5), integers("int8", 4, 5), integers("int8", 4)
+        ends = [F(-2 if dtype == "int8" else 0), F(1.7), F(-0.3), F(0.9)]
+        yield "quantized_fully_connected", [rows, weight, *ends], {"num_hidden": 4, "no_bias": True}
+        for reach in (F(0.2), F(4)):
+            yield "quantized_fully_connected", [rows, weight, bias, *ends, -reach, reach], {"num_hidden": 4}
         for other in ("int8", "uint8"):
             pair = [image, integers(other, *image.shape), F(-1), F(1.5), F(-0.5), F(0.25)]
             yield "quantized_elemwise_add", pair, REACH

@@ -9,12 +9,14 @@ import torch
 
 from .ndarray import NDArray
 
-__all__ = ["STEPS", "TOPS", "ends_of", "number_of", "reach_of", "saturated", "steps_by_unit"]
+__all__ = ["STEPS", "TOPS", "ends_of", "number_of", "product_range", "reach_of", "saturated", "steps_by_unit"]
 
 TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
 # the farther end of a range lies half a step behind the largest integer. Tensors: torch divides a number by a tensor by
 # multiplying the number with a reciprocal, which rounds twice
 STEPS = {torch.int8: torch.tensor(127.5), torch.uint8: torch.tensor(255.5), torch.int32: torch.tensor(2147483647.0)}
+
+Ends = tuple[torch.Tensor, torch.Tensor]
 
 
 def number_of(value: NDArray | float) -> torch.Tensor:
@@ -38,6 +40,14 @@ def steps_by_unit(dtype: torch.dtype, low: torch.Tensor, high: torch.Tensor) -> 
     """How many steps of `dtype` a range has for each 1; of a range without length, as many as MXNet takes then."""
     reach = reach_of(low, high)
     return torch.where(reach > 0, STEPS[dtype] / reach, STEPS[torch.int32])
+
+
+def product_range(first: Ends, second: Ends, dtype: torch.dtype) -> Ends:
+    """The ends of the range that sums of products stand for, int32: of numbers of both ranges, one of them int8, the
+    other one of `dtype`."""
+    unit = reach_of(*first) / number_of(TOPS[torch.int8]) * (reach_of(*second) / number_of(TOPS[dtype]))
+    reach = unit * STEPS[torch.int32]
+    return -reach, reach
 
 
 def saturated(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

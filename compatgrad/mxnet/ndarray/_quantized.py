@@ -12,7 +12,7 @@ import torch
 
 from ..base import MXNetError
 from ._arguments import as_index, one_of, public_names, required
-from ._bytes import STEPS, TOPS, ends_of, number_of, reach_of, saturated
+from ._bytes import STEPS, TOPS, ends_of, number_of, product_range, reach_of, saturated
 from ._operator import op, operator
 from .ndarray import NDArray
 from .nn_convolution import Convolution, Pooling
@@ -193,16 +193,17 @@ def _product_range(unit: float, like: NDArray) -> list[NDArray]:
 
 def _with_bias(name, y, data, weight, bias, ranges, no_bias):
     """int32 sums of products, with the bias in their unit, and the ends of their range."""
-    min_data, max_data, min_weight, max_weight, min_bias, max_bias = ranges
-    unit = _unit(min_data, max_data, data.tensor.dtype) * _unit(min_weight, max_weight, torch.int8)
-    t = y.tensor
+    ends = [number_of(required(name, n, v)) for n, v in zip(_ENDS, ranges[: 4 if no_bias else 6], strict=False)]
+    dtype, t = data.tensor.dtype, y.tensor
     if not no_bias:
-        step = _unit(required(name, "min_bias", min_bias), required(name, "max_bias", max_bias), torch.int8)
-        b = bias.tensor.double() * (step / unit if unit else 0.0)
-        t = t + (torch.sign(b) * (b.abs() + 0.5).floor()).reshape(1, -1, *(1,) * (t.dim() - 2))
-    return [NDArray(t.to(torch.int32)), *_product_range(unit, data)]
+        one = STEPS[torch.int8]
+        scale = STEPS[dtype] / reach_of(*ends[:2]) * (one / reach_of(*ends[2:4]))
+        factor = scale * reach_of(*ends[4:]) / one
+        t = t + (bias.tensor.float() * factor).trunc().double().reshape(1, -1, *(1,) * (t.dim() - 2))
+    return [NDArray(t.to(torch.int32)), *ends_of(*product_range(ends[:2], ends[2:4], dtype), data)]
 
 
+_ENDS = ("min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias")
 _RANGES = "min_data?, max_data?, min_weight?, max_weight?, min_bias?, max_bias?"
 _RANGED = "output, min_output, max_output"
 

@@ -14,7 +14,7 @@ import torch
 
 from .. import autograd
 from ..base import MXNetError
-from ..ndarray._bytes import STEPS, TOPS, ends_of, number_of, reach_of, saturated, steps_by_unit
+from ..ndarray._bytes import Ends, ends_of, number_of, product_range, saturated, steps_by_unit
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ._facts import flag
@@ -34,7 +34,7 @@ class _Convolution(NamedTuple):
     norm: Node | None
     added: bool
     act: Node | None
-    reach: tuple[torch.Tensor, torch.Tensor] | None  # the range of the results, where it is known before
+    reach: Ends | None  # the range of the results, where it is known before
 
     @property
     def biased(self) -> bool:
@@ -84,19 +84,19 @@ def _normalized(
 
 def _weight_scales(
     weight: torch.Tensor, bias: torch.Tensor | None, data_scale: torch.Tensor, each: bool
-) -> tuple[torch.Tensor, list[torch.Tensor]]:
+) -> tuple[torch.Tensor, Ends]:
     """How many steps the weight has for each 1, by channel or one for all, and the ends of the weight's range."""
     rows = weight.flatten(1)
     low, high = rows.amin(1).cpu(), rows.amax(1).cpu()
     if not each:
         low, high = low.min(), high.max()
-        return steps_by_unit(torch.int8, low, high), [low, high]
+        return steps_by_unit(torch.int8, low, high), (low, high)
     scales = steps_by_unit(torch.int8, low, high)
     if bias is not None:  # which has to stay within half of what int32 has
         b = bias.cpu()
         most = torch.where(b > 0, 2147483648.0, -2147483648.0) / 2 / b / data_scale
         scales = torch.where(b == 0, scales, torch.minimum(scales, most))
-    return scales, [low, high]
+    return scales, (low, high)
 
 
 def _sums(conv: Node, data: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
@@ -133,7 +133,7 @@ def _quantized_convolution(node: Node) -> Run:
         if bias is not None:
             shift = saturated(bias * (scales * data_scale).to(bias.device), torch.int32).reshape(channels)
         if parts.reach is None:
-            low, high = _product_range(data.dtype, ranges[:2], ends)
+            low, high = product_range(ends, (ranges[0], ranges[1]), data.dtype)
             output_scale = data_scale * scales
             y = y if shift is None else y + shift
         else:
@@ -154,15 +154,6 @@ def _quantized_convolution(node: Node) -> Run:
         return [NDArray(saturated(y, dtype)), *ends_of(low, high, xs[0])]
 
     return run
-
-
-def _product_range(
-    dtype: torch.dtype, data: Sequence[torch.Tensor], weight: Sequence[torch.Tensor]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The ends of the range that sums of products stand for."""
-    unit = reach_of(*weight) / number_of(TOPS[torch.int8]) * (reach_of(*data) / number_of(TOPS[dtype]))
-    reach = unit * STEPS[torch.int32]
-    return -reach, reach
 
 
 def _plain(node: Node) -> Run:
