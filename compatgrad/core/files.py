@@ -22,8 +22,9 @@ __all__ = ["beside", "in_folder_beside", "naming", "replacing"]
 _PREFIX, _SUFFIX = ".compatgrad-", ".tmp"
 
 
-def _lock(descriptor: int) -> bool:
-    """Locks a file against `_remove_leftovers` until its descriptor is closed; False where that cannot be done.
+def _lock(descriptor: int) -> bool | None:
+    """Locks a file against `_remove_leftovers` until its descriptor is closed; False where another has locked it, None
+    where files cannot be locked.
 
     The lock belongs to the open file, not to the process: other descriptors of the file may be closed meanwhile, and
     HDF5, which locks its files by flock, is not in its way.
@@ -31,17 +32,21 @@ def _lock(descriptor: int) -> bool:
     try:
         whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, whole)
-    except (AttributeError, OSError):
+    except (BlockingIOError, PermissionError):
         return False
+    except (AttributeError, OSError):
+        return None
     return True
 
 
-def _lock_folder(descriptor: int) -> bool:
+def _lock_folder(descriptor: int) -> bool | None:
     """The same for a folder, which only flock locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (AttributeError, OSError):
+    except BlockingIOError:
         return False
+    except (AttributeError, OSError):
+        return None
     return True
 
 
@@ -69,10 +74,9 @@ def _new(folder: str) -> tuple[str, int]:
     while True:
         name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
-        _lock(descriptor)
-        if os.path.exists(name):
+        if _lock(descriptor) is not False and os.path.exists(name):
             return name, descriptor
-        os.close(descriptor)  # another process took it for a leftover before it was locked
+        os.close(descriptor)  # another writer took it for a leftover before it was locked, and removes it
 
 
 def _new_folder(folder: str) -> tuple[str, int]:
@@ -86,8 +90,7 @@ def _new_folder(folder: str) -> tuple[str, int]:
             continue
         except PermissionError:  # folders cannot be opened on Windows
             return name, -1
-        _lock_folder(descriptor)
-        if os.path.exists(name):
+        if _lock_folder(descriptor) is not False and os.path.exists(name):
             return name, descriptor
         os.close(descriptor)
 
@@ -156,9 +159,11 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno and error.filename in (None, temporary):
+            raise OSError(error.errno, error.strerror, path) from error
         raise
     finally:
         os.close(descriptor)
@@ -199,6 +204,10 @@ def in_folder_beside(path: str | os.PathLike[str]) -> Iterator[str]:
         for made in os.listdir(folder) or [name]:
             _sync(os.path.join(folder, made))
             os.replace(os.path.join(folder, made), os.path.join(parent, made))
+    except OSError as error:
+        if error.errno and (error.filename is None or str(error.filename).startswith(folder)):
+            raise OSError(error.errno, error.strerror, path) from error
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if descriptor >= 0:
