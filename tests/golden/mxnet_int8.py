@@ -201,6 +201,74 @@ GRAPHS = [
 ]  # fmt: skip
 
 
+DENSE_ACTIVATIONS = {
+    **ACTIVATIONS, "sigmoid": ("Activation", {"act_type": "sigmoid"}), "tanh": ("Activation", {"act_type": "tanh"}),
+    "abs": ("abs", {}),
+}  # fmt: skip
+
+
+def dense_symbol(case):
+    """A graph of one fused dense layer, whose bytes and ranges are variables."""
+    inner, g = Graph(), Graph()
+    names = ["data", "weight", *(["bias"] if case.get("bias") else [])]
+    y = inner.operator("FullyConnected", "fc", [inner.variable(n) for n in names],
+                       {"num_hidden": 4, "no_bias": not case.get("bias"), **case.get("options", {})})[0]  # fmt: skip
+    if case.get("act"):
+        op, attrs = DENSE_ACTIVATIONS[case["act"]]
+        y = inner.operator(op, "act", [y], attrs)[0]
+    if not case.get("plain"):
+        names += [f"{end}_{n}" for n in (names[:1] if case.get("by_row") else names) for end in ("min", "max")]
+    attrs = {} if case.get("plain") else {"quantized": "True"}
+    attrs |= {"with_eltwise": "True"} if case.get("act") else {}
+    attrs |= {"channel_wise_quantize": "True"} if case.get("by_row") else {}
+    attrs |= {"enable_float_output": "True"} if case.get("float") else {}
+    if case.get("reach"):
+        attrs |= dict(zip(("min_calib_range", "max_calib_range"), case["reach"], strict=True))
+    inputs = [g.variable(n) for n in names]
+    outputs = 1 if case.get("plain") or case.get("float") else 3
+    ys = g.operator("_sg_mkldnn_fully_connected", "fused", inputs, attrs, inner.contents([y]), outputs)
+    return json.dumps({**g.contents(ys), "attrs": {"mxnet_version": ["int", 10901]}})
+
+
+DENSE = [
+    {"data": "int8"},
+    {"data": "uint8", "bias": True},
+    {"data": "int8", "bias": True, "reach": (-2, 3)},
+    {"data": "uint8", "bias": True, "act": "relu", "reach": (0, 2)},
+    {"data": "uint8", "act": "leaky", "reach": (-1, 2)},
+    {"data": "int8", "bias": True, "act": "clip", "reach": (0, 3)},
+    {"data": "int8", "bias": True, "act": "abs", "reach": (0, 3)},
+    {"data": "int8", "act": "tanh", "reach": (-1, 1)},
+    {"data": "int8", "bias": True, "float": True},
+    {"data": "uint8", "bias": True, "act": "sigmoid", "float": True},
+    {"data": "int8", "bias": True, "by_row": True, "reach": (-2, 2)},
+    {"data": "uint8", "bias": True, "by_row": True, "act": "relu", "float": True},
+    {"data": "int8", "bias": True, "reach": (-2e7, 2e7), "huge": True},
+    {"data": "uint8", "bias": True, "reach": (-3, 3), "options": {"flatten": False}},
+    {"data": "float", "plain": True, "bias": True, "act": "relu"},
+]
+
+
+def run_dense(mx, case, seed):
+    """The results of a fused dense layer."""
+    r = np.random.default_rng(seed)
+    arrays = {"data": (3, 2, 5), "weight": (4, 5 if case.get("options") else 10), "bias": (4,)}
+    arrays = {name: r.normal(size=shape).astype("float32") for name, shape in arrays.items()}
+    if not case.get("plain"):
+        kinds = {"data": case["data"], **({} if case.get("by_row") else {"weight": "int8", "bias": "int8"})}
+        for name, dtype in kinds.items():
+            if dtype == "float32":
+                continue
+            info = np.iinfo(dtype)
+            arrays[name] = r.integers(info.min, info.max, arrays[name].shape, endpoint=True).astype(dtype)
+    ends = {"data": (-1.2 if case["data"] == "int8" else 0, 0.9), "weight": (-0.4, 0.7), "bias": (-0.8, 0.3)}
+    ends |= {"bias": (-1.9e7, 1e7)} if case.get("huge") else {}
+    arrays |= {f"{e}_{n}": F(v) for n, pair in ends.items() for e, v in zip(("min", "max"), pair, strict=True)}
+    net = mx.sym.load_json(dense_symbol(case))
+    arguments = {n: mx.nd.array(arrays[n], dtype=arrays[n].dtype) for n in net.list_arguments()}
+    return [y.asnumpy() for y in net.bind(mx.cpu(), arguments, grad_req="null").forward(is_train=False)]
+
+
 def arrays_of(case, seed):
     """Its parameters by name: those that the gradient changes, and the states."""
     r = np.random.default_rng(seed)
@@ -230,4 +298,5 @@ if __name__ == "__main__":
 
     found = {f"{k}_n{j}": y for k, one in enumerate(NUMBERS) for j, y in enumerate(call(mxnet, *one))}
     found |= {f"{k}_g{j}": y for k, case in enumerate(GRAPHS) for j, y in enumerate(run(mxnet, case, k))}
+    found |= {f"{k}_d{j}": y for k, case in enumerate(DENSE) for j, y in enumerate(run_dense(mxnet, case, k))}
     files.write(GOLDEN, found, files.versions("mxnet"))

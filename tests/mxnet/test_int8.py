@@ -7,7 +7,7 @@ import pytest
 
 import compatgrad.mxnet as mx
 from tests.golden import files, mxnet_int8
-from tests.golden.mxnet_int8 import GOLDEN, GRAPHS, NUMBERS
+from tests.golden.mxnet_int8 import DENSE, GOLDEN, GRAPHS, NUMBERS
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +30,23 @@ def test_numbers(original, k):
         np.testing.assert_array_equal(y, value)
 
 
-@pytest.mark.parametrize("k", range(len(GRAPHS)))
-def test_fused_convolutions(original, k):
-    found, expected = mxnet_int8.run(mx, GRAPHS[k], k), recorded(original, f"{k}_g")
+def same(found, expected):
     assert [(y.dtype, y.shape) for y in found] == [(y.dtype, y.shape) for y in expected]
     for y, value in zip(found, expected, strict=True):
         if y.dtype == np.float32:
             np.testing.assert_allclose(y, value, rtol=1e-5, atol=1e-6)
         else:
             np.testing.assert_array_equal(y, value)
+
+
+@pytest.mark.parametrize("k", range(len(GRAPHS)))
+def test_fused_convolutions(original, k):
+    same(mxnet_int8.run(mx, GRAPHS[k], k), recorded(original, f"{k}_g"))
+
+
+@pytest.mark.parametrize("k", range(len(DENSE)))
+def test_fused_dense_layers(original, k):
+    same(mxnet_int8.run_dense(mx, DENSE[k], k), recorded(original, f"{k}_d"))
 
 
 def test_a_range_is_an_array_of_its_own():
@@ -122,3 +130,18 @@ def test_data_of_a_negative_range_is_int8():
     arguments = {name: mx.nd.array(arrays[name]) for name in ("data", "weight")}
     with pytest.raises(mx.MXNetError, match=r"fused: data of a range that begins at -0\.9 must be int8, got uint8"):
         mx.sym.load_json(graph).bind(mx.cpu(), arguments, grad_req="null").forward()
+
+
+def test_types_and_mistakes_of_dense_layers():
+    f, i8 = np.float32, np.int8
+    net = mx.sym.load_json(mx.sym.load_json(mxnet_int8.dense_symbol(DENSE[3])).tojson())
+    assert net.list_outputs() == ["fused_output", "fused_min_output", "fused_max_output"]
+    assert net.infer_type(data="uint8") == ([np.uint8, i8, i8, *[f] * 6], [np.uint8, f, f], [])
+    assert net.infer_shape(data=(3, 2, 5))[:2] == ([(3, 2, 5), (4, 10), (4,), *[(1,)] * 6], [(3, 4), (1,), (1,)])
+    net = mx.sym.load_json(mxnet_int8.dense_symbol(DENSE[11]))
+    assert net.list_outputs() == ["fused_output"]
+    assert net.infer_type(data="int8") == ([i8, *[f] * 4], [f], [])
+    with pytest.raises(mx.MXNetError, match="fused: channel_wise_quantize needs the range of the results, or enable"):
+        mxnet_int8.run_dense(mx, {"data": "int8", "by_row": True}, 0)
+    with pytest.raises(mx.MXNetError, match="fused: data must be int8 or uint8, got torch.float32"):
+        mxnet_int8.run_dense(mx, {"data": "float32", "by_row": True, "float": True}, 0)

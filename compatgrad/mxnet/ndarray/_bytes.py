@@ -9,7 +9,7 @@ import torch
 
 from .ndarray import NDArray
 
-__all__ = ["STEPS", "TOPS", "ends_of", "number_of", "product_range", "reach_of", "saturated", "steps_by_unit"]
+__all__ = ["STEPS", "TOPS", "Ends", "ends_of", "number_of", "product_range", "reach_of", "saturated", "steps_by_unit"]
 
 TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
 # the farther end of a range lies half a step behind the largest integer. Tensors: torch divides a number by a tensor by

@@ -43,7 +43,11 @@ GRAPH_NAMES = {
 
 CONTROL = ("_foreach", "_while_loop", "_cond")  # loops and branches, which hold graphs
 
-FUSED = ("_sg_mkldnn_conv", "_sg_mkldnn_fully_connected")  # which hold the graph that they stand for
+# operators that hold the graph that they stand for, and the names of their outputs, the first one of numbers alone
+FUSED = {
+    "_sg_mkldnn_conv": ["output", "output_min", "output_max"],
+    "_sg_mkldnn_fully_connected": ["output", "min_output", "max_output"],
+}
 
 
 def flag(params: Mapping[str, str], name: str, default: bool = False) -> bool:
@@ -122,5 +126,5 @@ def n_outputs(op: str, params: dict[str, str]) -> int:
 def output_suffixes(op: str, params: dict[str, str]) -> list[str]:
     """What the names of the outputs that users see have after that of their node."""
     if op in FUSED:
-        return ["output", "output_min", "output_max"][: n_visible(op, params)]
+        return FUSED[op][: n_visible(op, params)]
     return prop_of(params).list_outputs() if op == "Custom" else _declared(op).suffixes(n_visible(op, params))

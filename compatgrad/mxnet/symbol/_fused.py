@@ -1,8 +1,8 @@
 """Running operators that fuse others, as MXNet writes them into graphs that it quantizes for oneDNN.
 
 `_sg_mkldnn_conv` holds a convolution with what follows it: a batch normalization, an addition, an activation.
-`_sg_mkldnn_fully_connected` holds a dense layer. Those that are not quantized run the graph that they hold. They have
-no gradients, as in MXNet.
+`_sg_mkldnn_fully_connected` holds a dense layer and an activation. Those that are not quantized run the graph that they
+hold. They have no gradients, as in MXNet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 
 from .. import autograd
 from ..base import MXNetError
-from ..ndarray._bytes import Ends, ends_of, number_of, product_range, saturated, steps_by_unit
+from ..ndarray._bytes import Ends, ends_of, number_of, product_range, reach_of, saturated, steps_by_unit
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ._facts import flag
@@ -47,6 +47,12 @@ class _Convolution(NamedTuple):
         return torch.uint8 if self.act is not None and self.act.op != "LeakyReLU" else torch.int8
 
 
+def _range_of(node: Node) -> Ends | None:
+    """The range of the results, where the operator's parameters say it."""
+    low, high = (parse(node.params.get(k)) for k in ("min_calib_range", "max_calib_range"))
+    return None if low is None or high is None else (number_of(low), number_of(high))
+
+
 def _parts(node: Node) -> _Convolution:
     """The parts of a quantized convolution; MXNetError for one that MXNet does not make."""
     found = {n.op: n for n in order(node.subgraphs[0]) if n.op is not None}
@@ -58,16 +64,13 @@ def _parts(node: Node) -> _Convolution:
     known = {"Activation": ("relu",), "LeakyReLU": ("leaky",), "clip": ("leaky",)}
     if act is not None and kind not in known.get(act.op or "", ()):
         raise MXNetError(f"{node.name}: {act.op} {kind} of 8-bit numbers is not there; relu, leaky and clip are")
-    ends = [node.params.get(k) for k in ("min_calib_range", "max_calib_range")]
-    reach = None if "None" in ends or None in ends else (number_of(float(ends[0])), number_of(float(ends[1])))  # type: ignore[arg-type]
-    return _Convolution(conv, norm, added is not None, act, reach)
+    return _Convolution(conv, norm, added is not None, act, _range_of(node))
 
 
 def type_of_result(node: Node) -> str:
     """The type of what a quantized operator gives."""
-    if node.op != "_sg_mkldnn_conv":
-        return "float32"
-    return str(_parts(node).result()).removeprefix("torch.")
+    dtype = _parts(node).result() if node.op == "_sg_mkldnn_conv" else _dense_result(node)
+    return str(dtype).removeprefix("torch.")
 
 
 def _normalized(
@@ -171,10 +174,89 @@ def _convolution(node: Node) -> Run:
     return _quantized_convolution(node) if flag(node.params, "quantized") else _plain(node)
 
 
+def _dense_parts(node: Node) -> tuple[Node, Node | None]:
+    """A dense layer, and the operator behind it."""
+    layer, *rest = (n for n in order(node.subgraphs[0]) if n.op is not None)
+    return layer, rest[0] if rest else None
+
+
+def _dense_result(node: Node) -> torch.dtype:
+    """The type of a dense layer's results; of "leaky" those below 0 are lost, as in MXNet."""
+    if flag(node.params, "enable_float_output"):
+        return torch.float32
+    if _range_of(node) is None:
+        return torch.int32
+    act = _dense_parts(node)[1]
+    signed = act is None or act.params.get("act_type") in ("tanh", "elu", "gelu")
+    return torch.int8 if signed else torch.uint8
+
+
+def _quantized_dense(node: Node) -> Run:
+    """A dense layer of 8-bit numbers: whole sums, a factor, an activation of the numbers they stand for, one rounding.
+    Its weight is int8 with a range, or float32, which gets a scale for each row."""
+    layer, act = _dense_parts(node)
+    if flag(node.params, "channel_wise_quantize") and _dense_result(node) == torch.int32:
+        raise MXNetError(f"{node.name}: channel_wise_quantize needs the range of the results, or enable_float_output")
+    biased, flat = not flag(layer.params, "no_bias"), flag(layer.params, "flatten", True)
+    by_row, dtype, given = flag(node.params, "channel_wise_quantize"), _dense_result(node), _range_of(node)
+
+    def run(*xs: NDArray) -> list[NDArray]:
+        data, weight, *rest = (x.tensor.detach() for x in xs)
+        if data.dtype not in (torch.int8, torch.uint8):
+            raise MXNetError(f"data must be int8 or uint8, got {data.dtype}")
+        ends = [number_of(x) for x in xs[2 + biased :]]
+        data_scale = steps_by_unit(data.dtype, *ends[:2])
+        if by_row:
+            bias = rest[0].float() if biased else None
+            scale, _ = _weight_scales(weight.float(), bias, data_scale, True)
+            weight = saturated(weight.float() * scale[:, None].to(weight.device), torch.int8)
+            shift = None if bias is None else saturated(bias * (scale * data_scale).to(bias.device), torch.int32)
+        else:
+            scale = steps_by_unit(torch.int8, *ends[2:4])
+            shift = None
+            if biased:
+                shift, weight, scale = _dense_bias(rest[0], weight, data_scale, scale, (ends[4], ends[5]))
+        x = data.flatten(1) if flat else data
+        y = x.double() @ weight.double().t()
+        if dtype == torch.int32:
+            y = y if shift is None else y + shift
+            low, high = product_range((ends[0], ends[1]), (ends[2], ends[3]), data.dtype)
+            return [NDArray(saturated(y, dtype)), *ends_of(low, high, xs[0])]
+        y = y.float() if shift is None else y.float() + shift.float()
+        whole = number_of(1.0) if given is None or dtype == torch.float32 else steps_by_unit(dtype, *given)
+        first = (number_of(1.0) if act is not None else whole) / data_scale
+        y = y * (first / scale).to(y.device)
+        if act is not None:
+            y = run_node(act, [NDArray(y)])[0].tensor * whole
+        if dtype == torch.float32:
+            return [NDArray(y)]
+        assert given is not None
+        return [NDArray(saturated(y, dtype)), *ends_of(*given, xs[0])]
+
+    return run
+
+
+def _dense_bias(
+    bias: torch.Tensor, weight: torch.Tensor, data_scale: torch.Tensor, scale: torch.Tensor, ends: Ends
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """An int8 bias in the unit of the sums, and the weight and its scale: with fewer steps where the bias would come
+    near the end of int32."""
+    own = steps_by_unit(torch.int8, *ends)
+    factor = data_scale * scale / own
+    most = number_of(1073741823.0) / reach_of(*ends) / own
+    if factor > most:
+        part = most * own / data_scale / scale
+        factor, weight, scale = most, _away(weight.float() * part), scale * part
+    return _away(bias.float() * factor), weight, scale
+
+
+def _away(t: torch.Tensor) -> torch.Tensor:
+    """The nearest whole numbers, halves away from 0."""
+    return t.sign() * (t.double().abs() + 0.5).floor()
+
+
 def _dense(node: Node) -> Run:
-    if flag(node.params, "quantized"):
-        raise MXNetError(f"{node.name}: a fused dense layer of 8-bit numbers is not there")
-    return _plain(node)
+    return _quantized_dense(node) if flag(node.params, "quantized") else _plain(node)
 
 
 LOOPS.update(_sg_mkldnn_conv=_convolution, _sg_mkldnn_fully_connected=_dense)

@@ -137,12 +137,14 @@ class _Search:
         return news | (self._set(writes[0], _type(result)) if result in _BYTES else False)
 
     def _fused(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
-        """Bytes, if any, come in as data and as what is added; all else is float32."""
+        """Bytes come in as data and as what is added, and as weight and bias of dense layers; all else is float32."""
         if not flag(node.params, "quantized"):
             return self._together(node, (*reads, *writes))
         after = len(inner_inputs(node)[0][1])
         free = (reads[0], reads[after - 1]) if flag(node.params, "with_sum") else reads[:1]
         found = {k: np.float32 for k in (*reads, *writes[1:]) if k not in free}
+        if node.op == "_sg_mkldnn_fully_connected" and not flag(node.params, "channel_wise_quantize"):
+            found |= dict.fromkeys(reads[1:after], np.int8)
         return any([self._set(k, t) for k, t in {**found, writes[0]: _type(type_of_result(node))}.items()])
 
     def _loose(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
