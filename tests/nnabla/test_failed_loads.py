@@ -84,6 +84,9 @@ def test_pickles_in_data_sets_and_caches_are_refused(monkeypatch):
     open("cache/cache_index.csv", "w").write("x.npy,1000000000000\n")
     with pytest.raises(ValueError, match="cache.*announces 1000000000000 examples in x.npy"):
         CacheDataSource("cache")
+    open("cache/cache_index.csv", "w").write("missing.npy,1000000000000\n")
+    with pytest.raises(FileNotFoundError, match="missing.npy"):
+        CacheDataSource("cache")
 
 
 def test_arrays_that_announce_more_than_their_file_has_are_refused():
