@@ -74,9 +74,14 @@ def steps() -> list[Step]:
         for name in names:
             command = [sys.executable, f"tests/golden/{recorder}", "PYTHON", name]
             found.append(Step(name, prefix + data.get(name, f"{name}.json"), original, command))
-    for original in files.ORIGINALS:
-        command = [sys.executable, "tests/golden/record_steps.py", original, "PYTHON"]
-        found.append(Step("random_steps", f"random_steps_{original}.json.gz", original, command))
+    # the other recorders make a file for each original, of their own name behind "record_", or with more in front of it
+    for path in sorted(files.GOLDEN.glob("record_*.py")):
+        if path.name in RECORDERS.values():
+            continue
+        for original in files.ORIGINALS:
+            command = [sys.executable, f"tests/golden/{path.name}", original, "PYTHON"]
+            for data in files.GOLDEN.glob(f"*{path.stem.removeprefix('record_')}_{original}.json.gz"):
+                found.append(Step(data.name.removesuffix(f"_{original}.json.gz"), data.name, original, command))
     return found
 
 
