@@ -15,9 +15,9 @@ from typing import Any, TextIO
 import numpy
 
 from compatgrad import _C
+from compatgrad.core.configuration import scope
 
 ENGINE_ENTRIES = ("debug", "enable_backprop", "lazy_grad_sum", "train", "type_check")
-_MISSING = object()
 
 
 def _print_entries(obj, names, file):
@@ -100,16 +100,6 @@ class LocalConfig:
         """Writes every entry and its value in this thread to `file`, sorted by name."""
         _print_entries(self, self._names(), file)
 
-    def _swap(self, name, value):
-        """Sets the thread's own value, `_MISSING` for none, and returns the one before."""
-        local = self._local.__dict__
-        previous = local.get(name, _MISSING)
-        if value is not _MISSING:
-            setattr(self, name, value)
-        elif previous is not _MISSING:
-            delattr(self, name)
-        return previous
-
 
 class _EngineGlobalConfig(GlobalConfig):
     """The process's own `global_config`: the engine's entries are properties on the compiled module."""
@@ -160,7 +150,7 @@ global_config = _EngineGlobalConfig()
 config = _own_config = _EngineLocalConfig(global_config)
 
 
-class using_config:
+class using_config(scope):
     """Sets an entry of this thread inside a `with` block and restores it, also after an exception.
 
     Args:
@@ -178,24 +168,19 @@ class using_config:
     Source: `chainer.using_config` of Chainer 7.8.1.
     """
 
-    __slots__ = ("config", "name", "value", "_previous")
-
     def __init__(self, name: str, value: Any, config: LocalConfig = config) -> None:
         self.config = config
         self.name = name
         self.value = value
+        super().__init__(self._settings)
 
-    def __enter__(self):
+    def _settings(self):
         if self.name in ENGINE_ENTRIES and self.config is _own_config:
-            self._previous = _C.set_mode(self.name, bool(self.value))
-        else:
-            self._previous = self.config._swap(self.name, self.value)
+            return {self.name: bool(self.value)}, (), None
+        return {}, ((self.config._local, self.name, self.value),), None
 
-    def __exit__(self, exc_type, exc_value, traceback):
-        if self.name in ENGINE_ENTRIES and self.config is _own_config:
-            _C.set_mode(self.name, self._previous)
-        else:
-            self.config._swap(self.name, self._previous)
+    def _recreate_cm(self):
+        return using_config(self.name, self.value, self.config)
 
 
 class _Mixed16:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-_S = TypeVar("_S", bound="Scope")
+from compatgrad import _C
+from compatgrad.core.configuration import Settings
 
 
 class _Innermost(threading.local):
@@ -39,10 +40,8 @@ class _ScopeType(type):
         warnings.warn(f"{name}.current is deprecated. Use `with` with {kind}.", DeprecationWarning, stacklevel=3)
 
 
-class Scope(metaclass=_ScopeType):
+class Scope(_C.Scope, metaclass=_ScopeType):
     """Base of the kinds of scopes; `_current.value` is the innermost one of the thread."""
-
-    _outer: Any = None
 
     def __init_subclass__(cls, kind: tuple[str, bool] | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -50,10 +49,8 @@ class Scope(metaclass=_ScopeType):
             cls._kind = kind
             cls._current = _Innermost(cls)
 
-    def __enter__(self: _S) -> _S:
-        current = type(self)._current
-        self._outer, current.value = current.value, self
-        return self
+    def _settings(self) -> Settings:
+        return {}, ((type(self)._current, "value", self),), self
 
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
-        type(self)._current.value = self._outer
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__  # which open blocks there are is not copied

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from compatgrad.core.configuration import Settings
+
 from ._scopes import Scope
 
 __all__ = ["AttrScope"]
@@ -41,6 +43,6 @@ class AttrScope(Scope, kind=("an AttrScope", True)):
             return attr if attr else {}
         return {**self._attr, **attr} if attr else dict(self._attr)
 
-    def __enter__(self) -> AttrScope:
+    def _settings(self) -> Settings:
         self._attr = {**AttrScope._current.value._attr, **self._attr}
-        return super().__enter__()
+        return super()._settings()

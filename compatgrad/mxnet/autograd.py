@@ -247,16 +247,14 @@ _EXCLUDED = 3  # computed from arrays of grad_req "null" alone
 
 
 def _run(function: Any, *args: Any, train_mode: bool, **options: Any) -> Any:
-    old = _set_mode("training", train_mode)
     try:
-        return function(args[0][0]._frontend, *args, **options)
+        with using_modes(training=train_mode):
+            return function(args[0][0]._frontend, *args, **options)
     except RuntimeError as e:
         # raised by the engine itself, and not by a Function's backward, which has a traceback of its own
         if type(e) is RuntimeError and e.__traceback__.tb_next is None:
             raise MXNetError(str(e)) from None
         raise
-    finally:
-        _set_mode("training", old)
 
 
 def backward(

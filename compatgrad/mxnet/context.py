@@ -7,6 +7,9 @@ import warnings
 
 import torch
 
+from compatgrad import _C
+from compatgrad.core.configuration import Settings
+
 from .base import MXNetError
 
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
@@ -24,7 +27,7 @@ class _ContextType(type):
         Context._local.value = ctx
 
 
-class Context(metaclass=_ContextType):
+class Context(_C.Scope, metaclass=_ContextType):
     """A device on which arrays live. Inside a `with` block it is the default one of the thread.
 
     `cpu(0)` and `cpu(1)` are the same memory, yet different contexts to a program, as in the original.
@@ -48,7 +51,7 @@ class Context(metaclass=_ContextType):
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type = {name: number for number, name in devtype2str.items()}
 
-    __slots__ = ("_entered", "device_id", "device_typeid")
+    __slots__ = ("device_id", "device_typeid")
 
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
@@ -57,7 +60,6 @@ class Context(metaclass=_ContextType):
             self.device_typeid, self.device_id = self.devstr2type[device_type], device_id
         else:
             raise KeyError(f"Context: device_type: expected one of {', '.join(self.devstr2type)}, got {device_type!r}")
-        self._entered: list[Context] = []
 
     @property
     def device_type(self) -> str:
@@ -95,13 +97,8 @@ class Context(metaclass=_ContextType):
 
     __str__ = __repr__
 
-    def __enter__(self) -> Context:
-        self._entered.append(current_context())
-        Context._local.value = self
-        return self
-
-    def __exit__(self, *exc) -> None:
-        Context._local.value = self._entered.pop()
+    def _settings(self) -> Settings:
+        return {}, ((Context._local, "value", self),), self
 
     def __reduce__(self):
         return Context, (self.device_type, self.device_id)

@@ -13,6 +13,9 @@ from typing import Any
 
 import torch
 
+from compatgrad import _C
+from compatgrad.core.configuration import Settings
+
 __all__ = [
     "get_cuda_compute_capability",
     "get_gpu_count",
@@ -180,28 +183,22 @@ def is_np_array() -> bool:
     return _state.array
 
 
-class _Scope:
+class _Scope(_C.Scope):
     """One of the two flags, for the length of a `with`; the same object may be entered again."""
 
     def __init__(self, name: str, active: bool | None) -> None:
         self._name, self._active = name, active
-        self._previous: list[bool] = []
 
-    def __enter__(self) -> _Scope:
-        self._previous.append(getattr(_state, self._name))
-        if self._active is not None:
-            setattr(_state, self._name, bool(self._active))
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        setattr(_state, self._name, self._previous.pop())
+    def _settings(self) -> Settings:
+        active = getattr(_state, self._name) if self._active is None else bool(self._active)
+        return {}, ((_state, self._name, active),), self
 
 
 class _ShapeScope(_Scope):
-    def __enter__(self) -> _Scope:
+    def _settings(self) -> Settings:
         if self._active is False and is_np_array() and is_np_shape():
             set_np_shape(False)  # says why not
-        return super().__enter__()
+        return super()._settings()
 
 
 def np_shape(active: bool = True) -> _Scope:

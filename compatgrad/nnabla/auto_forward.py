@@ -71,8 +71,8 @@ def auto_forward(auto: bool = True) -> Iterator[None]:
     Source: `nnabla.auto_forward` of nnabla 1.39.0.
     """
     old = get_auto_forward()
-    set_auto_forward(auto)
     try:
+        set_auto_forward(auto)  # inside: Ctrl-C right behind it is not to leave it set
         yield
     finally:
         set_auto_forward(old)

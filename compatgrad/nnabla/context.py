@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import sys
 from typing import TYPE_CHECKING
 
 import torch
 
 from compatgrad import _C
+from compatgrad.core.configuration import Settings, scope
 
 from .logger import logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["Context", "context_scope", "get_current_context", "set_default_context"]
 
@@ -65,23 +66,29 @@ class Context:
         return Context, (self.backend, self.array_class, self.device_id)
 
 
+_this_module = sys.modules[__name__]
 current_ctx = Context()
 context_level = 0
 _warned = False
 
 
-def _switch(ctx):
-    global current_ctx
+def _real(ctx):
+    """What the engine knows of a context: where arrays are and of which numbers."""
     if not isinstance(ctx, Context):
         raise AttributeError(f'expected a Context, such as get_extension_context("cpu"), got {ctx!r}')
-    device = device_of(ctx)  # says so where there is no GPU
+    dtype = torch.float16 if is_half(ctx) else torch.float32
+    return {"real_dtype": dtype, "real_device": device_of(ctx)}  # says so where there is no GPU
+
+
+def _switch(ctx):
+    global current_ctx
+    real = _real(ctx)
     current_ctx = ctx
-    _C.set_real_dtype(torch.float16 if is_half(ctx) else torch.float32)
-    _C.set_real_device(device)
+    _C.set_real_dtype(real["real_dtype"])
+    _C.set_real_device(real["real_device"])
 
 
-@contextlib.contextmanager
-def context_scope(ctx: Context) -> Iterator[None]:
+def context_scope(ctx: Context) -> scope:
     """Makes a context the current one inside a `with` block.
 
     Args:
@@ -104,15 +111,12 @@ def context_scope(ctx: Context) -> Iterator[None]:
 
     Source: `nnabla.context_scope` of nnabla 1.39.0.
     """
-    global context_level
-    previous = current_ctx
-    _switch(ctx)
-    context_level += 1
-    try:
-        yield
-    finally:
-        context_level -= 1
-        _switch(previous)
+
+    def settings() -> Settings:
+        level = (_this_module, "context_level", context_level + 1)
+        return _real(ctx), ((_this_module, "current_ctx", ctx), level), None
+
+    return scope(settings)
 
 
 def set_default_context(ctx: Context) -> None:

@@ -6,6 +6,7 @@ taken from the current scope, the root unless inside `parameter_scope`.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from compatgrad import _C
+from compatgrad.core.configuration import Settings
+from compatgrad.core.configuration import scope as block
 from compatgrad.core.files import naming
 
 from .variable import Variable
@@ -41,6 +43,7 @@ __all__ = [
     "set_parameter_from_proto",
 ]
 
+_this_module = sys.modules[__name__]
 root_scope: OrderedDict[str, Any] = OrderedDict()
 current_scope: dict[str, Any] = root_scope
 current_no_grad = False
@@ -62,8 +65,7 @@ def get_current_parameter_scope() -> dict[str, Any]:
     return current_scope
 
 
-@contextmanager
-def no_grad(no_grad_: bool = True) -> Iterator[None]:
+def no_grad(no_grad_: bool = True) -> block:
     """Inside, parameters are handed out as ones that need no gradient, whatever their registered flags say.
 
     In auto-forward mode functions record no graph either.
@@ -71,8 +73,8 @@ def no_grad(no_grad_: bool = True) -> Iterator[None]:
     Args:
         no_grad_: False undoes it for an inner block.
 
-    Yields:
-        Nothing.
+    Returns:
+        A context manager, which gives nothing.
 
     Raises:
         Nothing.
@@ -85,14 +87,8 @@ def no_grad(no_grad_: bool = True) -> Iterator[None]:
 
     Source: `nnabla.no_grad` of nnabla 1.39.0.
     """
-    global current_no_grad
-    outer, current_no_grad = current_no_grad, no_grad_
-    mode = _C.set_mode("enable_backprop", not no_grad_)  # static graphs do not look at it
-    try:
-        yield
-    finally:
-        _C.set_mode("enable_backprop", mode)
-        current_no_grad = outer
+    modes = {"enable_backprop": not no_grad_}  # static graphs do not look at it
+    return block(lambda: (modes, ((_this_module, "current_no_grad", no_grad_),), None))
 
 
 def _descend(scope: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -122,19 +118,18 @@ def _path(scope: dict[str, Any], leaf: str, below: dict[str, Any] | None = None,
     return next((found for found in paths if found != leaf), leaf)
 
 
-@contextmanager
-def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> block:
     """Inside, parameters are taken from a scope, and put there. It is made if it is missing.
 
     Args:
         name: the scope's name: "a/b" is the scope b in the scope a, "" the one that it starts from.
         scope: the dictionary of the scope that it starts from; None: the current one.
 
-    Yields:
-        The dictionary of the scope.
+    Returns:
+        A context manager, which gives the dictionary of the scope.
 
     Raises:
-        ValueError: `scope` is no dictionary, or a parameter has a name that a scope is to have.
+        ValueError: on entry, `scope` is no dictionary, or a parameter has a name that a scope is to have.
 
     Example:
         >>> with nn.parameter_scope("net"):
@@ -144,16 +139,15 @@ def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> Iterator[
 
     Source: `nnabla.parameter_scope` of nnabla 1.39.0.
     """
-    global current_scope
-    if scope is None:
-        scope = current_scope
-    elif not isinstance(scope, dict):
-        raise ValueError(f"parameter_scope: scope must be a dictionary, not {type(scope).__name__}")
-    outer, current_scope = current_scope, _descend(scope, name.strip("/").split("/"))
-    try:
-        yield current_scope
-    finally:
-        current_scope = outer
+
+    def settings() -> Settings:
+        outer = current_scope if scope is None else scope
+        if not isinstance(outer, dict):
+            raise ValueError(f"parameter_scope: scope must be a dictionary, not {type(outer).__name__}")
+        inner = _descend(outer, name.strip("/").split("/"))
+        return {}, ((_this_module, "current_scope", inner),), inner
+
+    return block(settings)
 
 
 def get_parameter(key: str) -> Variable | None:

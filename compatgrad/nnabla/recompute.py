@@ -75,8 +75,8 @@ def recompute(recompute_: bool = True) -> Iterator[None]:
     Source: `nnabla.recompute` of nnabla 1.39.0.
     """
     old = _recompute
-    set_global_recompute(recompute_)
     try:
+        set_global_recompute(recompute_)  # inside: Ctrl-C right behind it is not to leave it set
         yield
     finally:
         set_global_recompute(old)

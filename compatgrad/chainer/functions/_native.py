@@ -20,6 +20,7 @@ from compatgrad.chainer._documented import documented_class
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array, as_variable
+from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -88,11 +89,8 @@ class NativeFunction(function_node.FunctionNode):
     def forward(self, inputs):
         if self.is_native:
             return self._run_native(*inputs)
-        previous = _C.set_mode("enable_backprop", False)
-        try:
+        with no_backprop_mode():
             y = self._twin()._run_bound(inputs)
-        finally:
-            _C.set_mode("enable_backprop", previous)
         self.retain_inputs(range(len(inputs)))
         return tuple([v.array for v in y]) if isinstance(y, tuple) else (y.array,)
 
@@ -100,13 +98,10 @@ class NativeFunction(function_node.FunctionNode):
         if self.is_native:
             return super().backward(target_input_indexes, grad_outputs)
         again = _C.get_mode("enable_backprop")
-        previous = _C.set_mode("enable_backprop", True)
-        try:
+        with force_backprop_mode():
             # One node per input: a Variable that is given twice has two gradients, which the caller adds.
             xs = [_identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
             y = self._twin()._run_bound(xs)
-        finally:
-            _C.set_mode("enable_backprop", previous)
         targets = [xs[i] for i in target_input_indexes]
         none = [None] * len(targets)
         ys = y if isinstance(y, tuple) else (y,)

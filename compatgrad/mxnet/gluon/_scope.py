@@ -2,6 +2,9 @@
 
 import threading
 
+from compatgrad import _C
+from compatgrad.core.configuration import Settings
+
 from .. import name as _name
 from .parameter import ParameterDict
 
@@ -17,7 +20,7 @@ class _State(threading.local):
 _state = _State()
 
 
-class _BlockScope:
+class _BlockScope(_C.Scope):
     """The scope of one block: counts its children by hint, and puts its prefix before names."""
 
     _current = threading.local()  # `value`: the innermost scope of a thread
@@ -25,7 +28,6 @@ class _BlockScope:
     def __init__(self, block):
         self._block = block
         self._counter: dict[str, int] = {}
-        self._entered: list = []  # (outer scope, name manager) for each `with` that is open
 
     @staticmethod
     def create(prefix, params, hint):
@@ -50,16 +52,11 @@ class _BlockScope:
             params = ParameterDict(around.prefix + prefix, around._shared)
         return prefix if outer is None else outer._block.prefix + prefix, params
 
-    def __enter__(self):
-        if not self._block._empty_prefix:
-            manager = _name.Prefix(self._block.prefix)
-            self._entered.append((getattr(_BlockScope._current, "value", None), manager))
-            _BlockScope._current.value = self
-            manager.__enter__()
-        return self
+    def _settings(self) -> Settings:
+        if self._block._empty_prefix:
+            return {}, (), self
+        manager = _name.Prefix(self._block.prefix)
+        return {}, ((_BlockScope._current, "value", self), (_name.NameManager._current, "value", manager)), self
 
-    def __exit__(self, ptype, value, trace):
-        if not self._block._empty_prefix:
-            outer, manager = self._entered.pop()
-            manager.__exit__(ptype, value, trace)
-            _BlockScope._current.value = outer
+    def __getstate__(self):
+        return self.__dict__

@@ -9,6 +9,7 @@ import numpy as onp
 import torch
 
 from compatgrad import _C
+from compatgrad.core.configuration import using_modes
 
 from .._frontend import fe
 from ..base import MXNetError
@@ -436,16 +437,13 @@ fe_np.fallbacks["getitem"] = ndarray.__getitem__
 def _in_place(name: str) -> Callable[[ndarray, Any], ndarray]:
     def method(self: ndarray, other: Any) -> ndarray:
         self._check_writable(other)
-        old = _C.set_mode("recording", False)
-        try:
+        with using_modes(recording=False):
             y = pair(name, self, other)
             if y.shape != self.shape:
                 raise MXNetError(
                     f"{name}: the result of shape {y.shape} does not fit into the array of shape {self.shape}"
                 )
             return self._write(y)  # type: ignore[return-value]
-        finally:
-            _C.set_mode("recording", old)
 
     return method
 
