@@ -121,6 +121,9 @@ class ImageIter(io.DataIter):
         if path:
             with open(path) as f, naming(path, OverflowError):
                 lines = [line.strip().split("\t") for line in f if line.strip()]
+                for line in lines:
+                    if len(line) < 3:
+                        raise ValueError(f"expected number, labels and name of a file, with tabs between, found {line}")
                 return {int(line[0]): (np.array(line[1:-1], dtype=dtype), line[-1]) for line in lines}
         if not isinstance(rows, list):
             return None
