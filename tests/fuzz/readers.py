@@ -403,7 +403,7 @@ def _arrays():
 def _(path):
     nd = lib("mxnet").nd
     nd.save(path, _arrays())
-    return Setup(nd.load, None, _MXNET)
+    return Setup(nd.load, None, _MXNET, 3 << 30)  # sparse arrays may take 2 GiB
 
 
 def _npx(save):

@@ -56,12 +56,12 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "t
     """The array that a file kept, on its GPU where that is there, else on the CPU; None for one that had no value."""
     if a.np_shape and not is_np_shape():
         raise MXNetError(
-            "load: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
+            f"load: {name}: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
             "npx.set_np(), or inside `with mx.util.np_shape(True)`"
         )
     if is_np_shape() and not a.np_shape and a.stype == "default":  # a length of 0 meant "unknown" there
         raise MXNetError(
-            f"load: {NOT_NUMPY_SHAPES}; load them with mx.nd.load without "
+            f"load: {name}: {NOT_NUMPY_SHAPES}; load them with mx.nd.load without "
             "npx.set_np(), or inside `with mx.util.np_shape(False)`"
         )
     if a.shape is None or a.data is None:

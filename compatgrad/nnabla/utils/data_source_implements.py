@@ -84,6 +84,9 @@ class SimpleDataSource(DataSource):
             self._orders.append((generation, order))
 
 
+_DAMAGED = (KeyError, RuntimeError)  # what h5py raises for files that are damaged, besides OSError
+
+
 class CacheDataSource(DataSource):
     r"""Examples from the files that `DataSourceWithFileCache` or `CreateCache` wrote into a folder.
 
@@ -131,7 +134,7 @@ class CacheDataSource(DataSource):
         self._cache_files = []  # (file name, number of examples)
         self._variables = self._read_variables()
         self._cache_type = ".h5" if self._variables is None else ".npy"
-        with naming(cachedir):
+        with naming(cachedir, *_DAMAGED):
             self._read_index()
         self._original_order = [(name, i) for name, length in self._cache_files for i in range(length)]
         self.reset()
@@ -189,7 +192,7 @@ class CacheDataSource(DataSource):
         return dataset.shape[0]
 
     def _load(self, name):
-        with naming(name):
+        with naming(name, *_DAMAGED):
             arrays = self._arrays(name)
         length = dict(self._cache_files)[name]
         for variable in self._variables:
