@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    import compatgrad.interop as interop
     import compatgrad.ops as ops
+    from compatgrad import interop as interop
     from compatgrad._install import install, uninstall
     from compatgrad._install import load_ipython_extension as load_ipython_extension
     from compatgrad._install import unload_ipython_extension as unload_ipython_extension

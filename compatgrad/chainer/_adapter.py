@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.variable import Parameter, Variable
 from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.entering import let_in
 
 
 class _Chainer(Adapter):
@@ -57,3 +59,4 @@ def _array_address(link: Any, name: str) -> int:
 
 
 FRONTENDS.register(_Chainer())
+frontend.enter = let_in("chainer")

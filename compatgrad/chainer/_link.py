@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
+from compatgrad import _C
 from compatgrad.chainer import backend, device_resident, initializers, link_hook, variable
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.link_hook import _thread
+from compatgrad.core.entering import entered, let_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 _Self = TypeVar("_Self", bound="Link")
 _COPY_MODES = ("init", "copy", "share")
+_foreign = _C.foreign
+_enter_what_runs_at_once = let_in("chainer", deferred=False)
 
 
 def _bad_copy_mode(mode):
@@ -135,9 +140,19 @@ class Link(device_resident.DeviceResident):
             self._within_init_scope = old
 
     def __call__(self, *args, **kwargs):
+        if _foreign(frontend, args) or (kwargs and _foreign(frontend, tuple(kwargs.values()))):
+            args, kwargs = self.__entered(args), dict(zip(kwargs, self.__entered(tuple(kwargs.values())), strict=True))
         if self._plain_call and not _thread.hooks:
             return self.forward(*args, **kwargs)
         return self.__call_with_hooks(args, kwargs)
+
+    def __entered(self, values):
+        """The arguments as Variables of Chainer: `forward` may ask for their dtypes, arrays and devices.
+
+        A program's own forward gets nnabla's Variables as they are, as it may go on in their graph.
+        """
+        home = (getattr(type(self).forward, "__module__", None) or "").removeprefix("compatgrad.")
+        return entered(frontend, values, None if home.startswith("chainer.links") else _enter_what_runs_at_once)
 
     def __call_with_hooks(self, args, kwargs):
         self.__check_init_done()

@@ -269,8 +269,10 @@ def _warn_of_a_twin(index: int, x: Any, outputs: Sequence[_C.Variable]) -> None:
             continue
         seen.add(f)
         for node in f.inputs or ():
-            if node is None or node.creator_node is not None:
-                functions.append(node and node.creator_node)
+            if not isinstance(node, _C.VariableNode):  # of a graph that runs later, where leaves are its own
+                continue
+            if node.creator_node is not None:
+                functions.append(node.creator_node)
                 continue
             twin = node.get_variable_or_none()
             other = None if node is x.node else node.tensor if twin is None else twin.tensor

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from compatgrad import _C
@@ -105,7 +106,14 @@ def cross(x: Any, frontend: Any, dtype: torch.dtype | None = None) -> Any:
     """
     if not isinstance(x, _C.DeferredVariable) and x.tensor is None:
         raise ValueError(f"a {x._frontend.name} Variable without a value cannot go to {frontend.name}")
+    enters = frontend.deferred and not isinstance(x, _C.DeferredVariable)
+    if enters and dtype is None and x.tensor.dtype == torch.float64:
+        dtype = torch.float32  # nnabla computes in it, and writes statistics into arrays of it
     (y,) = _C.apply_host(frontend, Bridge(x, dtype), [x], None)
+    if enters and dtype is not None:
+        object.__setattr__(y, "copied", True)  # what is written to it stays unseen
+    if enters and not _C.get_mode("auto_forward"):
+        y.forward()  # functions whose result's shape depends on values ask for them when they are called
     return y
 
 
@@ -136,7 +144,8 @@ def leave(v: Any, frontend: Any) -> Any:
     """
     if v.parent is not None and not _C.get_mode("auto_forward"):
         v.forward(clear_no_need_grad=False)
-    return cross(v, frontend)
+    # nnabla computes in float32: so do its functions with an array of float64 that a program gave a leaf
+    return cross(v, frontend, torch.float32 if v.data.dtype == np.float64 else None)
 
 
 def left(inputs: Sequence[Any], frontend: Any) -> tuple[Any, ...] | None:

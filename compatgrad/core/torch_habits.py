@@ -179,7 +179,7 @@ def _comparison(name: str) -> Callable[[Variable, Any], Any]:
     return apply
 
 
-def _array(self: Variable, *args: Any, **kwargs: Any) -> Any:
+def _array(self: Variable, dtype: Any = None, copy: Any = None) -> Any:
     """TypeError: NumPy would drop the history; `x.array` is the value."""
     raise TypeError("a Variable is no NumPy array, which would have no history: x.array is its value")
 

@@ -20,6 +20,7 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 import compatgrad
+from compatgrad import _C
 
 __all__ = ["Call", "ExportError", "Trace", "Value"]
 
@@ -217,9 +218,13 @@ class Trace(TorchDispatchMode):
 
     def run(self, network: Callable[..., Any], *args: Any) -> None:
         """Sets `outputs`, the tensors that `network` gives, in its structure."""
-        with self:
-            result = network(*args)
-            self.outputs = _pytree.tree_map_only(torch.Tensor, self.value, result)
+        was = _C.set_tracing(True)
+        try:
+            with self:
+                result = network(*args)
+                self.outputs = _pytree.tree_map_only(torch.Tensor, self.value, result)
+        finally:
+            _C.set_tracing(was)
 
     def written_arrays(self) -> list[torch.Tensor]:
         """The code's own arrays that it writes to."""

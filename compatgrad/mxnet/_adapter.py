@@ -11,7 +11,9 @@ import torch
 from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.entering import let_in
 
+from ._frontend import fe
 from .ndarray.ndarray import NDArray
 from .symbol._recorded import as_operator
 
@@ -62,3 +64,4 @@ def _parameters(target: Any) -> Iterable[tuple[str, Any]]:
 
 
 FRONTENDS.register(_MXNet())
+fe.enter = let_in("mxnet")

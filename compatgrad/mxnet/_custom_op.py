@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.core.entering import let_in
 
 from . import autograd
 from . import ndarray as nd
@@ -16,6 +17,8 @@ from .base import MXNetError
 from .ndarray import NDArray
 from .ndarray._operator import operators, write
 from .ndarray._operator import register as _register_operator
+
+_enter = let_in("mxnet")
 
 _props: dict[str, Callable[..., CustomOpProp]] = {}
 _kept = threading.local()  # .operators: those of the Executor that runs, by nodes
@@ -295,6 +298,7 @@ def _custom(node: int | None, data: tuple[NDArray, ...], op_type: str | None, ou
     if missing or len(data) + len(arrays) != len(names):
         raise MXNetError(f"Custom: {op_type} takes {list(names)}, got {len(data)} arrays and {list(arrays)} by name")
     for n in names:
+        given[n] = _enter(given[n])
         if not isinstance(given[n], NDArray):
             raise AssertionError(f"Custom: argument {n} must have NDArray type, but got {given[n]!r}")
     inputs, aux = [given[n] for n in arguments], [given[n] for n in states]

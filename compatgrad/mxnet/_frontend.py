@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compatgrad import _C
 from compatgrad.core.declarations import Ops
 
 fe = _C.Frontend("mxnet", "numpy")
 fe.on_request = True  # recorded inside autograd.record() only
+
+
+
+def as_np_ndarrays(value: Any) -> Any:
+    """NDArrays, also in lists and tuples, as arrays of mx.np."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(as_np_ndarrays, value))
+    return value.as_np_ndarray() if hasattr(value, "as_np_ndarray") else value
+
 
 op = Ops(fe)
 # arrays of integers have gradients: no operator but the remainder stops them

@@ -10,6 +10,8 @@ import torch
 from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.entering import let_in
+from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._op_names import info_of
 from compatgrad.nnabla.grad import grad
 from compatgrad.nnabla.parameter import get_parameters
@@ -48,3 +50,4 @@ class _NNabla(Adapter):
 
 
 FRONTENDS.register(_NNabla())
+fe.enter = let_in("nnabla")

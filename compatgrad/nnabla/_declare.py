@@ -330,6 +330,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
             if args[i] is None:
                 args[i] = default(*inputs)
     if spec.effects:
+        _check_written(spec, inputs)
         for i, x in enumerate(inputs):
             if x is not None and not spec.integers >> i & 1 and x.data._dtype == torch.float64:
                 x.data._set_dtype(torch.float32)  # what is written in place must reach the variable
@@ -377,6 +378,23 @@ def _cut(value: Any) -> Any:
     if isinstance(value, (tuple, list)) and any(isinstance(n, (float, np.floating)) for n in value):
         return [int(n) if isinstance(n, (float, np.floating)) else n for n in value]
     return value
+
+
+# Inputs that functions with effects write to, by name.
+_WRITTEN = frozenset((
+    "alpha", "binary_weight", "dst", "indicator_fixedweights", "mean", "out", "output", "qr_max", "qr_min", "rmean",
+    "t", "u", "variance",
+))  # fmt: skip
+
+
+def _check_written(spec: Spec, inputs: Sequence[Any]) -> None:
+    """TypeError where a function would write into a copy of what it is given."""
+    for name, x in zip(spec.inputs, inputs, strict=False):
+        if name in _WRITTEN and getattr(x, "copied", False):
+            raise TypeError(
+                f"{spec.name.lstrip('_')}: {name}: the function writes into its inputs, and of another framework's "
+                "Variable of float64 nnabla has a copy in float32: give it nn.Variable.from_numpy_array(array)"
+            )
 
 
 def _entered(x: Any) -> Any:

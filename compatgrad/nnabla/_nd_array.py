@@ -30,7 +30,10 @@ def torch_dtype(dtype: Any) -> torch.dtype:
 
 
 def numpy_dtype(dtype: torch.dtype) -> np.dtype:
-    return torch.empty(0, dtype=dtype).numpy().dtype
+    try:
+        return np.dtype(str(dtype).removeprefix("torch."))  # also in a trace, where tensors have no arrays
+    except TypeError:
+        return torch.empty(0, dtype=dtype).numpy().dtype
 
 
 def dimensions(shape: Any) -> tuple[int, ...]:

@@ -1,6 +1,5 @@
 // Where the engine works below torch's autograd, and where it lets user code in.
 #pragma once
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <optional>
@@ -15,18 +14,18 @@ struct Whereabouts {
 };
 extern thread_local Whereabouts whereabouts __attribute__((tls_model("initial-exec")));
 
-// The engine's own arithmetic: torch records none of it.
+// The engine's own arithmetic: torch records none of it, and does not change its dtypes (torch.autocast).
 class EngineScope : Pinned {
  public:
   EngineScope() : outer_(whereabouts) {
     if (!whereabouts.inside) whereabouts = {c10::impl::raw_local_dispatch_key_set, true};
-    below_.emplace();
+    below_.emplace(c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
   }
   ~EngineScope() { whereabouts = outer_; }
 
  private:
   const Whereabouts outer_;
-  std::optional<at::AutoDispatchBelowADInplaceOrView> below_;  // made after the keys were read
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> below_;  // made after the keys were read
 };
 
 // Around a call of user code, finalizers and signal handlers included: torch's autograd, its modules' hooks and the

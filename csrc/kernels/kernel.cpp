@@ -1,6 +1,7 @@
 #include "kernels/kernel.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <dlfcn.h>
 
 #include <atomic>
@@ -18,6 +19,18 @@ std::vector<Entry>& entries() {
 
 void (*find_library)(int device) = nullptr;
 thread_local bool capturing = false;
+thread_local bool tracing = false;
+
+bool written_down() {
+  using c10::DispatchKey;
+  using c10::impl::TorchDispatchModeKey;
+  if (tracing || c10::impl::tls_local_dispatch_key_set().included_.has_any(c10::DispatchKeySet(
+                     {DispatchKey::Functionalize, DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::Tracer})))
+    return true;
+  for (auto key : {TorchDispatchModeKey::FAKE, TorchDispatchModeKey::PROXY, TorchDispatchModeKey::FUNCTIONAL})
+    if (c10::impl::TorchDispatchModeTLS::get_mode(key)) return true;
+  return false;
+}
 
 namespace {
 

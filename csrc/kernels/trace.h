@@ -21,11 +21,16 @@ inline bool traced() {
 inline bool symbolic(const at::Tensor& t) { return t.defined() && t.key_set().has(c10::DispatchKey::Python); }
 inline bool traced(const at::Tensor& t) { return symbolic(t) || traced(); }
 
+// Set by the Python side around a tracer of its own.
+extern thread_local bool tracing;
+// Whether a graph is made of what this thread computes: a mode that only watches, as FlopCounterMode, makes none.
+bool written_down();
+
 // For functions that read values on the host: NotImplementedError where that is traced.
 template <class... T>
 void reads_values(const char* function, const T&... tensors) {
   TORCH_CHECK_NOT_IMPLEMENTED(
-      !(traced(tensors) || ...), function,
+      !(symbolic(tensors) || ...) && !(traced() && written_down()), function,
       ": reads values of its inputs on the host, so that no graph of operations can stand for it and tracers (make_fx, "
       "torch.export, interop.export) cannot follow; call it outside of what is traced");
 }

@@ -4,13 +4,12 @@
 
 namespace cg::py {
 namespace {
-
 // What the inputs of a call are: floating and alike in dtype, alike, or anything.
 enum class DtypeRule : uint8_t { Float, Same, Any };
 
 struct PyBound {
   PyObject_HEAD vectorcallfunc vectorcall;
-  const OpInfo* info;
+  const OpInfo* info;  // null: only the fallback runs
   Frontend* frontend;
   PyObject *fallback, *name, *doc, *dict;
   PyObject* stored;  // of MXNet: gives results of sparse arrays their storage type
@@ -107,11 +106,27 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
   return true;
 }
 
+// The fallback may ask for types and arrays: Variables of other frontends change their type, and the call begins anew.
+PyObject* fall_back(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames) {
+  const auto foreign = [&](PyObject* o) { return b->frontend->enter && is_foreign(o, b->frontend); };
+  std::vector<PyObject*> given(args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  if (std::none_of(given.begin(), given.end(), foreign)) return PyObject_Vectorcall(b->fallback, args, n, kwnames);
+  std::vector<Obj> own;
+  for (PyObject*& x : given) {
+    if (!foreign(x)) continue;
+    if (!(x = PyObject_CallOneArg(b->frontend->enter, x))) return nullptr;
+    own.push_back(Obj::steal(x));
+  }
+  const bool left = std::any_of(given.begin(), given.end(), foreign);
+  return PyObject_Vectorcall(left ? b->fallback : reinterpret_cast<PyObject*>(b), given.data(), n, kwnames);
+}
+
 // `view`: the function node that is to show the call, or null.
 PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* view) {
   Vars in;
-  const auto fall_back = [&] { return PyObject_Vectorcall(b->fallback, args, n, kwnames); };
+  const auto fall_back = [&] { return py::fall_back(b, args, n, kwnames); };
   try {
+    if (!b->info) return fall_back();
     Ref<FunctionNode> node(b->info->create());
     Refusal no;
     Frontend* f = b->frontend;
@@ -175,8 +190,8 @@ PyObject* bound_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject
 }
 // _apply_as(node, *args, **kwargs): the call, shown by a function node that the caller made
 PyObject* apply_as(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  if (n < 1 || !is_function(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "_apply_as: expected a FunctionNode as first argument");
+  if (n < 1 || !is_function(args[0]) || !self_of(o)->info) {
+    PyErr_SetString(PyExc_TypeError, "_apply_as: expected an op, and a FunctionNode as first argument");
     return nullptr;
   }
   return call(self_of(o), args + 1, n - 1, kwnames, args[0]);
@@ -188,8 +203,8 @@ PyObject* make_bound(const OpInfo* info, Frontend* f) {
   b->vectorcall = bound_call;
   b->info = info;
   b->frontend = f;
-  b->name = PyUnicode_FromString(info->name);
-  b->doc = PyUnicode_FromString(info->doc);
+  b->name = PyUnicode_FromString(info ? info->name : "");
+  b->doc = PyUnicode_FromString(info ? info->doc : "");
   b->rule = DtypeRule::Any;
   return reinterpret_cast<PyObject*>(b);
 }
@@ -241,16 +256,16 @@ PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gen
 
 PyObject* raw_op(const OpInfo* info) { return make_bound(info, native_frontend); }
 
-// bind(op, fallback=None, dtype="float", name=None, doc=None, module=None)
+// bind(op, fallback=None, dtype="float", name=None, doc=None, module=None); without an op only the fallback runs.
 PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"op", "fallback", "dtype", "name", "doc", "module", nullptr};
   const char *op, *dtype = "float";
   PyObject *fallback = Py_None, *name = Py_None, *doc = Py_None, *module = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|OsOOO:bind", const_cast<char**>(names), &op, &fallback, &dtype,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "z|OsOOO:bind", const_cast<char**>(names), &op, &fallback, &dtype,
                                    &name, &doc, &module))
     return nullptr;
-  const OpInfo* info = find_op(op);
-  if (!info) fail(PyExc_ValueError, "bind: there is no op '%s'", op);
+  const OpInfo* info = op ? find_op(op) : nullptr;
+  if (!info && (op || fallback == Py_None)) fail(PyExc_ValueError, "bind: there is no op '%s'", op ? op : "None");
   Obj o = Obj::steal(make_bound(info, reinterpret_cast<Frontend*>(self)));
   PyBound* b = self_of(o.get());
   const std::string rule = dtype;

@@ -12,7 +12,7 @@ namespace cg::py {
 
 struct Frontend {
   PyObject_HEAD PyObject *name, *variable_class, *variable_node_class, *node_class, *node_classes, *fallbacks,
-      *on_grad_error;
+      *on_grad_error, *enter;
   char numpy;             // arrays are NumPy views (else torch tensors)
   char record_constants;  // functions are recorded also where no input needs a gradient
   char deferred;          // functions are recorded on variables whose values come later
@@ -141,6 +141,10 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new 
 PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple
 PyVariable* living_variable(const VariableNode& n);  // null where there is none, or it is being deallocated
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f);
+// The same for a frontend's own code: a second Variable at the place, where the living one is another frontend's.
+PyObject* own_variable_of_node(const Ref<VariableNode>& n, Frontend* f);
+// Whether an argument is a Variable of another frontend, or a list or tuple that holds one.
+bool is_foreign(PyObject* o, const Frontend* f, int depth = 2);
 void set_gradient(PyVariable* v, PyObject* grad_var);
 const at::Tensor& gradient_tensor(PyVariable* v);  // undefined where there is none
 // collect.cpp: visits what the `holders` references of one object on `node` keep alive, as far as they alone do; what
@@ -163,7 +167,7 @@ void adopt(PyObject* view, FunctionNode* fresh);
 void keep_view(FunctionNode* f);  // from now on the node keeps its view
 void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
                      Binding::Pending pending);
-PyObject* tuple_of_variables(VarsRef xs, Frontend* f);  // None where undefined
+PyObject* tuple_of_variables(VarsRef xs, Frontend* f);  // of the frontend's classes; None where undefined
 PyObject* variable_of(const Var& x, Frontend* f);  // the living Variable of x, else a new one; None where undefined
 // Reads one gradient per entry of `wanted`, or one per wanted entry.
 void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who);

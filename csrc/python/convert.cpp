@@ -44,6 +44,19 @@ const at::Tensor& of_known_sizes(const at::Tensor& t) {
   return t;
 }
 
+// torch.func's wrappers and dual numbers carry a derivative that the engine would drop: the result would be a plain
+// zero.
+const at::Tensor& of_no_transform(const at::Tensor& t) {
+  using c10::DispatchKey;
+  if (t.key_set().has_any(c10::DispatchKeySet({DispatchKey::FuncTorchGradWrapper, DispatchKey::FuncTorchBatched})) ||
+      t._fw_grad(0).defined())
+    fail(PyExc_RuntimeError,
+         "forward-mode differentiation and the transforms of torch.func do not see into the engine's graph: a Variable "
+         "of their tensors would give wrong derivatives. compatgrad.grad and torch.autograd do, to any order: see "
+         "interop.to and interop.as_torch_module.");
+  return t;
+}
+
 // The memory of a NumPy array as torch would lay it out; no type where torch has no such layout.
 struct Layout {
   void* data = nullptr;
@@ -140,11 +153,11 @@ bool is_tensor(PyObject* o) { return THPVariable_Check(o); }
 bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
 PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
 
-at::Tensor torch_tensor(PyObject* o) { return of_known_sizes(THPVariable_Unpack(o)); }
+at::Tensor torch_tensor(PyObject* o) { return of_no_transform(of_known_sizes(THPVariable_Unpack(o))); }
 bool in_torch_graph(PyObject* o) { return is_tensor(o) && THPVariable_Unpack(o).requires_grad(); }
 
 at::Tensor unwrap_tensor(PyObject* o, const char* what) {
-  const at::Tensor& t = of_known_sizes(THPVariable_Unpack(o));
+  const at::Tensor t = torch_tensor(o);
   if (t.requires_grad())
     fail(PyExc_ValueError,
          "%s: the tensor requires torch's grad, and its history would be cut silently. Pass tensor.detach(), or make a "

@@ -64,7 +64,7 @@ PyObject* record(PyObject* o, PyObject* args) {
 
 // None where there is no data: it was not retained, or the Variable was empty.
 PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
-  return n && n->data.defined() ? variable_of_node(n, f) : Py_NewRef(Py_None);
+  return n && n->data.defined() ? own_variable_of_node(n, f) : Py_NewRef(Py_None);
 }
 PyObject* get_retained_inputs(PyObject* o, PyObject*) {
   PythonNode& f = python_node(o, "get_retained_inputs");
@@ -84,7 +84,7 @@ PyObject* retained_output_arrays(PyObject* o, PyObject*) {
     const Ref<VariableNode> y(slot.node);
     if (!y || !living_variable(*y) || !y->variable->data.is_same(slot.saved))
       return to_frontend_array(slot.saved, frontend(o));
-    Obj v = Obj::steal(variable_of_node(y, frontend(o)));
+    Obj v = Obj::steal(own_variable_of_node(y, frontend(o)));
     return PyObject_GetAttrString(v.get(), frontend(o)->numpy ? "array" : "tensor");
   };
   return tuple_of(f->retained_outputs.size(), array).release();

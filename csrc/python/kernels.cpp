@@ -104,9 +104,17 @@ PyObject* set_capturing(PyObject*, PyObject* flag) {
   return PyBool_FromLong(std::exchange(kernels::capturing, flag == Py_True));
 }
 
+// set_tracing(flag): whether a tracer of compatgrad's own runs in this thread; gives what it was.
+PyObject* set_tracing(PyObject*, PyObject* flag) {
+  return PyBool_FromLong(std::exchange(kernels::tracing, flag == Py_True));
+}
+PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(kernels::written_down()); }
+
 }  // namespace
 
 PyMethodDef kernel_methods[] = {
+    {"set_tracing", set_tracing, METH_O, "set_tracing(flag): whether a tracer of compatgrad's runs in this thread."},
+    {"traced", traced, METH_NOARGS, "Whether a graph is made of what this thread computes (make_fx, interop.export)."},
     {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
     {"run_kernel", KEYWORDS(run_kernel),
      "run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): runs a kernel in place on "

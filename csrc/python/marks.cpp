@@ -147,6 +147,11 @@ PyObject* constant(PyObject*, PyObject* o) {
   return wrap_var(Var(tensor_of(v)), v->frontend);
 }
 
+// foreign(frontend, arguments): whether one is a Variable of another frontend, or a list or tuple that holds one.
+PyObject* foreign(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return PyBool_FromLong(is_foreign(args[1], expect_frontend(args[0]), 3));
+}
+
 }  // namespace
 
 PyMethodDef mark_functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
@@ -158,6 +163,7 @@ PyMethodDef mark_functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
                                 {"take_place", FAST(take_place, 2), nullptr},
                                 {"share_place", FAST(share_place, 2), nullptr},
                                 {"own", FAST(own), nullptr},
+                                {"foreign", FAST(foreign, 2), nullptr},
                                 {"take_fresh", guard<take_fresh>, METH_O, nullptr},
                                 {"constant", guard<constant>, METH_O, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};

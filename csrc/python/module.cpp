@@ -61,6 +61,7 @@ PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), R
                                   {"node_classes", T_OBJECT, offsetof(Frontend, node_classes), 0, nullptr},
                                   {"fallbacks", T_OBJECT, offsetof(Frontend, fallbacks), 0, nullptr},
                                   {"on_grad_error", T_OBJECT, offsetof(Frontend, on_grad_error), 0, nullptr},
+                                  {"enter", T_OBJECT, offsetof(Frontend, enter), 0, nullptr},
                                   {"deferred", T_BOOL, offsetof(Frontend, deferred), 0, nullptr},
                                   {"on_request", T_BOOL, offsetof(Frontend, on_request), 0, nullptr},
                                   {"base", T_OBJECT, offsetof(Frontend, base), 0, nullptr},
@@ -69,7 +70,7 @@ PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), R
 PyMethodDef frontend_methods[] = {
     {"bind", KEYWORDS(frontend_bind),
      "bind(op, fallback=None, dtype='float', name=None, doc=None, module=None): the op as a callable of this "
-     "frontend."},
+     "frontend; where op is None, the fallback alone."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef module_def = {PyModuleDef_HEAD_INIT, "compatgrad._C", "compatgrad's engine.", -1, pass_methods};

@@ -13,6 +13,10 @@ namespace {
 c10::impl::LocalDispatchKeySet torch_keys() {
   auto keys = c10::impl::tls_local_dispatch_key_set();
   keys.excluded_ = keys.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+  if (whereabouts.inside) {  // torch.autocast is for torch's modules
+    const auto outside = c10::impl::LocalDispatchKeySet(whereabouts.keys).excluded_ & c10::autocast_dispatch_keyset;
+    keys.excluded_ = (keys.excluded_ - c10::autocast_dispatch_keyset) | outside;
+  }
   return keys;
 }
 

@@ -113,6 +113,34 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
   return o.release();
 }
 
+// Whether functions of `f` give Variables like those of `own`.
+bool alike(const Frontend* own, const Frontend* f) {
+  return own == f || own->base == reinterpret_cast<const PyObject*>(f) ||
+         f->base == reinterpret_cast<const PyObject*>(own);
+}
+
+bool is_foreign(PyObject* o, const Frontend* f, int depth) {
+  if (is_variable(o)) return !alike(as_variable(o)->frontend, f);
+  if (depth == 0 || !(PyList_CheckExact(o) || PyTuple_CheckExact(o))) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    if (is_foreign(PySequence_Fast_GET_ITEM(o, i), f, depth - 1)) return true;
+  return false;
+}
+
+// `o`, whose reference is taken, or for another frontend's Variable a second one of `f` at its place.
+PyObject* own_of(PyObject* o, Frontend* f) {
+  if (!is_variable(o) || alike(as_variable(o)->frontend, f)) return o;
+  const Obj given = Obj::steal(o);
+  const Ref<VariableNode>& n = node_of(as_variable(o));
+  if (!n || static_cast<bool>(n->deferred) != static_cast<bool>(f->deferred)) return Py_NewRef(o);
+  PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
+  v->v.data = as_variable(o)->v.data;
+  v->v.node = n;
+  return reinterpret_cast<PyObject*>(v);
+}
+
+PyObject* own_variable_of_node(const Ref<VariableNode>& n, Frontend* f) { return own_of(variable_of_node(n, f), f); }
+
 PyObject* variable_of(const Var& x, Frontend* f) {
   if (x.node && living_variable(*x.node) && (x.node->deferred || x.node->variable->data.is_same(x.data)))
     return variable_of_node(x.node, f);
@@ -120,7 +148,8 @@ PyObject* variable_of(const Var& x, Frontend* f) {
 }
 
 PyObject* tuple_of_variables(VarsRef xs, Frontend* f) {
-  return tuple_of(xs.size(), [&](size_t i) { return variable_of(xs[i], f); }).release();
+  const auto own = [&](size_t i) { return own_of(variable_of(xs[i], f), f); };
+  return tuple_of(xs.size(), own).release();
 }
 
 PyObject* wrap_outputs(Vars ys, Frontend* f) {

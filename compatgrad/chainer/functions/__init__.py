@@ -1,5 +1,6 @@
 """Chainer's functions."""
 
+from compatgrad.chainer._frontend import frontend as _frontend
 from compatgrad.chainer.functions.activation.clipped_relu import clipped_relu as clipped_relu
 from compatgrad.chainer.functions.activation.clipped_relu import relu6 as relu6
 from compatgrad.chainer.functions.activation.crelu import crelu as crelu
@@ -265,5 +266,7 @@ from compatgrad.chainer.functions.rnn.n_step_rnn import n_step_rnn as n_step_rnn
 from compatgrad.chainer.functions.rnn.slstm import slstm as slstm
 from compatgrad.chainer.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 from compatgrad.chainer.functions.util.forget import forget as forget
+from compatgrad.core.entering import open_functions as _open_functions
 
 mean = average
+_open_functions(_frontend, globals())

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
-import torch
 
 from compatgrad import _C, ops
 from compatgrad.chainer import backend, function_node, utils
@@ -116,7 +115,7 @@ class NativeFunction(function_node.FunctionNode):
 
 def _looks_of(x):
     """An array of x's shape and dtype, for checks: x's own, or another one in a trace, where there are no values."""
-    if torch._C._len_torch_dispatch_stack():
+    if _C.traced():
         return numpy.broadcast_to(numpy.zeros((), x.dtype), x.shape)
     return x.array
 

@@ -8,6 +8,10 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from compatgrad import _C
+from compatgrad.core.entering import entered, let_in
+
+from .._frontend import as_np_ndarrays, fe
 from ..util import is_np_array
 from ._loading import all_or_nothing
 from ._model_file import load_model, save_model
@@ -18,6 +22,9 @@ from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _inden
 
 if TYPE_CHECKING:
     from ._typing import Contexts, Dtype, Init
+
+
+_enter_what_runs_at_once = let_in("mxnet", deferred=False)
 
 
 class Block:
@@ -212,7 +219,9 @@ class Block:
         params = self._collect_params_with_prefix()
         if not found and not params:
             return
-        if isinstance(found, dict) and not any("." in name for name in found):
+        if not isinstance(found, dict):
+            raise ValueError(f"load_parameters: {filename}: expected arrays with names, found a list of arrays")
+        if not any("." in name for name in found):
             self.collect_params().load(  # names are full names
                 filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source
             )
@@ -299,6 +308,7 @@ class Block:
             child.register_op_hook(callback, monitor_all)
 
     def __call__(self, *args: Any) -> Any:
+        args = self._entered(args)
         if args and getattr(args[0], "_ctx", None) is not None:
             outer, _state.ctx = _state.ctx, args[0]._ctx
             try:
@@ -306,6 +316,17 @@ class Block:
             finally:
                 _state.ctx = outer
         return self._call_with_hooks(args)
+
+    def _entered(self, args):
+        """The inputs as NDArrays: `forward` tells arrays from symbols, and may ask for their contexts and values.
+
+        A program's own forward gets nnabla's Variables as they are, as it may go on in their graph.
+        """
+        if not _C.foreign(fe, args):
+            return args
+        home = (getattr(type(self).forward, "__module__", None) or "").removeprefix("compatgrad.")
+        args = entered(fe, args, None if home.startswith("mxnet.") else _enter_what_runs_at_once)
+        return as_np_ndarrays(args) if is_np_array() else args
 
     def _call_with_hooks(self, args):
         for hook in list(self._forward_pre_hooks.values()):

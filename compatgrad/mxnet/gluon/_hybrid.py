@@ -15,6 +15,7 @@ from compatgrad.core.crossing import to
 from .. import autograd, context, symbol
 from .. import ndarray as nd
 from .._checkpoint import checkpoint_file
+from .._frontend import fe
 from ..symbol import Symbol
 from ..util import is_np_array
 from . import _shape_probe
@@ -134,6 +135,8 @@ class HybridBlock(Block):
     # ---- running ----
 
     def __call__(self, *args: Any) -> Any:
+        if _C.foreign(fe, args):
+            args = self._entered(args)
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args)
         try:

@@ -1,5 +1,8 @@
 """Arrays and the operators on them: `mxnet.nd`."""
 
+from compatgrad.core.entering import open_functions as _open_functions
+
+from .._frontend import fe as _fe
 from .._home import lend as _lend
 from . import _elementwise as _elementwise
 from ._creation import *
@@ -49,6 +52,10 @@ from . import op as op
 from . import _methods as _methods
 
 
+# what `operator` made asks for arrays itself
+_closed = {f for f in operators.values() if getattr(f, "__code__", _lend.__code__).co_filename.startswith("<operator ")}
+for _names in (globals(), vars(contrib), vars(image), vars(linalg), vars(random), vars(sparse)):
+    _open_functions(_fe, _names, _closed)
 _lend(globals(), ndarray, op)
 
 

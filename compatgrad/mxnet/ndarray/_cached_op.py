@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compatgrad.core.entering import entered
+
+from .._frontend import fe
 from ..base import MXNetError
 from .ndarray import NDArray
 
@@ -39,6 +42,7 @@ class CachedOp:
         """The outputs, a list where there are several; `out`: written there. MXNetError for a wrong number."""
         if len(args) != len(self._names):
             raise MXNetError(f"CachedOp: expected {len(self._names)} arrays for {self._names}, got {len(args)}")
+        args = entered(fe, args)
         ys = self._symbol.eval_imperative(dict(zip(self._names, args, strict=True)))
         if out is not None:
             targets = [out] if isinstance(out, NDArray) else list(out)

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as _onp
 
+from compatgrad.core.entering import open_functions as _open_functions
+from compatgrad.core.entering import opened as _opened
+
 from .._home import lend as _lend
 from . import _internal as _internal
 from . import _methods as _methods
@@ -19,6 +22,7 @@ from . import fallback_linalg as fallback_linalg
 from . import linalg as linalg
 from . import multiarray as multiarray
 from . import random as random
+from ._array import fe_np as _fe_np
 from ._array import ndarray as ndarray
 from ._creation import *  # noqa: F403
 from ._functions import *  # noqa: F403
@@ -66,9 +70,11 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
 
 def __getattr__(name: str) -> Any:
     if name in _of_numpy.COPIED:
-        found = globals()[name] = _of_numpy.of_numpy(name)
+        found = globals()[name] = _opened(_fe_np, _of_numpy.of_numpy(name))
         return found
     raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")
 
 
+for _names in (globals(), vars(linalg), vars(random)):
+    _open_functions(_fe_np, _names)
 _lend(globals(), multiarray)

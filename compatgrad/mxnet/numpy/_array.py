@@ -10,8 +10,9 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.entering import let_in
 
-from .._frontend import fe
+from .._frontend import as_np_ndarrays, fe
 from ..base import MXNetError
 from ..ndarray import _elementwise, _indexing
 from ..ndarray._operator import op as op
@@ -24,6 +25,8 @@ __all__ = ["ndarray"]
 fe_np = _C.Frontend("mxnet.np", "numpy")
 fe_np.on_request = True
 fe_np.base = fe
+_enter = let_in("mxnet")
+fe_np.enter = lambda value: as_np_ndarrays(_enter(value))
 
 _view_as_np = fe_np.bind("reshape", None, "any", "as_np_ndarray")
 _view_as_nd = fe.bind("reshape", None, "any", "as_nd_ndarray")

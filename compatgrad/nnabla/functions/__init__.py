@@ -2,6 +2,8 @@
 
 # ruff: noqa: F403
 
+from compatgrad.core.entering import open_functions as _open_functions
+from compatgrad.nnabla._frontend import fe as _fe
 from compatgrad.nnabla.functions.activation import *
 from compatgrad.nnabla.functions.arithmetic import *
 from compatgrad.nnabla.functions.arrays import *
@@ -30,3 +32,6 @@ from compatgrad.nnabla.functions.sequence import *
 from compatgrad.nnabla.functions.spectral import *
 from compatgrad.nnabla.functions.weights import *
 from compatgrad.nnabla.numpy_compat_functions import *
+
+# what `function` declares takes Variables of all frontends itself
+_open_functions(_fe, globals(), [f for f in list(globals().values()) if hasattr(f, "spec")])

@@ -7,7 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compatgrad.core.entering import entered
+
 from .._documents import merged
+from .._frontend import fe
 from ..parameter import parameter_scope
 
 _Description = tuple[str, str, str, bool]
@@ -85,6 +88,9 @@ def _made(
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         name = kwargs.pop("name", None)
+        args = entered(fe, args)  # once: each crossing of a Variable runs its function
+        if kwargs:
+            kwargs = dict(zip(kwargs, entered(fe, tuple(kwargs.values())), strict=True))
         if len(args) > position:
             name, args = args[position], args[:position] + args[position + 1 :]
         if name is None:

@@ -60,7 +60,7 @@ class Dropout(_native.NativeFunction):
 
     def _draw(self, x):
         scale = x.dtype.type(1.0 / (1 - self.dropout_ratio))
-        if torch._C._len_torch_dispatch_stack():  # somebody traces, and shall see a call that draws
+        if _C.traced():  # somebody traces, and shall see a call that draws
             return float(scale) * (torch.rand(x.shape, device=x.tensor.device) >= self.dropout_ratio).to(x.tensor.dtype)
         xp = backend.get_array_module(x)
         return scale * (xp.random.rand(*x.shape) >= self.dropout_ratio)

@@ -88,6 +88,7 @@ class RecurrentCell(Block):
             valid_length: array of shape (batch size,), how many steps of each sample count: later outputs are 0, and
                 states are those after them.
         """
+        inputs, begin_state, valid_length = self._entered((inputs, begin_state, valid_length))
         return self._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
 
     def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):

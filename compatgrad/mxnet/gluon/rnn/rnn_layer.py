@@ -173,6 +173,7 @@ class _RNNLayer(HybridBlock):
         inputs: (time, batch, width), or (batch, time, width) in layout 'NTC'. states: a list of arrays (layers times
         directions, batch, hidden size), or one array. sequence_length: (batch,), with `use_sequence_length`.
         """
+        inputs, states, sequence_length = self._entered((inputs, states, sequence_length))
         self.skip_states = states is None
         if states is None:
             if isinstance(inputs, NDArray):
