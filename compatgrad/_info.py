@@ -61,7 +61,11 @@ def _torch_rows() -> Iterator[tuple[str, str]]:
         yield "module", built_words()
         return
     yield "torch", f"{torch}, in {torch.path}"
-    module = existing_module(torch)
+    try:
+        module = existing_module(torch)
+    except BuildError as error:  # somebody else's
+        yield "module", str(error)
+        return
     stamp = read_stamp(module) if module else None
     if stamp is None:
         yield "module", f"{built_words()}; it will be compiled at the first import"
@@ -100,8 +104,11 @@ def _nvcc() -> str:
 
 
 def _cuda_kernels() -> str:
-    if library := existing_library(cache_dir()):
-        return f"{library}, by {read_cuda_stamp(library)}"
+    try:
+        if library := existing_library(cache_dir()):
+            return f"{library}, by {read_cuda_stamp(library)}"
+    except BuildError as error:
+        return str(error)
     try:
         there = find_nvcc()
     except BuildError:

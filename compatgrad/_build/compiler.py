@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -24,6 +27,8 @@ _MAX_ERROR_LINES = 60
 
 Report = Callable[[str], None]
 S = TypeVar("S")
+_OBJECTS = "objects-"
+_NEW = ".new"
 
 
 class Buildable(Protocol):
@@ -44,10 +49,59 @@ def print_line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def private_folder(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, which only their owner may enter."""
+    if not folder.is_dir():
+        private_folder(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+
+
+def expect_own(path: Path) -> None:
+    """Raises BuildError where somebody else may have made, or may change, what is loaded from `path`."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return
+    if found.st_uid not in (os.geteuid(), 0):
+        raise BuildError(
+            f"{path} belongs to user {found.st_uid}, not to user {os.geteuid()}: what is compiled there is not loaded; "
+            "name a folder of your own in COMPATGRAD_CACHE"
+        )
+    if found.st_mode & 0o022:
+        raise BuildError(
+            f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):o}): what is compiled there is not "
+            f"loaded; run `chmod go-w {shlex.quote(str(path))}` if nobody changed it, or name another folder in "
+            "COMPATGRAD_CACHE"
+        )
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read_cached(module: Path, read: Callable[[Path], S | None], cache: Path) -> S | None:
+    """The stamp of a file in the cache; None where there is none, or the file is another than the stamp was made for.
+
+    Raises BuildError where the file, or a folder up to the cache, may be somebody else's.
+    """
+    if not module.exists():
+        return None
+    for path in (cache, module.parent, module, stamp_path(module)):
+        expect_own(path)
+    found: Any = read(module)
+    return found if found is not None and file_hash(module) == found.module else None
+
+
 @contextmanager
 def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Holds an exclusive lock on `path`, so that two processes never build the same thing at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     with open(path, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,7 +216,6 @@ def build(target: Buildable, folder: Path, report: Report = print_line, jobs: in
     sources = target.sources()
     if not sources:
         raise BuildError(f"no sources below {target.root / 'csrc'}")
-    folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "lock", lambda: report("waiting for another build of the same target")):
         pairs = [(source, folder / source.with_suffix(".o")) for source in sources]
         work = [pair for pair in pairs if not _is_current(target, pair[1])]
@@ -182,11 +235,15 @@ def publish(target: Buildable, module: Path, folder: Path) -> Path:
     there is no stamp, so a process that is killed there leaves a file that counts as unknown, never a wrong stamp.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    _remove_unpublished(folder)
     final = folder / target.file_name()
-    new, new_stamp = (p.with_name(f"{p.name}.{os.getpid()}.new") for p in (final, stamp_path(final)))
+    new, new_stamp = (p.with_name(f"{p.name}.{os.getpid()}{_NEW}") for p in (final, stamp_path(final)))
     try:
         shutil.copy2(module, new)
-        new_stamp.write_text(json.dumps(asdict(target.stamp()), indent=1) + "\n")
+        new.chmod(new.stat().st_mode & ~0o022)
+        stamp = replace(target.stamp(), module=file_hash(new))
+        new_stamp.write_text(json.dumps(asdict(stamp), indent=1) + "\n")
+        new_stamp.chmod(new_stamp.stat().st_mode & ~0o022)
         stamp_path(final).unlink(missing_ok=True)
         os.replace(new, final)
         os.replace(new_stamp, stamp_path(final))
@@ -196,11 +253,48 @@ def publish(target: Buildable, module: Path, folder: Path) -> Path:
     return final
 
 
+def _is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, ValueError):
+        pass
+    return True
+
+
+def remove_leftovers(cache: Path) -> None:
+    """Removes what killed builds left in a cache. Folders in which somebody compiles are left alone."""
+    for folder in cache.glob("*/"):
+        lock = folder / "lock"
+        try:
+            expect_own(folder)
+            with open(lock, "r+") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove_leftovers_of(folder)
+        except (OSError, BuildError):  # locked, without a lock, or of somebody else
+            continue
+
+
+def _remove_leftovers_of(folder: Path) -> None:
+    for objects in folder.glob(f"{_OBJECTS}*"):
+        shutil.rmtree(objects, ignore_errors=True)
+    _remove_unpublished(folder)
+
+
+def _remove_unpublished(folder: Path) -> None:
+    for new in folder.glob(f"*{_NEW}"):
+        if not _is_running(new.name.removesuffix(_NEW).rpartition(".")[2]):
+            new.unlink(missing_ok=True)
+
+
 def compile_into(target: Buildable, folder: Path, announced: str) -> Path:
     """Builds a target into `folder`, a part of the cache, without its objects; says `announced`, and how long it took."""
     print_line(f"compatgrad: {announced}; kept in {folder}")
+    remove_leftovers(folder.parent)
+    _remove_leftovers_of(folder)
     begun = time.monotonic()
-    objects = Path(tempfile.mkdtemp(prefix="objects-", dir=folder))
+    objects = Path(tempfile.mkdtemp(prefix=_OBJECTS, dir=folder))
     try:
         final = publish(target, build(target, objects, report=lambda line: None), folder)
     finally:
@@ -211,7 +305,13 @@ def compile_into(target: Buildable, folder: Path, announced: str) -> Path:
 
 @contextmanager
 def locked_cache(folder: Path) -> Iterator[None]:
-    """Holds the lock of a folder of the cache, so that two processes never compile into it at once."""
+    """Holds the lock of a folder of the cache, so that two processes never compile into it at once.
+
+    Raises BuildError where somebody else may write there.
+    """
+    private_folder(folder)
+    for path in (folder.parent, folder):
+        expect_own(path)
     waiting = "compatgrad: waiting for another process that compiles"
     with locked(folder / "lock", lambda: print_line(waiting)):
         yield

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compatgrad._build.compiler import compile_into, locked_cache, read_json
+from compatgrad._build.compiler import compile_into, locked_cache, read_cached, read_json
 from compatgrad._build.target import PACKAGE, BuildError, source_root
 
 LIBRARY = "libcompatgrad_cuda.so"
@@ -68,6 +68,7 @@ class CudaStamp:
     nvcc: str
     flags: str
     sources: str
+    module: str = ""  # the file's SHA-256
 
     def __str__(self) -> str:
         return f"nvcc {self.nvcc}"
@@ -140,14 +141,20 @@ def read_cuda_stamp(library: Path) -> CudaStamp | None:
 
 
 def existing_library(cache: Path) -> Path | None:
-    """The package's own library or a cached one, made from the sources there are."""
+    """The package's own library or a cached one, made from the sources there are.
+
+    Raises BuildError where a cached one may be somebody else's.
+    """
     root = source_root()
     if root is None:
         return None
     nvcc = find_nvcc()
     version = nvcc_version(nvcc) if nvcc else "*"
-    for folder in (PACKAGE / "_lib", *sorted(cache.glob(_cache_key(root) + version))):
-        stamp = read_cuda_stamp(library := folder / LIBRARY)
+    stamp = read_cuda_stamp(library := PACKAGE / "_lib" / LIBRARY)
+    if stamp and stamp.sources == sources_hash(root):
+        return library
+    for folder in sorted(cache.glob(_cache_key(root) + version)):
+        stamp = read_cached(library := folder / LIBRARY, read_cuda_stamp, cache)
         if stamp and stamp.sources == sources_hash(root):
             return library
     return None

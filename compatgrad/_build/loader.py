@@ -9,7 +9,7 @@ from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from compatgrad._build.compiler import compile_into, locked_cache, read_stamp
+from compatgrad._build.compiler import compile_into, locked_cache, read_cached, read_stamp
 from compatgrad._build.target import (
     PACKAGE,
     BuildError,
@@ -54,17 +54,18 @@ def _import_torch() -> ModuleType:
 
 
 def existing_module(torch: Torch) -> Path | None:
-    """The package's own module or the cached one, if either was built for `torch`."""
+    """The package's own module or the cached one, if either was built for `torch`.
 
-    def serves(module: Path) -> bool:
-        stamp = read_stamp(module)
-        return stamp is not None and stamp.serves(torch.stamp())
-
-    if serves(bundled := LIB / module_file()):
+    Raises BuildError where the cached one may be somebody else's.
+    """
+    stamp = read_stamp(bundled := LIB / module_file())
+    if stamp is not None and stamp.serves(torch.stamp()):
         return bundled
-    if source_root() and serves(cached := cache_dir() / target_for(torch).cache_folder() / module_file()):
-        return cached
-    return None
+    if not source_root():
+        return None
+    cached = cache_dir() / target_for(torch).cache_folder() / module_file()
+    stamp = read_cached(cached, read_stamp, cache_dir())
+    return cached if stamp is not None and stamp.serves(torch.stamp()) else None
 
 
 def _compiled_now(torch: Torch) -> Path:

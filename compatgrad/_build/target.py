@@ -61,6 +61,7 @@ class Stamp:
     compiler: str = ""
     flags: str = ""
     sources: str = ""
+    module: str = ""  # the file's SHA-256
 
     def serves(self, other: Stamp) -> bool:
         """Whether a module with this stamp may be loaded where `other` is wanted."""

@@ -210,6 +210,7 @@ def collected() -> list[str]:
     found = [f"{type(o).__name__}: {o}"[:150] for o in gc.garbage if isinstance(o, BaseException)]
     gc.garbage.clear()
     gc.collect()
+    gc.freeze()  # what modules imported meanwhile is not looked through each time
     return found
 
 

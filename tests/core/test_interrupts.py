@@ -1,0 +1,44 @@
+"""Ctrl-C at random times of training steps, some of the 10,000 that `python -m tests.core.interrupts` sends.
+
+MXNet's recording flag was left on, and errors of torch's Python were in the place of KeyboardInterrupt.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from compatgrad import _C
+from compatgrad.core.configuration import scope, using_modes
+from tests.core.interrupts import OF
+
+
+@pytest.mark.parametrize("frontend", OF)
+def test_interrupts_come_out_and_leave_nothing(frontend):
+    command = [sys.executable, "-m", "tests.core.interrupts", frontend, "150", "--minutes", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "'in a call': " in done.stdout, f"{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
+
+
+class Place:
+    level = 0
+
+
+def test_a_block_that_cannot_be_entered_sets_nothing():
+    with pytest.raises(AttributeError), scope(lambda: ({"debug": True}, ((Place, "level", 1), (0, "x", 2)), None)):
+        raise AssertionError("entered")
+    assert Place.level == 0 and _C.get_mode_raw("debug") is None
+    with pytest.raises(ValueError, match="expected one of"), using_modes(train=False, unknown=True):
+        raise AssertionError("entered")
+    assert _C.get_mode_raw("train") is None
+    with pytest.raises(TypeError, match="settings"), scope(lambda: None):  # type: ignore[arg-type,return-value]
+        raise AssertionError("entered")
+
+
+def test_blocks_in_one_another_restore_in_order():
+    block = scope(lambda: ({"train": False}, ((Place, "level", Place.level + 1), (Place, "new", 1)), "said"))
+    with block as said, block:
+        assert (said, Place.level, _C.get_mode_raw("train")) == ("said", 2, False)
+    assert (Place.level, hasattr(Place, "new"), _C.get_mode_raw("train")) == (0, False, None)
+    with pytest.raises(RuntimeError, match="left without being entered"):
+        block.__exit__(None, None, None)
