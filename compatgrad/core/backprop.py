@@ -209,7 +209,10 @@ def grad(*args: Any, **kwargs: Any) -> Any:
     """
     followed = _followed_by(args, kwargs)
     if followed is None and (error := torch_word("grad", kwargs.keys() - {"inputs"})) is not None:
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # the traceback holds this frame, which is not to hold the error
     return (_native_grad if followed is None else followed[0])(*args, **kwargs)
 
 
@@ -441,7 +444,10 @@ def backward(*args: Any, **kwargs: Any) -> None:
     """
     followed = _followed_by(args, kwargs)
     if followed is None and (error := torch_word("backward", kwargs)) is not None:
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # the traceback holds this frame, which is not to hold the error
     (_native_backward if followed is None else followed[1])(*args, **kwargs)
 
 
