@@ -632,7 +632,7 @@ def _read_parameters(name):
             interop.write_parameters(path, {"a": torch.arange(3), "b": torch.ones(2, 2), "c": torch.tensor(True)})
         else:
             shutil.copyfile(os.path.join(_GOLDEN, name), path)
-        return Setup(interop.read_parameters)
+        return Setup(interop.read_parameters, memory=160 << 20)  # sparse arrays may take 64 MiB
 
     return make
 
