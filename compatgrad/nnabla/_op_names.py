@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from compatgrad import _C
 from compatgrad.nnabla._declare import Info
+from compatgrad.nnabla.context import context_on
 
 # op -> (type, arguments: nnabla's name -> the op's, or a constant)
 _TYPES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -36,6 +39,7 @@ def info_of(function: Any) -> Info:
     info = _C.function_info(function)
     if info is None:
         info = _info_of_op(function)
+        info.context = context_on(torch.device(_C.function_device(function)))
     elif isinstance(info, tuple):  # of a call that had no time for it (`_declare._QUICK`)
         spec, args, context = info
         info = Info(spec.type_name, dict(zip(spec.args, args, strict=True)))

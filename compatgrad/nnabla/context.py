@@ -195,6 +195,32 @@ def device_of(ctx: Context) -> torch.device:
     return torch.device("cuda", index)
 
 
+def context_on(device: torch.device) -> Context:
+    """A context of a device: the current one where that means the device.
+
+    Args:
+        device: of the CPU or a GPU.
+
+    Returns:
+        The context. A GPU's is that of cuDNN.
+
+    Raises:
+        AttributeError: `device` is not a device.
+
+    Example:
+        >>> from compatgrad.nnabla.context import context_on
+        >>> context_on(torch.device("cpu")).backend
+        ['cpu:float']
+
+    Source: compatgrad's own.
+    """
+    if device_of(current_ctx) == device:
+        return current_ctx
+    if device.type == "cpu":
+        return Context()
+    return Context(["cudnn:float", "cuda:float", "cpu:float"], "CudaCachedArray", str(device.index))
+
+
 def is_half(ctx: Context) -> bool:
     """Whether a context asks for float16.
 

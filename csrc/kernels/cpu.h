@@ -125,6 +125,8 @@ struct EachLoop {
 }  // namespace detail
 
 struct Cpu {
+  static constexpr bool narrow_indexes = false;  // rows.h
+
   // A map functor on each set of the call.
   template <class T, class F>
   static Status map(const F& f, const Call& c) {

@@ -92,6 +92,8 @@ inline int64_t full_grid(const Call&) { return 3; }  // few, so that every threa
 #endif
 
 struct Cuda {
+  static constexpr bool narrow_indexes = true;  // rows.h
+
   // A map functor on the call's only set, or on each in a launch of its own.
   template <class T, class F>
   static Status map(const F& f, const Call& c) {

@@ -5,6 +5,7 @@
 // Integers: rows, inner and, for each number of a unit, its place among those of its input (without: their order). An
 // input with w numbers a unit has the axes (rows, w, inner).
 #pragma once
+#include <algorithm>
 #include <utility>
 
 #include "kernels/call.h"
@@ -62,10 +63,13 @@ using Numbers = std::make_index_sequence<kCount<Cell>>;
 template <class Cell>
 struct Apart {
   int64_t inner, place[kCount<Cell>];  // of each number, in elements
-  CG_FN int64_t unit(int64_t row, int64_t column) const { return row * inner + column; }
-  template <int j>
-  CG_FN int64_t at(int64_t row, int64_t column) const {
-    return row * (Number<Cell, j>::width * inner) + column + place[j];
+  template <class I>
+  CG_FN I unit(I row, I column) const {
+    return row * static_cast<I>(inner) + column;
+  }
+  template <int j, class I>
+  CG_FN I at(I row, I column) const {
+    return row * (Number<Cell, j>::width * static_cast<I>(inner)) + column + static_cast<I>(place[j]);
   }
 };
 // The numbers of a unit side by side, in their order: vector code reads them in one go.
@@ -268,6 +272,9 @@ Status run_cell(const Call& c) {
       f.where.place[j] = place * inner;
     }
     f.take(c);
+    if constexpr (Run::narrow_indexes)
+      if (*std::max_element(c.sizes, c.sizes + c.operands) < int64_t(1) << 31)
+        return Run::each(Rowwise<Pass<T, Cell, Apart<Cell>>, true>{f, inner}, units, c, kCount<Cell>);
     return Run::each(Rowwise<Pass<T, Cell, Apart<Cell>>>{f, inner}, units, c, kCount<Cell>);
   });
 }

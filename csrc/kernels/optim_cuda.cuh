@@ -6,13 +6,12 @@
 
 namespace cg::optim {
 
-// The prologue and the rule in registers; the gradient is stored where there is a prologue.
+// The prologue and the rule in registers; the gradient is stored as well.
 template <class R>
 struct Prepared : Update<R> {
   static constexpr int operands = Update<R>::operands;
   static constexpr unsigned writes = Update<R>::writes | kernels::mask(1);
   Prologue prologue;
-  CG_FN bool keeps(int operand) const { return operand == 1 && prologue.n == 0; }
   template <class T, class C>
   CG_FN void of(C (&v)[operands]) const {
     prologue.change<T>(v[1], v[0]);
@@ -26,7 +25,11 @@ kernels::Status prepared(const kernels::Call& c) {
   if (c.n_numbers < R::hypers || !f.prologue.read(c, R::hypers)) return kernels::kBadCall;
   if (f.prologue.n && (Update<R>::reads & 3) != 3) return kernels::kBadCall;
   for (int k = 0; k < R::hypers; ++k) f.h[k] = c.numbers[k];
-  return kernels::by_dtype(c, [&]<class T>() { return kernels::Cuda::map_list<T>(f, c); });
+  // The loop over no changes, asked for at each element, took a quarter of the time.
+  const Update<R>& alone = f;
+  return kernels::by_dtype(c, [&]<class T>() {
+    return f.prologue.n ? kernels::Cuda::map_list<T>(f, c) : kernels::Cuda::map_list<T>(alone, c);
+  });
 }
 
 // Rules whose first hypers are a rate and a decay, which each set may have for itself: in the call's numbers behind the

@@ -5,15 +5,20 @@
 
 namespace cg::kernels::detail {
 
-template <class F>
+// `narrow`: all that is indexed has less than 2^31 elements. Arithmetic of 64 bits is slow on a GPU.
+template <class F, bool narrow = false>
 struct Rowwise {
   F f;
   int64_t columns;
   CG_FN void operator()(int64_t i) const {
-    // Divisions of 64 bits are slow on a GPU.
-    const bool small = (i | columns) >> 31 == 0;
-    const int64_t row = small ? static_cast<uint32_t>(i) / static_cast<uint32_t>(columns) : i / columns;
-    f(row, i - row * columns);
+    if constexpr (narrow) {
+      const auto row = static_cast<int32_t>(static_cast<uint32_t>(i) / static_cast<uint32_t>(columns));
+      f(row, static_cast<int32_t>(i) - row * static_cast<int32_t>(columns));
+    } else {
+      const bool small = (i | columns) >> 31 == 0;
+      const int64_t row = small ? static_cast<uint32_t>(i) / static_cast<uint32_t>(columns) : i / columns;
+      f(row, i - row * columns);
+    }
   }
 };
 // What Cpu::each finds for them: a loop over each row's columns, without divisions.

@@ -26,13 +26,6 @@ CG_FN void apply(const F& f, C (&v)[F::operands]) {
   else
     f(v);
 }
-// Whether `f` writes operand k, which some find out when they run.
-template <class F>
-CG_FN bool writes(const F& f, int k) {
-  if (!(F::writes >> k & 1)) return false;
-  if constexpr (requires { f.keeps(k); }) return !f.keeps(k);
-  return true;
-}
 
 // One element: what a map functor (kernels/cpu.h) does to its operands.
 template <class T, class F>
@@ -42,7 +35,7 @@ CG_FN void map_element(const F& f, T* const* p, int64_t i) {
     if (F::reads >> k & 1) v[k] = widen(p[k][i]);
   apply<T>(f, v);
   for (int k = 0; k < F::operands; ++k)
-    if (writes(f, k)) p[k][i] = narrow<T>(v[k]);
+    if (F::writes >> k & 1) p[k][i] = narrow<T>(v[k]);
 }
 
 // One term of a reduction (kernels/cpu.h).
@@ -72,7 +65,7 @@ CG_FN void map_vectors(const F& f, T* const* p, int64_t i, int64_t stride) {
     }
   for (int u = 0; u < count; ++u)
     for (int k = 0; k < F::operands; ++k)
-      if (writes(f, k)) *reinterpret_cast<Vector<T>*>(p[k] + i + u * stride) = x[u][k];
+      if (F::writes >> k & 1) *reinterpret_cast<Vector<T>*>(p[k] + i + u * stride) = x[u][k];
 }
 
 // Elements before the first 16-byte boundary that all operands share; -1: they share none.

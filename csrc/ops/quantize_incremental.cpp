@@ -74,15 +74,16 @@ struct INQWeights {
                         w.sizes());
     TORCH_CHECK_VALUE(w.numel() > 0 && steps.numel() == 2, "inq_weights: w of shape ", w.sizes(), " and ",
                       steps.numel(), " steps; w must have elements, and there must be two steps");
-    int64_t* step = steps.mutable_data_ptr<int64_t>();
-    if (step[0] == step[1]) return old_w.to(w.options(), false, true);  // w may be a copy of the array
-    step[1] = step[0];
+    const Tensor now = steps.select(0, 0), last = steps.select(0, 1);  // on a GPU, where its context moves all inputs
+    const int64_t step = now.item<int64_t>();
+    if (step == last.item<int64_t>()) return old_w.to(w.options(), false, true);  // w may be a copy of the array
+    last.copy_(now);
     std::vector<float> v = numbers(w), fixed = numbers(indicators), before = numbers(old_w);
     const std::vector<float> kept = numbers(old_indicators);
     float largest = 0;
     for (size_t i = 0; i < v.size(); ++i)
       if (kept[i] == 1) v[i] = before[i];
-    fix(v, fixed, step[0], random_state);
+    fix(v, fixed, step, random_state);
     for (float x : v) largest = std::max(largest, std::abs(x));
     const Exponents exponents(largest, num_bits);
     for (size_t i = 0; i < v.size(); ++i)

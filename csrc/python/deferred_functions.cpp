@@ -76,6 +76,10 @@ PyObject* function_info(PyObject*, PyObject* o) {
   auto* info = static_cast<PyObject*>(deferred_function(o).call->info);
   return Py_NewRef(info ? info : Py_None);
 }
+// function_device(view of a function or Variable): "cpu", "cuda:0", ...
+PyObject* function_device(PyObject*, PyObject* o) {
+  return PyUnicode_FromString(deferred_function(o).call->device.str().c_str());
+}
 // set_function_info(view of a function or Variable, info)
 void set_function_info(PyObject*, PyObject* const* args, Py_ssize_t n) {
   void*& slot = deferred_function(args[0]).call->info;
@@ -230,6 +234,7 @@ PyObject* function_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyMethodDef graph_functions[] = {{"function_inputs", guard<function_inputs>, METH_O, nullptr},
                                  {"function_outputs", guard<function_outputs>, METH_O, nullptr},
                                  {"function_info", guard<function_info>, METH_O, nullptr},
+                                 {"function_device", guard<function_device>, METH_O, nullptr},
                                  {"set_function_info", FAST(set_function_info, 2), nullptr},
                                  {"claim", FAST(claim, 3), nullptr},
                                  {"find_inputs", FAST(find_inputs, 2), nullptr},
