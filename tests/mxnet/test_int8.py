@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import compatgrad.mxnet as mx
+from compatgrad.mxnet.symbol import _fused, _graph
 from tests.golden import files, mxnet_int8
 from tests.golden.mxnet_int8 import DENSE, GOLDEN, GRAPHS, NUMBERS
 
@@ -145,3 +147,17 @@ def test_types_and_mistakes_of_dense_layers():
         mxnet_int8.run_dense(mx, {"data": "int8", "by_row": True}, 0)
     with pytest.raises(mx.MXNetError, match="fused: data must be int8 or uint8, got torch.float32"):
         mxnet_int8.run_dense(mx, {"data": "float32", "by_row": True, "float": True}, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("channels, groups, kernel", [(700, 1, 3), (60, 3, 9), (2, 2, 31)])
+def test_sums_of_many_products_are_exact(channels, groups, kernel, dtype):
+    """Up to 6,300 products, whose sums float32 does not have."""
+    rng = np.random.default_rng(0)
+    filters = 2 * groups
+    x = (np.iinfo(dtype).max - rng.integers(0, 3, (1, channels, kernel, kernel))).astype(dtype)
+    w = rng.integers(-128, -120, (filters, channels // groups, kernel, kernel)).astype("int8")
+    params = {"kernel": str((kernel, kernel)), "num_filter": str(filters), "num_group": str(groups)}
+    found = _fused._sums(_graph.Node("Convolution", "c", [], params), torch.tensor(x), torch.tensor(w))
+    products = x.reshape(groups, 1, -1).astype("int64") * w.reshape(groups, 2, -1).astype("int64")
+    np.testing.assert_array_equal(found.numpy().reshape(groups, 2), products.sum(-1))
