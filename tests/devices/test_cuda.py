@@ -1,4 +1,4 @@
-"""Frontends on a GPU; these tests have not run on one yet."""
+"""Frontends on a GPU."""
 
 import numpy as np
 import pytest

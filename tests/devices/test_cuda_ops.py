@@ -1,4 +1,4 @@
-"""Every op on a GPU gives the CPU's values and gradients; these tests have not run on one yet."""
+"""Every op on a GPU gives the CPU's values and gradients."""
 
 import sys
 from pathlib import Path

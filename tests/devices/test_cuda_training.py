@@ -1,4 +1,4 @@
-"""A few steps of training of each frontend on a GPU give what they give on the CPU; they have not run on one yet.
+"""A few steps of training of each frontend on a GPU give what they give on the CPU.
 
 The CPU against itself is a case too, so that the tests are tested where there is no GPU.
 """
