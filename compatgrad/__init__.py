@@ -9,7 +9,6 @@ from typing import Any as _Any
 
 if _TYPE_CHECKING:
     import compatgrad.ops as ops
-    from compatgrad import interop as interop
     from compatgrad._install import install, uninstall
     from compatgrad._install import load_ipython_extension as load_ipython_extension
     from compatgrad._install import unload_ipython_extension as unload_ipython_extension

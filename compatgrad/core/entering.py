@@ -126,13 +126,13 @@ def open_functions(frontend: _C.Frontend, names: dict[str, Any], closed: Collect
         closed: functions that stay as they are.
 
     Raises:
-        TypeError: `names` is no dict.
+        KeyError: `names` has no `__name__`.
 
     Example:
         >>> from compatgrad import _C
         >>> from compatgrad.core.entering import open_functions
         >>> def f(x): return x
-        >>> names = {"f": f}
+        >>> names = {"__name__": f.__module__, "f": f}
         >>> open_functions(_C.native_frontend, names)
         >>> names["f"](3)
         3
@@ -140,10 +140,14 @@ def open_functions(frontend: _C.Frontend, names: dict[str, Any], closed: Collect
     Source: `compatgrad/core/entering.py`.
     """
     known: list[tuple[str, FunctionType]] = [(n, f) for n, f in names.items() if isinstance(f, FunctionType)]
+    home, shown = names["__name__"], names.get("__all__")
     for name, f in known:
         if name.startswith("_") or f in closed:
             continue
+        own = f"{f.__module__}.".startswith(f"{home}.") or name in (shown or ())
+        if not own and f not in _opened:
+            continue  # helpers that a module imports are no functions of its own
         names[name] = bound = opened(frontend, f)
-        home = sys.modules.get(f.__module__)
-        if getattr(home, f.__name__, None) is f:  # where a pickle looks it up
-            setattr(home, f.__name__, bound)
+        defines = sys.modules.get(f.__module__)
+        if getattr(defines, f.__name__, None) is f:  # where a pickle looks it up
+            setattr(defines, f.__name__, bound)

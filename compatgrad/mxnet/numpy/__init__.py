@@ -75,6 +75,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")
 
 
-for _names in (globals(), vars(linalg), vars(random)):
+for _names in (globals(), vars(linalg), vars(random), vars(multiarray)):
     _open_functions(_fe_np, _names)
 _lend(globals(), multiarray)

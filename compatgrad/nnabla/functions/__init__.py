@@ -3,6 +3,7 @@
 # ruff: noqa: F403
 
 from compatgrad.core.entering import open_functions as _open_functions
+from compatgrad.nnabla import numpy_compat_functions as _numpy_compat_functions
 from compatgrad.nnabla._frontend import fe as _fe
 from compatgrad.nnabla.functions.activation import *
 from compatgrad.nnabla.functions.arithmetic import *
@@ -34,4 +35,5 @@ from compatgrad.nnabla.functions.weights import *
 from compatgrad.nnabla.numpy_compat_functions import *
 
 # what `function` declares takes Variables of all frontends itself
+_open_functions(_fe, vars(_numpy_compat_functions))
 _open_functions(_fe, globals(), [f for f in list(globals().values()) if hasattr(f, "spec")])
