@@ -188,6 +188,7 @@ def seed() -> None:
     nnabla.seed(1)
     nnabla.clear_parameters()
     nnabla.set_auto_forward(False)
+    mxnet.npx.reset_np()
 
 
 @dataclass

@@ -1,6 +1,8 @@
 """Arrays and the operators on them: `mxnet.nd`."""
 
+from compatgrad._C import Op as _Op
 from compatgrad.core.entering import open_functions as _open_functions
+from compatgrad.core.entering import opened as _opened
 
 from .._frontend import fe as _fe
 from .._home import lend as _lend
@@ -54,6 +56,9 @@ from . import _methods as _methods
 
 # what `operator` made asks for arrays itself
 _closed = {f for f in operators.values() if getattr(f, "__code__", _lend.__code__).co_filename.startswith("<operator ")}
+for _function in set(operators.values()) - _closed:
+    if not isinstance(_function, _Op):
+        _opened(_fe, _function)
 for _names in (globals(), vars(contrib), vars(image), vars(linalg), vars(random), vars(sparse)):
     _open_functions(_fe, _names, _closed)
 _lend(globals(), ndarray, op)
