@@ -1,7 +1,6 @@
 """Reads mutants of one reader's file, in a process of its own; `run` starts it again behind a mutant that ends it."""
 
 import argparse
-import importlib
 import json
 import logging
 import os
@@ -113,8 +112,9 @@ def main(arguments=None):
     args = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    readers = importlib.import_module("tests.fuzz.readers")
-    readers.use(args.peer)
+    from tests.fuzz import table
+
+    table.use(args.peer)
     place = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=place) as folder, open(args.out + ".seed", "r+b") as progress:
         os.chdir(folder)
