@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import copy
 import json
 import threading
@@ -16,9 +15,10 @@ from compatgrad import _C
 from compatgrad.chainer import backend
 from compatgrad.chainer.configuration import config
 from compatgrad.chainer.serializer import Serializer
+from compatgrad.core.configuration import scope as block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from compatgrad.chainer.serializer import AbstractSerializer
@@ -32,7 +32,7 @@ class _ThreadState(threading.local):
 _thread_local = _ThreadState()
 
 
-class Reporter:
+class Reporter(_C.Scope):
     """Holds `observation`, a dictionary of reported values, and the names of those who report.
 
     Inside `with reporter:` it is the current one of the thread.
@@ -52,19 +52,22 @@ class Reporter:
         self._observer_names = {}
         self.observation = {}
 
-    def __enter__(self):
-        _thread_local.reporters.append(self)
+    def _settings(self):
+        return {}, ((_thread_local, "reporters", [*_thread_local.reporters, self]),), None
 
-    def __exit__(self, exc_type, exc_value, traceback):
-        _thread_local.reporters.pop()
+    def __getstate__(self):
+        return self.__dict__
 
-    @contextlib.contextmanager
-    def scope(self, observation: dict[str, Any]) -> Iterator[None]:
+    def scope(self, observation: dict[str, Any]) -> block:
         """Inside the ``with`` block this is the current reporter, and values go to the dictionary
         `observation`.
         """
-        with self, _observing(self, observation):
-            yield
+
+        def settings():
+            modes, reporters, _ = self._settings()
+            return modes, (*reporters, (self, "observation", observation)), None
+
+        return block(settings)
 
     def add_observer(self, name: str, observer: Any) -> None:
         """Gives an object, told by its identity, the name that is put before the keys that it reports."""
@@ -89,16 +92,6 @@ class Reporter:
             name = self._observer_names[id(observer)]
             values = {f"{name}/{k}": v for k, v in values.items()}
         self.observation.update(values)
-
-
-@contextlib.contextmanager
-def _observing(reporter, observation):
-    previous = reporter.observation
-    reporter.observation = observation
-    try:
-        yield
-    finally:
-        reporter.observation = previous
 
 
 def get_current_reporter() -> Reporter:
@@ -163,7 +156,8 @@ def report_scope(observation: dict[str, Any]) -> AbstractContextManager[None]:
 
     Source: `chainer.report_scope` of Chainer 7.8.1.
     """
-    return _observing(get_current_reporter(), observation)
+    reporter = get_current_reporter()
+    return block(lambda: ({}, ((reporter, "observation", observation),), None))
 
 
 class Summary:

@@ -9,18 +9,18 @@ from compatgrad.chainer.functions.math.identity import identity
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode
 
 
-class unobserved:  # noqa: N801
-    """Hides what runs within from the thread's function hooks: the function is one to them."""
+def unobserved(run):
+    """What `run()` gives, hidden from the thread's function hooks: the function is one to them.
 
-    __slots__ = ("_hooks",)
-
-    def __enter__(self):
-        hooks = _C.function_hooks()
-        self._hooks = dict(hooks)
+    No `with` block: Ctrl-C in an `__exit__` that is written in Python would lose the hooks.
+    """
+    hooks = _C.function_hooks()
+    kept = dict(hooks)
+    try:
         hooks.clear()
-
-    def __exit__(self, *_):
-        _C.function_hooks().update(self._hooks)
+        return run()
+    finally:
+        hooks.update(kept)
 
 
 class ComposedFunction(function_node.FunctionNode):
@@ -37,21 +37,23 @@ class ComposedFunction(function_node.FunctionNode):
 
     def forward(self, inputs):
         self.retain_inputs(range(len(inputs)))
-        with unobserved(), no_backprop_mode():
-            y = self.compose(*[variable.Variable(x, requires_grad=False) for x in inputs])
+        with no_backprop_mode():
+            y = unobserved(lambda: self.compose(*[variable.Variable(x, requires_grad=False) for x in inputs]))
         return tuple([v.array for v in y]) if isinstance(y, tuple) else (y.array,)
 
     def backward(self, target_input_indexes, grad_outputs):
+        return unobserved(lambda: self._differentiated(target_input_indexes, grad_outputs))
+
+    def _differentiated(self, target_input_indexes, grad_outputs):
         again = _C.get_mode("enable_backprop")
-        with unobserved():
-            with force_backprop_mode():
-                # One node per input: a Variable that is given twice has two gradients, which the caller adds.
-                xs = [identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
-                y = self.compose(*xs)
-            targets = [xs[i] for i in target_input_indexes]
-            none = [None] * len(targets)
-            ys = list(y) if isinstance(y, tuple) else [y]
-            return tuple(_C.grad(frontend, ys, targets, list(grad_outputs), none, False, None, again))
+        with force_backprop_mode():
+            # One node per input: a Variable that is given twice has two gradients, which the caller adds.
+            xs = [identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
+            y = self.compose(*xs)
+        targets = [xs[i] for i in target_input_indexes]
+        none = [None] * len(targets)
+        ys = list(y) if isinstance(y, tuple) else [y]
+        return tuple(_C.grad(frontend, ys, targets, list(grad_outputs), none, False, None, again))
 
 
 class CallableFunction(ComposedFunction):

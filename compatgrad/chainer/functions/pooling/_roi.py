@@ -51,10 +51,11 @@ class Regions(_composed.ComposedFunction):
     ) -> tuple[Variable | None, ...]:
         inputs = self.get_retained_inputs()
         places = () if self.empty is None else (self.argmax_data,)
-        with _composed.unobserved():
-            gx = _gradients[self.op](
+        gx = _composed.unobserved(
+            lambda: _gradients[self.op](
                 *grad_outputs, self.regions(*inputs), *places, insize=inputs[0].shape, **self.params
             )
+        )
         return tuple(None if i else gx for i in target_input_indexes)
 
 
