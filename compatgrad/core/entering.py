@@ -111,7 +111,7 @@ def opened(frontend: _C.Frontend, f: FunctionType) -> Any:
     bound = _opened.get(f)
     if bound is None:
         bound = _opened[f] = frontend.bind(None, f, name=f.__name__, doc=f.__doc__, module=f.__module__)
-        vars(bound).update(vars(f))
+        vars(bound).update(vars(f), __wrapped__=f)  # for inspect.getsource and doctest
     return bound
 
 
