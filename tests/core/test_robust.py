@@ -37,7 +37,7 @@ def test_an_exception_in_the_middle_leaves_everything_as_before(seed, double):
     behind = list(fuse.apply(a))
     outputs = a + random_graph(seed + 1, behind + leaves) + behind
     gys = [torch.ones_like(y.tensor) for y in outputs]
-    expected = [g and g.tensor for g in cg.grad(outputs, leaves, gys)]
+    expected = [None if g is None else g.tensor for g in cg.grad(outputs, leaves, gys)]
     for v in leaves:
         v.grad = torch.full_like(v.tensor, 100.0)
     fuse.blown = True
@@ -68,7 +68,7 @@ def test_threads():
     expected = {}
     for seed in range(8):
         leaves = [cg.Variable(t) for t in leaf_tensors(seed)]
-        expected[seed] = [g and g.tensor for g in cg.grad(random_graph(seed, leaves), leaves)]
+        expected[seed] = [None if g is None else g.tensor for g in cg.grad(random_graph(seed, leaves), leaves)]
     errors = []
     barrier = threading.Barrier(4)
     interval = sys.getswitchinterval()
