@@ -130,7 +130,10 @@ def batch_arguments(
                 "shapes: `tensor_normalization(x, axes, beta=None, gamma=None) * gamma + beta`."
             )
     if batch_stat and any(getattr(v, "parent", None) is not None for v in (mean, variance)):
-        raise ValueError("If batch_stat is True, mean and variance must not have a parent function.")
+        raise ValueError(
+            "If batch_stat is True, mean and variance must not have a parent function, as those of another framework "
+            "have here: give nn.Variable.from_numpy_array(array)."
+        )
     if fill and (beta is None or gamma is None):
         beta = _filled(x, 0, shape) if beta is None else beta
         gamma = _filled(x, 1, shape) if gamma is None else gamma
