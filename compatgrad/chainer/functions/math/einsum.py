@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from typing import TYPE_CHECKING, Any
 
+from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.array.broadcast import broadcast_to
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
+_copy = frontend.bind("copy", dtype="any")
 _diagonal = frontend.bind("diagonal", dtype="any")
 _mul = frontend.bind("mul", dtype="any")
 _reshape = frontend.bind("reshape", dtype="any")
-_sum = frontend.bind("sum", dtype="any")
 _transpose = frontend.bind("transpose", dtype="any")
 
 
@@ -65,10 +66,16 @@ class _Operand:
 
     def only(self, wanted):
         """Summed over all other labels."""
-        axes = tuple([i for i, label in enumerate(self.labels) if label not in wanted])
-        if not axes:
+        kept = [label for label in self.labels if label in wanted]
+        if len(kept) == len(self.labels):
             return self
-        return _Operand(_sum(self.x, axes), [label for label in self.labels if label in wanted])
+        shape = [self.size(label) for label in kept]
+        summed = [label for label in self.labels if label not in wanted]
+        n = size_of_shape([self.size(label) for label in summed])
+        x = _reshape(self.ordered(kept + summed), [size_of_shape(shape), n])
+        # not the op "sum", whose gradient is one number at all places: that of `einsum` can be written to
+        ones = backend.get_array_module(x).ones((n, 1), x.dtype)
+        return _Operand(_reshape(matmul(x, ones), shape), kept)
 
     def ordered(self, labels):
         if labels == self.labels:
@@ -176,7 +183,7 @@ class DiagEinSum(EinSum):
         found = [letter for letter in self.out_sub if letter in self.in_subs]
         y = _einsum(self.in_subs.split(","), found, inputs)
         shape = [n if s in found else 1 for s, n in zip(self.out_sub, self.out_shape, strict=True)]
-        return broadcast_to(_reshape(y, shape), self.out_shape)
+        return _copy(broadcast_to(_reshape(y, shape), self.out_shape))
 
 
 def _letters(subscripts):

@@ -1,0 +1,108 @@
+"""The examples in the docstrings of public names, as a probe takes them.
+
+    python -m tests.behaviour.examples FRONTEND
+
+prints them as JSON: what is asked of them -> name -> example.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import functools
+import inspect
+import json
+import re
+import sys
+from typing import Any
+
+from compatgrad import mxnet
+from tests.behaviour.probe import spelling
+from tests.census.walk import parameters
+from tests.docs.public_names import names_of_examples, public
+
+# the modules whose names give arrays: functions, layers, distributions
+GIVE_ARRAYS = {
+    "chainer": r"chainer\.(functions|links|distributions)\.",
+    "nnabla": r"nnabla\.(functions|parametric_functions|experimental\.parametric_function_classes)\.",
+    "mxnet": r"mxnet\.(ndarray|numpy|numpy_extension|random|gluon\.(nn|rnn|loss|contrib\.(nn|rnn|cnn)))\.",
+}
+
+
+def example(frontend: str, value: Any) -> dict[str, list[str]]:
+    """The statements of the example in a docstring, up to one that raises, and their names for what has it."""
+    sources: list[str] = []
+    for part in doctest.DocTestParser().get_examples(inspect.cleandoc(getattr(value, "__doc__", None) or "")):
+        if part.exc_msg is not None:
+            break
+        sources.append(part.source)
+    known = names_of_examples(frontend)
+    called = (n for source in sources for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call))
+    spelled = {spelling(call.func) for call in called} - {""}
+    return {"source": sources, "spelled": sorted(s for s in spelled if _means(s, known) is value)}
+
+
+def _means(spelled: str, known: dict[str, Any]) -> Any:
+    first, *others = spelled.split(".")
+    value = known.get(first)
+    for name in others:
+        value = getattr(value, name, None)
+    return value
+
+
+def names(frontend: str) -> dict[str, Any]:
+    """The public classes and functions of a frontend by their names in the original."""
+    found = {name.removeprefix("compatgrad."): value for name, value in public(f"compatgrad.{frontend}").items()}
+    return {name: value for name, value in found.items() if not _imported(name, found)}
+
+
+def _imported(name: str, found: dict[str, Any]) -> bool:
+    """Whether a package around the module shows the name too: `chainer.functions.math.det.reshape` is an import."""
+    *modules, last = name.split(".")
+    return any(".".join([*modules[:i], last]) in found for i in range(1, len(modules)))
+
+
+def giving_arrays(frontend: str) -> dict[str, Any]:
+    """Functions and layers."""
+    return {name: value for name, value in names(frontend).items() if re.match(GIVE_ARRAYS[frontend], name)}
+
+
+def taking_any_keyword(frontend: str) -> dict[str, Any]:
+    """What does not leave it to Python to refuse a keyword."""
+    found = {}
+    for name, value in names(frontend).items():
+        seen = parameters(value)
+        if seen is None or any(kind == "w" for _, kind, *_ in seen):
+            found[name] = value
+    return found
+
+
+def symbols() -> list[str]:
+    """All functions of symbols by their names."""
+    nd, found = mxnet.nd, {"": mxnet.symbol}
+    for part in ("contrib", "linalg", "image", "random", "np", "npx", "np.linalg", "np.random"):
+        found[f"{part}."] = functools.reduce(getattr, part.split("."), mxnet.symbol)
+    arrays = {"": nd, "np.": mxnet.np, "npx.": mxnet.npx, "np.linalg.": mxnet.np.linalg, "np.random.": mxnet.np.random}
+    return sorted(
+        f"mxnet.symbol.{part}{name}"
+        for part, module in found.items()
+        for name in dir(arrays.get(part) or getattr(nd, part[:-1]))
+        if not name.startswith("_") and _is_function(getattr(module, name, None))
+    )
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type) and not inspect.ismodule(value)
+
+
+def of(frontend: str) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """All examples, by what is asked of them."""
+    chosen = {"memory": giving_arrays(frontend), "refusal": taking_any_keyword(frontend)}
+    found = {what: {name: example(frontend, value) for name, value in these.items()} for what, these in chosen.items()}
+    if frontend == "mxnet":
+        found["symbol"] = {name: {"source": [], "spelled": []} for name in symbols()}
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(of(sys.argv[1])))

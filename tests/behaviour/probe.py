@@ -1,0 +1,480 @@
+"""Runs examples of public names in any interpreter that has the frontend, an original's too, and tells what they did.
+
+    PYTHON tests/behaviour/probe.py FRONTEND WHAT IN OUT [compatgrad.]
+
+IN is JSON, name -> example, as `examples.py` makes it. To OUT a line of JSON is added for each, the name and what the
+function WHAT below found: `memory`, `refusal` or `symbol`; where the interpreter dies, the last line says so, and who
+called goes on with the others.
+The calls of the name itself are watched: arrays that it gets become leaves of a graph, its results are kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import importlib
+import json
+import os
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+
+SHORT = {
+    "chainer": {"chainer": "", "F": ".functions", "L": ".links"},
+    "nnabla": {"nn": "", "F": ".functions", "PF": ".parametric_functions", "S": ".solvers", "I": ".initializer"},
+    "mxnet": {"mx": "", "nd": ".ndarray", "gluon": ".gluon", "autograd": ".autograd"},
+}
+UNKNOWN = "no_such_argument"
+
+
+def spelling(node):
+    """"nd.concat" for the node of such an expression, "" for others."""
+    if isinstance(node, ast.Name):
+        return node.id
+    before = spelling(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if before else ""
+
+
+class _Calls(ast.NodeTransformer):
+    """Hands every call to `_call`, with what is called and how it is spelled."""
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        spelled = spelling(node.func)
+        if spelled in ("super", "print"):
+            return node
+        args = [ast.Constant(spelled), node.func, *node.args]
+        return ast.copy_location(ast.Call(ast.Name("_call", ast.Load()), args, node.keywords), node)
+
+
+def flat(values):
+    """The values of nested lists, tuples and dicts."""
+    if isinstance(values, (list, tuple)):
+        for v in values:
+            yield from flat(v)
+    elif isinstance(values, dict):
+        yield from flat(list(values.values()))
+    elif values is not None:
+        yield values
+
+
+def overlap(a, b):
+    """Whether two arrays of NumPy have bytes in common."""
+    if not a.size or not b.size:
+        return False
+    try:
+        return bool(np.shares_memory(a, b, max_work=100000))
+    except Exception:  # too hard: their extents decide
+        return bool(np.may_share_memory(a, b))
+
+
+def overlaps_itself(a):
+    """Whether elements of an array lie in one place, as those of a broadcast one."""
+    return any(n > 1 and not s for n, s in zip(a.shape, a.strides))  # noqa: B905
+
+
+class Frontend:
+    """What the probe needs to know of a frontend. `prefix` is "" or "compatgrad."."""
+
+    def __init__(self, name, prefix):
+        self.name, self.prefix = name, prefix
+        self.module = importlib.import_module(prefix + name)
+
+    def names(self):
+        short = SHORT[self.name].items()
+        found = {key: importlib.import_module(self.prefix + self.name + where) for key, where in short}
+        return {"np": np, **found}
+
+    def find(self, path):
+        """What stands under a full name without prefix."""
+        value, parts = None, path.split(".")
+        for i in range(len(parts), 0, -1):
+            try:
+                value = importlib.import_module(self.prefix + ".".join(parts[:i]))
+            except ImportError:
+                continue
+            for part in parts[i:]:
+                value = getattr(value, part)
+            return value
+        raise AttributeError(path)
+
+
+class ChainerProbe(Frontend):
+    def reset(self):
+        np.random.seed(1)
+
+    def is_layer_class(self, cls):
+        return issubclass(cls, self.module.Link)
+
+    def is_function_class(self, cls):
+        return issubclass(cls, (self.module.FunctionNode, self.module.Function))
+
+    def leaf(self, value):
+        c = self.module
+        a = value.array if isinstance(value, c.Variable) and not isinstance(value, c.Parameter) else value
+        if type(a) is not np.ndarray or a.dtype.kind not in "fiub":
+            return None
+        return c.Variable(np.array(a), requires_grad=a.dtype.kind == "f")
+
+    def recorded(self, f, args, kwargs):
+        return f(*args, **kwargs)
+
+    def is_array(self, y):
+        return isinstance(y, (self.module.Variable, np.ndarray))
+
+    def memory(self, y):
+        return y if isinstance(y, np.ndarray) else y.array
+
+    def loss(self, ys):
+        F, total = self.names()["F"], None
+        for y in ys:
+            v = isinstance(y, self.module.Variable) and y.array is not None
+            if not v or y.array.dtype.kind != "f" or not y.size or not y.requires_grad or y.creator is None:
+                continue
+            w = np.linspace(0.5, 1.5, y.size).reshape(y.shape).astype(y.dtype)
+            part = F.cast(F.sum(y * w), "d")
+            total = part if total is None else total + part
+        return total
+
+    def passes(self, loss, leaves):
+        """Differentiates; functions without arguments, each of which gives pairs of labels and arrays."""
+        return [lambda: self.grad(loss, leaves), lambda: loss.backward(retain_grad=True)]
+
+    def grad(self, loss, leaves):
+        given = self.module.grad([loss], [x for x in leaves if x.requires_grad], enable_double_backprop=True)
+        return [(f"grad {i}", g.array) for i, g in enumerate(given) if g is not None]
+
+    def gradient(self, x):
+        return x.grad if isinstance(x, self.module.Variable) else None
+
+    def parameters(self, layer):
+        for name, p in sorted(layer.namedparams()):
+            if p.array is not None:
+                yield f"{name}", p.array
+                if p.grad is not None:
+                    yield f"{name}.grad", p.grad
+        for path, link in sorted(layer.namedlinks(), key=lambda pair: pair[0]):
+            for name, value in sorted(vars(link).items()):
+                value = value.array if isinstance(value, self.module.Variable) else value
+                if name.startswith("_") or name in link._params or not isinstance(value, np.ndarray):
+                    continue
+                yield f"{path}.{name}", value
+
+
+class NnablaProbe(Frontend):
+    def reset(self):
+        np.random.seed(1)
+        self.module.clear_parameters()
+        self.module.set_auto_forward(False)
+
+    def is_layer_class(self, cls):
+        return False
+
+    def is_function_class(self, cls):
+        return False
+
+    def leaf(self, value):
+        nn = self.module
+        if isinstance(value, nn.NdArray):
+            a = value.data
+        elif isinstance(value, nn.Variable):
+            a = value.d
+        else:
+            return None
+        if a.dtype.kind not in "fiub":
+            return None
+        x = nn.Variable.from_numpy_array(np.array(a), need_grad=True)
+        x.g = 0
+        return x
+
+    def recorded(self, f, args, kwargs):
+        return f(*args, **kwargs)
+
+    def is_array(self, y):
+        return isinstance(y, (self.module.Variable, self.module.NdArray))
+
+    def memory(self, y):
+        return y.d if isinstance(y, self.module.Variable) else y.data
+
+    def loss(self, ys):
+        F, total = self.names()["F"], None
+        for y in ys:
+            if not isinstance(y, self.module.Variable) or y.parent is None or not y.size:
+                continue
+            w = self.module.Variable.from_numpy_array(np.linspace(0.5, 1.5, y.size).reshape(y.shape))
+            part = F.sum(y * w)
+            total = part if total is None else total + part
+        return total
+
+    def passes(self, loss, leaves):
+        return [lambda: self.backward(loss), lambda: self.grad(loss, leaves)]
+
+    def backward(self, loss):
+        loss.forward()
+        for p in self.module.get_parameters().values():
+            p.g = 0
+        loss.backward()
+
+    def grad(self, loss, leaves):
+        given = [g for g in self.module.grad([loss], leaves) if g.parent is not None]
+        if given:
+            self.names()["F"].sink(*given).forward()
+        return [(f"grad {i}", g.d) for i, g in enumerate(given)]
+
+    def gradient(self, x):
+        return x.g if isinstance(x, self.module.Variable) else None
+
+    def parameters(self, layer):
+        for name, p in self.module.get_parameters(grad_only=False).items():
+            yield name, p.d
+            yield f"{name}.grad", p.g
+
+
+class MxnetProbe(Frontend):
+    def reset(self):
+        np.random.seed(1)
+        self.module.random.seed(1)
+
+    def is_layer_class(self, cls):
+        return issubclass(cls, self.module.gluon.Block)
+
+    def is_function_class(self, cls):
+        return False
+
+    def leaf(self, value):
+        mx = self.module
+        if type(value) not in (mx.nd.NDArray, mx.np.ndarray):
+            return None
+        x = value.copy()
+        if np.dtype(x.dtype).kind == "f":
+            x.attach_grad()
+        return x
+
+    def recorded(self, f, args, kwargs):
+        with self.module.autograd.record():
+            return f(*args, **kwargs)
+
+    def is_array(self, y):
+        return isinstance(y, self.module.nd.NDArray) and y.stype == "default"
+
+    def memory(self, y):
+        if self.prefix:
+            return y.tensor.detach().numpy()
+        y.wait_to_read()
+        where = ctypes.c_void_p()
+        self.module.base.check_call(self.module.base._LIB.MXNDArrayGetData(y.handle, ctypes.byref(where)))
+        if not y.size or not where.value:
+            return np.zeros(0, np.int8)
+        return np.ctypeslib.as_array((ctypes.c_byte * (y.size * np.dtype(y.dtype).itemsize)).from_address(where.value))
+
+    def loss(self, ys):
+        return [y for y in ys if self.is_array(y) and np.dtype(y.dtype).kind == "f" and y.size] or None
+
+    def passes(self, loss, leaves):
+        heads = [self.module.nd.ones_like(y) if type(y) is self.module.nd.NDArray else
+                 self.module.np.ones_like(y) for y in loss]  # fmt: skip
+        first = [lambda: self.grad(loss, leaves, heads)] if any(x.grad is not None for x in leaves) else []
+        return [*first, lambda: self.module.autograd.backward(loss, heads)]
+
+    def grad(self, loss, leaves, heads):
+        xs = [x for x in leaves if x.grad is not None]
+        given = self.module.autograd.grad(loss, xs, heads, retain_graph=True)
+        return [(f"grad {i}", self.memory(g)) for i, g in enumerate(given) if self.is_array(g)]
+
+    def gradient(self, x):
+        g = x.grad if isinstance(x, self.module.nd.NDArray) else None
+        return self.memory(g) if g is not None and self.is_array(g) else None
+
+    def parameters(self, layer):
+        for name, p in sorted(layer._collect_params_with_prefix().items()):
+            if p._data is None or not self.is_array(p.data()):
+                continue
+            yield name, self.memory(p.data())
+            if p.grad_req != "null" and self.is_array(p.grad()):
+                yield f"{name}.grad", self.memory(p.grad())
+
+
+PROBES = {"chainer": ChainerProbe, "nnabla": NnablaProbe, "mxnet": MxnetProbe}
+
+
+class Run:
+    """One run of an example, whose calls of the target are watched."""
+
+    def __init__(self, frontend, target, example, enters="all", extra=None):
+        self.frontend, self.target, self.source = frontend, target, example["source"]
+        self.spelled = example["spelled"]
+        self.enters = enters  # which arguments become leaves: "all", those by "place" or "none"
+        self.extra = extra  # where an unknown argument is added: "call" of the target, or "instance"
+        self.leaves, self.results, self.layers = [], [], []
+        self.calls = 0
+
+    def enter(self, value):
+        if type(value) in (list, tuple):
+            return type(value)(self.enter(v) for v in value)
+        x = self.frontend.leaf(value)
+        if x is None:
+            return value
+        self.leaves.append(x)
+        return x
+
+    def _is_target(self, spelled, f):
+        """"call", "instance" for what an instance of the target class is asked, or None."""
+        if f is self.target or spelled in self.spelled:
+            return "call"
+        cls = self.target if isinstance(self.target, type) else None
+        if cls is not None and (isinstance(f, cls) or isinstance(getattr(f, "__self__", None), cls)):
+            return "instance"
+        return None
+
+    def call(self, spelled, f, /, *args, **kwargs):
+        where = self._is_target(spelled, f)
+        if where is None:
+            return f(*args, **kwargs)
+        if self.extra is not None:
+            if where == self.extra:
+                self.calls += 1
+                kwargs[UNKNOWN] = 1
+            return f(*args, **kwargs)
+        if isinstance(f, type) and self.frontend.is_function_class(f):
+            return f(*args, **kwargs)
+        self.calls += 1
+        if not (isinstance(f, type) and self.frontend.is_layer_class(f)):
+            if self.enters != "none":
+                args = [self.enter(a) for a in args]
+            if self.enters == "all":
+                kwargs = {k: v if k == "out" else self.enter(v) for k, v in kwargs.items()}
+        y = self.frontend.recorded(f, args, kwargs)
+        if self.frontend.is_layer_class(type(y)):
+            self.layers.append(y)
+        else:
+            self.results.append(y)
+        return y
+
+
+    def execute(self):
+        self.frontend.reset()
+        names = {**self.frontend.names(), "_call": self.call, "__name__": "example"}
+        for statement in self.source:
+            if not self.frontend.prefix:
+                statement = statement.replace("compatgrad.", "")
+            tree = ast.fix_missing_locations(_Calls().visit(ast.parse(statement)))
+            known = self.calls
+            try:
+                exec(compile(tree, "<example>", "exec"), names)
+            except Exception:
+                if self.extra is None and self.calls > known and self.results:
+                    break  # what the example does with the result need not fit its new type
+                raise
+
+
+def memory(frontend, name, example):
+    """Which arrays share memory.
+
+    {"arrays": labels, "pairs": [[label, label]], "folded": labels of arrays that can be written to and have elements in
+    one place, "errors": of passes, "enters": which arguments became leaves}
+    """
+    target, fails = frontend.find(name), None
+    for enters in (example["enters"],) if example.get("enters") else ("all", "place", "none"):
+        run = Run(frontend, target, example, enters)
+        try:
+            run.execute()
+        except Exception as e:
+            fails = fails or e
+        else:
+            break
+    else:
+        raise fails
+    ys = [y for y in flat(run.results) if frontend.is_array(y)]
+    arrays, handed, found = [], [], {"errors": [], "enters": enters}
+    loss = frontend.loss(ys)
+    for differentiate in () if loss is None else frontend.passes(loss, run.leaves):
+        try:
+            handed += differentiate() or []
+        except Exception as e:
+            found["errors"].append(type(e).__name__)
+    for kind, values in (("input", run.leaves), ("result", ys)):
+        for i, x in enumerate(values):
+            a = frontend.memory(x)
+            if a is not None:
+                arrays.append((f"{kind} {i}", a))
+            g = frontend.gradient(x)
+            if g is not None and not (kind == "result" and frontend.name == "mxnet"):
+                arrays.append((f"{kind} {i}.grad", g))
+    for layer in run.layers or [None]:
+        if layer is not None or frontend.name == "nnabla":
+            arrays += frontend.parameters(layer)
+    arrays += handed
+    found["arrays"] = [label for label, _ in arrays]
+    found["pairs"] = [[p, q] for i, (q, b) in enumerate(arrays) for p, a in arrays[:i] if overlap(a, b)]
+    found["folded"] = [p for p, a in arrays if a.flags.writeable and overlaps_itself(a)]
+    return found
+
+
+def refusal(frontend, name, example):
+    """What became of an unknown keyword: {"call": "" or the exception's class, "instance": the same}."""
+    found = {}
+    target = frontend.find(name)
+    for where in ("call", "instance") if isinstance(target, type) else ("call",):
+        run = Run(frontend, target, example, extra=where)
+        try:
+            run.execute()
+            said = ""
+        except Exception as e:
+            said = type(e).__name__ + (" names it" if UNKNOWN in str(e) else "")
+        if run.calls:
+            found[where] = said
+    if "call" not in found:  # the example makes none itself: with nothing else it may be refused for what it lacks
+        try:
+            target(**{UNKNOWN: 1})
+            found["call"] = ""
+        except Exception as e:
+            found["call"] = type(e).__name__ + (" names it" if UNKNOWN in str(e) else "")
+    return found
+
+
+def symbol(frontend, name, example):
+    """What became of an unknown keyword of a function of symbols: {"call": "" or the exception's class}."""
+    mx = frontend.module
+    value, (first, *others) = frontend.module.symbol, name.split(".")[2:]
+    for part in (first, *others):
+        value = getattr(value, part)
+    x = mx.sym.var("a")
+    said = []
+    for args in ((), (x.as_np_ndarray() if first in ("np", "npx") else x,), ((2,),), ((2,), 2)):
+        try:
+            value(*args, **{UNKNOWN: 1})
+            return {"call": ""}
+        except Exception as e:
+            said.append(type(e).__name__ + (" names it" if UNKNOWN in str(e) else ""))
+    return {"call": next((s for s in said if "names" in s), said[0])}
+
+
+def result(frontend, what, name, example):
+    """What a function above says of one example; {"failed": why} where it does not run."""
+    back = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        os.chdir(folder)
+        try:
+            return {"memory": memory, "refusal": refusal, "symbol": symbol}[what](frontend, name, example)
+        except Exception as e:
+            return {"failed": f"{type(e).__name__}: {e}"[:150]}
+        finally:
+            os.chdir(back)
+
+
+def main(name, what, given, out, prefix=""):
+    frontend = PROBES[name](name, prefix)
+    with open(given) as f:
+        examples = json.load(f)
+    with open(out, "a") as f:
+        for key, example in examples.items():
+            print(json.dumps([key, {"failed": "the process died"}]), file=f, flush=True)  # unless the next line follows
+            print(json.dumps([key, result(frontend, what, key, example)]), file=f, flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)
+    main(*sys.argv[1:])

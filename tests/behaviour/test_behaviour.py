@@ -1,0 +1,124 @@
+"""Arrays share memory only where the originals' do, and unknown keywords are refused where the originals refuse them.
+
+Every public name is run by the example in its docstring; the originals' side is in tests/golden/behaviour_*.json.gz
+(`make golden ARGS=behaviour`). `left_out.txt` holds what differs, a reason to each.
+"""
+
+import functools
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tests.behaviour.run import ROOT, run
+from tests.golden import files
+
+LEFT_OUT = pathlib.Path(__file__).with_name("left_out.txt")
+CASES = [(frontend, what) for frontend in files.ORIGINALS for what in ("memory", "refusal")] + [("mxnet", "symbol")]
+
+
+@functools.cache
+def reasons():
+    """Reasons by the names that they are about."""
+    lines = [line.split("\t") for line in LEFT_OUT.read_text().splitlines() if line and not line.startswith("#")]
+    return {what: reason for what, reason in lines}
+
+
+def recorded(frontend):
+    return files.read(files.GOLDEN / f"behaviour_{frontend}.json.gz")
+
+
+def shared(found, arrays):
+    """Pairs of arrays, and arrays whose elements lie in one place, among those that both sides have."""
+    pairs = {tuple(pair) for pair in found["pairs"] if arrays.issuperset(pair)}
+    return pairs | {(label,) for label in found["folded"] if label in arrays}
+
+
+def is_gradient(label):
+    return label.endswith(".grad") and not label.startswith("result ")
+
+
+def memory(theirs, ours):
+    """What overlaps on one side only; where the original runs no such example, gradients that overlap."""
+    if "failed" in theirs:
+        if "failed" in ours:
+            return []
+        return [f"shares {' ~ '.join(pair)}" for pair in ours["pairs"] if all(map(is_gradient, pair))]
+    if "failed" in ours:
+        return [ours["failed"]]
+    arrays = set(theirs["arrays"]) & set(ours["arrays"])
+    here, there = shared(ours, arrays), shared(theirs, arrays)
+    found = [f"shares {' ~ '.join(pair)}" for pair in sorted(here - there)]
+    # a read-only view is safe where the original's can be written to in several places at once
+    return found + [f"does not share {' ~ '.join(pair)}" for pair in sorted(there - here) if len(pair) == 2]
+
+
+def refusal(theirs, ours):
+    """Where an unknown keyword is taken and the original refuses it, or the reverse."""
+    if "failed" in theirs or "failed" in ours:
+        return [] if "failed" in theirs else [ours["failed"]]
+    both = theirs.keys() & ours.keys()
+    found = [f"takes any keyword ({where})" for where in sorted(both) if theirs[where] and not ours[where]]
+    return found + [f"refuses ({where}): {ours[where]}" for where in sorted(both) if ours[where] and not theirs[where]]
+
+
+@functools.cache
+def examples(frontend):
+    """Those of today's docstrings: in an interpreter of its own, as all public modules are imported."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.behaviour.examples", frontend]
+    return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("frontend, what", CASES)
+def test_every_name_is_recorded(frontend, what):
+    """A new name is recorded the day it is added; an old one keeps the example that it was recorded with."""
+    new = examples(frontend)[what].keys() - recorded(frontend)[what].keys()
+    assert not new, f"new names: run `make golden ARGS=behaviour`, or name them in {LEFT_OUT.name} with a reason"
+
+
+@pytest.mark.parametrize("frontend, what", CASES)
+def test_as_the_original(frontend, what):
+    names = examples(frontend)[what]
+    theirs = {name: found for name, found in recorded(frontend)[what].items() if name in names}
+    asked = {name: {key: found.get(key) for key in ("source", "spelled", "enters")} for name, found in theirs.items()}
+    ours = run(sys.executable, frontend, what, asked, "compatgrad.")
+    compare = memory if what == "memory" else refusal
+    wrong = {f"{what} {name}: {said}" for name in theirs for said in compare(theirs[name], ours[name])}
+    wrong -= reasons().keys()
+    assert not wrong, "\n".join(["", *sorted(wrong)])
+    assert sum("failed" not in found for found in ours.values()) > 0.9 * len(ours)
+
+
+def test_reasons_are_given():
+    assert all(len(reason) > 10 for reason in reasons().values())
+
+
+def test_the_comparison_sees_faults():
+    """What a fault of either kind looks like."""
+    fine = {"arrays": ["/b0.grad", "/b1.grad", "input 0", "result 0"], "pairs": [["input 0", "result 0"]], "folded": []}
+    both = {**fine, "pairs": [["/b0.grad", "/b1.grad"]], "folded": ["/b0.grad"]}
+    assert memory(fine, both) == [
+        "shares /b0.grad",
+        "shares /b0.grad ~ /b1.grad",
+        "does not share input 0 ~ result 0",
+    ]
+    assert memory({"failed": "absent"}, both) == ["shares /b0.grad ~ /b1.grad"]
+    assert refusal({"call": "TypeError"}, {"call": ""}) == ["takes any keyword (call)"]
+    assert refusal({"call": ""}, {"call": "TypeError"}) == ["refuses (call): TypeError"]
+
+
+def test_the_probe_sees_what_shares_memory():
+    """Of functions that are known to hand on, cut out and copy arrays."""
+    asked = {
+        "chainer.functions.add": {"source": ["F.add(np.ones(3), np.ones(3))\n"], "spelled": []},
+        "chainer.functions.reshape": {"source": ["F.reshape(np.ones(4), (2, 2))\n"], "spelled": []},
+        "chainer.functions.exp": {"source": ["F.exp(np.ones(3))\n"], "spelled": []},
+        "chainer.links.Linear": {"source": ["l = L.Linear(2, 3)\n", "l(np.ones((1, 2), 'f'))\n"], "spelled": []},
+    }
+    found = run(sys.executable, "chainer", "memory", asked, "compatgrad.")
+    pairs = {name.rpartition(".")[2]: {frozenset(p) for p in f["pairs"]} for name, f in found.items()}
+    assert frozenset(("input 0.grad", "input 1.grad")) in pairs["add"]
+    assert frozenset(("input 0", "result 0")) in pairs["reshape"]
+    assert not pairs["exp"] and "/W.grad" in found["chainer.links.Linear"]["arrays"]
