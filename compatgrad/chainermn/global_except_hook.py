@@ -1,5 +1,7 @@
 """A hook that ends the process at an exception that nobody caught, so that other processes do not wait for it."""
 
+from __future__ import annotations
+
 import os
 import sys
 import warnings
@@ -25,8 +27,18 @@ def _add_hook_if_enabled():
         add_hook()
 
 
-def add_hook():
-    """From now on an exception that nobody catches ends the process at once. A second call warns."""
+def add_hook() -> None:
+    """From now on an exception that nobody catches ends the process at once, after its report. A second call warns and
+    changes nothing. Importing chainermn calls it where the environment has CHAINERMN_FORCE_ABORT_ON_EXCEPTION.
+
+    Example:
+        >>> import sys
+        >>> chainermn.global_except_hook.add_hook()
+        >>> sys.excepthook.__name__
+        '_global_except_hook'
+
+    Source: `chainermn.global_except_hook.add_hook` of Chainer 7.8.1.
+    """
     global _previous
     if _previous is not None:
         warnings.warn(

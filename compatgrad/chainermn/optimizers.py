@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import copy
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 _OWN = object.__setattr__
 
@@ -88,12 +92,35 @@ class _DoubleBufferingOptimizer(_Wrapper):
         """Returns: nothing is on its way between calls."""
 
 
-def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering=False, zero_fill=True):
-    """`actual_optimizer`, updating by the mean of all processes' gradients. Its first `update` takes over the first
+def create_multi_node_optimizer(
+    actual_optimizer: Any, communicator: CommunicatorBase, double_buffering: bool = False, zero_fill: bool = True
+) -> Any:
+    """An optimizer that updates by the mean of all processes' gradients. Its first `update` takes over the first
     process's parameters and changes nothing else.
 
-    `double_buffering`: updates by the gradients of the call before (ValueError unless the communicator is
-    `pure_nccl`). `zero_fill`: a parameter without a gradient counts as zeros; else it is passed over.
+    Args:
+        actual_optimizer: the optimizer that updates.
+        communicator: the communicator.
+        double_buffering: True updates by the gradients of the call before, with a communicator "pure_nccl" only.
+        zero_fill: True counts a parameter without a gradient as zeros; False passes over it.
+
+    Returns:
+        An optimizer with the attributes of `actual_optimizer`.
+
+    Raises:
+        ValueError: `double_buffering` with another communicator.
+
+    Example:
+        >>> link = L.Linear(1, 1, initialW=1.0)
+        >>> comm = chainermn.create_communicator("naive")
+        >>> optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.SGD(0.5), comm).setup(link)
+        >>> for _ in range(2):
+        ...     optimizer.update(lambda: F.sum(link(np.ones((1, 1), np.float32))))
+        ...     print(link.W.array.tolist())
+        [[1.0]]
+        [[0.5]]
+
+    Source: `chainermn.create_multi_node_optimizer` of Chainer 7.8.1.
     """
     if not double_buffering:
         return _MultiNodeOptimizer(actual_optimizer, communicator, zero_fill)

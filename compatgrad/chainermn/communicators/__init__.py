@@ -1,11 +1,17 @@
 """Communicators: the groups of processes that programs exchange gradients in."""
 
+from __future__ import annotations
+
 import importlib
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.utils import argument
 from compatgrad.chainermn.communicators import _one_process
 from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase  # noqa: F401
+
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunicatorBase
 
 _CLASSES = {
     "naive": "NaiveCommunicator",
@@ -17,13 +23,32 @@ _CLASSES = {
 _OLD = ("hierarchical", "two_dimensional", "single_node")
 
 
-def create_communicator(communicator_name="pure_nccl", mpi_comm=None, **kwargs):
+def create_communicator(
+    communicator_name: str = "pure_nccl", mpi_comm: Any = None, **kwargs: Any
+) -> MpiCommunicatorBase:
     """The communicator of that name, of this process alone, on any device.
 
-    Names of ChainerMN before 7 (`hierarchical`, `two_dimensional`, `single_node`) give `pure_nccl`, with a
-    DeprecationWarning. `mpi_comm`: mpi4py's communicator of one process. Keywords: `allreduce_grad_dtype` (with
-    `pure_nccl` only, else ValueError), `batched_copy`. RuntimeError where a launcher started several processes, or
-    `mpi_comm` has several; ValueError for another name, TypeError for another keyword.
+    Args:
+        communicator_name: "pure_nccl", "flat", "naive", "non_cuda_aware" or "dummy". Names of ChainerMN before 7,
+            "hierarchical", "two_dimensional" and "single_node", give "pure_nccl" with a DeprecationWarning.
+        mpi_comm: mpi4py's communicator of one process; None needs no mpi4py.
+        **kwargs: `allreduce_grad_dtype`, a floating-point dtype or None, with "pure_nccl" only; `batched_copy`, True
+            by default. In one process neither changes a result.
+
+    Returns:
+        A communicator of size 1 and rank 0.
+
+    Raises:
+        RuntimeError: a launcher started several processes, or `mpi_comm` has several.
+        ValueError: another name, or `allreduce_grad_dtype` with a name that does not take it.
+        TypeError: another keyword.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> comm.size, comm.rank, comm.allreduce(np.array([1.0, 2.0])).tolist()
+        (1, 0, [1.0, 2.0])
+
+    Source: `chainermn.create_communicator` of Chainer 7.8.1.
     """
     dtype, batched_copy = argument.parse_kwargs(kwargs, ("allreduce_grad_dtype", None), ("batched_copy", True))
     if communicator_name in _OLD:

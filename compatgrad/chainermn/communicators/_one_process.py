@@ -28,7 +28,22 @@ def check_alone(who: str) -> None:
 
 
 def check_rank(who: str, rank: Any) -> None:
-    """RuntimeError unless `rank` is 0: there is no other process."""
+    """RuntimeError unless `rank` is 0: there is no other process.
+
+    Args:
+        who: name of the caller, for the error.
+        rank: the rank that the caller was given.
+
+    Raises:
+        RuntimeError: `rank` is not 0.
+
+    Example:
+        >>> chainermn.communicators._one_process.check_rank("bcast", 1)
+        Traceback (most recent call last):
+        RuntimeError: bcast: there is no rank 1. This process is alone, and communication between processes is not ...
+
+    Source: compatgrad's own; Chainer 7.8.1 leaves such a rank to MPI.
+    """
     if rank != 0:
         raise RuntimeError(
             f"{who}: there is no rank {rank}. This process is alone, and communication between processes is not there "

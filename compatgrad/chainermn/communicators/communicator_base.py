@@ -5,131 +5,151 @@ from __future__ import annotations
 import contextlib
 import warnings
 from abc import ABCMeta, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compatgrad.chainer._array_typing import Array
+    from compatgrad.chainer.link import Link
 
 
 class CommunicatorBase(metaclass=ABCMeta):
     """A group of processes, each with its rank: what they exchange, and its configuration.
 
-    Attributes that are set within `config_scope` are configuration, which `get_config` shows.
+    Attributes that are set within `config_scope` are configuration, which `get_config` shows. The class is abstract:
+    `create_communicator` makes communicators.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> isinstance(comm, chainermn.CommunicatorBase), comm.get_config()
+        (True, {'batched_copy': True})
+        >>> model = L.Linear(1, 1)
+        >>> model.W.grad, model.b.grad = np.array([[2.0]], np.float32), None
+        >>> comm.multi_node_mean_grad(model, zero_fill=True)
+        >>> model.W.grad.tolist(), model.b.grad.tolist()
+        ([[2.0]], [0.0])
+
+    Source: `chainermn.CommunicatorBase` of Chainer 7.8.1.
     """
 
     _configs: dict = {}
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._configs = {}
 
     @property
     @abstractmethod
-    def rank(self):
+    def rank(self) -> int:
         """This process's number in the group."""
 
     @property
     @abstractmethod
-    def size(self):
+    def size(self) -> int:
         """The number of processes."""
 
     @property
     @abstractmethod
-    def intra_rank(self):
+    def intra_rank(self) -> int:
         """This process's number among those of its machine."""
 
     @property
     @abstractmethod
-    def intra_size(self):
+    def intra_size(self) -> int:
         """The number of processes of this machine."""
 
     @property
     @abstractmethod
-    def inter_rank(self):
+    def inter_rank(self) -> int:
         """This machine's number."""
 
     @property
     @abstractmethod
-    def inter_size(self):
+    def inter_size(self) -> int:
         """The number of machines."""
 
-    def set_config(self, name, **kwargs):
+    def set_config(self, name: str, **kwargs: Any) -> None:
         """Sets what `name` configures. ValueError for an unknown name."""
         raise ValueError(f"Unknown config: {name}")
 
-    def get_config(self, name=None):
+    def get_config(self, name: str | None = None) -> Any:
         """The value of `name`, or a dict of all. KeyError for an unknown name."""
         return self._configs if name is None else self._configs[name]
 
     @abstractmethod
-    def split(self, color, key):
+    def split(self, color: int, key: int) -> CommunicatorBase:
         """A communicator of the processes that give the same `color`, ranked by `key`."""
 
     @abstractmethod
-    def alltoall(self, xs):
+    def alltoall(self, xs: tuple[Array, ...]) -> tuple[Array, ...]:
         """Sends the i-th of `xs` to the i-th process; what they sent to this one."""
 
     @abstractmethod
-    def send(self, data, dest, tag):
+    def send(self, data: Array | tuple[Array, ...], dest: int, tag: int) -> None:
         """Sends an array, or a tuple of them."""
 
     @abstractmethod
-    def recv(self, source, tag):
+    def recv(self, source: int, tag: int) -> Any:
         """What `source` sent with this tag."""
 
     @abstractmethod
-    def bcast(self, data, max_buf_len=None, root=0):
+    def bcast(self, data: Array, max_buf_len: int | None = None, root: int = 0) -> Array:
         """The array of `root`."""
 
     @abstractmethod
-    def gather(self, data, root=0):
+    def gather(self, data: Array, root: int = 0) -> tuple[Array, ...] | None:
         """At `root` all processes' arrays, else None."""
 
     @abstractmethod
-    def allgather(self, x):
+    def allgather(self, x: Array) -> tuple[Array, ...]:
         """All processes' arrays."""
 
     @abstractmethod
-    def allreduce(self, data):
+    def allreduce(self, data: Array) -> Array:
         """The sum of all processes' arrays."""
 
     @abstractmethod
-    def scatter(self, xs, root=0):
+    def scatter(self, xs: Array | tuple[Array, ...], root: int = 0) -> Array:
         """This process's of the arrays of `root`."""
 
-    def finalize(self):  # noqa: B027  (most have nothing to end)
+    def finalize(self) -> None:  # noqa: B027  (most have nothing to end)
         """Ends communication."""
 
     @abstractmethod
-    def send_obj(self, obj, dest, tag):
+    def send_obj(self, obj: Any, dest: int, tag: int) -> None:
         """As `send`, for what can be pickled."""
 
     @abstractmethod
-    def recv_obj(self, source, tag):
+    def recv_obj(self, source: int, tag: int) -> Any:
         """As `recv`, for objects."""
 
     @abstractmethod
-    def bcast_obj(self, obj, max_buf_len=None, root=0):
+    def bcast_obj(self, obj: Any, max_buf_len: int | None = None, root: int = 0) -> Any:
         """As `bcast`, for objects."""
 
     @abstractmethod
-    def gather_obj(self, obj, root=0):
+    def gather_obj(self, obj: Any, root: int = 0) -> list[Any] | None:
         """As `gather`, for objects."""
 
     @abstractmethod
-    def allreduce_obj(self, obj):
+    def allreduce_obj(self, obj: Any) -> Any:
         """The sum of all processes' objects."""
 
     @abstractmethod
-    def bcast_data(self, model):
+    def bcast_data(self, model: Link) -> None:
         """Gives all processes the parameters of the first."""
 
-    def broadcast_data(self, model):
+    def broadcast_data(self, model: Link) -> None:
         """The old name of `bcast_data`."""
         self.bcast_data(model)
 
     @abstractmethod
-    def multi_node_mean_grad(self, model, zero_fill=False):
+    def multi_node_mean_grad(self, model: Link, zero_fill: bool = False) -> None:
         """Makes the gradients of the model's parameters the mean of all processes'. `zero_fill`: a parameter without
         a gradient gets zeros; else it is passed over.
         """
 
-    def allreduce_grad(self, model, zero_fill=False):
+    def allreduce_grad(self, model: Link, zero_fill: bool = False) -> None:
         """The old name of `multi_node_mean_grad`."""
         warnings.warn("allreduce_grad() is deprecated.", DeprecationWarning, stacklevel=2)
         self.multi_node_mean_grad(model, zero_fill)
@@ -140,7 +160,7 @@ class CommunicatorBase(metaclass=ABCMeta):
         return getattr(self, "_within_config_scope", False)
 
     @contextlib.contextmanager
-    def config_scope(self):
+    def config_scope(self) -> Iterator[None]:
         """Attributes that are set within are configuration."""
         before = self.within_config_scope
         self._within_config_scope = True

@@ -4,4 +4,18 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class DummyCommunicator(MpiCommunicatorBase):
-    """No communication, for measurements. In one process there is nothing to exchange."""
+    """No communication, for measurements. In one process there is nothing to exchange.
+
+    Args:
+        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+
+    Raises:
+        RuntimeError: `mpi_comm` has several processes.
+
+    Example:
+        >>> comm = chainermn.create_communicator("dummy")
+        >>> type(comm).__name__, comm.gather_obj("a")
+        ('DummyCommunicator', ['a'])
+
+    Source: `chainermn.communicators.dummy_communicator.DummyCommunicator` of Chainer 7.8.1.
+    """

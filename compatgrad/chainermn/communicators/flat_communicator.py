@@ -4,4 +4,18 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class FlatCommunicator(MpiCommunicatorBase):
-    """All gradients as one array. In one process there is nothing to exchange."""
+    """All gradients as one array. In one process there is nothing to exchange.
+
+    Args:
+        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+
+    Raises:
+        RuntimeError: `mpi_comm` has several processes.
+
+    Example:
+        >>> comm = chainermn.create_communicator("flat")
+        >>> type(comm).__name__, comm.gather_obj("a")
+        ('FlatCommunicator', ['a'])
+
+    Source: `chainermn.communicators.flat_communicator.FlatCommunicator` of Chainer 7.8.1.
+    """

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 import compatgrad.chainer as chainer
 from compatgrad.chainermn.communicators import _one_process
 from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._array_typing import Array
+    from compatgrad.chainer.link import Link
 
 _DTYPES = {numpy.dtype(t) for t in ("int32", "int64", "float16", "float32", "float64")}
 
@@ -39,9 +44,30 @@ def _check_message(who, x):
 
 
 class MpiCommunicatorBase(CommunicatorBase):
-    """A communicator over `mpi_comm`, which has one process. RuntimeError for a larger one."""
+    """A communicator over `mpi_comm`, which has one process: what all the communicators have in common.
 
-    def __init__(self, mpi_comm):
+    `send` and `recv` have no partner: they raise ValueError for rank 0, which is this process's own, and RuntimeError
+    for another. Arrays that are exchanged are int32, int64, float16, float32 or float64; TypeError for other dtypes.
+
+    Args:
+        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+
+    Raises:
+        RuntimeError: `mpi_comm` has several processes.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> x = np.array([[1.0], [2.0]])
+        >>> comm.allgather(x)[0].tolist(), comm.scatter(x[:1]).tolist(), comm.bcast_obj("a")
+        ([[1.0], [2.0]], [1.0], 'a')
+        >>> comm.send(x, dest=0, tag=0)
+        Traceback (most recent call last):
+        ValueError: NaiveCommunicator.send: rank must be different from communicator rank, otherwise deadlock occurs
+
+    Source: `chainermn.communicators.mpi_communicator_base.MpiCommunicatorBase` of Chainer 7.8.1.
+    """
+
+    def __init__(self, mpi_comm: Any) -> None:
         super().__init__()
         self.mpi_comm = mpi_comm
         if self.mpi_comm.size != 1:
@@ -52,21 +78,21 @@ class MpiCommunicatorBase(CommunicatorBase):
         with self.config_scope():
             self.batched_copy = False
 
-    rank = property(lambda self: 0)
-    size = property(lambda self: 1)
-    intra_rank = property(lambda self: 0)
-    intra_size = property(lambda self: 1)
-    inter_rank = property(lambda self: 0)
-    inter_size = property(lambda self: 1)
+    rank = property(lambda self: 0, doc=CommunicatorBase.rank.__doc__)
+    size = property(lambda self: 1, doc=CommunicatorBase.size.__doc__)
+    intra_rank = property(lambda self: 0, doc=CommunicatorBase.intra_rank.__doc__)
+    intra_size = property(lambda self: 1, doc=CommunicatorBase.intra_size.__doc__)
+    inter_rank = property(lambda self: 0, doc=CommunicatorBase.inter_rank.__doc__)
+    inter_size = property(lambda self: 1, doc=CommunicatorBase.inter_size.__doc__)
 
-    def set_config(self, name, value=True, **kwargs):
+    def set_config(self, name: str, value: Any = True, **kwargs: Any) -> None:
         """Sets `batched_copy`. ValueError for another name."""
         if name != "batched_copy":
             return super().set_config(name, **kwargs)
         with self.config_scope():
             self.batched_copy = value
 
-    def split(self, color, key):
+    def split(self, color: int, key: int) -> MpiCommunicatorBase:
         return type(self)(mpi_comm=self.mpi_comm.Split(color, key))
 
     # ---- arrays ------------------------------------------------------------------------------------------------------
@@ -77,42 +103,42 @@ class MpiCommunicatorBase(CommunicatorBase):
     def _no_partner(self, who, rank):
         _one_process._no_partner(f"{type(self).__name__}.{who}", rank)
 
-    def alltoall(self, xs):
+    def alltoall(self, xs: tuple[Array, ...]) -> tuple[Array, ...]:
         if not isinstance(xs, (list, tuple)) or len(xs) != 1:
             raise ValueError("The length of data must be same as communicator size.")
         _check_message("alltoall", xs)
         return (xs[0].copy(),)
 
-    def send(self, data, dest, tag):
+    def send(self, data: Array | tuple[Array, ...], dest: int, tag: int) -> None:
         _check_message("send", data)
         self._no_partner("send", dest)
 
-    def recv(self, source, tag):
+    def recv(self, source: int, tag: int) -> Any:
         self._no_partner("recv", source)
 
-    def bcast(self, x, root=0):
+    def bcast(self, x: Array, root: int = 0) -> Array:
         self._check_root("bcast", root)
         if _check_message("bcast", x):
             raise TypeError("Tuple data cannot be broadcasted")
         return x
 
-    def gather(self, x, root=0):
+    def gather(self, x: Array, root: int = 0) -> tuple[Array, ...]:
         self._check_root("gather", root)
         if _check_message("gather", x):
             raise TypeError("gather cannot handle tuple data")
         return (x.copy(),)
 
-    def allgather(self, x):
+    def allgather(self, x: Array) -> tuple[Array, ...]:
         if _check_message("allgather", x):
             raise TypeError("allgather cannot handle tuple data")
         return (x.copy(),)
 
-    def allreduce(self, x):
+    def allreduce(self, x: Array) -> Array:
         if _check_message("allreduce", x):
             raise TypeError("allreduce cannot handle tuple data")
         return x.copy()
 
-    def scatter(self, xs, root=0):
+    def scatter(self, xs: Array | tuple[Array, ...], root: int = 0) -> Array:
         self._check_root("scatter", root)
         _check_message("scatter", xs)
         if len(xs) != 1:
@@ -122,31 +148,31 @@ class MpiCommunicatorBase(CommunicatorBase):
 
     # ---- objects -----------------------------------------------------------------------------------------------------
 
-    def send_obj(self, obj, dest, tag=0):
+    def send_obj(self, obj: Any, dest: int, tag: int = 0) -> None:
         self._no_partner("send_obj", dest)
 
-    def recv_obj(self, source, status=None, tag=-1):
+    def recv_obj(self, source: int, status: Any = None, tag: int = -1) -> Any:
         self._no_partner("recv_obj", source)
 
-    def bcast_obj(self, obj, max_buf_len=256 * 1024 * 1024, root=0):
+    def bcast_obj(self, obj: Any, max_buf_len: int = 256 * 1024 * 1024, root: int = 0) -> Any:
         if obj is None or not 0 < max_buf_len < 2**31 - 1:
             raise AssertionError(f"bcast_obj: the root gives an object, and 0 < max_buf_len < 2**31 - 1: {max_buf_len}")
         self._check_root("bcast_obj", root)
         return obj
 
-    def gather_obj(self, obj, root=0):
+    def gather_obj(self, obj: Any, root: int = 0) -> list[Any] | None:
         self._check_root("gather_obj", root)
         return [obj]
 
-    def allreduce_obj(self, obj):
+    def allreduce_obj(self, obj: Any) -> Any:
         return obj
 
     # ---- models ------------------------------------------------------------------------------------------------------
 
-    def bcast_data(self, model):
+    def bcast_data(self, model: Link) -> None:
         """Leaves the parameters: those of the first process are this one's."""
 
-    def multi_node_mean_grad(self, model, zero_fill=False):
+    def multi_node_mean_grad(self, model: Link, zero_fill: bool = False) -> None:
         for _, param in sorted(model.namedparams()):
             if param.array is None:
                 continue

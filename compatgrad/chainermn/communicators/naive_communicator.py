@@ -4,4 +4,18 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class NaiveCommunicator(MpiCommunicatorBase):
-    """All gradients one by one. In one process there is nothing to exchange."""
+    """All gradients one by one. In one process there is nothing to exchange.
+
+    Args:
+        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+
+    Raises:
+        RuntimeError: `mpi_comm` has several processes.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> type(comm).__name__, comm.gather_obj("a")
+        ('NaiveCommunicator', ['a'])
+
+    Source: `chainermn.communicators.naive_communicator.NaiveCommunicator` of Chainer 7.8.1.
+    """

@@ -1,22 +1,66 @@
 """Parts of a dataset for each process."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from compatgrad.chainer.datasets import SubDataset
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
 
 class DataSizeError(RuntimeError):
-    """Was raised for data too large to send. Nothing raises it."""
+    """Was raised for data too large to send. Nothing raises it.
+
+    Example:
+        >>> issubclass(chainermn.DataSizeError, RuntimeError)
+        True
+
+    Source: `chainermn.DataSizeError` of Chainer 7.8.1.
+    """
 
 
 def scatter_dataset(
-    dataset, comm, root=0, shuffle=False, seed=None, max_buf_len=256 * 1024 * 1024, *, force_equal_length=True
-):
-    """This process's part of the dataset of `root`: a `SubDataset` of its examples in a row, or of a random order.
+    dataset: Any,
+    comm: CommunicatorBase,
+    root: int = 0,
+    shuffle: bool = False,
+    seed: int | None = None,
+    max_buf_len: int = 256 * 1024 * 1024,
+    *,
+    force_equal_length: bool = True,
+) -> SubDataset:
+    """This process's part of the dataset of `root`.
 
-    `force_equal_length`: parts that overlap where the examples cannot be shared evenly. `seed`: of the order.
+    Args:
+        dataset: the dataset, with a length and indices; only that of the process `root` counts.
+        comm: the communicator.
+        root: rank of the process whose dataset is shared.
+        shuffle: True shares the examples in a random order.
+        seed: of that order; None draws one.
+        max_buf_len: bytes of a message, below 2**31 - 1.
+        force_equal_length: True makes all parts equally long: they overlap where the examples cannot be shared evenly.
+
+    Returns:
+        A `SubDataset` of the examples of this process. In one process these are all.
+
+    Raises:
+        AssertionError: there is no process `root`, or `max_buf_len` is out of range.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> chainermn.scatter_dataset([10, 20, 30], comm)[:]
+        [10, 20, 30]
+        >>> sorted(chainermn.scatter_dataset([10, 20, 30], comm, shuffle=True)[:])
+        [10, 20, 30]
+
+    Source: `chainermn.scatter_dataset` of Chainer 7.8.1.
     """
     if not 0 <= root < comm.size:
         raise AssertionError(f"scatter_dataset: root {root} is no rank of {comm.size}")
@@ -29,8 +73,30 @@ def scatter_dataset(
     return SubDataset(dataset, start, stop, order)
 
 
-def scatter_index(n_total_samples, comm, root=0, *, force_equal_length=True):
-    """Where this process's part of so many examples begins and ends."""
+def scatter_index(
+    n_total_samples: int, comm: CommunicatorBase, root: int = 0, *, force_equal_length: bool = True
+) -> Sequence[int]:
+    """Where this process's part of so many examples begins and ends.
+
+    Args:
+        n_total_samples: number of examples, 0 or more.
+        comm: the communicator.
+        root: rank of the process that shares.
+        force_equal_length: True makes all parts equally long: they overlap where the examples cannot be shared evenly.
+
+    Returns:
+        Two ints: index of the first example, and index behind the last.
+
+    Raises:
+        AssertionError: a negative number of examples.
+        RuntimeError: `root` is not 0, and there is no other process.
+
+    Example:
+        >>> list(chainermn.scatter_index(5, chainermn.create_communicator("naive")))
+        [0, 5]
+
+    Source: `chainermn.scatter_index` of Chainer 7.8.1.
+    """
     if comm.rank != root:
         return comm.recv_obj(source=root)
     parts = list(_scatter_index(n_total_samples, comm.size, force_equal_length))
@@ -57,13 +123,52 @@ def _warn_deprecated(name):
     warnings.warn(f"{name} is deprecated. Please use standard epoch triggers.", DeprecationWarning, stacklevel=3)
 
 
-def get_n_iterations_for_one_epoch(dataset, local_batch_size, comm):
-    """How many batches of that size the dataset of the first process has."""
+def get_n_iterations_for_one_epoch(dataset: Any, local_batch_size: int, comm: CommunicatorBase) -> int:
+    """How many batches of that size the dataset of the first process has. Deprecated, as its DeprecationWarning says.
+
+    Args:
+        dataset: what has a length.
+        local_batch_size: number of examples of a batch.
+        comm: the communicator.
+
+    Returns:
+        The number of batches; a last one that is smaller counts.
+
+    Raises:
+        ZeroDivisionError: `local_batch_size` is 0.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> chainermn.datasets.scatter.get_n_iterations_for_one_epoch([1, 2, 3], 2, comm)
+        2
+
+    Source: `chainermn.datasets.scatter.get_n_iterations_for_one_epoch` of Chainer 7.8.1.
+    """
     _warn_deprecated("get_n_iterations_for_one_epoch")
     return comm.bcast_obj(-(-len(dataset) // local_batch_size) if comm.rank == 0 else None)
 
 
-def get_epoch_trigger(n_epochs, dataset, local_batch_size, comm):
-    """A trigger, in iterations, for so many epochs."""
+def get_epoch_trigger(n_epochs: int, dataset: Any, local_batch_size: int, comm: CommunicatorBase) -> tuple[int, str]:
+    """A trigger, in iterations, for so many epochs. Deprecated, as its DeprecationWarning says.
+
+    Args:
+        n_epochs: number of epochs.
+        dataset: what has a length.
+        local_batch_size: number of examples of a batch.
+        comm: the communicator.
+
+    Returns:
+        The number of iterations, and "iteration".
+
+    Raises:
+        ZeroDivisionError: `local_batch_size` is 0.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> chainermn.datasets.scatter.get_epoch_trigger(10, [1, 2, 3], 2, comm)
+        (20, 'iteration')
+
+    Source: `chainermn.datasets.scatter.get_epoch_trigger` of Chainer 7.8.1.
+    """
     _warn_deprecated("get_epoch_trigger")
     return n_epochs * get_n_iterations_for_one_epoch(dataset, local_batch_size, comm), "iteration"

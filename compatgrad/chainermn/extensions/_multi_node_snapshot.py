@@ -1,18 +1,47 @@
 """Snapshots of processes that have the same or another state."""
 
+from __future__ import annotations
+
 import io
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.serializers import load_npz, save_npz
 from compatgrad.chainer.training.extension import Extension
 from compatgrad.chainer.training.extensions._snapshot import _find_latest_snapshot
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def multi_node_snapshot(comm, snapshot, replica_sets):
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
+
+def multi_node_snapshot(
+    comm: CommunicatorBase, snapshot: Any, replica_sets: Sequence[int | Sequence[int]]
+) -> _MultiNodeSnapshot:
     """`snapshot`, as `training.extensions.snapshot` makes it, of sets of processes that have the same state.
 
-    `replica_sets`: a list of ranks and of lists of ranks; those that are not in it are one more set. The first process
-    of a set writes, under a file name with its rank; where the snapshot loads by itself, it gives the state to the
-    others. AssertionError where a rank is in two sets, or is none.
+    The first process of a set writes, under a file name with its rank; where the snapshot loads by itself, it gives the
+    state to the others.
+
+    Args:
+        comm: the communicator.
+        snapshot: the snapshot; its file name changes.
+        replica_sets: a list of ranks and of lists of ranks; those that are not in it are one more set.
+
+    Returns:
+        An extension of a trainer.
+
+    Raises:
+        AssertionError: a rank is in two sets, or is none; `comm` or `snapshot` is None.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> snapshot = chainer.training.extensions.snapshot(filename="epoch_3")
+        >>> extension = chainermn.extensions.multi_node_snapshot(comm, snapshot, [[0]])
+        >>> extension.is_master, snapshot.filename
+        (True, 'epoch_3.0')
+
+    Source: `chainermn.extensions.multi_node_snapshot` of Chainer 7.8.1.
     """
     return _MultiNodeSnapshot(comm, snapshot, replica_sets)
 

@@ -1,21 +1,51 @@
 """Files from which all processes go on at the same iteration."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
 import warnings
+from typing import TYPE_CHECKING
 
 from compatgrad.chainer import serializers
 from compatgrad.chainer.training import extension
 
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
 _SPARE = 5  # files beyond those to be kept, before the old ones are removed
 
 
-def create_multi_node_checkpointer(name, comm, cp_interval=5, gc_interval=5, path=None):
-    """An extension that saves each process's trainer to files of `path` (None: the trainer's folder), and with
-    `maybe_load` goes on from the newest iteration that all processes have.
+def create_multi_node_checkpointer(
+    name: str, comm: CommunicatorBase, cp_interval: int = 5, gc_interval: int = 5, path: str | None = None
+) -> _MultiNodeCheckpointer:
+    """An extension that saves each process's trainer, and with `maybe_load` goes on from the newest iteration that all
+    processes have. When training ends, its files are removed. Deprecated, as its DeprecationWarning says.
 
-    `cp_interval`: how many are kept. When training ends, they are removed. Deprecated, as it says.
+    Args:
+        name: first part of the files' names, which go on with the rank and the iteration.
+        comm: the communicator.
+        cp_interval: how many of the newest files are kept when old ones are removed, above 0.
+        gc_interval: has no effect, as in Chainer; above 0.
+        path: the folder; None is the trainer's.
+
+    Returns:
+        An extension of a trainer.
+
+    Raises:
+        AssertionError: `name` or `comm` is None, or an interval is not above 0.
+
+    Example:
+        >>> import os
+        >>> comm, model = chainermn.create_communicator("naive"), L.Linear(2, 1)
+        >>> checkpointer = chainermn.create_multi_node_checkpointer("run", comm, path="checkpoints")
+        >>> checkpointer.save(model, iteration=3)
+        >>> os.listdir("checkpoints")
+        ['run.0.3']
+        >>> checkpointer.maybe_load(model)
+
+    Source: `chainermn.create_multi_node_checkpointer` of Chainer 7.8.1.
     """
     warnings.warn(
         "Checkpointer is deprecated. Use chainer.extensions.multi_node_snapshot instead.", DeprecationWarning,

@@ -1,18 +1,60 @@
 """Training that ends early, in all processes at once."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.training.triggers import EarlyStoppingTrigger
 from compatgrad.chainermn.extensions.observation_aggregator import ObservationAggregator
 
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
 
 class MultiNodeEarlyStoppingTrigger:
-    """`EarlyStoppingTrigger`, with its arguments, by the mean of all processes' values of `monitor`, which is observed
-    under that name with `suffix`.
+    """`EarlyStoppingTrigger` by the mean of all processes' values of `monitor`.
+
+    Args:
+        comm: the communicator.
+        check_trigger: the interval, a trigger or a pair of number and unit.
+        monitor: name of the observed value.
+        patience: number of intervals without progress; None is 3.
+        mode: "max" or "min", whether large or small values are good; "auto" is "max" for names that contain "accuracy",
+            else "min".
+        verbose: True prints when it stops the training.
+        max_trigger: fires in any case, a trigger or a pair of number and unit.
+        suffix: the mean is observed under the name `monitor` with this behind it.
+        **kwargs: `patients`, an old name of `patience`.
+
+    Raises:
+        TypeError: both `patience` and `patients` are given, or another keyword.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> comm, each, at_most = chainermn.create_communicator("naive"), (1, "iteration"), (9, "iteration")
+        >>> trigger = chainermn.extensions.MultiNodeEarlyStoppingTrigger(
+        ...     comm, check_trigger=each, monitor="loss", patience=2, max_trigger=at_most)
+        >>> def trainer(iteration, loss):
+        ...     return SimpleNamespace(updater=SimpleNamespace(iteration=iteration), observation={"loss": loss})
+        >>> [trigger(trainer(i, loss)) for i, loss in enumerate([3.0, 2.0, 4.0, 5.0], 1)]
+        [False, False, False, True]
+
+    Source: `chainermn.extensions.MultiNodeEarlyStoppingTrigger` of Chainer 7.8.1.
     """
 
     def __init__(
-        self, comm, *, check_trigger=(1, "epoch"), monitor="main/loss", patience=None, mode="auto", verbose=False,
-        max_trigger=(100, "epoch"), suffix="_aggregated", **kwargs,
-    ):  # fmt: skip
+        self,
+        comm: CommunicatorBase,
+        *,
+        check_trigger: Any = (1, "epoch"),
+        monitor: str = "main/loss",
+        patience: int | None = None,
+        mode: str = "auto",
+        verbose: bool = False,
+        max_trigger: Any = (100, "epoch"),
+        suffix: str = "_aggregated",
+        **kwargs: Any,
+    ) -> None:
         key = monitor + suffix
         self.actual_trigger = EarlyStoppingTrigger(
             check_trigger=check_trigger, monitor=key, patience=patience, mode=mode, verbose=verbose,
@@ -30,5 +72,6 @@ class MultiNodeEarlyStoppingTrigger:
     def _init_summary(self):
         return self.actual_trigger._init_summary()
 
-    def get_training_length(self):
+    def get_training_length(self) -> tuple[int, str]:
+        """The longest training, a number and its unit, which a progress bar shows."""
         return self.actual_trigger.get_training_length()

@@ -1,11 +1,19 @@
 """Evaluation that all processes share."""
 
+from __future__ import annotations
+
 import copy
 import types
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend, no_backprop_mode
 from compatgrad.chainer.dataset import convert
 from compatgrad.chainer.training import extension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 _ROUND = 8  # batches between two questions whether all are done
 
@@ -13,6 +21,27 @@ _ROUND = 8  # batches between two questions whether all are done
 class GenericMultiNodeEvaluator(extension.Extension):
     """Evaluates a dataset that the processes share. A subclass may define `calc_local`, what is computed of a batch,
     never None, and `aggregate`, what the process `root` makes of all processes' results.
+
+    Args:
+        comm: the communicator.
+        iterator: the batches of this process, which end.
+        target: the function or link that `calc_local` calls with the arrays of a batch.
+        device: the device that batches go to; None leaves them.
+        converter: makes arrays of a batch: one, a tuple or a dict of them, which `calc_local` takes as arguments.
+        root: rank of the process that gets the results. The others get None.
+        progress_hook: a function that the process `root` calls with each batch; None is none.
+
+    Raises:
+        AssertionError: there is no process `root`.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> data = chainer.iterators.SerialIterator(np.arange(4.0), 2, repeat=False, shuffle=False)
+        >>> evaluator = chainermn.extensions.GenericMultiNodeEvaluator(comm, data, lambda x: float(x.sum()))
+        >>> evaluator(None)  # a trainer calls it with itself
+        [1.0, 5.0]
+
+    Source: `chainermn.extensions.GenericMultiNodeEvaluator` of Chainer 7.8.1.
     """
 
     trigger = (1, "epoch")
@@ -21,8 +50,16 @@ class GenericMultiNodeEvaluator(extension.Extension):
     name = None
 
     def __init__(
-        self, comm, iterator, target, device=None, converter=convert.concat_examples, root=0, *, progress_hook=None
-    ):
+        self,
+        comm: CommunicatorBase,
+        iterator: Any,
+        target: Callable[..., Any],
+        device: Any = None,
+        converter: Callable[..., Any] = convert.concat_examples,
+        root: int = 0,
+        *,
+        progress_hook: Callable[[Any], object] | None = None,
+    ) -> None:
         if not 0 <= root < comm.size:
             raise AssertionError(f"GenericMultiNodeEvaluator: root {root} is no rank of {comm.size}")
         self.comm, self.iterator, self.root = comm, iterator, root
@@ -40,11 +77,11 @@ class GenericMultiNodeEvaluator(extension.Extension):
         results = list(self._evaluate(iterator))
         return self.aggregate(results) if self.comm.rank == self.root else None
 
-    def calc_local(self, *args, **kwargs):
+    def calc_local(self, *args: Any, **kwargs: Any) -> Any:
         """The result of a batch: what the target gives."""
         return self._targets["main"](*args, **kwargs)
 
-    def aggregate(self, results):
+    def aggregate(self, results: list[Any]) -> Any:
         """What is made of the results: their list."""
         return results
 
@@ -81,8 +118,30 @@ def _mean_of_processes(self):
     return {name: comm.allreduce_obj(value) / comm.size for name, value in sorted(values.items())}
 
 
-def create_multi_node_evaluator(actual_evaluator, communicator):
-    """`actual_evaluator` itself, which from now on gives the mean of all processes' values."""
+def create_multi_node_evaluator(actual_evaluator: Any, communicator: CommunicatorBase) -> Any:
+    """Makes an evaluator give the mean of all processes' values.
+
+    Args:
+        actual_evaluator: the evaluator, whose method `evaluate` is replaced.
+        communicator: the communicator.
+
+    Returns:
+        `actual_evaluator` itself.
+
+    Raises:
+        AttributeError: `actual_evaluator` has no method `evaluate`.
+
+    Example:
+        >>> def evaluate(x):
+        ...     chainer.report({"mean": x.mean()})
+        >>> data = chainer.iterators.SerialIterator(np.array([1.0, 3.0]), 2, repeat=False, shuffle=False)
+        >>> evaluator = chainer.training.extensions.Evaluator(data, L.Linear(1, 1), eval_func=evaluate)
+        >>> evaluator = chainermn.create_multi_node_evaluator(evaluator, chainermn.create_communicator("naive"))
+        >>> float(evaluator()["mean"])
+        2.0
+
+    Source: `chainermn.create_multi_node_evaluator` of Chainer 7.8.1.
+    """
     actual_evaluator._mn_original_evaluate = actual_evaluator.evaluate
     actual_evaluator._mn_communicator = communicator
     actual_evaluator.evaluate = types.MethodType(_mean_of_processes, actual_evaluator)

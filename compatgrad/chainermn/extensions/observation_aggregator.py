@@ -1,26 +1,63 @@
 """Observed values, made one of all processes'."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import Variable
 from compatgrad.chainer.training import extension, util
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
 
 class ObservationAggregator(extension.Extension):
-    """Collects the values of `original_key`, and whenever `comm_trigger` fires, writes `aggregator` of all processes'
-    values since, a list of lists, to `aggregated_key` (None: the same key). By default that is their mean.
+    """Collects the values of `original_key`, and whenever `comm_trigger` fires, observes what `aggregator` makes of all
+    processes' values since.
+
+    Args:
+        comm: the communicator.
+        original_key: name of the observed value.
+        aggregated_key: name that the result gets; None is the same.
+        comm_trigger: a trigger, or a pair of number and unit.
+        aggregator: a function of the processes' values, a list of lists; None is their mean.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> comm, each = chainermn.create_communicator("naive"), (2, "iteration")
+        >>> extension = chainermn.extensions.ObservationAggregator(comm, "loss", "mean", comm_trigger=each)
+        >>> for iteration, loss in [(1, 1.0), (2, 3.0)]:
+        ...     updater = SimpleNamespace(iteration=iteration)
+        ...     trainer = SimpleNamespace(updater=updater, observation={"loss": loss})
+        ...     extension(trainer)
+        >>> trainer.observation
+        {'loss': 3.0, 'mean': 2.0}
+
+    Source: `chainermn.extensions.ObservationAggregator` of Chainer 7.8.1.
     """
 
     trigger = (1, "iteration")
     priority = extension.PRIORITY_EDITOR
     name = None
 
-    def __init__(self, comm, original_key, aggregated_key=None, *, comm_trigger=(1, "iteration"), aggregator=None):
+    def __init__(
+        self,
+        comm: CommunicatorBase,
+        original_key: str,
+        aggregated_key: str | None = None,
+        *,
+        comm_trigger: Any = (1, "iteration"),
+        aggregator: Callable[[list[list[Any]]], Any] | None = None,
+    ) -> None:
         self.comm, self.original_key = comm, original_key
         self.aggregated_key = original_key if aggregated_key is None else aggregated_key
         self.comm_trigger = util.get_trigger(comm_trigger)
         self.aggregator = aggregator or _mean_of_all
         self.observation_history = []
 
-    def compute_summary(self, trainer):
+    def compute_summary(self, trainer: Any) -> Any:
         """The value of all processes, or None where it is not time."""
         if self.original_key in trainer.observation:
             value = trainer.observation[self.original_key]

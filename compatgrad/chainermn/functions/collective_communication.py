@@ -1,8 +1,19 @@
 """Communication of a whole group: in a group of one, everybody's Variables are this process's."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import identity
 from compatgrad.chainer.utils import experimental
 from compatgrad.chainermn.communicators._one_process import check_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 
 def _own(who, comm, xs, root=0):
@@ -13,26 +24,122 @@ def _own(who, comm, xs, root=0):
     return tuple(identity(x) for x in xs)
 
 
-def allgather(comm, x):
-    """All processes' `x`, a tuple."""
+def allgather(comm: CommunicatorBase, x: VariableOrArray) -> tuple[Variable, ...]:
+    """All processes' `x`. Backward adds up what comes from all processes.
+
+    Args:
+        comm: the communicator.
+        x: an array or Variable, of one shape and dtype in all processes.
+
+    Returns:
+        A tuple of Variables, one from each process.
+
+    Raises:
+        TypeError: `x` is no array and no Variable.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> [y.array.tolist() for y in chainermn.functions.allgather(comm, np.array([1.0, 2.0]))]
+        [[1.0, 2.0]]
+
+    Source: `chainermn.functions.allgather` of Chainer 7.8.1.
+    """
     return _own("all_gather", comm, [x])
 
 
-def alltoall(comm, xs):
-    """What all processes have for this one; `xs`: what it has for each. ValueError for another number of them."""
+def alltoall(comm: CommunicatorBase, xs: Sequence[VariableOrArray]) -> tuple[Variable, ...]:
+    """What all processes have for this one. Backward sends the gradients back.
+
+    Args:
+        comm: the communicator.
+        xs: arrays or Variables of one dtype: what this process has for each.
+
+    Returns:
+        A tuple of Variables, one from each process.
+
+    Raises:
+        ValueError: there is not one for each process.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> [y.array.tolist() for y in chainermn.functions.alltoall(comm, [np.array([1.0, 2.0])])]
+        [[1.0, 2.0]]
+
+    Source: `chainermn.functions.alltoall` of Chainer 7.8.1.
+    """
     return _own("all_to_all", comm, xs)
 
 
-def bcast(comm, x, root=0):
-    """The `x` of `root`."""
+def bcast(comm: CommunicatorBase, x: VariableOrArray, root: int = 0) -> Variable:
+    """The `x` of the process `root`. Backward gives that process the sum of the gradients.
+
+    Args:
+        comm: the communicator.
+        x: an array or Variable.
+        root: rank of the process that gives its own.
+
+    Returns:
+        A Variable of the shape and dtype of `x`.
+
+    Raises:
+        RuntimeError: `root` is not 0, and there is no other process.
+        TypeError: `x` is no array and no Variable.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> chainermn.functions.bcast(comm, np.array([1.0, 2.0])).array.tolist()
+        [1.0, 2.0]
+
+    Source: `chainermn.functions.bcast` of Chainer 7.8.1.
+    """
     return _own("bcast", comm, [x], root)[0]
 
 
-def gather(comm, x, root=0):
-    """At `root`, all processes' `x`, a tuple."""
+def gather(comm: CommunicatorBase, x: VariableOrArray, root: int = 0) -> tuple[Variable, ...]:
+    """All processes' `x` at the process `root`. Backward gives each process its gradient.
+
+    Args:
+        comm: the communicator.
+        x: an array or Variable.
+        root: rank of the process that gets all.
+
+    Returns:
+        A tuple of Variables, one from each process.
+
+    Raises:
+        RuntimeError: `root` is not 0, and there is no other process.
+        TypeError: `x` is no array and no Variable.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> [y.array.tolist() for y in chainermn.functions.gather(comm, np.array([1.0, 2.0]))]
+        [[1.0, 2.0]]
+
+    Source: `chainermn.functions.gather` of Chainer 7.8.1.
+    """
     return _own("gather", comm, [x], root)
 
 
-def scatter(comm, xs, root=0):
-    """This process's of the `xs` of `root`. ValueError unless there is one for each process."""
+def scatter(comm: CommunicatorBase, xs: Sequence[VariableOrArray], root: int = 0) -> Variable:
+    """This process's of the `xs` of the process `root`. Backward gives that process the gradients.
+
+    Args:
+        comm: the communicator.
+        xs: arrays or Variables, one for each process.
+        root: rank of the process that shares.
+
+    Returns:
+        A Variable.
+
+    Raises:
+        RuntimeError: `root` is not 0, and there is no other process.
+        ValueError: there is not one for each process.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> chainermn.functions.scatter(comm, [np.array([1.0, 2.0])]).array.tolist()
+        [1.0, 2.0]
+
+    Source: `chainermn.functions.scatter` of Chainer 7.8.1.
+    """
     return _own("scatter", comm, xs, root)[0]

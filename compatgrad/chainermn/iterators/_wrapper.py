@@ -1,12 +1,33 @@
 """An iterator in front of another."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.dataset import Iterator
+
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 
 class IteratorWrapper(Iterator):
-    """Its attributes are those of `actual_iterator`."""
+    """An iterator whose attributes are those of another.
 
-    def __init__(self, actual_iterator, communicator):
+    Args:
+        actual_iterator: the other iterator.
+        communicator: the communicator.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> iterator = chainermn.iterators.create_synchronized_iterator(
+        ...     chainer.iterators.SerialIterator([10, 20], 2, shuffle=True), comm)
+        >>> sorted(iterator.next()), iterator.epoch, iterator.batch_size
+        ([10, 20], 1, 2)
+
+    Source: the iterators that `chainermn.iterators` of Chainer 7.8.1 makes.
+    """
+
+    def __init__(self, actual_iterator: Iterator, communicator: CommunicatorBase) -> None:
         object.__setattr__(self, "actual_iterator", actual_iterator)
         object.__setattr__(self, "communicator", communicator)
 
@@ -21,12 +42,12 @@ class IteratorWrapper(Iterator):
     def __next__(self):
         return self.actual_iterator.__next__()
 
-    def next(self):
+    def next(self) -> list[Any]:
         return self.__next__()
 
-    def finalize(self):
+    def finalize(self) -> None:
         if "actual_iterator" in self.__dict__:  # else it was refused
             self.actual_iterator.finalize()
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: Any) -> None:
         self.actual_iterator.serialize(serializer)

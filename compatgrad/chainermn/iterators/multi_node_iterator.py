@@ -1,10 +1,18 @@
 """An iterator whose batches all processes get."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad.chainer.utils import experimental
 from compatgrad.chainermn.communicators._one_process import check_rank
 from compatgrad.chainermn.iterators._wrapper import IteratorWrapper
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.dataset import Iterator
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 
 def _is_valid_type(element):
@@ -24,11 +32,30 @@ class _MultiNodeIteratorMaster(IteratorWrapper):
         return batch if isinstance(batch[0], tuple) else numpy.asarray(batch).tolist()
 
 
-def create_multi_node_iterator(actual_iterator, communicator, rank_master=0):
-    """An iterator that gives all processes the batches of `actual_iterator` of the process `rank_master`.
+def create_multi_node_iterator(
+    actual_iterator: Iterator, communicator: CommunicatorBase, rank_master: int = 0
+) -> IteratorWrapper:
+    """An iterator that gives all processes the batches of one process's.
 
-    Examples are arrays, numbers of NumPy, or pairs of those; TypeError for others. Batches of what is no pair are lists
-    of Python's numbers.
+    Args:
+        actual_iterator: that iterator. Its examples are arrays, numbers of NumPy, or pairs of those.
+        communicator: the communicator.
+        rank_master: rank of the process whose batches all get.
+
+    Returns:
+        An iterator with the attributes of `actual_iterator`. Batches of what is no pair are lists of Python's numbers.
+
+    Raises:
+        RuntimeError: `rank_master` is not 0, and there is no other process.
+        TypeError: at a batch of other examples.
+
+    Example:
+        >>> data = chainer.iterators.SerialIterator(np.array([1.0, 2.0, 3.0]), 2, shuffle=False)
+        >>> comm = chainermn.create_communicator("naive")
+        >>> chainermn.iterators.create_multi_node_iterator(data, comm).next()
+        [1.0, 2.0]
+
+    Source: `chainermn.iterators.create_multi_node_iterator` of Chainer 7.8.1.
     """
     experimental("chainermn.iterators.create_multi_node_iterator")
     check_rank("chainermn.iterators.create_multi_node_iterator", rank_master)

@@ -1,6 +1,9 @@
 """Batch normalisation by the statistics of all processes' batches."""
 
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -9,19 +12,53 @@ from compatgrad.chainer import functions as F
 from compatgrad.chainer import initializers
 from compatgrad.chainermn.communicators.pure_nccl_communicator import PureNcclCommunicator
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType, Initializer, Shape
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
 
 class MultiNodeBatchNormalization(chainer.Link):
     """Normalises by mean and variance of the batches of all processes of `comm`, over the axes that gamma lacks.
 
-    `size`: of gamma and beta. `avg_mean` and `avg_var`, both from 0, move towards the statistics by `1 - decay`.
-    `communication_backend`: "auto", "mpi" or "nccl"; ValueError for another, and for "nccl" where `comm` is not
-    `pure_nccl`.
+    It is called with x, floating-point of shape (batch, *size, ...), and `finetune`, and gives a Variable of the shape
+    and dtype of x. `avg_mean` and `avg_var`, both from 0, move towards the statistics by `1 - decay`.
+
+    Args:
+        size: shape of gamma and beta, an int or a tuple.
+        comm: the communicator.
+        decay: what remains of the moving statistics at each call.
+        eps: is added to the variance.
+        dtype: of the parameters and statistics; None is that of `chainer.config.dtype`, float32 for mixed16.
+        use_gamma: False leaves the scale gamma out: it is 1.
+        use_beta: False leaves the shift beta out: it is 0.
+        initial_gamma: initializer of gamma; None is 1.
+        initial_beta: initializer of beta; None is 0.
+        communication_backend: "mpi", "nccl", or "auto": "nccl" for a communicator "pure_nccl", else "mpi".
+
+    Raises:
+        ValueError: another `communication_backend`, or "nccl" with a communicator other than "pure_nccl".
+
+    Example:
+        >>> bn = chainermn.links.MultiNodeBatchNormalization(1, chainermn.create_communicator("naive"))
+        >>> bn(np.array([[-1], [1]], np.float32)).array.round(3).tolist()
+        [[-1.0], [1.0]]
+
+    Source: `chainermn.links.MultiNodeBatchNormalization` of Chainer 7.8.1.
     """
 
     def __init__(
-        self, size, comm, decay=0.9, eps=2e-5, dtype=None, use_gamma=True, use_beta=True, initial_gamma=None,
-        initial_beta=None, communication_backend="auto",
-    ):  # fmt: skip
+        self,
+        size: Shape,
+        comm: CommunicatorBase,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: DType | None = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Initializer = None,
+        initial_beta: Initializer = None,
+        communication_backend: str = "auto",
+    ) -> None:
         chainer.utils.experimental("chainermn.links.MultiNodeBatchNormalization")
         super().__init__()
         if communication_backend not in ("mpi", "nccl", "auto"):
@@ -63,7 +100,7 @@ class MultiNodeBatchNormalization(chainer.Link):
         moving = {"running_mean": self.avg_mean, "running_var": self.avg_var}
         return F.batch_normalization(x, gamma, beta, eps=self.eps, decay=decay, **moving)
 
-    def start_finetuning(self):
+    def start_finetuning(self) -> None:
         """The next call with `finetune` begins the mean of all statistics anew."""
         self.N = 0
 

@@ -1,9 +1,15 @@
 """Batch normalisation of whole networks by the statistics of all processes."""
 
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer as chainer
 from compatgrad.chainermn.links.batch_normalization import MultiNodeBatchNormalization
+
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 
 def _convert(link, comm, backend):
@@ -17,9 +23,28 @@ def _convert(link, comm, backend):
     return new
 
 
-def create_mnbn_model(link, comm, communication_backend="auto"):
-    """A copy of `link` in which `MultiNodeBatchNormalization` stands for every `BatchNormalization`, with its
+def create_mnbn_model(link: Any, comm: CommunicatorBase, communication_backend: str = "auto") -> Any:
+    """A copy of a network in which `MultiNodeBatchNormalization` stands for every `BatchNormalization`, with its
     parameters and statistics.
+
+    Args:
+        link: the network.
+        comm: the communicator.
+        communication_backend: "mpi", "nccl" or "auto", as `MultiNodeBatchNormalization` takes it.
+
+    Returns:
+        The copy.
+
+    Raises:
+        ValueError: another `communication_backend`, or "nccl" with a communicator other than "pure_nccl".
+
+    Example:
+        >>> net = chainer.Sequential(L.Linear(2, 3), L.BatchNormalization(3))
+        >>> new = chainermn.links.create_mnbn_model(net, chainermn.create_communicator("naive"))
+        >>> [type(layer).__name__ for layer in new]
+        ['Linear', 'MultiNodeBatchNormalization']
+
+    Source: `chainermn.links.create_mnbn_model` of Chainer 7.8.1.
     """
     if isinstance(link, chainer.links.BatchNormalization):
         return _convert(link, comm, communication_backend)

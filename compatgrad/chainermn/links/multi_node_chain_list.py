@@ -1,23 +1,52 @@
 """Networks whose parts are in several processes."""
 
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer as chainer
 from compatgrad.chainermn import functions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 
 class MultiNodeChainList(chainer.ChainList):
     """The parts of a network that this process computes: each takes its inputs from processes, and gives its outputs
     to processes of `comm`, or is the first or the last part.
+
+    Args:
+        comm: the communicator.
+
+    Raises:
+        ValueError: at a call, `rank_in` and `rank_out` of the parts do not fit together.
+        RuntimeError: at a call, a part takes from or gives to a rank other than 0, and there is no other process.
+
+    Example:
+        >>> class Net(chainermn.MultiNodeChainList):
+        ...     def __init__(self, comm):
+        ...         super().__init__(comm)
+        ...         self.add_link(L.Linear(2, 3), rank_in=None, rank_out=0)
+        ...         self.add_link(L.Linear(3, 1), rank_in=0, rank_out=None)
+        >>> net = Net(chainermn.create_communicator("naive"))
+        >>> net(np.ones((4, 2), np.float32)).shape
+        (4, 1)
+
+    Source: `chainermn.MultiNodeChainList` of Chainer 7.8.1.
     """
 
-    def __init__(self, comm):
+    def __init__(self, comm: CommunicatorBase) -> None:
         chainer.utils.experimental("chainermn.MultiNodeChainList")
         super().__init__()
         self._comm = comm
         self._rank_inouts = []
 
-    def add_link(self, link, rank_in=None, rank_out=None):
+    def add_link(
+        self, link: Any, rank_in: int | Sequence[int] | None = None, rank_out: int | Sequence[int] | None = None
+    ) -> None:
         """Adds a part. `rank_in`, `rank_out`: a rank, a list of them, or None for the network's own inputs or output.
         ValueError for a second part with `rank_out=None`.
         """

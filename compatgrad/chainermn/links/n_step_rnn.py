@@ -1,8 +1,15 @@
 """Recurrent networks whose sequences go on in another process."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer as chainer
 from compatgrad.chainer.links.rnn.n_step_rnn import NStepRNNBase
 from compatgrad.chainermn import functions
+
+if TYPE_CHECKING:
+    from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
 
 class _MultiNodeNStepRNN(chainer.Chain):
@@ -27,10 +34,33 @@ class _MultiNodeNStepRNN(chainer.Chain):
         return (*outputs, sent)
 
 
-def create_multi_node_n_step_rnn(actual_link, communicator, rank_in=None, rank_out=None):
-    """`actual_link`, an NStepRNN link, that takes its states from the process `rank_in` and sends them to `rank_out`
-    (None: neither). It takes the inputs without states, and gives the outputs and what `send` gave, or None. ValueError
-    for another link.
+def create_multi_node_n_step_rnn(
+    actual_link: NStepRNNBase, communicator: CommunicatorBase, rank_in: int | None = None, rank_out: int | None = None
+) -> _MultiNodeNStepRNN:
+    """A recurrent network that takes its states from one process and sends them to another.
+
+    Args:
+        actual_link: the network, as `L.NStepLSTM`.
+        communicator: the communicator.
+        rank_in: the process that the states come from; None starts from zeros.
+        rank_out: the process that the states go to; None sends none.
+
+    Returns:
+        A chain that is called with the sequences, without states, and gives the outputs of `actual_link` and what
+        `functions.send` gave, or None.
+
+    Raises:
+        ValueError: `actual_link` is no such network; at a call, a rank is this process's own.
+        RuntimeError: at a call, another rank, as there is no other process.
+
+    Example:
+        >>> comm = chainermn.create_communicator("naive")
+        >>> rnn = chainermn.links.create_multi_node_n_step_rnn(L.NStepGRU(1, 2, 3, 0.0), comm)
+        >>> h, ys, sent = rnn([np.ones((4, 2), np.float32)])
+        >>> h.shape, ys[0].shape, sent
+        ((1, 1, 3), (4, 3), None)
+
+    Source: `chainermn.links.create_multi_node_n_step_rnn` of Chainer 7.8.1.
     """
     chainer.utils.experimental("chainermn.links.create_multi_node_n_step_rnn")
     return _MultiNodeNStepRNN(actual_link, communicator, rank_in, rank_out)
