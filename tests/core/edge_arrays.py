@@ -301,6 +301,7 @@ def run(name: str, share: float = 1.0, tries: int = 200, only: str = "") -> tupl
         if pid == 0:
             os.close(reader)
             os.dup2(writer, 1)
+            sys.stdout = open(1, "w", closefd=False)  # pytest has put another one in its place
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 2)
             os.dup2(null, 0)
