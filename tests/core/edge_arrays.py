@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import faulthandler
 import gc
 import importlib
 import inspect
@@ -272,6 +273,7 @@ def child(
     frontend: Frontend, todo: list[tuple[str, Any]], begin: int, share: float, tries: int, place: mmap.mmap
 ) -> None:
     warnings.simplefilter("ignore")
+    faulthandler.disable()
     sys.stdin = io.StringIO()
     limit = int(open("/proc/self/statm").read().split()[0]) * 4096 + GIBIBYTES * 2**30
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
