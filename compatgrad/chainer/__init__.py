@@ -4,7 +4,6 @@
 # The names are for programs, and modules that others stand on come first.
 
 from compatgrad import chainerx
-from compatgrad._C import function_hooks as get_function_hooks
 from compatgrad.chainer._version import __version__
 from compatgrad.chainer.configuration import (
     DebugMode,
@@ -37,7 +36,7 @@ from compatgrad.chainer.utils.experimental import silence_when
 from compatgrad.chainer.initializer import Initializer
 from compatgrad.chainer import initializers
 from compatgrad.chainer.variable import Parameter, Variable, as_array, as_variable
-from compatgrad.chainer.function_hook import FunctionHook
+from compatgrad.chainer.function_hook import FunctionHook, get_function_hooks
 from compatgrad.chainer.function_node import FunctionNode, grad
 from compatgrad.chainer.function import Function, FunctionAdapter, force_backprop_mode, no_backprop_mode
 from compatgrad.chainer._backprop import backward

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compatgrad import _C
 from compatgrad.core import hooks
 
 
@@ -23,3 +24,19 @@ class FunctionHook(hooks.FunctionHook):
     """
 
     name = "FunctionHook"
+
+
+def get_function_hooks() -> dict[str, FunctionHook]:
+    """The hooks that see every function of this thread.
+
+    Returns:
+        The thread's own dictionary of them by their names; what a program adds there is active.
+
+    Example:
+        >>> with chainer.function_hooks.TimerHook():
+        ...     list(chainer.get_function_hooks())
+        ['TimerHook']
+
+    Source: `chainer.get_function_hooks` of Chainer 7.8.1.
+    """
+    return _C.function_hooks()

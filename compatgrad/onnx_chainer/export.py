@@ -80,17 +80,45 @@ def export(
     input_shapes: Any = None,
     no_testcase: bool = False,
 ) -> Any:
-    """What `model` computes of `args`, an array or Variable or a list or dict of them, as an `onnx.ModelProto`.
+    """Writes what a network computes as an ONNX model. It needs the packages onnx and onnxscript.
 
-    filename: a path or an open file that it is written to, with `save_text` also as text, to the path with `.txt`.
-    export_params: else the parameters' values are left out. opset_version: None, that of torch's exporter.
-    input_names, output_names: lists of names, for inputs also a dict from the arguments' names; `Input_0` and
-    `Output_0`, … by default. train: layers train. return_named_inout: also dicts of the inputs and outputs by name.
-    input_shapes: the inputs' shapes, with names for dimensions that vary. A file without `no_testcase` warns, as
-    `export_testcase` is to be preferred.
+    Args:
+        model: the network, a link or function that gives a Variable, or a list, tuple or dict of them.
+        args: what it is computed of once: an array or Variable, a list or tuple of them, or a dict of them by the
+            names of the network's arguments.
+        filename: a path or an open binary file that the model is written to; None is none.
+        export_params: False leaves the parameters' values out: they become inputs.
+        graph_name: name of the model's graph.
+        save_text: True also writes the model as text, to the path `filename` with `.txt` behind it.
+        opset_version: version of ONNX's operators, 7 to 23, others with a warning; None is that of torch's exporter.
+        input_names: list of names, or a dict from the arguments' names; None is "Input_0", "Input_1", ...
+        output_names: list of names; None is "Output_0", "Output_1", ...
+        train: True exports layers as they are in training.
+        return_named_inout: True also gives the inputs and outputs.
+        external_converters: not there; None.
+        external_opset_imports: not there; None.
+        input_shapes: the input's shape, or a list or dict of the inputs' shapes, with a str for each dimension that
+            varies; None fixes all.
+        no_testcase: with a `filename`, False warns that `export_testcase` is to be preferred.
 
-    ImportError without onnx and onnxscript, NotImplementedError for converters of one's own, `interop.ExportError`
-    where the network's path depends on values, ValueError for wrong arguments.
+    Returns:
+        An `onnx.ModelProto`, with `return_named_inout` a tuple of it and two dicts, of the inputs and of the outputs,
+        Variables by their names.
+
+    Raises:
+        ImportError: onnx or onnxscript is not installed.
+        NotImplementedError: `external_converters` or `external_opset_imports` is given.
+        compatgrad.interop.ExportError: which functions the network runs depends on values.
+        ValueError: `args` or an output is none of the above, or the number of names or shapes is another than that of
+            inputs or outputs.
+
+    Example:
+        >>> x = np.ones((1, 2), np.float32)
+        >>> model = onnx_chainer.export(L.Linear(2, 3), x, input_names=["x"])  # doctest: +SKIP
+        >>> [node.name for node in model.graph.input], model.producer_name  # doctest: +SKIP
+        (['x'], 'Chainer')
+
+    Source: `onnx_chainer.export` of Chainer 7.8.1.
     """
     need_onnx("onnx_chainer")
     if filename is not None and not no_testcase:

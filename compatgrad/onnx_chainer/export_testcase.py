@@ -11,8 +11,28 @@ from compatgrad.onnx_chainer.export import export
 
 def export_testcase(model: Any, args: Any, out_dir: Any, output_grad: bool = False, **kwargs: Any) -> None:
     """Writes `model.onnx` to the folder `out_dir`, and inputs and outputs to `test_data_set_0` in it, each to a file.
+    It needs the packages onnx and onnxscript.
 
-    kwargs: those of `export`. `output_grad`, gradients of the parameters too: NotImplementedError.
+    Args:
+        model: the network, as `export` takes it.
+        args: what it is computed of once, as `export` takes it.
+        out_dir: path of the folder, which is made where it is missing.
+        output_grad: gradients of the parameters too are not there: False.
+        **kwargs: other arguments of `export`.
+
+    Raises:
+        ImportError: onnx or onnxscript is not installed.
+        NotImplementedError: `output_grad` is True.
+        ValueError: as `export` raises it.
+
+    Example:
+        >>> import os
+        >>> x = np.ones((1, 2), np.float32)
+        >>> onnx_chainer.export_testcase(L.Linear(2, 3), x, "net")  # doctest: +SKIP
+        >>> sorted(os.listdir("net")), sorted(os.listdir("net/test_data_set_0"))  # doctest: +SKIP
+        (['model.onnx', 'test_data_set_0'], ['input_0.pb', 'output_0.pb'])
+
+    Source: `onnx_chainer.export_testcase` of Chainer 7.8.1.
     """
     if output_grad:
         raise NotImplementedError("onnx_chainer.export_testcase: output_grad: gradients are not written")
