@@ -54,7 +54,25 @@ def array_classes() -> list[str]:
 
 
 def preferred(cached: str, others: list[str]) -> list[str]:
-    """Names of array classes in the order that `prefer_cached_array` asks for."""
+    """Names of array classes in the order that `prefer_cached_array` asks for.
+
+    Args:
+        cached: the class of cached arrays.
+        others: the other classes.
+
+    Returns:
+        A list of all.
+
+    Raises:
+        TypeError: `others` is not iterable.
+
+    Example:
+        >>> from compatgrad.nnabla_ext import cuda
+        >>> cuda.preferred("Cached", ["Other"])
+        ['Cached', 'Other']
+
+    Source: compatgrad's own, for `array_classes`.
+    """
     return [cached, *others] if _cached_first else [*others, cached]
 
 
@@ -94,15 +112,36 @@ def reset_array_preference() -> None:
 
 
 def clear_memory_cache() -> None:
-    """Frees what torch's allocator caches on GPUs."""
+    """Gives the GPU memory that is not in use back. Without a GPU it does nothing.
+
+    Example:
+        >>> from compatgrad.nnabla_ext import cuda
+        >>> cuda.clear_memory_cache()
+
+    Source: `nnabla_ext.cuda.clear_memory_cache` of nnabla 1.39.0.
+    """
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
-def device_synchronize(device: str = "0") -> None:
-    """Waits until the GPU of that number is idle; nothing to wait for on the CPU."""
+def device_synchronize(device: str | int = "0") -> None:
+    """Waits until a GPU has finished. Without a GPU it does nothing.
+
+    Args:
+        device: number of the GPU, a str or int.
+
+    Raises:
+        ValueError: with a GPU, `device` is no number.
+        RuntimeError: with a GPU, there is none of that number.
+
+    Example:
+        >>> from compatgrad.nnabla_ext import cuda
+        >>> cuda.device_synchronize("0")
+
+    Source: `nnabla_ext.cuda.device_synchronize` of nnabla 1.39.0.
+    """
     import torch
 
     if torch.cuda.is_available():
@@ -110,10 +149,32 @@ def device_synchronize(device: str = "0") -> None:
 
 
 def get_device_count() -> int:
-    """Number of CPU devices: 1."""
+    """The number of CPUs that a context can name.
+
+    Returns:
+        1.
+
+    Example:
+        >>> from compatgrad.nnabla_ext import cpu
+        >>> cpu.get_device_count()
+        1
+
+    Source: `nnabla_ext.cpu.get_device_count` of nnabla 1.39.0.
+    """
     return 1
 
 
 def get_devices() -> list[str]:
-    """Numbers of the CPU devices."""
+    """The ids of the CPUs that a context can name.
+
+    Returns:
+        A list of str.
+
+    Example:
+        >>> from compatgrad.nnabla_ext import cpu
+        >>> cpu.get_devices()
+        ['0']
+
+    Source: `nnabla_ext.cpu.get_devices` of nnabla 1.39.0.
+    """
     return ["0"]

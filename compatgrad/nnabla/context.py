@@ -132,9 +132,11 @@ def set_default_context(ctx: Context) -> None:
 
     Example:
         >>> from compatgrad.nnabla.ext_utils import get_extension_context
-        >>> nn.set_default_context(get_extension_context("cpu"))
+        >>> before = nn.get_current_context()
+        >>> nn.set_default_context(get_extension_context("cpu", type_config="half"))
         >>> nn.get_current_context().backend
-        ['cpu:float']
+        ['cpu:half', 'cpu:float']
+        >>> nn.set_default_context(before)
 
     Source: `nnabla.set_default_context` of nnabla 1.39.0.
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from compatgrad.nnabla._init import preferred
+from compatgrad.nnabla._init import clear_memory_cache, device_synchronize, preferred  # noqa: F401
 from compatgrad.nnabla.context import Context
 
 
@@ -79,19 +79,6 @@ def array_classes() -> list[str]:
     return preferred("CudaCachedArray", ["CudaArray"])
 
 
-def clear_memory_cache() -> None:
-    """Gives the GPU memory that is not in use back. Without a GPU it does nothing.
-
-    Example:
-        >>> from compatgrad.nnabla_ext import cuda
-        >>> cuda.clear_memory_cache()
-
-    Source: `nnabla_ext.cuda.clear_memory_cache` of nnabla 1.39.0.
-    """
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-
-
 def get_device_count() -> int:
     """The number of GPUs.
 
@@ -122,26 +109,6 @@ def get_devices() -> list[str]:
     Source: `nnabla_ext.cuda.get_devices` of nnabla 1.39.0.
     """
     return [str(i) for i in range(get_device_count())]
-
-
-def device_synchronize(device: str | int = "0") -> None:
-    """Waits until a GPU has finished. Without a GPU it does nothing.
-
-    Args:
-        device: number of the GPU, a str or int.
-
-    Raises:
-        ValueError: with a GPU, `device` is no number.
-        RuntimeError: with a GPU, there is none of that number.
-
-    Example:
-        >>> from compatgrad.nnabla_ext import cuda
-        >>> cuda.device_synchronize("0")
-
-    Source: `nnabla_ext.cuda.device_synchronize` of nnabla 1.39.0.
-    """
-    if torch.cuda.is_available():
-        torch.cuda.synchronize(int(device or 0))
 
 
 def synchronize(device_id: str | int = "0", **kw: Any) -> None:

@@ -20,19 +20,30 @@ import torch
 
 SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Example|Source|Attributes|Note):", re.M)
 
-# Names that examples of a frontend use without an import, as its own documentation does.
+# Names that examples of a frontend use without an import, as its own documentation does: modules of compatgrad.
+CHAINER = {"chainer": "chainer", "F": "chainer.functions", "L": "chainer.links"}
+NNABLA = {
+    "nn": "nnabla",
+    "F": "nnabla.functions",
+    "PF": "nnabla.parametric_functions",
+    "S": "nnabla.solvers",
+    "I": "nnabla.initializer",
+}
 SHORT = {
-    "chainer": {"chainer": "", "F": ".functions", "L": ".links"},
-    "nnabla": {"nn": "", "F": ".functions", "PF": ".parametric_functions", "S": ".solvers", "I": ".initializer"},
-    "mxnet": {"mx": "", "nd": ".ndarray", "gluon": ".gluon", "autograd": ".autograd"},
+    "chainer": CHAINER,
+    "chainermn": {**CHAINER, "chainermn": "chainermn"},
+    "chainerx": {"chainerx": "chainerx"},
+    "onnx_chainer": {**CHAINER, "onnx_chainer": "onnx_chainer"},
+    "nnabla": NNABLA,
+    "nnabla_ext": NNABLA,
+    "mxnet": {"mx": "mxnet", "nd": "mxnet.ndarray", "gluon": "mxnet.gluon", "autograd": "mxnet.autograd"},
 }
 
 
 def names_of_examples(frontend: str) -> dict[str, Any]:
     """What the examples of a frontend, or of another package, need not import."""
     short = SHORT.get(frontend, {})
-    modules = {name: importlib.import_module(f"compatgrad.{frontend}{where}") for name, where in short.items()}
-    return {"np": np, "torch": torch, **modules}
+    return {"np": np, "torch": torch, **{n: importlib.import_module(f"compatgrad.{m}") for n, m in short.items()}}
 
 
 def modules(name: str) -> Iterator[Any]:

@@ -82,6 +82,12 @@ def legacy_names():
     compatgrad.uninstall()
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """Examples write files."""
+    monkeypatch.chdir(tmp_path)
+
+
 def run(test, names):
     said = []
     test.globs = names

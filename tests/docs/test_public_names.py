@@ -2,104 +2,75 @@
 
 import doctest
 import inspect
+import sys
 
 import pytest
+import torch
 
+from compatgrad import chainer, mxnet, nnabla
+from compatgrad.chainermn import global_except_hook
 from tests.docs import public_names
 
-# Modules, with all below them, whose public names are documented and typed.
-DOCUMENTED: list[str] = [
-    "compatgrad.chainer.functions.activation",
-    "compatgrad.chainer.initializers",
-    "compatgrad.chainer.iterators",
-    "compatgrad.chainer.links.activation",
-    "compatgrad.chainer.links.connection",
-    "compatgrad.chainer.links.loss",
-    "compatgrad.chainer.links.model",
-    "compatgrad.chainer.links.normalization",
-    "compatgrad.chainer.links.rnn",
-    "compatgrad.chainer.links.theano",
-    "compatgrad.chainer.optimizer_hooks",
-    "compatgrad.chainer.optimizers",
-    "compatgrad.chainer.serializers",
-    "compatgrad.chainer.training.extensions.exponential_shift",
-    "compatgrad.chainer.training.extensions.fail_on_nonnumber",
-    "compatgrad.chainer.training.extensions.inverse_shift",
-    "compatgrad.chainer.training.extensions.linear_shift",
-    "compatgrad.chainer.training.extensions.multistep_shift",
-    "compatgrad.chainer.training.extensions.polynomial_shift",
-    "compatgrad.chainer.training.extensions.step_shift",
-    "compatgrad.chainer.training.extensions.value_observation",
-    "compatgrad.chainer.training.extensions.warmup_shift",
-    "compatgrad.chainer.training.triggers",
-    "compatgrad.mxnet.gluon.loss",
-    "compatgrad.mxnet.lr_scheduler",
-    "compatgrad.nnabla.auto_forward",
-    "compatgrad.nnabla.callback",
-    "compatgrad.nnabla.context",
-    "compatgrad.nnabla.contrib",
-    "compatgrad.nnabla.core.graph_optimizer",
-    "compatgrad.nnabla.core.modules",
-    "compatgrad.nnabla.experimental",
-    "compatgrad.nnabla.ext_utils",
-    "compatgrad.nnabla.functions.activation",
-    "compatgrad.nnabla.functions.arithmetic",
-    "compatgrad.nnabla.functions.elementwise",
-    "compatgrad.nnabla.functions.logical",
-    "compatgrad.nnabla.functions.loss",
-    "compatgrad.nnabla.logger",
-    "compatgrad.nnabla.models",
-    "compatgrad.nnabla.monitor",
-    "compatgrad.nnabla.random",
-    "compatgrad.nnabla.recompute",
-    "compatgrad.nnabla.testing",
-    "compatgrad.nnabla.utils.audio_utils",
-    "compatgrad.nnabla.utils.callback",
-    "compatgrad.nnabla.utils.communicator_util",
-    "compatgrad.nnabla.utils.converter.nnabla",
-    "compatgrad.nnabla.utils.converter.utils",
-    "compatgrad.nnabla.utils.create_cache",
-    "compatgrad.nnabla.utils.data_iterator",
-    "compatgrad.nnabla.utils.data_source",
-    "compatgrad.nnabla.utils.data_source_implements",
-    "compatgrad.nnabla.utils.data_source_loader",
-    "compatgrad.nnabla.utils.dlpack",
-    "compatgrad.nnabla.utils.download",
-    "compatgrad.nnabla.utils.function_profile",
-    "compatgrad.nnabla.utils.get_file_handle",
-    "compatgrad.nnabla.utils.image_utils",
-    "compatgrad.nnabla.utils.inspection",
-    "compatgrad.nnabla.utils.learning_rate_scheduler",
-    "compatgrad.nnabla.utils.load",
-    "compatgrad.nnabla.utils.nnabla_pb2",
-    "compatgrad.nnabla.utils.nnp_format",
-    "compatgrad.nnabla.utils.nnp_graph",
-    "compatgrad.nnabla.utils.profiler",
-    "compatgrad.nnabla.utils.progress",
-    "compatgrad.nnabla.utils.rnn",
-    "compatgrad.nnabla.utils.save",
+# Packages, with all modules below them.
+DOCUMENTED = [
+    "compatgrad.chainer",
+    "compatgrad.chainermn",
+    "compatgrad.chainerx",
+    "compatgrad.core",
+    "compatgrad.drawing",
+    "compatgrad.exporting",
+    "compatgrad.formats",
+    "compatgrad.interop",
+    "compatgrad.mxnet",
+    "compatgrad.nnabla",
+    "compatgrad.nnabla_ext",
+    "compatgrad.onnx_chainer",
+    "compatgrad.ops",
 ]
+NAMES = {package: public_names.public(package) for package in DOCUMENTED}
+EXAMPLES = {
+    name: value for names in NAMES.values() for name, value in names.items() if ">>>" in (inspect.getdoc(value) or "")
+}
 
-NAMES = {name: value for module in DOCUMENTED for name, value in public_names.public(module).items()}
 
-
-@pytest.mark.parametrize("module", DOCUMENTED)
-def test_nothing_is_lacking(module):
-    found = {name: public_names.lacks(value) for name, value in public_names.public(module).items()}
+@pytest.mark.parametrize("package", DOCUMENTED)
+def test_nothing_is_lacking(package):
+    assert NAMES[package]
+    found = {name: public_names.lacks(value) for name, value in NAMES[package].items()}
     assert {name: missing for name, missing in found.items() if missing} == {}
 
 
-@pytest.mark.parametrize("name", [name for name, value in NAMES.items() if ">>>" in (inspect.getdoc(value) or "")])
-def test_example(name, tmp_path, monkeypatch):
-    frontend = name.split(".")[1]
-    globs = public_names.names_of_examples(frontend)
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """An example's own folder. What an example sets for the whole process is set back."""
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(inspect.getdoc(NAMES[name]), globs, name, None, 0)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(global_except_hook, "_previous", None)
+    before = modes()
+    yield
+    nnabla.clear_parameters()
+    assert modes() == before
+
+
+def modes():
+    """Modes of the frontends and of torch that an example could leave behind."""
+    return {
+        "chainer's configuration": {k: getattr(chainer.config, k) for k in vars(chainer.global_config)},
+        "chainer's hooks": list(chainer.get_function_hooks()),
+        "nnabla's automatic forward": nnabla.get_auto_forward(),
+        "nnabla's context": str(nnabla.get_current_context()),
+        "nnabla's parameter scope": nnabla.parameter.current_scope is nnabla.parameter.root_scope,
+        "MXNet's recording": (mxnet.autograd.is_recording(), mxnet.autograd.is_training()),
+        "MXNet's arrays": (mxnet.util.is_np_shape(), mxnet.util.is_np_array()),
+        "MXNet's context": str(mxnet.current_context()),
+        "torch's defaults": (torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_num_threads()),
+    }
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name, alone):
+    globs = public_names.names_of_examples(name.split(".")[1])
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(EXAMPLES[name]), globs, name, None, 0)
     said: list[str] = []
-    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    try:
-        doctest.DocTestRunner(optionflags=flags).run(test, out=said.append)
-    finally:
-        if frontend == "nnabla":
-            globs["nn"].clear_parameters()
+    doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS).run(test, out=said.append)
     assert not said, "".join(said)

@@ -79,6 +79,7 @@ class DumpGraph(extension.Extension):
         >>> from types import SimpleNamespace
         >>> loss = F.sum(chainer.Variable(np.ones(2)))
         >>> dump = chainer.training.extensions.DumpGraph("main/loss")
+        >>> dump.initialize(None)
         >>> dump(SimpleNamespace(observation={"main/loss": loss}, out="."))
         >>> open("cg.dot").read()[:17]
         'digraph graphname'
