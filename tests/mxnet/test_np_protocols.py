@@ -168,6 +168,14 @@ def test_functions_of_symbols(k):
         np.testing.assert_allclose(y.asnumpy(), e, rtol=2e-6, atol=1e-6)
 
 
+def test_reshape_of_symbols_takes_attributes_and_refuses_other_arguments():
+    x = mx.sym.var("x").as_np_ndarray()
+    y = mx.sym.npx.reshape(x, (3, 2), name="r", attr={"__k__": "v"})
+    assert (y.name, y.attr("__k__"), y.list_arguments()) == ("r", "v", ["x"])
+    with pytest.raises(mx.MXNetError, match="Cannot find argument 'bad'"):
+        mx.sym.npx.reshape(x, (3, 2), bad=1)
+
+
 def test_symbols_with_numpys_manners():
     x = sym.var("x")
     y = x.as_np_ndarray()

@@ -262,10 +262,21 @@ def _of_np(name: str, inside: str = "") -> Any:
 
 
 def _reshape(
-    a: Symbol, newshape: Any, reverse: bool = False, order: str = "C", out: Any = None, name: str | None = None
+    a: Symbol | None = None,
+    newshape: Any = None,
+    reverse: bool = False,
+    order: str = "C",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    out: Any = None,
+    **kwargs: Any,
 ) -> Any:
-    options = {"newshape": newshape, "reverse": reverse, "order": order, "name": name}
-    return _node("_npx_reshape", "reshape", [a], _unless_none(**options))
+    for key in kwargs:
+        if not (key.startswith("__") and key.endswith("__")):  # those are attributes
+            known = "newshape, reverse, order"
+            raise MXNetError(f"Cannot find argument '{key}', Possible Arguments: {known}, in operator _npx_reshape")
+    options = _unless_none(a=a, newshape=newshape, reverse=reverse, order=order, name=name, attr=attr)
+    return _as_np(function_of("_npx_reshape", "reshape")(**options, **kwargs))
 
 
 def _of_npx(name: str) -> Any:
