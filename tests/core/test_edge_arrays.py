@@ -39,7 +39,9 @@ def broken(x):
     raise SystemError("no result without an exception set")
 
 
-@pytest.mark.parametrize("function, kind", [(crashing, "ended the process (-11)"), (leaking, "cycle"), (broken, "unus")])
+@pytest.mark.parametrize(
+    "function, kind", [(crashing, "ended the process (-11)"), (leaking, "cycle"), (broken, "unus")]
+)
 def test_what_is_wrong_is_found(monkeypatch, function, kind):
     monkeypatch.setattr(edge_arrays, "functions", lambda name: [("a", abs), ("it", function), ("b", abs)])
     count, calls, found = edge_arrays.run("chainer", 1.0, 5)

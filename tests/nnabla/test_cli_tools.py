@@ -99,7 +99,8 @@ def test_plots(tmp_path, monkeypatch):
     run(monkeypatch, "plot_series", "a.series.txt", "-l", "A", "-o", "a.png", "-x", "epochs", "-T", "10", "-L", "-1")
     run(monkeypatch, "plot_timer", "b.timer.txt", "-o", "b.png", "-u", "m", "-e")
     axes, timer = shown
-    assert {"a.png", "b.png"} < set(os.listdir()) and axes.get_xlabel() == "epochs" and axes.get_ylim()[1] == 10 and axes.get_xlim()[0] == -1
+    assert {"a.png", "b.png"} < set(os.listdir()) and axes.get_xlabel() == "epochs"
+    assert axes.get_ylim()[1] == 10 and axes.get_xlim()[0] == -1
     (line,) = axes.get_lines()
     assert line.get_label() == "A" and line.get_xydata().tolist() == [[0, 1.5], [10, 0.5]]
     assert timer.get_ylabel() == "Total elapsed time [minutes]"
