@@ -444,7 +444,8 @@ def simple_bind(
         return nd.zeros(shape, ctx=places.get(name, ctx), dtype=types[name] or "float32", stype=stypes.get(name))
 
     def gradient(name: str, shape: Any) -> NDArray:
-        return made(name, shape, there).tostype(gradient_types.get(name) or stypes.get(name) or "default")
+        g, stype = made(name, shape, there), gradient_types.get(name) or stypes.get(name) or "default"
+        return g if g.stype == stype else g.tostype(stype)  # tostype copies, and executors may share a gradient
 
     def argument(name: str, shape: Any) -> NDArray:
         if buffer is None or shared_names is None or name in shared_names or name in stypes:
