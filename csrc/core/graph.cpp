@@ -91,6 +91,8 @@ void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
   if (f) {
     output_index = index;
     rank = f->rank + 1;
+    // A program may take the creator away and give it back; passes refuse a function that does not know the node.
+    if (!f->call && index < f->outputs.size() && !f->outputs[index].node) f->outputs[index].node = this;
   }
   std::swap(creator, f);
   if (deferred && !deferred->users.empty()) raise_ranks(*this);

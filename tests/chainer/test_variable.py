@@ -225,7 +225,9 @@ def test_creators():
     y.set_creator(None)
     assert y.creator is None
     y.set_creator_node(node)
-    assert y.creator is node
+    assert y.creator is node and node.outputs[0]() is y.node
+    chainer.functions.sum(y).backward()
+    assert x.grad.tolist() == [2, 2]
     f = chainer.Function()
     y.creator = f
     assert y.creator is f and y.creator_node is f.node and y.rank == 1
