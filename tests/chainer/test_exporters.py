@@ -148,7 +148,12 @@ functions.rnn.n_step_lstm:_lstm functions.rnn.n_step_lstm:_stack_weight
 functions.rnn.n_step_rnn:n_step_rnn_base functions.rnn.n_step_rnn:n_step_rnn_impl functions.rnn.slstm:SLSTMGrad
 functions.theano.theano_function:TheanoFunction graph_optimizations:static_code
 graph_optimizations.static_graph_utilities:static_forward_optimizations
-links.caffe.protobuf3.caffe_pb2:NetParameter
+links.caffe.protobuf3.caffe_pb2:NetParameter links.connection.convolution_2d:_pair
+links.connection.deconvolution_2d:_pair links.connection.deformable_convolution_2d:_pair
+links.connection.depthwise_convolution_2d:_pair links.connection.dilated_convolution_2d:_pair
+links.connection.local_convolution_2d:_pair optimizers.corrected_momentum_sgd:_default_hyperparam
+optimizers.momentum_sgd:_default_hyperparam optimizers.nesterov_ag:_default_hyperparam utils.type_check:_eval_expr
+utils.type_check:_repr utils.type_check:_str_subscript
 """.split()
 
 

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 from compatgrad.chainer.optimizers._compiled_rule import compiled
-from compatgrad.chainer.optimizers._momentum import MomentumMethod, MomentumRule
+from compatgrad.chainer.optimizers._momentum import (
+    MomentumMethod,
+    MomentumRule,
+    _default_hyperparam,  # noqa: F401  programs find it here, as in Chainer
+)
 
 __all__ = ["CorrectedMomentumSGD", "CorrectedMomentumSGDRule"]
 

@@ -235,7 +235,7 @@ class CaffeFunction(link.Chain):
 
     @_layer("Reshape", None)
     def _setup_reshape(self, layer):
-        shape = tuple(layer.reshape_param.shape.dim)
+        shape = list(layer.reshape_param.shape.dim)
         self._add_layer(layer, functools.partial(functions.reshape, shape=shape))
 
     @_layer("BatchNorm", None)
