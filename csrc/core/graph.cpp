@@ -91,8 +91,12 @@ void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
   if (f) {
     output_index = index;
     rank = f->rank + 1;
-    // A program may take the creator away and give it back; passes refuse a function that does not know the node.
-    if (!f->call && index < f->outputs.size() && !f->outputs[index].node) f->outputs[index].node = this;
+    // A program may take the creator away and give it back; passes refuse a function that does not know the node. What
+    // backward reads of an output that is gone stays that output's: another node does not take its place.
+    if (!f->call && index < f->outputs.size()) {
+      OutputSlot& slot = f->outputs[index];
+      if (!slot.node && (!slot.saved.defined() || slot.saved.is_same(data))) slot.node = this;
+    }
   }
   std::swap(creator, f);
   if (deferred && !deferred->users.empty()) raise_ranks(*this);

@@ -228,6 +228,13 @@ def test_creators():
     assert y.creator is node and node.outputs[0]() is y.node
     chainer.functions.sum(y).backward()
     assert x.grad.tolist() == [2, 2]
+    x = var([1, 2])
+    y = chainer.functions.tanh(x)  # its backward reads the output
+    node = y.creator_node
+    y.creator_node = None
+    y.creator_node = node
+    chainer.functions.sum(y).backward()
+    np.testing.assert_allclose(x.grad, 1 - np.tanh([1, 2]) ** 2, rtol=1e-5)
     f = chainer.Function()
     y.creator = f
     assert y.creator is f and y.creator_node is f.node and y.rank == 1
