@@ -76,11 +76,15 @@ class Sample:
             for i, a in enumerate(arrays)
         ]
 
-    def run(self, xs: Sequence) -> list:
+    def apply(self, xs: Sequence) -> Any:
+        """What the op returns: a Variable, or a tuple of them."""
         op = _C.op(self.op)
         while not self.many and xs and xs[-1] is None:
             xs = xs[:-1]
-        y = op(list(xs), **self.params) if self.many else op(*xs, **self.params)
+        return op(list(xs), **self.params) if self.many else op(*xs, **self.params)
+
+    def run(self, xs: Sequence) -> list:
+        y = self.apply(xs)
         return list(y) if isinstance(y, tuple) else [y]
 
 

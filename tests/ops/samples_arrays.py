@@ -15,10 +15,10 @@ FLAT = {"differentiable": ()}  # the gradient is by design not the derivative
 class Fresh(Sample):
     """Runs on copies of what the op writes: an input, or the state of a generator."""
 
-    def run(self, xs):
+    def apply(self, xs):
         xs = [_C.op("copy")(x) if x is not None and i in WRITTEN.get(self.op, ()) else x for i, x in enumerate(xs)]
         params = {k: v.clone() if k == "rng" else v for k, v in self.params.items()}
-        return Sample(self.op, self.reference, self.inputs, params, self.many).run(xs)
+        return Sample(self.op, self.reference, self.inputs, params, self.many).apply(xs)
 
 
 def fresh(*args, **more):
