@@ -1,7 +1,7 @@
 """Chainer's API on compatgrad's engine. Mirrors ``chainer`` 7.8.1."""
 
 # ruff: noqa: E402, F401, I001
-# The names are for programs, and modules that others stand on come first.
+# The imported names are Chainer's API; modules that others import come first.
 
 from compatgrad import chainerx
 from compatgrad.chainer._version import __version__
@@ -17,7 +17,7 @@ from compatgrad.chainer.configuration import (
     using_config,
 )
 
-#: Set to True, no experimental feature warns.
+#: True silences the warnings of experimental features.
 disable_experimental_feature_warning = False
 
 from compatgrad.chainer import backends, types, utils, warnings
@@ -72,13 +72,13 @@ class _FallbackType:
         return "Fallback"
 
 
-#: What ``forward_chainerx`` returns to say that it does not apply. It is never called here.
+#: What a function's ``forward_chainerx`` returns where it does not apply. compatgrad never calls ``forward_chainerx``.
 Fallback = _FallbackType()
 
 silence_when(lambda: disable_experimental_feature_warning)
 utils.WalkerAlias = walker_alias.WalkerAlias
 
-_LAZY = ("distributions", "links")  # large, and loaded when they are asked for
+_LAZY = ("distributions", "links")  # large packages: imported when a program first uses them
 
 
 def __getattr__(name):

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _convert_arrays(array, func):
-    """`func` of an array, or of each array of a list or tuple; one object in several places is converted
+    """Applies `func` to an array, or to each array in a list or tuple; an object that occurs several times is converted
     once.
     """
     if not isinstance(array, (list, tuple)):
@@ -32,8 +32,8 @@ _dummy_context = _DummyContext()
 
 
 class Device:
-    """Base class of devices: places for arrays, each with the array module for them. Subclasses define `xp`, `name`,
-    `supported_array_types`, `__eq__`, `send_array` and `is_array_supported`.
+    """Base class of devices: places where arrays live, each with the array module that computes on them. Subclasses
+    define `xp`, `name`, `supported_array_types`, `__eq__`, `send_array` and `is_array_supported`.
 
     Example:
         >>> device = chainer.get_device("@numpy")
@@ -71,10 +71,10 @@ class Device:
         return hash(self.name)
 
     def __enter__(self):
-        raise RuntimeError("A device is no context manager; use chainer.using_device.")
+        raise RuntimeError("A device is not a context manager; use chainer.using_device.")
 
     def __exit__(self, exc_type, exc_value, traceback):
-        pass  # without it, `with device` fails before __enter__ can say what to use
+        pass  # without __exit__, `with device` fails before __enter__ can name the function to use
 
     def create_context(self) -> Any:
         """A context manager inside which this is the current device."""

@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 
 def backward(outputs: Sequence[Variable], grad_outputs: Sequence[Any] | None = None, **kwargs: Any) -> None:
-    """Backpropagates from several outputs at once, into the gradients of all leaves, which accumulate. An output for
-    which no gradient is given starts with its own, which is used up; where it has none, a RuntimeWarning says that it
-    starts nothing: unlike `Variable.backward` this function sets no default gradient.
+    """Backpropagates from several outputs at once and adds the results to the gradients of all leaves. An output for
+    which no gradient is given starts from its own `grad`, which is cleared. An output without a `grad` is left out with
+    a RuntimeWarning: unlike `Variable.backward`, this function sets no default gradient.
 
     Args:
         outputs: the outputs.
-        grad_outputs: a gradient for each output, a Variable, an array or None for no start; None takes the outputs'
-            own.
-        **kwargs: `enable_double_backprop`: True records the computation of the gradients.
+        grad_outputs: a gradient for each output: a Variable, an array, or None, which leaves the output out. None
+            instead of the list takes the outputs' own gradients.
+        **kwargs: `enable_double_backprop`, default False: True records the computation of the gradients, so that they
+            can be differentiated.
 
     Raises:
-        TypeError: `outputs` is no list or tuple of Variables, `grad_outputs` is none, or another keyword is given.
+        TypeError: `outputs` is not a list or tuple of Variables, `grad_outputs` is not a list or tuple, or an unknown
+            keyword is given.
         ValueError: the sequences differ in length, or `retain_grad` or `loss_scale` is given.
 
     Example:
@@ -43,7 +45,7 @@ def backward(outputs: Sequence[Variable], grad_outputs: Sequence[Any] | None = N
     (enable_double_backprop,) = argument.parse_kwargs(
         kwargs,
         ("enable_double_backprop", False),
-        retain_grad="chainer.backward has no retain_grad: its meaning for several outputs is not settled",
+        retain_grad="chainer.backward has no retain_grad: Chainer does not define it for several outputs",
         loss_scale="chainer.backward does not support loss_scale option",
     )
     _check_sequence("outputs", outputs, None, None, optional=False)

@@ -1,4 +1,4 @@
-"""Docstrings of function classes, written from those of the functions."""
+"""Docstrings of function classes, composed from the docstrings of the functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _ARGUMENT = re.compile(r"^    (?=[\w*])", re.M)
 
 
 class _ClassDocumentation:
-    """The docstring of a class that names its function in `documented`; it is composed when it is read."""
+    """A descriptor that composes the docstring of a class, when it is read, from that of the function in
+    `documented`."""
 
     def __get__(self, instance: Any, cls: Any) -> str | None:
         function = getattr(sys.modules[cls.__module__], cls.documented, None)
@@ -33,11 +34,11 @@ class _ClassDocumentation:
 
 
 def _arguments(cls: Any, described: str) -> str:
-    """Of the function's arguments those that the constructor of `cls` has."""
+    """The entries of the function's `Args` section which the constructor of `cls` takes too."""
     try:
         names = inspect.signature(cls).parameters
     except ValueError:
-        return ""  # the constructor is the compiled base's, which takes no arguments
+        return ""  # the class inherits the constructor of the compiled base, which takes no arguments
     named = [(a, {n.strip(" *") for n in a.partition(":")[0].split(",")}) for a in _ARGUMENT.split(described)]
     kept = [a for a, its_names in named if not its_names.isdisjoint(names)]
     if "params" in names and names["params"].kind is inspect.Parameter.VAR_KEYWORD:
@@ -49,8 +50,8 @@ documented_class = _ClassDocumentation()
 
 
 def take_docstring(cls: Any) -> None:
-    """Takes over the docstring of a function for the class of its nodes: `documented = "group_normalization"` in a
-    class says that it is composed of that of the module's function of this name, when it is read.
+    """Gives a class of function nodes a docstring: where the class has `documented = "group_normalization"`, the
+    docstring is composed, when it is read, from that of the function `group_normalization` of the same module.
 
     Args:
         cls: the class; one without `documented` stays as it is.

@@ -1,5 +1,5 @@
-"""Whether the surroundings are such as Chainer works in."""
+"""Chainer's check of the environment, which it makes at import."""
 
 
 def check():
-    """Nothing to find: the original's checks are for Python 3.5, macOS, and packages that are not used here."""
+    """Does nothing: the original's checks are for Python 3.5, macOS and packages that compatgrad does not use."""

@@ -76,8 +76,8 @@ class Link(device_resident.DeviceResident):
 
     _local_link_hooks = None
     _within_init_scope = False
-    _super_call = False  # some class behind Link in the MRO defines __call__
-    _plain_call = False  # __init__ was called, and __call__ has only thread hooks and forward to think of
+    _super_call = False  # a class after Link in the MRO defines __call__
+    _plain_call = False  # no hooks of its own: __call__ checks the thread's hooks alone
     __init_done = False
 
     def __init_subclass__(cls, **kwargs):
@@ -147,9 +147,9 @@ class Link(device_resident.DeviceResident):
         return self.__call_with_hooks(args, kwargs)
 
     def __entered(self, values):
-        """The arguments as Variables of Chainer: `forward` may ask for their dtypes, arrays and devices.
-
-        A program's own forward gets nnabla's Variables as they are, as it may go on in their graph.
+        """The arguments with other frameworks' Variables turned into Chainer's, because `forward` may read their
+        dtypes, arrays and devices. A `forward` that a program defines gets nnabla's Variables unchanged, as it may
+        continue nnabla's graph.
         """
         home = (getattr(type(self).forward, "__module__", None) or "").removeprefix("compatgrad.")
         return entered(frontend, values, None if home.startswith("chainer.links") else _enter_what_runs_at_once)
@@ -164,7 +164,7 @@ class Link(device_resident.DeviceResident):
             pre = link_hook._ForwardPreprocessCallbackArgs(self, "forward", args, kwargs)
             for hook in hooks:
                 hook.forward_preprocess(pre)
-        # A mixin's __call__ comes before forward: links of old programs define no forward.
+        # A mixin's __call__ takes precedence over forward: links of old programs define __call__ alone.
         forward = super().__call__ if self._super_call else self.forward
         out = forward(*args, **kwargs)
         if hooks:
@@ -188,8 +188,8 @@ class Link(device_resident.DeviceResident):
     def add_param(
         self, name: str, shape: int | Sequence[int] | None = None, dtype: Any = numpy.float32, initializer: Any = None
     ) -> None:
-        """Registers a parameter, NaN of `dtype` without `initializer`. AttributeError where the attribute
-        exists."""
+        """Registers a parameter; without `initializer` its elements are NaN of `dtype`. AttributeError where the
+        attribute exists."""
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new parameter {name}: attribute exists")
         if initializer is None:
@@ -221,8 +221,8 @@ class Link(device_resident.DeviceResident):
         raise NotImplementedError("This link does not implement `from_params`.")
 
     def copy(self: _Self, mode: str = "share") -> _Self:
-        """A copy of the hierarchy: new parameters on the same arrays ("share"), on copies ("copy"), drawn
-        anew ("init").
+        """A copy of the link and its children, whose parameters have the same arrays ("share"), copies of the arrays
+        ("copy") or newly drawn values ("init").
 
         ValueError for another mode.
         """
@@ -272,7 +272,7 @@ class Link(device_resident.DeviceResident):
                 yield "/" + name, d[name]
 
     def links(self, skipself: bool = False) -> Iterator[Link]:
-        """Iterates over this link and all below."""
+        """Iterates over this link and all links below it."""
         if not skipself:
             yield self
 
@@ -337,8 +337,8 @@ class Link(device_resident.DeviceResident):
         return any(p.update_rule is not None and p.update_rule.enabled for p in self.params())
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads parameters and persistent values; an uninitialised parameter takes the shape that
-        it loads."""
+        """Saves or loads parameters and persistent values; an uninitialised parameter takes the shape of the loaded
+        array."""
         d = self.__dict__
         for name in self._params:
             param = d[name]

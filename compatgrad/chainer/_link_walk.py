@@ -1,4 +1,4 @@
-"""The walk over all parameters of a link, for what happens at every step of training."""
+"""A fast walk over all parameters of a link, for code that runs at every training step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def _walk(link, out):
     children = getattr(type(link).params, "_walks_children", None)
-    if children is None:  # a class that overrides params is asked itself
+    if children is None:  # a class that overrides `params` has its own walk
         out.extend(link.params())
         return
     d = link.__dict__

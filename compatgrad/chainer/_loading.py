@@ -1,8 +1,7 @@
-"""Loads that fail change nothing: what they have changed before the failure is put back.
-
-`serialize` methods take values one by one and put them where they like, so nobody knows beforehand what a load will
-change. Instead each object whose `serialize` is under way when a value is asked for is noted with its attributes, and
-each array with its elements before a value is copied into it.
+"""Makes a load atomic: where it fails, everything that it has changed gets its old value back. A `serialize` method
+reads values one by one and may store them anywhere, so nobody knows beforehand what a load will change. Therefore, when
+a value is read, the attributes of every object whose `serialize` is running are recorded, and before a value is copied
+into an array, the elements of that array.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _under_way = threading.local()
 
 
 class _Journal:
-    """What stood where before a load."""
+    """The state before a load: attributes of objects, contents of containers and elements of arrays."""
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
@@ -32,7 +31,7 @@ class _Journal:
         self.arrays: dict[int, tuple[Any, Any]] = {}
 
     def note_owners(self, frame: FrameType | None) -> None:
-        """Notes the objects whose methods are under way, from a frame up to the one that began the load."""
+        """Records the objects whose methods are running, from `frame` up to the frame that began the load."""
         while frame is not None and frame is not self.frame:
             code = frame.f_code
             if code.co_argcount:
@@ -47,7 +46,7 @@ class _Journal:
         for value in attributes.values():
             if type(value) in _CONTAINERS:
                 self.containers.setdefault(id(value), (value, value.copy()))
-            elif getattr(value, "is_initialized", True) is False:  # a parameter that takes its shape from the file
+            elif getattr(value, "is_initialized", True) is False:  # a parameter whose shape comes from the file
                 self.empty.setdefault(id(value), (value, dict(vars(value))))
 
     def note_array(self, array: Any) -> None:
@@ -66,7 +65,7 @@ class _Journal:
             _set(vars(owner), attributes)
 
     def join(self, later: _Journal) -> None:
-        """Takes over what a load within this one has noted."""
+        """Adds the records of a load that ran inside this one."""
         for mine, its in (
             (self.owners, later.owners),
             (self.containers, later.containers),
@@ -87,8 +86,8 @@ def _set(container: Any, items: Any) -> None:
 
 @contextlib.contextmanager
 def all_or_nothing() -> Iterator[None]:
-    """Context manager of a load, within which deserializers call `before`: an exception that ends it leaves everything
-    as it was.
+    """Context manager of a load, within which deserializers call `before`: where an exception ends the block,
+    everything gets its old value back.
 
     Yields:
         None.
@@ -105,7 +104,7 @@ def all_or_nothing() -> Iterator[None]:
     Source: none in Chainer, whose loads that fail leave what they have read.
     """
     outer = getattr(_under_way, "journal", None)
-    journal = _Journal(sys._getframe(2))  # that of the function with the `with`
+    journal = _Journal(sys._getframe(2))  # the frame of the function that has the `with` statement
     _under_way.journal = journal
     try:
         yield
@@ -119,7 +118,8 @@ def all_or_nothing() -> Iterator[None]:
 
 
 def before(value: Any = None) -> None:
-    """To be called by a deserializer before it returns a value, and with an array before it copies into that."""
+    """A deserializer calls this before it returns a value, and with an array before it copies a value into that
+    array."""
     journal: _Journal | None = getattr(_under_way, "journal", None)
     if journal is None:
         return

@@ -1,4 +1,4 @@
-"""Methods of Variable and Link that are made of functions and links, which stand on these classes themselves."""
+"""Methods of Variable and Link that need functions and links, which themselves import these classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _reversed_axes(self):
 
 
 def addgrad(self: Variable, var: Variable) -> None:
-    """Adds the gradient of `var` to this one's, across devices. Nothing happens where `var` has none."""
+    """Adds the gradient of `var` to this one's, also between devices. Nothing happens where `var` has none."""
     if var.grad is None:
         return
     src = var.grad_var

@@ -1,4 +1,4 @@
-"""What the hooks that measure have in common: sums per name, and a table of them."""
+"""Shared code of the hooks that measure time and memory: sums per function name, and a table of these sums."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from compatgrad.chainer.backends import cuda
 
 
 def choose_unit(value, units, factor):
-    """The scale and the name of the unit in which `value`, given in the first of `units`, reads best.
-
-    `factor` leads from one unit to the next one.
+    """The scale and the name of the unit in which `value`, given in the first of `units`, is easiest to read. Each unit
+    is `factor` times the one before it.
     """
     scale = 1.0
     for unit in units[:-1]:
@@ -35,10 +34,11 @@ def write_table(rows, file):
 
 
 def format_columns(summary, names, header, unit, units, factor):
-    """Rows for `write_table`: the name of each record of `summary`, its values `names` in a unit, its
+    """Rows for `write_table`: for each record of `summary` its name, its values `names` with a unit, and its
     occurrence.
 
-    `unit` is one of `units`, ``'auto'`` for what fits the largest value of a column, or ``'auto_foreach'``.
+    `unit` is one of `units`, ``'auto'`` for the unit that suits the largest value of a column, or ``'auto_foreach'``
+    for one unit per value.
     """
     if unit not in (*units, "auto", "auto_foreach"):
         raise KeyError(unit)
@@ -65,7 +65,7 @@ class Stopwatch:
     """
 
     _header = "Name"
-    #: units of the reports, as parts of a second
+    #: units of the reports, each a thousandth of the one before it
     table = {"sec": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
     def __init__(self):

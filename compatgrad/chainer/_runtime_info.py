@@ -1,4 +1,4 @@
-"""What runs: versions for bug reports. Mirrors ``chainer._runtime_info``."""
+"""Versions of the installed packages, for bug reports. Mirrors ``chainer._runtime_info``."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from compatgrad.chainer.variable import Variable
 
 VariableOrArray: TypeAlias = Variable | Array
 VariablesOrArrays: TypeAlias = Sequence[VariableOrArray]
-# what an operator takes besides a Variable
+# the other operand of an operator of Variable
 Operand: TypeAlias = VariableOrArray | float | np.number
 Axes: TypeAlias = int | tuple[int, ...] | None
 Initializer: TypeAlias = InitializerSpec | None
-# a nested pair of labels
+# a binary tree, written as nested pairs of labels
 Tree: TypeAlias = tuple[Any, Any]

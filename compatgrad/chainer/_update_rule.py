@@ -1,4 +1,4 @@
-"""Update rules: how one parameter changes with its gradient, by which numbers, with which hooks."""
+"""Update rules: how one parameter is updated from its gradient, with its hyperparameters and hooks."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class _Hookable:
 
 
 class Hyperparameter:
-    """A set of numbers by attribute; what is not set here is looked up in another set.
+    """A set of hyperparameters, as attributes; one that is not set here is looked up in the parent.
 
     Args:
-        parent: Hyperparameter that gives the others; None for none.
+        parent: Hyperparameter in which missing attributes are looked up; None for none.
 
     Example:
         >>> defaults = chainer.optimizer.Hyperparameter()
@@ -95,7 +95,7 @@ class Hyperparameter:
 
     @property
     def parent(self):
-        """The set that gives the values which are not set here, or None."""
+        """The set in which attributes that are missing here are looked up, or None."""
         return self._parent
 
     def get_dict(self) -> dict[str, Any]:
@@ -113,7 +113,8 @@ class UpdateRule:
     from step to step in `self.state`.
 
     Args:
-        parent_hyperparam: Hyperparameter that gives the numbers which the rule has not got itself; None for none.
+        parent_hyperparam: Hyperparameter in which attributes are looked up that the rule's own set lacks; None for
+            none.
 
     Example:
         >>> class SignRule(chainer.UpdateRule):
@@ -140,7 +141,7 @@ class UpdateRule:
         self._use_fp32_update = False
         self._fp32_param = None
         self._hookable = _Hookable()
-        self._plain = True  # neither hooks nor fp32 updates were ever asked for
+        self._plain = True  # neither a hook nor an fp32 copy: `update` need not look for them
 
     @property
     def state(self):
@@ -224,7 +225,8 @@ class UpdateRule:
             self._load_state(serializer)
 
     def _load_state(self, serializer):
-        # A copy of the rule makes a state for a dummy parameter, which tells the names to load.
+        # The names to load are those that init_state makes for a dummy parameter; a copy of the rule keeps this rule
+        # unchanged.
         self._state = {}
         array = numpy.empty(1, dtype=numpy.float32)
         copy.copy(self).init_state(variable.Variable(array, grad=array))
@@ -236,7 +238,7 @@ class UpdateRule:
                     raise
                 value = None
             if value is None:
-                self._state = None  # is initialised by the next update
+                self._state = None  # the next update initialises it
                 break
             self._state[key] = value
 
@@ -252,7 +254,7 @@ class UpdateRule:
                     state[name] = device.send(value)
 
     def use_fp32_update(self, flag: bool = True) -> None:
-        """Makes float16 parameters be updated through a float32 copy that the rule keeps."""
+        """Updates a float16 parameter through a float32 copy, which the rule keeps."""
         self._use_fp32_update = flag
         self._plain = False
 
@@ -278,7 +280,7 @@ def _fp32_copy(param):
 
 
 class HyperparameterProxy:
-    """A descriptor of optimizer classes: the attribute is that of the optimizer's `hyperparam`.
+    """A descriptor for optimizer classes: an attribute that reads and sets the one of the same name in `hyperparam`.
 
     Args:
         attr_name: name of the number.

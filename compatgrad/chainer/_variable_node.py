@@ -1,4 +1,4 @@
-"""Vertices of the graph as Chainer shows them, and the checks of a gradient against what it belongs to."""
+"""`VariableNode`, the vertex of a Variable in the graph, and the checks of a gradient against its Variable."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _grad_error(kind, node, input_index, expected, actual):
 
 
 def _check_grad_type(func, x, is_node_x, gx, input_index=None):
-    """TypeError or ValueError unless array `gx` can be the gradient of `x`, a VariableNode or a Variable."""
+    """Raises TypeError or ValueError unless the array `gx` can be the gradient of `x`, a VariableNode or a Variable."""
     if is_node_x:
         data = x.data
         if x.shape is None:
@@ -70,7 +70,7 @@ _creator = property(_get_creator, _set_creator)
 
 
 def _creator_node(base):
-    """The property `creator_node` of a class whose compiled base is `base`."""
+    """Makes the property `creator_node` for a class whose compiled base class is `base`."""
     getter, setter = base.creator_node.__get__, base.creator_node.__set__
 
     def set_creator_node(self, func):
@@ -80,7 +80,8 @@ def _creator_node(base):
 
 
 class VariableNode(_C.VariableNode):
-    """The vertex of a Variable in the graph. It outlives the Variable; its data only where a function retained it.
+    """The vertex of a Variable in the graph. The node outlives the Variable; its data is kept only where a function
+    retained it.
 
     Nodes belong to Variables: `Variable(...).node`. Making one raises TypeError.
 

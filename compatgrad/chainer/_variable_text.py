@@ -1,4 +1,4 @@
-"""Texts of Variables."""
+"""What `repr`, `str` and `debug_print` show of a Variable."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def variable_str(var: Any) -> str:
 
 
 def facts(var: Any) -> str:
-    """A few lines on device, shape, dtype, mean and deviation of the data and the gradient."""
+    """A few lines of text: the device, and shape, dtype, mean and standard deviation of the data and of the
+    gradient."""
     arr, grad, xp = var.array, var.grad, var.xp
 
     def statistics(a):

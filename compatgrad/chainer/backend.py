@@ -68,7 +68,7 @@ def is_arrays_compatible(arrays: Iterable[Any]) -> bool:
     """Whether arrays lie all on the CPU, or all on the GPU.
 
     Args:
-        arrays: arrays or None, which is skipped.
+        arrays: arrays; None among them is skipped.
 
     Returns:
         bool.
@@ -135,7 +135,7 @@ def _guess_device_from_array_module(xp):
 
 
 def get_device(device_spec: Any) -> Device:
-    """The device that is specified.
+    """The device that a specifier stands for.
 
     Args:
         device_spec: a Device, a `cupy.cuda.Device`, '@numpy', '@cupy:N', or an int or its string: the number of a GPU,
@@ -145,8 +145,8 @@ def get_device(device_spec: Any) -> Device:
         Device.
 
     Raises:
-        TypeError: `device_spec` is of another type.
-        ValueError: a string starts with '@' and is none of these.
+        TypeError: `device_spec` is none of these.
+        ValueError: a string starts with '@' and names no device.
         RuntimeError: the device is not available here.
 
     Example:

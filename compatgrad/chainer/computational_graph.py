@@ -23,7 +23,7 @@ class DotNode:
         show_name: True puts the name of a variable into its label.
 
     Raises:
-        AssertionError: `node` is neither.
+        AssertionError: `node` is neither a VariableNode nor a FunctionNode.
 
     Example:
         >>> x = chainer.Variable(np.zeros((2, 3), np.float32), name="x")
@@ -100,7 +100,7 @@ class ComputationalGraph:
         return self._to_dot()
 
     def _repr_svg_(self):
-        """The picture for notebooks, drawn also where there is no Graphviz."""
+        """The picture that notebooks show; it needs no Graphviz."""
         from compatgrad.drawing import Graph
         from compatgrad.drawing._layout import Box, Edge
 
@@ -198,7 +198,7 @@ def build_computational_graph(
         found = ", ".join(sorted({type(o).__name__ for o in outputs}))
         raise TypeError(f"element of outputs must be either Variable, VariableNode, or FunctionNode. Actual: {found}")
 
-    nodes = {}  # in order: the text must not differ from run to run
+    nodes = {}  # sets would give the edges in another order in each run
     edges = {}
     heap = []
     count = itertools.count()

@@ -1,7 +1,6 @@
-"""Settings: process-wide (`global_config`), and per thread where a thread has its own (`config`).
-
-The entries that the engine reads (`ENGINE_ENTRIES`) live in the compiled module; all others, also those
-that third parties add, in Python dictionaries. Mirrors ``chainer.configuration``.
+"""Settings of the process (`global_config`) and of each thread (`config`). The entries that the engine reads
+(`ENGINE_ENTRIES`) are stored in the compiled module; all others, also those that programs add, in Python dictionaries.
+Mirrors ``chainer.configuration``.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class GlobalConfig:
 
 
 class LocalConfig:
-    """Settings of the running thread; an entry that the thread has not set is that of `global_config`.
+    """Settings of the running thread; an entry that the thread has not set is looked up in `global_config`.
 
     Args:
         global_config: the GlobalConfig of the process.
@@ -102,14 +101,14 @@ class LocalConfig:
 
 
 class _EngineGlobalConfig(GlobalConfig):
-    """The process's own `global_config`: the engine's entries are properties on the compiled module."""
+    """The class of `global_config`: the engine's entries are properties that read and set the compiled module's."""
 
     def _names(self):
         return super()._names().union(ENGINE_ENTRIES)
 
 
 class _EngineLocalConfig(LocalConfig):
-    """The process's own `config`."""
+    """The class of `config`, with the same properties."""
 
     def __setattr__(self, name, value):
         if name in ENGINE_ENTRIES:
@@ -142,7 +141,8 @@ def _define_engine_entries():
 
 _define_engine_entries()
 
-for _class in (_EngineGlobalConfig, _EngineLocalConfig):  # the names that errors of a missing entry say
+# an error about a missing entry shows the class's name, which is the original's
+for _class in (_EngineGlobalConfig, _EngineLocalConfig):
     _class.__name__ = _class.__name__.removeprefix("_Engine")
 del _class
 
@@ -190,7 +190,7 @@ class _Mixed16:
         return "dtype('mixed16')"
 
 
-#: What `config.dtype` is for computation in float16 with parameters and sums in float32.
+#: The value of `config.dtype` for computation in float16 with parameters and sums in float32.
 mixed16 = _Mixed16()
 
 
@@ -199,7 +199,7 @@ def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> numpy.dtype:
 
     Args:
         dtype: a dtype, its name, or `chainer.mixed16`; None is the configuration's `dtype`.
-        map_mixed16: what the result is where it would be `mixed16`; None: float16.
+        map_mixed16: the result instead of `mixed16`; None: float16.
 
     Returns:
         numpy.dtype.

@@ -16,7 +16,7 @@ _DEPRECATED_METHODS = {"to_cpu": "@numpy", "to_gpu": "@cupy:N", "to_intel64": "@
 
 
 class _ThreadState(threading.local):
-    # None, or False while somebody wants to know whether a GPU-to-GPU transfer was skipped (True then).
+    # None, or, while a caller wants to know whether a GPU-to-GPU transfer was skipped: False, and True once one was.
     flag_gpu_to_gpu = None
 
 
@@ -24,7 +24,7 @@ _thread_local = _ThreadState()
 
 
 class DeviceResident(utils.enable_final(meta_base=abc.ABCMeta)):
-    """Base class of links and of whatever else holds arrays of one device and moves with them.
+    """Base class of links and of other objects that hold arrays of one device and move with them.
 
     A subclass with arrays or children of its own overrides `device_resident_accept` and hands them to the visitor.
 
@@ -66,7 +66,7 @@ class DeviceResident(utils.enable_final(meta_base=abc.ABCMeta)):
 
     @utils.final(action=DeprecationWarning)
     def to_gpu(self: _Resident, device: Any = None) -> _Resident:
-        """Moves everything that is not on a GPU to one, by default the current, and returns itself.
+        """Moves everything that is on no GPU to one, by default the current GPU, and returns itself.
 
         Deprecated: use ``to_device``. Raises RuntimeError without CUDA.
         """
@@ -108,7 +108,8 @@ _ORIGINAL_METHODS = [(name, getattr(DeviceResident, name)) for name in _DEPRECAT
 
 
 class DeviceResidentsVisitor:
-    """Base class of what walks through a `DeviceResident` and all that it holds. A subclass defines the three methods.
+    """Base class of visitors, which walk through a `DeviceResident` and all that it holds. A subclass defines the three
+    methods.
 
     Example:
         >>> class Count(chainer.device_resident.DeviceResidentsVisitor):
@@ -141,9 +142,9 @@ class DeviceResidentsVisitor:
 
 
 class _ToDeviceVisitor(DeviceResidentsVisitor):
-    # Classes from before Chainer 6 override to_cpu and to_gpu to move their own arrays, so those are called
-    # as well: the method that the user called, `entry`, or the one that stands for the device, though not
-    # on `start`, the object whose overriding method called us.
+    # Classes written before Chainer 6 override to_cpu and to_gpu to move their own arrays, so these methods are called
+    # as well: `entry`, the method that the user called, or the one that belongs to the device. They are not called on
+    # `start`, the object whose overriding method made this visitor.
 
     def __init__(self, device, entry=None, start=None, skip_between_cupy_devices=False):
         assert isinstance(device, backend.Device), f"expected a chainer.backend.Device, not {device!r}"

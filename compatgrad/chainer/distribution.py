@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _not_there(name, what):
-    """A property that raises NotImplementedError, which names the class."""
+    """Makes a property that raises NotImplementedError with the name of the class."""
 
     def raise_(self):
         raise self._lacks(name)
@@ -27,10 +27,10 @@ def _not_there(name, what):
 class Distribution:
     """A batch of distributions of events.
 
-    Parameters have the shape `batch_shape + event_shape`, as far as both are of their kind: a distribution of numbers
-    has the event shape (). `sample(shape)` gives `shape + batch_shape + event_shape`; functions of a sample x, which is
-    a Variable or an array, give its shape without that of the events. What is computed from parameters that are
-    Variables can be differentiated by them, samples too where the distribution is a transformation of noise.
+    A distribution of numbers has the event shape (), a distribution of vectors of length k the event shape (k,).
+    `sample(shape)` gives events of the shape `shape + batch_shape + event_shape`. Functions of a sample x, which is a
+    Variable or an array, give results of the shape of x without the axes of the event. Results can be differentiated by
+    parameters that are Variables; samples can, where the distribution is a transformation of noise.
 
     A subclass defines `batch_shape`, `event_shape`, `params`, `sample_n`, `log_prob` and what else it knows; the others
     raise NotImplementedError.
@@ -52,7 +52,7 @@ class Distribution:
     mean = _not_there("mean", "Mean, of shape `batch_shape + event_shape`.")
     mode = _not_there("mode", "The most probable event.")
     variance = _not_there("variance", "Variance, of shape `batch_shape + event_shape`.")
-    covariance = _not_there("covariance", "Covariance of the numbers of an event, two of its last axes.")
+    covariance = _not_there("covariance", "Covariance matrix of the numbers of an event, in the last two axes.")
     entropy = _not_there("entropy", "Differential or discrete entropy in nats, of shape `batch_shape`.")
 
     def _lacks(self, name):
@@ -114,17 +114,18 @@ _DIVERGENCES = {}
 
 
 def register_kl(Dist1: type, Dist2: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function of two distributions is what `kl_divergence` calls for these classes.
+    """Makes a decorator that registers a function of two distributions, which `kl_divergence` then calls for these
+    classes.
 
     Args:
-        Dist1: class of the first distribution; its subclasses do not count.
+        Dist1: class of the first distribution; the registration does not apply to its subclasses.
         Dist2: class of the second one.
 
     Returns:
-        A decorator that gives the function back.
+        A decorator that returns the function unchanged.
 
     Raises:
-        TypeError: one of them cannot be a key of a dict.
+        TypeError: one of the classes is not hashable.
 
     Example:
         >>> class Constant(chainer.distributions.Normal):
@@ -175,11 +176,12 @@ def kl_divergence(dist1: Distribution, dist2: Distribution) -> Variable:
 
 
 class _NoDivergence(NotImplementedError, KeyError):
-    __str__ = Exception.__str__  # a KeyError's is the repr
+    __str__ = Exception.__str__  # KeyError.__str__ would show the repr of the message
 
 
 def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
-    """Expectation under `dist1` of the negative logarithm of `dist2`, in nats: the entropy and the divergence.
+    """Expectation under `dist1` of the negative logarithm of `dist2`, in nats: the entropy of `dist1` plus the
+    divergence.
 
     Args:
         dist1: Distribution.

@@ -1,4 +1,4 @@
-"""ChainerX, which is never there."""
+"""ChainerX's names; ChainerX itself is never available."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ChainerxDevice(_backend.Device):
 
 
 def to_chx(array: Any) -> Any:
-    """Not available: there is no ChainerX.
+    """Not available, as compatgrad has no ChainerX: raises RuntimeError.
 
     Args:
         array: the array.
@@ -77,7 +77,8 @@ def to_chx(array: Any) -> Any:
 
 
 def from_chx(array: Any) -> Any:
-    """Arrays of ChainerX as arrays of NumPy or CuPy: as there is no ChainerX, the arrays as they are.
+    """Turns arrays of ChainerX into arrays of NumPy or CuPy. As compatgrad has no ChainerX, it returns the arrays
+    unchanged.
 
     Args:
         array: an array, or a list or tuple of them; None stays None.

@@ -1,4 +1,4 @@
-"""Kernels that programs write, as CuPy compiles them."""
+"""CUDA kernels that programs define and CuPy compiles."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compatgrad.core import user_kernels
 
 
 def memoize(for_each_device: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a decorator of functions that remembers their results for their arguments, which must be hashable, as
-    `cupy.memoize`. Without CUDA it remembers nothing.
+    """Makes a decorator that caches a function's results by its arguments, which must be hashable, like `cupy.memoize`.
+    Without CUDA nothing is cached.
 
     Args:
-        for_each_device: True remembers a result for each CUDA device.
+        for_each_device: True caches a result for each CUDA device.
 
     Returns:
         The decorator.
@@ -46,7 +46,7 @@ def memoize(for_each_device: bool = False) -> Callable[[Callable[..., Any]], Cal
 
 
 def clear_memo() -> None:
-    """Forgets all that `memoize` remembers.
+    """Empties the caches of all functions that `memoize` decorates.
 
     Example:
         >>> chainer.backends.cuda.clear_memo()
@@ -59,9 +59,8 @@ def clear_memo() -> None:
 
 @memoize()
 def elementwise(in_params: str, out_params: str, operation: str, name: str, **kwargs: Any) -> Any:
-    """Makes a kernel that computes each element of the results from the elements of the arguments at its place, one for
-    each set of arguments. Kernels run on torch's current stream; they also take tensors and Variables without a
-    gradient, without copies.
+    """Makes an element-wise kernel. The same arguments give the same kernel. Kernels run on torch's current stream;
+    besides CuPy's arrays they take, without a copy, tensors and Variables that require no gradient.
 
     Args:
         in_params: types and names of the inputs, as "float32 x, T y".
@@ -100,8 +99,8 @@ def reduce(
     name: str,
     **kwargs: Any,
 ) -> Any:
-    """Makes a kernel that reduces arrays along axes, one for each set of arguments. It takes what kernels of
-    `elementwise` take.
+    """Makes a kernel that reduces arrays along axes. The same arguments give the same kernel. The kernel takes the same
+    kinds of arrays as those of `elementwise`.
 
     Args:
         in_params: types and names of the inputs.
@@ -132,7 +131,8 @@ def reduce(
 
 @memoize()
 def raw(code: str, name: str, *args: Any, **kwargs: Any) -> Any:
-    """Makes a kernel of CUDA source, one for each set of arguments. It takes what kernels of `elementwise` take.
+    """Compiles a kernel from CUDA source. The same arguments give the same kernel. It takes what kernels of
+    `elementwise` take.
 
     Args:
         code: the source.
@@ -158,8 +158,8 @@ def raw(code: str, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def fuse(*args: Any, **kwargs: Any) -> Any:
-    """Decorator that makes one kernel of a function of CuPy arrays, as `cupy.fuse`. With or without arguments. Without
-    CUDA the function stays as it is.
+    """Decorator that fuses a function of CuPy arrays into one kernel, like `cupy.fuse`; it is used with or without
+    arguments. Without CUDA the function stays as it is.
 
     Args:
         *args: the function, where the decorator has no arguments.

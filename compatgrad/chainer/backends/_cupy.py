@@ -1,4 +1,4 @@
-"""CuPy, or what stands for it where CuPy or CUDA is missing."""
+"""CuPy, or placeholders for its names where CuPy or CUDA is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ try:
             f"CuPy is installed, but torch {torch.__version__} has no CUDA device: torch.cuda.is_available() is False"
         )
     available = True
-except Exception as e:  # CuPy fails with many classes where a driver or a library does not match
+except Exception as e:  # CuPy raises errors of many classes where a driver or a library does not match
     _resolution_error = e
 
     class ndarray:
@@ -74,7 +74,7 @@ except Exception as e:  # CuPy fails with many classes where a driver or a libra
         Source: `chainer.backends.cuda.Stream` of Chainer 7.8.1.
         """
 
-    cupy = object()  # `xp is cuda.cupy` must be a valid question
+    cupy = object()  # programs compare `xp is cuda.cupy`, which must not fail
 
 
 def check_cuda_available() -> None:

@@ -1,7 +1,8 @@
-"""CUDA through CuPy, where both are there; otherwise the same names, so that programs can ask and import.
+"""CUDA through CuPy. Where one of them is missing, the names still exist, so that programs can import them and check
+`available`.
 
-`available` says whether CuPy can be imported and torch sees a CUDA device. cuDNN is the one that torch runs
-on. Mirrors ``chainer.backends.cuda``.
+`available` says whether CuPy can be imported and torch sees a CUDA device. cuDNN is the one that torch uses. Mirrors
+``chainer.backends.cuda``.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ _integer_types = (int, numpy.integer)
 if available:
     memory_pool = user_kernels.TorchMemoryPool(cupy)
     cuda.set_allocator(memory_pool.malloc)
-    with contextlib.suppress(ImportError):  # CuPy does not find every library where torch does
+    with contextlib.suppress(ImportError):  # torch finds some CUDA libraries that CuPy does not
         from cupy.cuda import cublas as cublas
     pinned_memory_pool = cupy.get_default_pinned_memory_pool()
 
 
 class _DeviceAndStream:
-    # What runs inside follows on what torch has queued.
+    # CuPy's work inside the block runs after what torch has queued, as both use torch's stream.
     def __init__(self, device, stream):
         self._device = device
         self._stream = stream
@@ -121,13 +122,13 @@ class GpuDevice(_backend.Device):
         return f"<{type(self).__name__} (cupy):{self.device.id}>"
 
     def create_context(self) -> Any:
-        """A context manager inside which this is the current device, and torch's stream that of CuPy."""
-        device = Device(self.device.id)  # a new one: a cupy Device must not be shared by threads
+        """A context manager inside which this is the current device, and CuPy uses torch's stream."""
+        device = Device(self.device.id)  # a new object: threads must not share a cupy Device
         stream = user_kernels.stream_to_enter(cupy, self.device.id)
         return device if stream is None else _DeviceAndStream(device, stream)
 
     def send_array(self, array: Any) -> ndarray:
-        """An array on this device; itself where it is there."""
+        """The array on this device; an array that is there already is returned as it is."""
         return _array_to_gpu(array, self.device)
 
     def use(self) -> None:
@@ -194,7 +195,7 @@ def get_device_from_array(*arrays: Any) -> Any:
 
 
 def get_device(*args: Any) -> Any:
-    """The CUDA device that the first device, number or CuPy array among the arguments tells. Deprecated, with a
+    """The CUDA device of the first argument that is a device, a number or a CuPy array. Deprecated, with a
     DeprecationWarning: `get_device_from_id` and `get_device_from_array` take its place.
 
     Args:
@@ -334,7 +335,7 @@ def copy(array: Any, out: Any = None, out_device: Any = None, stream: Any = None
     Source: `chainer.backends.cuda.copy` of Chainer 7.8.1.
     """
     check_cuda_available()
-    assert stream is None, "stream must be None: torch arranges its copies in its own stream"
+    assert stream is None, "stream must be None: torch copies in its own stream"
     if out is None:
         with _get_cuda_device(array if out_device is None else out_device):
             out = cupy.empty_like(array)
@@ -376,7 +377,8 @@ _workspace_size = 0
 
 
 def get_max_workspace_size() -> int:
-    """The size that `set_max_workspace_size` set, in bytes; torch manages the workspaces of cuDNN itself.
+    """The size in bytes that `set_max_workspace_size` stored. It has no effect: torch manages the workspaces of cuDNN
+    itself.
 
     Returns:
         The size; 0 without cuDNN, or before it is set.
@@ -391,8 +393,8 @@ def get_max_workspace_size() -> int:
 
 
 def set_max_workspace_size(size: int) -> None:
-    """Remembers a size for `get_max_workspace_size`. It changes nothing else: torch manages the workspaces of cuDNN
-    itself.
+    """Stores the size that `get_max_workspace_size` returns. Nothing else changes: torch manages the workspaces of
+    cuDNN itself.
 
     Args:
         size: the size in bytes.
@@ -419,10 +421,10 @@ def should_use_cudnn(level: str, lowest_version: int = 0) -> bool:
         lowest_version: least version of cuDNN, as 7000.
 
     Returns:
-        True where cuDNN should be used; False without CUDA if a version is asked for.
+        True where cuDNN should be used; without CUDA, False if `lowest_version` is given.
 
     Raises:
-        ValueError: `level` or `config.use_cudnn` is another one.
+        ValueError: `level` or `config.use_cudnn` has an unknown value.
 
     Example:
         >>> with chainer.using_config("use_cudnn", "never"):
@@ -444,7 +446,7 @@ def should_use_cudnn_tensor_core(dtype: Any) -> bool:
     """Whether `config.use_cudnn_tensor_core` asks for tensor cores.
 
     Args:
-        dtype: the dtype of the computation, which "auto" looks at: float16 uses tensor cores where the GPU has them.
+        dtype: the dtype of the computation, which "auto" depends on: float16 uses tensor cores where the GPU has them.
 
     Returns:
         True where they should be used.

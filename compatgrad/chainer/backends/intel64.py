@@ -1,4 +1,4 @@
-"""iDeep, which is never there: torch's own kernels take its place."""
+"""iDeep's names; iDeep itself is never available, and torch's own kernels take its place."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Converter:
-    """Base class of converters: callables that make what a model takes, arrays on a device, of a batch, a list of
-    examples.
+    """Base class of converters: callables that turn a batch, a list of examples, into the arrays on a device that a
+    model takes.
 
     Example:
         >>> class Labels(chainer.dataset.Converter):
@@ -37,12 +37,12 @@ class Converter:
 
 
 class _ArbitraryCallableConverter(Converter):
-    """A callable of any signature, with its device, second argument or keyword, turned into a `Device`."""
+    """Wraps a callable of any signature: its argument `device`, the second one or a keyword, becomes a `Device`."""
 
     def __init__(self, base_callable):
         if not callable(base_callable):
             raise TypeError(f"Can only wrap a callable. Actual: {type(base_callable)}")
-        functools.update_wrapper(self, base_callable, ("__doc__",), ())  # its signature and docstring
+        functools.update_wrapper(self, base_callable, ("__doc__",), ())  # with the callable's signature
         self.base_callable = base_callable
 
     def __call__(self, *args, **kwargs):
@@ -59,7 +59,7 @@ def converter() -> Callable[[Callable[..., Any]], Converter]:
     be pickled where the function cannot.
 
     Returns:
-        The decorator. It raises TypeError for what cannot be called.
+        The decorator. The decorator raises TypeError for an object that is not callable.
 
     Example:
         >>> @chainer.dataset.converter()
@@ -119,7 +119,8 @@ def _get_device(device_spec):
 
 
 def _for_each_element(batch, padding, convert):
-    """Apply ``convert(values, padding)`` to what the examples, tuples, dicts or values, have at each place.
+    """Apply ``convert(values, padding)`` to the values that the examples (tuples, dicts or single values) have at one
+    place, for each place.
 
     Returns a tuple, a dict or one result.
     """
@@ -145,7 +146,7 @@ def concat_examples_func(batch: list[Any], device: Device | None = None, padding
         device: device to which the arrays are sent; `concat_examples` also takes specifiers and numbers of GPUs. None
             leaves them where they are.
         padding: value that fills up arrays of different shapes to one shape, or a tuple or dict of such values; None
-            takes arrays of one shape only.
+            takes only arrays of one shape.
 
     Returns:
         An array, or a tuple or dict of arrays as the first example is one.
@@ -227,7 +228,8 @@ class ConcatWithAsyncTransfer:
         self._conveyor = collections.defaultdict(self._get_conveyor)
         self._sync_get = compute_stream is None
         if compute_stream is not None:
-            # Host arrays may not be overwritten while kernels read them (1), nor read while copied to (2).
+            # An array must not be overwritten while kernels still read it (1), nor read while a copy to it still runs
+            # (2).
             self._event1 = cuda.Event()
             self._event2 = cuda.Event()
 
@@ -235,7 +237,7 @@ class ConcatWithAsyncTransfer:
         return Conveyor(self._device, self._stream)
 
     def __call__(self, batch: list[Any], device: int | None = None, padding: Any = None) -> Any:
-        """Convert a batch; `device` is a number or None, and the same in all calls (ValueError)."""
+        """Convert a batch. `device` is a number or None; ValueError where it differs from that of the first call."""
         if not self._conveyor:
             self._device = device
             if _is_gpu(device) and self._stream is None:
@@ -316,7 +318,7 @@ class Conveyor:
         self._ret_array.append(sent)
 
     def get(self, sync: bool = True) -> NdArray:
-        """Return the array put first. Without `sync` it may still be under way."""
+        """Return the oldest array that was put. Without `sync` its copy may still be running."""
         if sync and _is_gpu(self._device) and self._stream is not None:
             cuda.cupy.cuda.runtime.deviceSynchronize()
         return self._ret_array.pop(0)

@@ -79,7 +79,7 @@ def get_dataset_directory(dataset_name: str, create_directory: bool = True) -> s
 
 def cached_download(url: str) -> str:
     """Downloads a file, unless there is a copy of it in `_dl_cache` below the folder of all datasets. Other processes
-    see no copy or a complete one.
+    never see an incomplete copy.
 
     Args:
         url: address of the file.
@@ -88,8 +88,8 @@ def cached_download(url: str) -> str:
         Path of the copy.
 
     Raises:
-        OSError: the file cannot be downloaded or written; the message names both and the path where a copy from
-            elsewhere would be taken.
+        OSError: the file cannot be downloaded or written; the message names the address, the path, and where to put a
+            copy of the file from elsewhere.
         ValueError: `url` is no address.
 
     Example:
@@ -104,7 +104,8 @@ def cached_download(url: str) -> str:
         return cache_path
     print(f"Downloading from {url}...", file=sys.stderr, flush=True)
     try:
-        # Another process sees no file or a complete one. `urlretrieve`, which programs replace in their tests.
+        # Other processes must not see an incomplete file. `urlretrieve` is called by its module, because tests of
+        # programs replace it there.
         with beside(cache_path) as temp_path:
             urllib.request.urlretrieve(url, temp_path)
     except OSError as e:
@@ -115,7 +116,7 @@ def cached_download(url: str) -> str:
 
 
 def cache_or_load_file(path: str, creator: Callable[[str], Any], loader: Callable[[str], Any]) -> Any:
-    """Loads a file, or makes it where there is none. The file appears when it is complete.
+    """Loads a file, or makes it where there is none. Other processes never see an incomplete file.
 
     Args:
         path: path of the file, in an existing folder.

@@ -1,4 +1,4 @@
-"""What the datasets in the format of MNIST share."""
+"""Shared code of the datasets in MNIST's format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FILES = {
 
 _DOC = """The training and the test set of {what}.
 
-    At first it downloads them from {page}; `get_dataset_root()/{folder}` keeps them.
+    The first call downloads them from {page}; `get_dataset_root()/{folder}` keeps them.
 
     Args:
         withlabel: True gives datasets of pairs of an image and a label, False arrays of images.
@@ -36,7 +36,7 @@ _DOC = """The training and the test set of {what}.
 
     Raises:
         OSError: the download fails.
-        ValueError: `ndim` is another one.
+        ValueError: `ndim` is not 1, 2 or 3.
 
     Example:
         train, test = chainer.datasets.{name}(ndim=3)
@@ -47,10 +47,9 @@ _DOC = """The training and the test set of {what}.
 
 
 def getter(name: str, module: str, folder: str, url: str, page: str, what: str) -> Callable[..., tuple[Any, Any]]:
-    """The public function `name` of `module`.
-
-    It gives the training and the test set below `url`, cached as npz files in `folder`. `page` names the source in the
-    documentation, `what` says what the sets are.
+    """Makes the public function `name` of `module`. The function downloads the training and the test set from below
+    `url` and caches them as npz files in `folder`. Its docstring names the source as `page` and describes the sets as
+    `what`.
     """
 
     def get(
@@ -79,7 +78,7 @@ def getter(name: str, module: str, folder: str, url: str, page: str, what: str) 
 
 
 def make_npz(path, urls):
-    """Download images and labels and save them as one file. Returns ``{'x': images, 'y': labels}``, uint8."""
+    """Download images and labels and save them in one file. Returns ``{'x': images, 'y': labels}``, uint8."""
     x, y = idx.read(download.cached_download(urls[0]), 3), idx.read(download.cached_download(urls[1]), 1)
     x = x.reshape(len(x), x.shape[1] * x.shape[2])
     if len(x) != len(y):

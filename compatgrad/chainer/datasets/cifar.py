@@ -13,7 +13,7 @@ from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
 
-# Archive members of the training and the test set, and the key of the labels in them.
+# The members of the archive that hold the training and the test set, and the key of the labels in each.
 _CONTENTS = {
     "cifar-10": (
         [f"cifar-10-batches-py/data_batch_{i}" for i in range(1, 6)],
@@ -25,7 +25,7 @@ _CONTENTS = {
 
 
 def get_cifar10(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype: Any = None) -> tuple[Any, Any]:
-    """The training and the test set of CIFAR-10, 50,000 and 10,000 images of ten classes. At first it downloads them
+    """The training and the test set of CIFAR-10, 50,000 and 10,000 images of ten classes. The first call downloads them
     from www.cs.toronto.edu/~kriz; `get_dataset_root()/pfnet/chainer/cifar` keeps them.
 
     Args:
@@ -39,7 +39,7 @@ def get_cifar10(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype
 
     Raises:
         OSError: the download fails.
-        ValueError: `ndim` is another one.
+        ValueError: `ndim` is not 1 or 3.
 
     Example:
         train, test = chainer.datasets.get_cifar10()
@@ -51,8 +51,8 @@ def get_cifar10(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype
 
 
 def get_cifar100(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype: Any = None) -> tuple[Any, Any]:
-    """The training and the test set of CIFAR-100, 50,000 and 10,000 images of a hundred classes. At first it downloads
-    them from www.cs.toronto.edu/~kriz; `get_dataset_root()/pfnet/chainer/cifar` keeps them.
+    """The training and the test set of CIFAR-100, 50,000 and 10,000 images of a hundred classes. The first call
+    downloads them from www.cs.toronto.edu/~kriz; `get_dataset_root()/pfnet/chainer/cifar` keeps them.
 
     Args:
         withlabel: True gives datasets of pairs of an image and a label of int32, False arrays of images.
@@ -65,7 +65,7 @@ def get_cifar100(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtyp
 
     Raises:
         OSError: the download fails.
-        ValueError: `ndim` is another one.
+        ValueError: `ndim` is not 1 or 3.
 
     Example:
         train, test = chainer.datasets.get_cifar100()

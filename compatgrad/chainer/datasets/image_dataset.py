@@ -36,7 +36,7 @@ def _check_pillow_availability():
 
 def _read_image_as_array(path, dtype, name=None):
     """Read an image, a path or a file, as an array of shape (channels, height, width)."""
-    # Pillow's decoders raise many things on broken files
+    # Pillow's decoders raise errors of many classes on broken files
     with naming(name or path, Exception, to=OSError), Image.open(path) as f:
         image = numpy.asarray(f, dtype=dtype)
     if image.ndim == 2:
@@ -109,7 +109,7 @@ class LabeledImageDataset(dataset_mixin.DatasetMixin):
     Raises:
         FileNotFoundError: there is no such file.
         ImportError: Pillow is not installed.
-        ValueError: a line of the file is another one.
+        ValueError: a line of the file is not a path and an integer.
 
     Example:
         >>> from PIL import Image
@@ -153,7 +153,7 @@ class LabeledZippedImageDataset(dataset_mixin.DatasetMixin):
     Raises:
         FileNotFoundError: there is no such file.
         ImportError: Pillow is not installed.
-        ValueError: a line of the file of labels is another one.
+        ValueError: a line of the file of labels is not a name and an integer.
 
     Example:
         >>> from PIL import Image
@@ -226,8 +226,8 @@ class MultiZippedImageDataset(dataset_mixin.DatasetMixin):
 
 
 class ZippedImageDataset(dataset_mixin.DatasetMixin):
-    """The images in a zip file, read at each access as arrays of shape (channels, height, width). Processes that are
-    forked open the file themselves.
+    """The images in a zip file, read at each access as arrays of shape (channels, height, width). A forked process
+    opens the file again.
 
     Args:
         zipfilename: path of the zip file, which holds nothing but images.
@@ -276,7 +276,7 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
         """An image by its index or by its name in the zip file."""
         name = self._paths[i_or_filename] if isinstance(i_or_filename, numbers.Integral) else i_or_filename
         with self._lock:
-            # A forked process shares the position in the file with its parent.
+            # A forked process shares the position in the file with its parent, so it opens the file again.
             if self._zf is None or self._zf_pid != os.getpid():
                 self._open()
             with damage(f"{self._zipfilename}: member {name!r}"):

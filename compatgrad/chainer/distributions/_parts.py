@@ -11,7 +11,7 @@ EULER = numpy.euler_gamma
 
 
 def within(condition, log_prob):
-    """`log_prob` where the condition, an array, holds, minus infinity elsewhere."""
+    """`log_prob` where the condition, an array, is true, minus infinity elsewhere."""
     xp = log_prob.xp
     condition = xp.broadcast_to(xp.asarray(condition), log_prob.shape)
     return F.where(condition, log_prob, xp.full_like(log_prob.array, -xp.inf))
@@ -28,19 +28,19 @@ def log_beta(a, b):
 
 
 def categorical_kl(dist1, dist2):
-    """Of two distributions with probabilities `p` along the last axis."""
+    """The Kullback-Leibler divergence of two distributions with probabilities `p` along the last axis."""
     return F.sum(dist1.p * (dist1.log_p - dist2.log_p), axis=-1)
 
 
 def choices(p, n):
-    """n times indices drawn with the probabilities along the last axis of an array p: shape (n,) + p.shape[:-1]."""
+    """Indices of shape (n,) + p.shape[:-1], drawn with the probabilities along the last axis of the array p."""
     xp = get_array_module(p)
     size = p.shape[-1]
     drawn = []
     for row in p.reshape(-1, size):
         if not numpy.isclose(float(row.sum()), 1, rtol=0, atol=numpy.finfo(p.dtype).eps ** 0.5):
             raise ValueError(f"p: expected probabilities whose sum is 1, got {float(row.sum())}")
-        if p.dtype != numpy.float64:  # NumPy asks for a sum that is 1 to a double's precision
+        if p.dtype != numpy.float64:  # NumPy requires that the sum is 1 to the precision of a double
             row = row.astype(numpy.float64)
             row /= row.sum()
         drawn.append(xp.random.choice(size, size=(n,), p=row))

@@ -23,8 +23,8 @@ __all__ = ["Bernoulli"]
 
 
 class _LogProb(function_node.FunctionNode):
-    """Of x by the logit, which may be infinite; there, and for other x than 0 and 1 if these count as impossible, there
-    is no gradient."""
+    """Logarithm of the probability of x, from the logit. The gradient is NaN where the logit is infinite and, with
+    `binary_check`, where x is neither 0 nor 1."""
 
     def __init__(self, binary_check=False):
         super().__init__()
@@ -58,7 +58,7 @@ def _bernoulli_log_prob(logit, x, binary_check=False):
 
 
 def _numbers(x, like):
-    """Samples are whole numbers; what is computed of them is not."""
+    """x in the dtype of `like`: samples are integers, but their logarithmic probabilities are not."""
     return x if x.dtype == like.dtype else F.cast(chainer.as_variable(x), like.dtype)
 
 

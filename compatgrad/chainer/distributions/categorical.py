@@ -22,7 +22,7 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Multivariate):
-    """Distribution of indices.
+    """Distribution of the indices 0 to k - 1.
 
     Args:
         p: floating, (..., k): probabilities of k indices, whose sums are 1. It or `logit` is given.

@@ -25,7 +25,7 @@ class Cauchy(Parametric):
 
     Args:
         loc: floating, any shape: the centre.
-        scale: floating, of the shape of `loc`: the distance of half the maximal density.
+        scale: floating, of the shape of `loc`: the distance from the centre at which the density is half its maximum.
 
     Example:
         >>> d = chainer.distributions.Cauchy(np.array(0.0), np.array(1.0))

@@ -19,7 +19,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(Parametric):
-    """Exponential distribution: the density lam * exp(-lam * x) from 0 on.
+    """Exponential distribution: the density lam * exp(-lam * x) for x >= 0.
 
     Args:
         lam: floating, positive, any shape: rate.

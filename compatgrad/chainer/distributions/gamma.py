@@ -18,7 +18,7 @@ __all__ = ["Gamma"]
 
 
 class Gamma(Parametric):
-    """Gamma distribution: a density proportional to x ** (k - 1) * exp(-x / theta) from 0 on.
+    """Gamma distribution: a density proportional to x ** (k - 1) * exp(-x / theta) for x >= 0.
 
     Args:
         k: floating, positive, any shape: shape.

@@ -18,7 +18,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(Parametric):
-    """Distribution of the number of trials up to the first success.
+    """Distribution of the number of trials up to and with the first success.
 
     Args:
         p: floating, in (0, 1), any shape: probability of success in a trial.

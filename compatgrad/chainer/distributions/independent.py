@@ -1,4 +1,4 @@
-"""Distributions whose events are several of another's."""
+"""Distributions whose event is made of several events of another distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Independent"]
 
 
 def _its(name):
-    """The property `name` of the distribution whose events are taken together."""
+    """Makes a property that returns `name` of the underlying distribution."""
     what = getattr(distribution.Distribution, name).__doc__
     return property(lambda self: getattr(self.distribution, name), doc=what)
 
@@ -33,7 +33,7 @@ class Independent(distribution.Distribution):
         reinterpreted_batch_ndims: how many axes; None: all of them but the first.
 
     Raises:
-        ValueError: the batch has fewer axes.
+        ValueError: the batch has fewer axes than `reinterpreted_batch_ndims`.
 
     Example:
         >>> inner = chainer.distributions.Normal(np.zeros((2, 3)), np.ones((2, 3)))
@@ -87,7 +87,7 @@ class Independent(distribution.Distribution):
 
     @cache.cached_property
     def covariance(self):
-        """Covariance of the numbers of an event, in their order: blocks on the diagonal."""
+        """Covariance matrix of the numbers of an event: the underlying covariances are blocks on its diagonal."""
         n = math.prod(self._inner_batch)
         event = math.prod(self.distribution.event_shape)
         blocks = F.reshape(self.distribution.covariance, (*self._own, n, event, 1, event))
@@ -106,7 +106,7 @@ class Independent(distribution.Distribution):
         return self._reduce(F.prod, self.distribution.cdf(x))
 
     def icdf(self, x: VariableOrArray) -> Variable:
-        """NotImplementedError: the inverse of a product of probabilities is not one event."""
+        """NotImplementedError: many events have the same product of probabilities, so `cdf` has no inverse."""
         raise NotImplementedError("Cumulative distribution function for multivariate variable is not invertible.")
 
     def log_cdf(self, x: VariableOrArray) -> Variable:
@@ -131,5 +131,5 @@ def _kl(dist1, dist2):
     if dist1.event_shape != dist2.event_shape:
         raise ValueError(f"Event shapes do not match. Actual: {dist1.event_shape} and {dist2.event_shape}")
     if p.event_shape != q.event_shape:
-        raise NotImplementedError("KL between Independents with different event shapes not supported.")
+        raise NotImplementedError("KL between Independents with different event shapes is not supported.")
     return dist1._reduce(F.sum, distribution.kl_divergence(p, q))

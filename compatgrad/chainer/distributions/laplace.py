@@ -20,7 +20,7 @@ __all__ = ["Laplace"]
 
 
 class _LaplaceCdf(function_node.FunctionNode):
-    """Of the standard distribution. Its gradient, the density, has no jump where |x| has."""
+    """`cdf` of the standard distribution, one function node: composed of |x|, its gradient at 0 would be wrong."""
 
     def forward(self, inputs):
         (x,) = inputs
@@ -34,7 +34,7 @@ class _LaplaceCdf(function_node.FunctionNode):
 
 
 class _LaplaceIcdf(function_node.FunctionNode):
-    """Its inverse."""
+    """The inverse of `_LaplaceCdf`."""
 
     def forward(self, inputs):
         (x,) = inputs
@@ -61,7 +61,8 @@ class Laplace(Parametric):
 
     Args:
         loc: floating, any shape: the centre.
-        scale: floating, positive, of the shape of `loc`: the distance at which the density has fallen by e.
+        scale: floating, positive, of the shape of `loc`: the distance from `loc` at which the density has fallen to 1/e
+            of its maximum.
 
     Example:
         >>> d = chainer.distributions.Laplace(np.array(0.0), np.array(1.0))

@@ -36,8 +36,8 @@ class MultivariateNormal(Multivariate):
 
     Args:
         loc: floating, (..., d): mean.
-        **kwargs: `scale_tril`, floating, (..., d, d): L of the covariance L L^T. What is above its diagonal is not
-            read.
+        **kwargs: `scale_tril`, floating, (..., d, d): the lower triangular L of the covariance L L^T. Elements above
+            the diagonal are not read.
 
     Raises:
         ValueError: `scale_tril` is missing.
@@ -98,7 +98,7 @@ class MultivariateNormal(Multivariate):
         x = chainer.as_variable(x)
         rows = x - F.broadcast_to(self.loc, x.shape)
         sample = x.shape[: x.ndim - self.loc.ndim]
-        # all samples of a distribution are columns of one system
+        # all samples of one distribution become columns of one linear system, which is solved once
         columns = F.moveaxis(rows.reshape(-1, *self.loc.shape), 0, -1)
         distance = _squares(_solve_triangular(self.scale_tril, columns), -2)
         distance = F.moveaxis(distance, -1, 0).reshape(sample + self.batch_shape)

@@ -19,7 +19,7 @@ __all__ = ["OneHotCategorical"]
 
 
 class OneHotCategorical(Multivariate):
-    """Distribution of unit vectors.
+    """Distribution of one-hot vectors.
 
     Args:
         p: floating, (..., k): probabilities of k places of the 1, whose sums are 1. An event is a vector of length k.

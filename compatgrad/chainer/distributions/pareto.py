@@ -19,7 +19,7 @@ __all__ = ["Pareto"]
 
 
 class Pareto(Parametric):
-    """Pareto distribution: a density proportional to 1 / x ** (alpha + 1) from `scale` on.
+    """Pareto distribution: a density proportional to 1 / x ** (alpha + 1) for x >= `scale`.
 
     Args:
         scale: floating, positive, any shape: the smallest value.

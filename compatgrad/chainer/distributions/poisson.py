@@ -21,7 +21,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(Parametric):
-    """Poisson distribution of the numbers of rare events. Samples are float32.
+    """Poisson distribution of counts: the probability lam ** x * exp(-lam) / x!. Samples are float32.
 
     Args:
         lam: floating, positive, any shape: mean.

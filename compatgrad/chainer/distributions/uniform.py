@@ -22,7 +22,8 @@ class Uniform(Parametric):
     """Uniform distribution.
 
     Args:
-        **kwargs: floating, of one shape: `low` and `high`, the ends; or `loc`, the low end, and `scale`, the width.
+        **kwargs: floating, of one shape: `low` and `high`, the ends of the interval; or `loc`, the low end, and
+            `scale`, the width.
 
     Raises:
         ValueError: both or neither of the two pairs are given.

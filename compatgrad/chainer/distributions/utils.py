@@ -1,4 +1,4 @@
-"""The function x log(x) of entropies."""
+"""The function x log(x), from which entropies are computed."""
 
 import warnings
 

@@ -15,12 +15,12 @@ from compatgrad.chainer.links.caffe.protobuf3 import caffe_pb2
 from compatgrad.chainer.variable import Variable
 from compatgrad.core.files import replacing
 
-_MAX, _AVE = 0, 1  # kinds of Caffe's pooling
+_MAX, _AVE = 0, 1  # Caffe's numbers of the kinds of pooling
 _ACROSS_CHANNELS = 0
 
 
 class _InputArrays(chainer.FunctionHook):
-    """Keeps what functions take besides their first input: parameters, which may be gone when the model has run."""
+    """Keeps the inputs of functions after the first one: parameters, which the model may release when its call ends."""
 
     name = "exporters.caffe"
 
@@ -32,12 +32,13 @@ class _InputArrays(chainer.FunctionHook):
 
 
 def _data_inputs(func):
-    """The inputs that Caffe's layer reads from others; further ones are its parameters."""
+    """The inputs that Caffe's layer reads from other layers; the remaining ones are its parameters."""
     return func.inputs if func.label in ("Concat", "_ + _") else func.inputs[:1]
 
 
 def _functions_in_order(outputs):
-    """The functions that `outputs` came from, inputs first: a chain stays together, and a branch where it ends."""
+    """The functions that computed `outputs`, each after those whose results it takes. The functions of an unbranched
+    chain follow each other."""
     readers = Counter()
     todo = [v.creator_node for v in outputs]
     while todo:
@@ -66,7 +67,7 @@ def _functions_in_order(outputs):
 
 
 class _Layer:
-    """One of Caffe's layers: what stands in the text, and its parameters' arrays."""
+    """One of Caffe's layers: its fields in the text file, and the arrays of its parameters."""
 
     def __init__(self, kind, field=None, params=None, blobs=()):
         self.kind, self.field, self.params, self.blobs = kind, field, params or {}, blobs
@@ -115,13 +116,13 @@ def _max_pooling(func, *_):
 
 
 def _lrn(func, *_):
-    k = int(func.k) if func.k == int(func.k) else func.k  # given as an integer, and kept as a double
+    k = int(func.k) if func.k == int(func.k) else func.k  # programs set an integer, but the function stores a double
     params = {"norm_region": _ACROSS_CHANNELS, "local_size": func.n, "k": k}
     return [_Layer("LRN", "lrn_param", {**params, "alpha": func.alpha * func.n, "beta": func.beta})]
 
 
 def _batch_normalization(func, gamma, beta, mean, var):
-    divisor = numpy.ones(1, "f")  # of mean and variance
+    divisor = numpy.ones(1, "f")  # Caffe divides mean and variance by this number
     norm = _Layer("BatchNorm", "batch_norm_param", {"use_global_stats": True, "eps": func.eps}, [mean, var, divisor])
     return [norm, _Layer("Scale", "scale_param", {"axis": 1, "bias_term": True}, [gamma, beta])]
 
@@ -150,7 +151,7 @@ def _unknown(func):
 
 
 def _text(name, value, indent=""):
-    """A field of a message in protocol buffers' form of text."""
+    """A field of a message in the text format of protocol buffers."""
     if isinstance(value, dict):
         inner = "".join(_text(k, v, indent + "  ") for k, v in value.items())
         return f"{indent}{name} {{\n{inner}{indent}}}\n"
@@ -168,7 +169,8 @@ class _Writer:
         self._names, self._counts = {}, defaultdict(int)
 
     def name(self, func):
-        """The label, the rank, and a number, as functions of one label may have the same rank."""
+        """The name of a layer: label, rank and a number, because functions with the same label may have the same
+        rank."""
         if func is None:
             return "data"
         if func not in self._names:
@@ -182,7 +184,7 @@ class _Writer:
             raise _unknown(func)
         layers = _LAYERS[func.label](func, *self.arrays.get(func, ()))
         bottom = [self.name(x.creator_node) for x in _data_inputs(func)]
-        if func.label == "Reshape" and "Reshape" in bottom[0]:  # of two, the last one counts
+        if func.label == "Reshape" and "Reshape" in bottom[0]:  # of two reshapes in a row, the second alone counts
             bottom = [self.name(func.inputs[0].creator_node.inputs[0].creator_node)]
         for layer in layers[:-1]:
             bottom = [self._write(layer, f"{self.name(func)}_bn", bottom)]
@@ -218,7 +220,7 @@ def export(
     export_params: bool = True,
     graph_name: str = "Graph",
 ) -> None:
-    """Writes what a model computes, as in evaluation, in Caffe's formats: the layers to `chainer_model.prototxt`, and
+    """Writes a model, run in evaluation mode, in Caffe's formats: the layers to `chainer_model.prototxt`, and
     the layers with their parameters to `chainer_model.caffemodel`. Linear, convolution, deconvolution, pooling, batch
     and local response normalisation, ReLU, leaky ReLU, sigmoid, softmax, concat, reshape and addition are layers of
     Caffe's.
@@ -232,7 +234,7 @@ def export(
 
     Raises:
         AssertionError: `args` is no list of Variables, or the model returns none.
-        NotImplementedError: there is another number of inputs, or the model has a function that is no layer of Caffe's,
+        NotImplementedError: `args` does not hold one Variable, or the model has a function that is no layer of Caffe's,
             which the error names.
         OSError: the files cannot be written.
 
@@ -248,7 +250,8 @@ def export(
     if not isinstance(args, (tuple, list)) or not all(isinstance(x, Variable) for x in args):
         raise AssertionError("exporters.caffe.export: args must be a list of one Variable")
     if len(args) != 1:
-        raise NotImplementedError(f"exporters.caffe.export: a network of one input, not of {len(args)}")
+        raise NotImplementedError(f"exporters.caffe.export: args must hold one Variable, the network's input, not
+        {len(args)}")
     with _InputArrays() as arrays, chainer.force_backprop_mode(), chainer.using_config("train", False):
         outputs = model(*args)
     outputs = [outputs] if isinstance(outputs, Variable) else outputs

@@ -1,4 +1,4 @@
-"""Hooks that print or measure what functions do. Mirrors ``chainer.function_hooks``."""
+"""Hooks that print the calls of functions, or measure their time and memory. Mirrors ``chainer.function_hooks``."""
 
 from compatgrad.chainer.function_hooks.cuda_profile import CUDAProfileHook
 from compatgrad.chainer.function_hooks.cupy_memory_profile import CupyMemoryProfileHook

@@ -1,4 +1,4 @@
-"""Marks for NVIDIA's profilers."""
+"""A hook that marks functions for NVIDIA's profilers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that functions take on the GPU."""
+"""A hook that measures the GPU memory which functions take."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CupyMemoryProfileHook(FunctionHook):
 
     @staticmethod
     def _allocated():
-        # Both only grow: what was freed in the meantime still counts as used.
+        # Both counters only grow: memory that was freed in the meantime still counts as used.
         stats = torch.cuda.memory_stats()
         return stats["allocated_bytes.all.allocated"], stats["reserved_bytes.all.allocated"]
 

@@ -1,4 +1,4 @@
-"""Printing of what functions get."""
+"""A hook that prints the inputs of functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PrintHook(FunctionHook):
 
     Args:
         sep: deprecated and ignored; with a DeprecationWarning.
-        end: what follows every line.
+        end: the string that ends every line.
         file: file that takes the text.
         flush: True flushes the file after each function.
 

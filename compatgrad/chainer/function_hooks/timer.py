@@ -1,4 +1,4 @@
-"""Timing of functions."""
+"""A hook that times functions."""
 
 from __future__ import annotations
 

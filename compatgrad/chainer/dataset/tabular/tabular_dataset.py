@@ -1,4 +1,4 @@
-"""The interface of tabular datasets, and their views, which are tabular datasets themselves."""
+"""`TabularDataset`, the base class of tables, and its views, which are tabular datasets too."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         return values[0]
 
     def convert(self, data: Any) -> Any:
-        """Turn what `fetch` returned into arrays. Views of several datasets use that of the first."""
+        """Turn what `fetch` returned into arrays. A view of several datasets uses the `convert` of the first."""
         if isinstance(data, tuple):
             return tuple([_as_array(column) for column in data])
         if isinstance(data, dict):
@@ -84,11 +84,13 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         return _AsMode(self, dict)
 
     def concat(self, *datasets: TabularDataset) -> TabularDataset:
-        """This dataset and others below each other. Raises ValueError where their keys differ."""
+        """A view of the rows of this dataset followed by those of the others. Raises ValueError where their keys
+        differ."""
         return _Concat(self, *datasets)
 
     def join(self, *datasets: TabularDataset) -> TabularDataset:
-        """This dataset and others side by side. Raises ValueError for other lengths or the same keys."""
+        """A view of the columns of this dataset and of the others. Raises ValueError where lengths differ or a key
+        occurs twice."""
         return _Join(self, *datasets)
 
     def transform(self, keys: str | tuple[str, ...], transform: Callable[..., Any]) -> TabularDataset:
@@ -100,7 +102,7 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         return _Transform(self, keys, transform)
 
     def transform_batch(self, keys: str | tuple[str, ...], transform_batch: Callable[..., Any]) -> TabularDataset:
-        """The same with a function of columns, which must not change their length (ValueError)."""
+        """As `transform`, with a function of whole columns; ValueError where it changes their length."""
         return _TransformBatch(self, keys, transform_batch)
 
     def with_converter(self, converter: Callable[..., Any]) -> TabularDataset:
@@ -233,7 +235,7 @@ class _Slice(_View):
         return self.dataset.get_examples(self._translate(indices), key_indices)
 
     def _translate(self, indices):
-        """From indices of this view to those of the dataset."""
+        """Turns indices of this view into indices of the dataset."""
         mine = self._indices
         if indices is None:
             return mine
@@ -247,7 +249,7 @@ class _Slice(_View):
 
 
 def _as_slice(start, stop, step):
-    """The slice of a range: there, a negative number would count from the end."""
+    """The slice of a range. A range that goes down to 0 stops at -1, which a slice would count from the end."""
     if step < 0 and stop < 0:
         stop = None
     return slice(start, stop, step)
@@ -342,7 +344,7 @@ class _Concat(_Combined):
 
     def _get_list(self, indices, key_indices, n_columns):
         parts = []
-        places = [None] * len(indices)  # number of the part and row in it
+        places = [None] * len(indices)  # the number of the part, and the row in that part
         for offset, dataset in self._with_offsets():
             mine = []
             for i, index in enumerate(indices):
