@@ -250,8 +250,7 @@ def export(
     if not isinstance(args, (tuple, list)) or not all(isinstance(x, Variable) for x in args):
         raise AssertionError("exporters.caffe.export: args must be a list of one Variable")
     if len(args) != 1:
-        raise NotImplementedError(f"exporters.caffe.export: args must hold one Variable, the network's input, not
-        {len(args)}")
+        raise NotImplementedError(f"exporters.caffe.export: args must hold one Variable, not {len(args)}")
     with _InputArrays() as arrays, chainer.force_backprop_mode(), chainer.using_config("train", False):
         outputs = model(*args)
     outputs = [outputs] if isinstance(outputs, Variable) else outputs
