@@ -48,11 +48,11 @@ class _MXNet(Adapter):
             return None
         try:
             return as_operator(function, list(inputs))
-        except (KeyError, IndexError, TypeError, ValueError):  # it has no form as a symbol
+        except (KeyError, IndexError, TypeError, ValueError):  # MXNet has no operator for this function
             return None
 
     def is_parameter(self, variable: Any) -> bool:
-        return isinstance(variable, NDArray) and bool(variable.node.name)  # no other arrays have names
+        return isinstance(variable, NDArray) and bool(variable.node.name)  # only parameters have names
 
 
 def _address(v: Any) -> int:

@@ -1,4 +1,4 @@
-"""Methods that need what is built on their class: the modules above define them."""
+"""`method_of`: lets a module that imports a class add methods to it which the class's own module cannot define."""
 
 from __future__ import annotations
 

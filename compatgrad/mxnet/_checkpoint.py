@@ -82,7 +82,7 @@ def collected_params(arg_params, aux_params):
 
 
 def separated_params(arrays, file):
-    """What `collected_params` put together, a dict of dicts by kind: "arg", "aux".
+    """Undoes `collected_params`: {"arg": parameters by name, "aux": auxiliary states by name}.
 
     AttributeError where the arrays of `file` have no names, ValueError for a name without a kind.
     """
@@ -161,7 +161,7 @@ def checkpoint_file(prefix, epoch, ending="params"):
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
-    """Puts parameters into a store; where it updates them, all contexts get their values too."""
+    """Puts parameters into a store; where the store updates them, copies their values to all contexts too."""
     for name, arrays in zip(param_names, param_arrays, strict=True):
         if update_on_kvstore and arg_params[name].stype == "default":
             kvstore.broadcast(name, arg_params[name], out=arrays)
@@ -170,7 +170,7 @@ def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_o
 
 
 def _exchange(kvstore, name, grads, targets, priority):
-    """Pushes gradients and pulls what the store makes of them."""
+    """Pushes gradients to the store, and pulls their sum or the updated weights into `targets`."""
     if grads[0].stype == "default" and targets[0].stype == "default":
         kvstore.pushpull(name, grads, out=targets, priority=priority)
     else:
@@ -186,7 +186,7 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 
 
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
-    """Has an updater update parameters that have a gradient, which a store adds up over the contexts."""
+    """Calls `updater` for the parameters that have a gradient; a store, if any, adds gradients over contexts first."""
     updates = [[] for _ in range(num_device)]
     for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if grads[0] is None:

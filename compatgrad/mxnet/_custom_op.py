@@ -21,7 +21,7 @@ from .ndarray._operator import register as _register_operator
 _enter = let_in("mxnet")
 
 _props: dict[str, Callable[..., CustomOpProp]] = {}
-_kept = threading.local()  # .operators: those of the Executor that runs, by nodes
+_kept = threading.local()  # .operators: the CustomOps of the Executor that runs, by node
 
 
 class CustomOp:
@@ -69,7 +69,7 @@ class CustomOp:
             src = (
                 dst + src if req == "add" else src if src.shape == dst.shape else nd.broadcast_to(src, shape=dst.shape)
             )
-            result = nd.identity(src)  # with a place of its own, which dst takes
+            result = nd.identity(src)  # a new node of the graph, which `dst` then stands for
             dst.tensor = result.tensor
             _C.take_place(dst, result)
         elif req == "add":
@@ -109,7 +109,9 @@ class CustomOpProp:
         return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
 
     def infer_storage_type(self, in_stype: list[str]) -> Any:
-        """Storage types; dense unless defined otherwise. AssertionError for sparse inputs unless it is."""
+        """Storage types of inputs, outputs and states; by default all are dense, and a sparse input raises
+        AssertionError.
+        """
         for i, stype in enumerate(in_stype):
             assert stype == "default", f"infer_storage_type must be defined for input {i} to be {stype}"
         return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
@@ -183,7 +185,7 @@ def prop_of(params: dict[str, Any]) -> CustomOpProp:
     op_type = params.get("op_type")
     if op_type not in _props:
         raise MXNetError(f"Custom: op_type {op_type!r} is not registered; registered are {list(_props)}")
-    # as in graphs, parameters are text
+    # MXNet hands parameters to the class as text, because graphs store them as text
     return _props[op_type](**{k: str(v) for k, v in params.items() if k != "op_type"})
 
 
@@ -197,7 +199,7 @@ class _Call(autograd.Function):
     def forward(self, *inputs: NDArray) -> Any:
         ctx = inputs[0].context if inputs else None
         ys = [nd.zeros(shape, ctx=ctx, dtype=dtype, stype=stype) for shape, dtype, stype in self.out]
-        # without the graph around them: an operator may give them gradients, record with them and go backward later
+        # detached: the operator's code may attach gradients to its inputs, record with them and call backward
         alone = [x.detach() for x in inputs]
         self._run("forward", autograd.is_training(), ["write"] * len(ys), alone, ys, self.aux)
         self.save_for_backward(*inputs, *ys)
@@ -210,7 +212,7 @@ class _Call(autograd.Function):
                     getattr(self.op, method)(*args)
             else:
                 getattr(self.op, method)(*args)
-        except Exception as e:  # as the original has it, whatever the operator's own code raises
+        except Exception as e:  # the original turns any exception of the operator's code into an MXNetError
             raise MXNetError(f"Error in CustomOp.{method} of {self.op_type}: {type(e).__name__}: {e}") from e
 
     def backward(self, *out_grads: NDArray) -> Any:
@@ -235,7 +237,7 @@ def _lists(op_type: str, what: str, found: Any, sizes: tuple[int, int, int]) -> 
 
 @contextlib.contextmanager
 def keeping(operators: dict[int, CustomOp]) -> Iterator[None]:
-    """Graphs that run inside take their operators from here, and leave those that they create."""
+    """Inside the `with` block, graphs use the CustomOps in `operators`, and add to it those that they create."""
     outer = getattr(_kept, "operators", None)
     _kept.operators = operators
     try:
@@ -254,7 +256,7 @@ def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: st
         *data: the inputs and then the states, by position.
         op_type: the name of the operator.
         out: array, or list of arrays, that takes the outputs.
-        name: accepted; symbols have it.
+        name: without effect; `mx.sym.Custom` names its node by it.
         **kwargs: inputs and states by name; the others are parameters of the CustomOpProp, which gets them as text.
 
     Returns:

@@ -1,7 +1,7 @@
-"""Docstrings of functions that are made from declarations: what a declaration and `_words` say is not written again.
+"""Composes docstrings from what is written at a function, its signature, and the shared texts in `_words`.
 
-The text at a function is a summary, an example, and the lines of "Args:", "Returns:" and "Raises:" that say more than
-`_words` and the declaration do.
+What is written at a function is a summary, an example, and those lines of "Args:", "Returns:" and "Raises:" that differ
+from the shared texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ._words import WORDS
 
 __all__ = ["composed", "parameters_of", "type_of"]
 
-# what MXNet 1.9.1 has under another name, or not yet
+# functions that MXNet 1.9.1 has under another name, or that only MXNet 2.0 has
 _ELSEWHERE = {
     "mxnet.nd.hypot": "`mxnet.sym.hypot` of MXNet 1.9.1",
     "mxnet.nd.linalg_syevd": "`mxnet.nd.linalg.syevd` of MXNet 1.9.1",
@@ -27,9 +27,20 @@ _ELSEWHERE = {
     **{
         f"mxnet.{name}": f"`mxnet.{name}` of MXNet 2.0"
         for name in (
-            "np.floor_divide", "np.logical_and", "np.logical_or", "np.logical_xor", "np.random.laplace",
-            "np.random.permutation", "np.triu", "npx.broadcast_like", "npx.index_add", "npx.index_update",
-            "npx.masked_log_softmax", "npx.masked_softmax", "npx.random.categorical", "npx.savez",
+            "np.floor_divide",
+            "np.logical_and",
+            "np.logical_or",
+            "np.logical_xor",
+            "np.random.laplace",
+            "np.random.permutation",
+            "np.triu",
+            "npx.broadcast_like",
+            "npx.index_add",
+            "npx.index_update",
+            "npx.masked_log_softmax",
+            "npx.masked_softmax",
+            "npx.random.categorical",
+            "npx.savez",
         )  # fmt: skip
     },
 }
@@ -40,7 +51,7 @@ _OF_DEFAULT = {bool: "bool", int: "int", float: "float", str: "str", tuple: "Seq
 
 
 def type_of(name: str, default: Any) -> str:
-    """The type of an argument: the one that `_words` tells, else the default's."""
+    """The type of an argument: the one in `_words`, else that of its default."""
     if name in WORDS and WORDS[name][0]:
         found = WORDS[name][0]
         if default is None or default == ():
@@ -68,8 +79,9 @@ def composed(
     text: str | None, parameters: Iterable[str], source: str, returns: str, raises: str, arrays: Mapping[str, str],
     words: Mapping[str, tuple[str, str]] = WORDS,
 ) -> str:  # fmt: skip
-    """The whole docstring. `parameters`: names in order, with their stars; `arrays`: type of each one that is an
-    array; `returns`, `raises`: what stands there unless `text` says something else; `words`: meanings of arguments.
+    """The whole docstring. `text`: what is written at the function; `parameters`: names in order, with their stars;
+    `source`: the original's name of the function; `returns`, `raises`: these sections where `text` has none; `arrays`:
+    types of the parameters that are arrays; `words`: types and meanings of parameters that `text` does not describe.
     """
     parts = _OWN.split(text or "")
     own = dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -16,7 +16,7 @@ NAMES = {
     "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
     "identity": "_copy", "stop_gradient": "BlockGrad",
 }  # fmt: skip
-# those whose parameters follow from the inputs
+# likewise, for functions whose parameters in MXNet (num_hidden, kernel and so on) follow from the inputs' shapes
 LAYERS = {
     "linear": "FullyConnected", "split": "SliceChannel", "convolution": "Convolution", "deconvolution": "Deconvolution",
 }  # fmt: skip
@@ -27,7 +27,7 @@ def _scalar(name: str, key: str = "value") -> Callable[[dict[str, Any]], tuple[s
 
 
 def _renamed(name: str, **keys: str) -> Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]:
-    """The operator with parameters under MXNet's names; what is None is left out."""
+    """The operator `name`, whose parameters are renamed by `keys`; parameters that are None are left out."""
     return lambda p: (name, {keys.get(k, k): v for k, v in p.items() if v is not None and keys.get(k, k)})
 
 
@@ -62,7 +62,7 @@ CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
 
 
 def operator_name(function: Any) -> str | None:
-    """MXNet's name of the operator that a function of the engine is; None for one that is defined in Python."""
+    """MXNet's name of the operator that a function of the engine runs; None for a function defined in Python."""
     name = function.op_name
     if name in CONVERT:
         return CONVERT[name](dict(function.op_params))[0]

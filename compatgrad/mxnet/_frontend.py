@@ -11,7 +11,6 @@ fe = _C.Frontend("mxnet", "numpy")
 fe.on_request = True  # recorded inside autograd.record() only
 
 
-
 def as_np_ndarrays(value: Any) -> Any:
     """NDArrays, also in lists and tuples, as arrays of mx.np."""
     if isinstance(value, (list, tuple)):
@@ -20,5 +19,5 @@ def as_np_ndarrays(value: Any) -> Any:
 
 
 op = Ops(fe)
-# arrays of integers have gradients: no operator but the remainder stops them
+# In MXNet, arrays of integers have gradients too: a cast to integers must pass the gradient on, as `convert` does.
 op.cast_floats, op.cast = op.cast, op.convert

@@ -1,4 +1,4 @@
-"""MXNet defines much of a package in one module of it, from which programs import; here the package lends its names."""
+"""`lend`: makes names of a package importable from one of its modules too, where MXNet defines them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lend(package: dict[str, Any], *modules: ModuleType) -> None:
-    """Has modules of a package find in its `globals()` what they do not have themselves."""
+    """Makes modules of a package look up in the package's `globals()` the names that they do not define."""
     for module in modules:
         module.__getattr__ = _finder(package, module.__name__.rpartition("mxnet.")[2])  # type: ignore[method-assign]
 

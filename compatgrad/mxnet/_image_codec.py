@@ -42,7 +42,7 @@ def decode(data: bytes, flag: int = 1, rgb: bool = True, name: str = "imdecode")
     Args:
         flag: 1 for three channels, 0 for one, -1 for as many as the image has (with an alpha channel, if any).
         rgb: the order of colours; otherwise BGR.
-        name: of the function that error messages are about.
+        name: the name of the function in error messages.
 
     MXNetError if the bytes are no image that Pillow knows.
     """

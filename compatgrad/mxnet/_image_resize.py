@@ -22,7 +22,7 @@ _resample = _C.op("resample")
 
 
 def _positions(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pixel below each pixel centre of the result, and how far the centre is beyond that pixel's."""
+    """For each pixel of the result: the last pixel whose centre is not beyond its centre, and their distance."""
     at = ((np.arange(m) + 0.5) * (n / m) - 0.5).astype(np.float32)
     below = np.floor(at).astype(np.int64)
     return below, (at - below).astype(np.float32)
@@ -56,7 +56,7 @@ def _lanczos(n: int, m: int) -> Taps:
 
 
 def _area(n: int, m: int) -> Taps:
-    """Every pixel by the share of it that lies under a pixel of the result."""
+    """Taps that weight each pixel by the share of it which a pixel of the result covers."""
     scale = n / m
     edges = np.arange(m + 1) * scale
     first = np.floor(edges[:-1] + 1e-3).astype(np.int64)
@@ -86,7 +86,7 @@ _METHODS: dict[int, Callable[[int, int], Taps]] = {
 
 @lru_cache(maxsize=256)
 def _taps(n: int, m: int, method: int, enlarged: bool, channels: int = 1) -> Taps:
-    """Taps of rows, or of columns whose pixels are so many numbers side by side."""
+    """Taps of rows, or of columns, whose pixels are `channels` numbers side by side."""
     at, weights = (_area_enlarged if method == AREA and enlarged else _METHODS[method])(n, m)
     each = at[:, :, None] * channels + np.arange(channels)
     return each.reshape(len(at), -1), np.repeat(weights, channels, 1)
@@ -102,7 +102,7 @@ def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
     """An image of shape (height, width, channels) in another size; its dtype stays.
 
     `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels,
-    5 bilinear with rounding that is the same everywhere.
+    5 bilinear in exact arithmetic on integers (OpenCV's INTER_LINEAR_EXACT).
     """
     h, w, channels = x.shape
     if (h, w) == (height, width):
@@ -126,7 +126,7 @@ def _as_dtype(y: np.ndarray, dtype: np.dtype, interp: int) -> np.ndarray:
     if dtype.kind == "f":
         return y.astype(dtype, copy=False)
     limits = np.iinfo(dtype)
-    y = np.floor(y + 0.5) if interp == AREA else np.rint(y)  # a sum of bytes is halved upwards
+    y = np.floor(y + 0.5) if interp == AREA else np.rint(y)  # OpenCV rounds halves up here
     return np.clip(y, limits.min, limits.max).astype(dtype)
 
 
@@ -146,7 +146,7 @@ def _exact_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
 
 
 def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
-    """In integers: weights in units of 1 / 2048, as fast loops have it."""
+    """In integers: weights in units of 1 / 2048, with the intermediate rounding of OpenCV's vectorized loops."""
     unit = 2048
     across = np.rint(columns[1] * unit)
     down = np.rint(rows[1] * unit).astype(np.int32)

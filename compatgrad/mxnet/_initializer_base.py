@@ -1,4 +1,4 @@
-"""What all initializers have in common: how a parameter's name says what becomes of it, and their registry."""
+"""What all initializers share: the choice of initial values by the ending of a parameter's name, and the registry."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ _LEGACY_METHODS = {
 class Initializer:
     """Base class: a callable that fills an array, by the ending of its name.
 
-    Subclasses override `_init_weight(name, array)`, and `_init_bias`, `_init_gamma`, `_init_beta`, `_init_default`
-    where they want other than 0, 1, 0 and a ValueError.
+    Subclasses override `_init_weight(name, array)`, and may override `_init_bias`, `_init_gamma` and `_init_beta`,
+    which fill with 0, 1 and 0, and `_init_default`, which raises ValueError.
 
     Args:
         **kwargs: arguments that `dumps` writes and that count where initializers are compared.
@@ -158,7 +158,7 @@ class Initializer:
         getattr(self, "_init_" + method)(name, arr)
 
     def _init_bilinear(self, _, arr):
-        # every filter is the same pyramid, of the size that upsampling by half of it takes
+        # the weights with which a transposed convolution upsamples bilinearly by half the kernel's size
         height, width = arr.shape[2:]
         half = math.ceil(width / 2)
         centre = (2 * half - 1 - half % 2) / (2.0 * half)
@@ -210,7 +210,7 @@ class Initializer:
 
 
 def random_module() -> Any:
-    # the random functions for the kind of array that is in use
+    # mx.np's random functions inside `np_array` scopes, else mx.nd's
     if is_np_array():
         return random
     return ndarray.random

@@ -107,7 +107,7 @@ class TopKAccuracy(PairMetric):
         pred = pred.asnumpy().astype("float32")
         if pred.ndim == 2:
             k = min(pred.shape[1], self.top_k)
-            # the best k in any order; partitioned at `top_k` as the original, which settles ties alike
+            # argpartition at the same place as the original, so that equal scores are chosen alike
             order = numpy.argpartition(pred, -k)[:, -k:]
             right = (order == label[:, None]).sum()
         else:
@@ -116,7 +116,7 @@ class TopKAccuracy(PairMetric):
 
 
 class _Counts:
-    """How often two classes were taken for each other."""
+    """The confusion matrix of two classes."""
 
     def __init__(self):
         self.reset()
@@ -152,7 +152,7 @@ class _Counts:
 
 
 class _BinaryMetric(PairMetric):
-    # a score of the counts: their mean over batches ("macro"), or one score of all batches
+    # a score of the confusion matrix: the mean of the batches' scores ("macro"), or the score of all batches
 
     def __init__(self, name, output_names, label_names, average):
         self.average = average

@@ -1,4 +1,4 @@
-"""`mxnet._numpy_op_doc`: the functions of `mx.np` behind operators named `_np_...`, whose words describe them."""
+"""`mxnet._numpy_op_doc`: its functions `_np_...`, which in MXNet only carry docstrings, are those of `mx.np` here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs while MXNet's profiler is on: operators, which the engine's hooks tell of, and stretches of a program."""
+"""Records what runs while MXNet's profiler is on: operators, from the engine's hooks, and a program's own events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPERATOR, _CUSTOM = "operator", "Custom Operator"
 
 
 def _now() -> int:
-    """Nanoseconds; on a GPU after what was launched."""
+    """The time in nanoseconds, once the GPU has finished what was launched."""
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return time.perf_counter_ns()
@@ -44,7 +44,7 @@ class _Statistic:
 
 
 class _Frame:
-    """What runs now: a function of the engine, or a custom operator, whose `inner` time is that of operators in it."""
+    """A function of the engine, or a custom operator, that has begun; `inner`: time spent in operators inside it."""
 
     def __init__(self, key: Any, name: str, custom: bool) -> None:
         self.key, self.name, self.custom, self.inner, self.start = key, name, custom, 0, _now()
@@ -58,7 +58,7 @@ def _event(name: str, category: str, kind: str, nanoseconds: int, value: Any) ->
 
 
 class Recorder:
-    """The engine's hook and the times that it has seen. It is told of the thread in which `start` was called."""
+    """A hook of the engine that measures times. It sees only the thread in which `start` was called."""
 
     name = "mxnet.profiler"
 
@@ -81,7 +81,7 @@ class Recorder:
             self._hooks.pop(self.name, None)
             self._frames.clear()
 
-    # ---- what the engine tells ---------------------------------------------------------------------------------------
+    # ---- called by the engine ----------------------------------------------------------------------------------------
 
     def _begin(self, key: Any, name: str, custom: bool = False) -> None:
         self._frames.append(_Frame(key, name, custom))
@@ -89,7 +89,7 @@ class Recorder:
     def _end(self, key: Any) -> None:
         frames = self._frames
         while frames and frames[-1].key is not key:
-            frames.pop()  # one that an exception left
+            frames.pop()  # an exception ended this frame, so that its own end was not reported
         if not frames:
             return
         frame, end = frames.pop(), _now()
@@ -98,7 +98,7 @@ class Recorder:
         self._operator(frame, end)
 
     def _operator(self, frame: _Frame, end: int) -> None:
-        """Enters an operator that ended, unless it is part of another."""
+        """Records an operator that has ended, unless it ran inside another operator."""
         around = self._frames[-1] if self._frames else None
         if around is not None:
             around.inner += end - frame.start
@@ -120,12 +120,12 @@ class Recorder:
 
     def _of_function(self, call: Any, function: Any, prefix: str) -> None:
         name = operator_name(function)
-        if name is not None:  # else it is defined in Python, and `custom` tells of it
+        if name is not None:  # else it is defined in Python, and `custom` measures it
             call(function, *([prefix + name] if call == self._begin else []))
 
     @contextlib.contextmanager
     def custom(self, name: str) -> Iterator[None]:
-        """Around the code of a custom operator."""
+        """Measures the code of a custom operator, which runs inside the `with` block."""
         key = object()
         self._begin(key, name, custom=True)
         try:
@@ -134,27 +134,27 @@ class Recorder:
             self._end(key)
 
     def made(self, name: str, make: Callable[[], torch.Tensor]) -> torch.Tensor:
-        """Calls `make`, which makes an array from nothing as the operator `name` does."""
+        """Calls `make`, which creates an array, and records the call as the operator `name`: no hook sees it."""
         frame = _Frame(None, name, custom=False)
         t = make()
         self._operator(frame, _now())
         return t
 
-    # ---- what was seen -----------------------------------------------------------------------------------------------
+    # ---- events and statistics ---------------------------------------------------------------------------------------
 
     def record(self, name: str, category: str, start: int, end: int, spent: int | None = None) -> None:
-        """A stretch of time between two readings of `time.perf_counter_ns`; `spent` is what counts of it."""
+        """Records a span between two readings of `time.perf_counter_ns`; statistics count `spent`, None for all of it."""
         self._events += ((name, category, "B", start, None), (name, category, "E", end, None))
         statistic = self.statistics.setdefault(category, {}).setdefault(name, _Statistic())
         statistic.add((end - start if spent is None else spent) / 1e6)
 
     def point(self, name: str, category: str, kind: str, value: Any) -> None:
-        """A moment ("i", of which scope), or what a counter is now ("C")."""
+        """Records an instant (kind "i"; `value` is its scope), or the value of a counter (kind "C")."""
         self._events.append((name, category, kind, time.perf_counter_ns(), value))
 
     def write(self, path: str, finished: bool = False) -> None:
-        """Adds the events since the last call to a file in the format of Chrome's tracing; after one that is finished,
-        and where the path is another, the file begins anew.
+        """Appends the events since the last call to a file in the format of Chrome's tracing. The file is overwritten
+        where the last call had another path or `finished` it.
         """
         text = "".join(f"{json.dumps(_event(*event))},\n" for event in self._events)
         self._events.clear()
@@ -167,7 +167,7 @@ class Recorder:
         self._path = "" if finished else path
 
     def table(self, sort_by: str, ascending: bool) -> dict[str, dict[str, dict[str, float]]]:
-        """By category and name: Count, and Total, Min, Max, Avg in milliseconds."""
+        """The statistics by category and name: Count, and Total, Min, Max, Avg in milliseconds."""
         return {
             category: dict(sorted(
                 ((name, s.columns()) for name, s in rows.items()),

@@ -53,4 +53,4 @@ class Scope(_C.Scope, metaclass=_ScopeType):
         return {}, ((type(self)._current, "value", self),), self
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__  # which open blocks there are is not copied
+        return self.__dict__  # the C++ part, which counts open `with` blocks, is left out: a copy is not entered

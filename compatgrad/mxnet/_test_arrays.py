@@ -199,7 +199,7 @@ def random_sample(population: Sequence[Any], k: int) -> Sequence[Any]:
 
 
 def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) -> np.ndarray:
-    """A function of each element of an array.
+    """Applies a function to each element of an array.
 
     Args:
         the_input: the array.
@@ -221,7 +221,7 @@ def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) ->
 
 
 def assign_each2(input1: np.ndarray, input2: np.ndarray, function: Callable[[Any, Any], Any] | None) -> np.ndarray:
-    """A function of each pair of elements of two arrays.
+    """Applies a function to each pair of elements of two arrays.
 
     Args:
         input1, input2: the arrays, of one shape.
@@ -247,7 +247,7 @@ def assign_each2(input1: np.ndarray, input2: np.ndarray, function: Callable[[Any
 
 
 def _powerlaw(shape: tuple[int, int], density: float, dtype: Any) -> np.ndarray:
-    """Every row has a first element; then rows of 1, 3, 7, … more follow until the density is reached."""
+    """Every row has a first element; then rows get 1, 3, 7, … more in turn until the density is reached."""
     rows, cols = shape
     left = int(rows * cols * density)
     if left < 2 * rows:

@@ -1,6 +1,6 @@
-"""Types and meanings of arguments that have the same ones in many functions of MXNet.
+"""Types and meanings of arguments that are the same in many functions of MXNet.
 
-`_docs` reads them where a docstring does not say something else. A type of "" is the default's.
+`_docs` puts them into docstrings that do not describe the argument themselves. "" means the type of the default.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading  # noqa: F401  programs find it here, as in MXNet
+import warnings  # noqa: F401  programs find it here, as in MXNet
 from collections import defaultdict
 
 from compatgrad.core.configuration import Settings

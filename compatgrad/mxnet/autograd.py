@@ -243,7 +243,7 @@ def _fitted(name: str, g: Any, y: NDArray) -> NDArray:
     return g
 
 
-_EXCLUDED = 3  # computed from arrays of grad_req "null" alone
+_EXCLUDED = 3  # the engine's mark of arrays that were computed only from arrays of grad_req "null"
 
 
 def _run(function: Any, *args: Any, train_mode: bool, **options: Any) -> Any:
@@ -292,7 +292,7 @@ def backward(
     heads, head_grads = _heads(heads, head_grads)
     _run(_C.backward, heads, head_grads, release=not retain_graph, train_mode=train_mode)
     if not retain_graph and not isinstance(given, NDArray) and len(given) != len(heads):
-        for y in given:  # results of nothing but arrays of "null" leave the graph too
+        for y in given:  # what was computed only from arrays of grad_req "null" loses its place in the graph too
             if y._grad_array is None and _C.in_graph(y) == _EXCLUDED:
                 _C.drop_mark(y)
 
@@ -362,11 +362,11 @@ def grad(
 
 
 def _apart(gradients: list[NDArray], others: Sequence[torch.Tensor], recorded: bool) -> list[NDArray]:
-    """The gradients, each on memory of its own, so that what a program writes to one is in no other."""
+    """The gradients, each on memory of its own: a program that writes to one must not change another."""
     taken = {t.untyped_storage()._cdata for t in others}
     for i, g in enumerate(gradients):
         where = g.tensor.untyped_storage()._cdata
-        if where in taken or not g.tensor.is_contiguous():  # a broadcast one has its elements in one place
+        if where in taken or not g.tensor.is_contiguous():  # elements of a broadcast array share memory
             with record() if recorded else pause():
                 gradients[i] = g = op.copy(g)
             where = g.tensor.untyped_storage()._cdata
@@ -375,7 +375,7 @@ def _apart(gradients: list[NDArray], others: Sequence[torch.Tensor], recorded: b
 
 
 class _FunctionNode(FunctionNodeBase):
-    """The place of a user's Function in the graph."""
+    """The graph's node of a user's Function."""
 
     _raw = staticmethod(lambda x: x.tensor)
     _variable_type = NDArray
@@ -420,13 +420,15 @@ class _FunctionNode(FunctionNodeBase):
         for i in indexes:
             if again and not any(gxs[i] is gy for gy in gys) and not _C.in_graph(gxs[i]) and gxs[i].tensor.any():
                 raise MXNetError(
-                    f"{self.label}.backward: gradient {i} was computed by something else than operators on NDArrays, "
+                    f"{self.label}.backward: gradient {i} was not computed by operators on NDArrays alone, "
                     "so it cannot be differentiated again (create_graph=True)"
                 )
         return [gxs[i] for i in indexes]
 
     def _connect(self, saved: Sequence[Any]) -> None:
-        """Lets what forward saved be differentiated too: outputs are in the graph, other results are computed again."""
+        """Connects what `forward` saved to the graph, so that gradients of it are found: saved outputs are replaced by
+        the recorded ones; where other results were saved, `forward` runs again.
+        """
         function = self.function
         if function._recomputes:
             function.forward(*self.get_retained_inputs())
@@ -439,7 +441,9 @@ class _FunctionNode(FunctionNodeBase):
 
 
 def _followed(g: NDArray) -> NDArray:
-    """A constant from which what is computed is recorded: so it shows whether a gradient comes from operators."""
+    """A copy of `g` that requires a gradient: what operators compute from it is in the graph, which shows whether
+    a gradient was computed by operators.
+    """
     g = _C.constant(g)
     g._set_requires_grad(True)
     return g

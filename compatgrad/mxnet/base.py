@@ -184,7 +184,7 @@ def c_array(ctype: Any, values: Sequence[Any]) -> ctypes.Array:
 
 
 class _NoLibrary:
-    """In the place of libmxnet.so: no function of it is there."""
+    """Stands for libmxnet.so, which is not here: every function of it raises."""
 
     def __getattr__(self, name: str):
         if name.startswith("__"):

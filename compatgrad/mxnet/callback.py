@@ -1,4 +1,4 @@
-"""What is called during training to report on it."""
+"""Callbacks of `fit` and `score`: checkpoints, logs of metrics and speed."""
 
 from __future__ import annotations
 

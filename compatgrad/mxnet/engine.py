@@ -1,4 +1,4 @@
-"""Bulk execution: operators run at once here, so the sizes are kept and change nothing."""
+"""Bulk execution: sizes of bulks are kept, but have no effect, as each operator runs when it is called."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _bulk_size = 15
 
 
 def set_bulk_size(size: int) -> int:
-    """Sets how many operators run in one bulk, which has no effect: operators run at once.
+    """Sets how many operators run in one bulk. It has no effect: each operator runs when it is called.
 
     Args:
         size: the number.
@@ -47,7 +47,7 @@ class _BulkScope:
 
 
 def bulk(size: int) -> _BulkScope:
-    """A scope with another number of operators in a bulk, which has no effect: operators run at once.
+    """A scope with another size of bulks. It has no effect: each operator runs when it is called.
 
     Args:
         size: the number.

@@ -1,4 +1,4 @@
-"""The classes of errors."""
+"""MXNet's exception classes, and `register` for more of them."""
 
 from __future__ import annotations
 

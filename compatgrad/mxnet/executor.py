@@ -22,7 +22,7 @@ from .symbol._graph import order
 __all__ = ["Executor", "simple_bind"]
 
 _REQUESTS = ("null", "write", "add")
-_HEADS_IGNORED = frozenset(  # operators whose backward does not read the gradient of their output: losses, then steps
+_HEADS_IGNORED = frozenset(  # operators whose backward does not read the output's gradient: losses, then step functions
     "BlockGrad stop_gradient MakeLoss make_loss SoftmaxOutput Softmax LinearRegressionOutput LogisticRegressionOutput "
     "MAERegressionOutput SVMOutput argmax argmax_channel argmin argsort ceil fix floor rint round trunc logical_not "
     "one_hot ones_like zeros_like shape_array size_array _contrib_Proposal _contrib_MultiProposal".split()
@@ -59,7 +59,7 @@ def _named(names: list[str], arrays: Any) -> dict[str, Any]:
 
 
 def _overwrite(place: NDArray, y: NDArray) -> None:
-    """Copies a result to the beginning of memory that is as large or larger."""
+    """Copies a result to the beginning of `place`, unless `place` is too small."""
     if y.size <= place.size:
         place.tensor.view(-1)[: y.size].copy_(y.tensor.reshape(-1))
 
@@ -80,7 +80,7 @@ def _ignores_head(node: Any) -> bool:
 
 
 def _depends(node: Any, names: set[str]) -> bool:
-    """Whether gradients of variables of these names are made of that of the outputs of `node`."""
+    """Whether gradients of variables of these names are computed from the gradient of an output of `node`."""
     todo, seen = [node], set()
     while todo:
         node = todo.pop()
@@ -137,13 +137,14 @@ class Executor:
         self.aux_arrays: Any = _arrays("aux_states", aux_states, self._aux_names, False)
         self._requests = self._request_list(grad_req)
         self._outputs: list[NDArray] | None = None
-        self._places: list[NDArray] | None = None  # where the first outputs go: somebody has read them before
+        # arrays that `outputs` gave before the first run, which the run then overwrites
+        self._places: list[NDArray] | None = None
         self._recorded = False
         self._leaves: list[tuple[NDArray, NDArray, str]] = []
         self._head_read: dict[int, bool] = {}
         self._monitor: Any = None
-        self._operators: dict[int, Any] = {}  # those in Python, which are created once
-        self._watched: Any = None  # what the operators read, for a monitor of their gradients
+        self._operators: dict[int, Any] = {}  # CustomOps by node, so that each is created once
+        self._watched: Any = None  # inputs of the operators, whose gradients a monitor gets
         self._monitor_all = False
         self._shortened = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
 
@@ -182,7 +183,7 @@ class Executor:
             types = {n: x.dtype for n, x in zip(self._names, self.arg_arrays, strict=True)}
             found, dtypes = self._symbol.infer_shape_partial(**shapes)[1], self._symbol.infer_type_partial(**types)[1]
             if not all(s and all(n > 0 for n in s) for s in found):
-                return []  # only the values tell the shapes
+                return []  # some shapes depend on the values of arrays
             self._outputs = self._places = [
                 nd.zeros(s, ctx=self._ctx, dtype=t or "float32") for s, t in zip(found, dtypes, strict=True)
             ]
@@ -212,7 +213,7 @@ class Executor:
         self._leaves = []
         for n, x, g, r in zip(self._names, self.arg_arrays, self.grad_arrays, self._requests, strict=True):
             if g is not None and r != "null":
-                # leaves of this Executor alone, on the same memory: an array may be bound several times
+                # a leaf on the same memory: other executors may bind the same array, with other gradient arrays
                 arrays[n] = x.detach()
                 self._leaves.append((arrays[n], g, r))
         self._recorded = bool(self._leaves)
@@ -239,10 +240,10 @@ class Executor:
         return outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """Writes the gradients of the arguments, from those of the outputs, which losses do not need.
+        """Writes the gradients of the arguments. `out_grads`: gradients of the outputs; losses need none.
 
-        The symbol is run first where it was not. MXNetError for a gradient that is needed and missing, or has another
-        shape than the output, TypeError for one that is no NDArray.
+        The symbol is run first if it was not. MXNetError where a needed gradient is missing, or has another shape than
+        its output; TypeError where one is no NDArray.
         """
         if not any(g is not None and r != "null" for g, r in zip(self.grad_arrays, self._requests, strict=True)):
             return
@@ -256,7 +257,7 @@ class Executor:
             if not isinstance(g, NDArray):
                 raise TypeError(f"Executor.backward: out_grads: inputs must be NDArray, got {type(g)}")
         for i, (g, y) in enumerate(zip(grads, outputs, strict=False)):
-            if g.size == y.size == 0 and g.shape != y.shape:  # no element is misplaced: taken there too
+            if g.size == y.size == 0 and g.shape != y.shape:  # MXNet accepts any shape without elements
                 grads[i] = nd.zeros_like(y)
         for i, y in enumerate(outputs):  # more gradients than outputs are ignored, as in MXNet
             if i < len(grads) and grads[i].shape == y.shape or not (_C.in_graph(y) and self._reads_head(i)):
@@ -275,7 +276,7 @@ class Executor:
             for g, y in zip(grads, outputs, strict=False)
         ]
         heads += [None] * (len(outputs) - len(heads))
-        # an output without a history, behind BlockGrad say, has no gradient to give
+        # outputs that are not in the graph, as those of BlockGrad, are left out of backward below
         wanted = [(x, g) for x, g, r in self._leaves if r == "write"]
         for x, _ in wanted:
             x._fresh_grad = False
@@ -288,19 +289,20 @@ class Executor:
             for name, g in seen.gradients():
                 self._monitor(name, g)
         for x, g in wanted:
-            if not x._fresh_grad:  # the outputs do not depend on it
+            if not x._fresh_grad:  # no output depends on x: its gradient is 0
                 g[:] = 0
 
     def _reads_head(self, i: int) -> bool:
-        """Whether a gradient of an argument is made of that of output `i`: no loss stands on the way to it."""
+        """Whether an argument's gradient depends on the gradient of output `i`: no loss lies between them."""
         if i not in self._head_read:
             wanted = {n for n, r in zip(self._names, self._requests, strict=True) if r != "null"}
             self._head_read[i] = _depends(self._symbol._outputs[i][0], wanted)
         return self._head_read[i]
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
-        """`callback(name, array)` is called for each operator's outputs as they are computed, with `monitor_all` for
-        its inputs before, and after `backward` for the gradients of its inputs, as `NAME_backward_output0`, ...
+        """Has `callback(name, array)` called with the outputs of each operator when they are computed, with
+        `monitor_all` also with its inputs before that, and after `backward` with the gradients of its inputs, which
+        are named `NAME_backward_output0` and so on.
         """
         self._monitor, self._monitor_all = callback, monitor_all
 
@@ -314,10 +316,10 @@ class Executor:
                     raise ValueError(f'copy_params_from: name "{name}" is no {what} of the symbol')
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
-        """An Executor for inputs of other shapes, on the same memory: it and this one cannot be used in turns.
+        """An Executor for inputs of other shapes. It shares memory with this one, so only one of them can be in use.
 
-        MXNetError where an argument that is not named changes its shape, unless `partial_shaping`; where one needs more
-        memory than there is, unless `allow_up_sizing`: then it gets memory of its own.
+        MXNetError where an argument that is not named changes its shape, unless `partial_shaping` is set, or where an
+        argument becomes larger, unless `allow_up_sizing` is set: then it gets memory of its own.
         """
         shapes, outputs, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
@@ -348,12 +350,12 @@ class Executor:
         aux = [fitting(n, x, s) for n, x, s in zip(self._aux_names, self.aux_arrays, aux_shapes, strict=True)]
         new = Executor(self._symbol, self._ctx, args, grads, self._requests, aux)
         new._monitor, new._monitor_all = self._monitor, self._monitor_all
-        if self._outputs is None or self._outputs is self._places:  # no run wrote them: they are shared too
+        if self._outputs is None or self._outputs is self._places:  # before the first run, outputs are shared too
             new._places = self.outputs or None
         return new
 
     def get_optimized_symbol(self) -> Any:
-        """The graph in which what is computed twice appears once; as it is, with MXNET_ELIMINATE_COMMON_EXPR=0."""
+        """The graph with equal subexpressions merged; unchanged where MXNET_ELIMINATE_COMMON_EXPR is 0."""
         return without_repetitions(self._symbol) if self._shortened else self._symbol
 
     def debug_str(self) -> str:
@@ -362,13 +364,13 @@ class Executor:
 
 
 def _storage_types(symbol: Any) -> dict[str, str]:
-    """Storage types that variables were made with."""
+    """Storage types of variables that were created with one, by name."""
     kinds = ("default", "row_sparse", "csr")
     return {n: kinds[int(a["__storage_type__"])] for n, a in symbol.attr_dict().items() if "__storage_type__" in a}
 
 
 def _gradient_types(symbol: Any) -> dict[str, str]:
-    """Storage types of gradients that differ from those of their variables: of weights that embeddings alone read."""
+    """Storage types of the gradients of weights that only embeddings read: `sparse_grad` decides, not the weight."""
     kinds: dict[str, set[str]] = {}
     for node in order(symbol._outputs):
         sparse = node.op == "_contrib_SparseEmbedding" or node.params.get("sparse_grad") in ("True", "1", True)
@@ -381,7 +383,7 @@ def _gradient_types(symbol: Any) -> dict[str, str]:
 
 
 def _places_of(symbol: Any, group2ctx: Any) -> dict[str, Context]:
-    """The contexts of variables whose group of operators has one."""
+    """Contexts by name, for variables whose attribute `ctx_group` is in `group2ctx`."""
     groups = {n: a["ctx_group"] for n, a in symbol.attr_dict().items() if "ctx_group" in a} if group2ctx else {}
     return {n: group2ctx[group] for n, group in groups.items() if group in group2ctx}
 

@@ -1,4 +1,4 @@
-"""How a batch is divided among contexts, and which arguments a symbol may have."""
+"""Functions of MXNet 1.x that programs import: the division of a batch among contexts, a check of a symbol's names."""
 
 from __future__ import annotations
 

@@ -6,17 +6,32 @@ An initializer is a callable `init(desc, array)` that fills the array. What it d
 
 from __future__ import annotations
 
+import json  # noqa: F401  programs find it here, as in MXNet
 import logging
 import re
+import warnings  # noqa: F401  programs find it here, as in MXNet
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import ndarray
+from . import (
+    ndarray,
+    random,  # noqa: F401  programs find it here, as in MXNet
+    registry,  # noqa: F401  programs find it here, as in MXNet
+)
 from ._fused_weights import parts_of
-from ._initializer_base import InitDesc, Initializer, alias, create, random_module, register
+from ._initializer_base import (
+    InitDesc,
+    Initializer,
+    _register,  # noqa: F401  programs find it here, as in MXNet
+    alias,
+    create,
+    random_module,
+    register,
+)
 from .ndarray import NDArray
+from .util import is_np_array  # noqa: F401  programs find it here, as in MXNet
 
 __all__ = [
     "Bilinear",

@@ -6,6 +6,7 @@ examples (or batches), and `global_sum_metric` of `global_num_inst`.
 
 from __future__ import annotations
 
+import math  # noqa: F401  programs find it here, as in MXNet
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading  # noqa: F401  programs find it here, as in MXNet
+import warnings  # noqa: F401  programs find it here, as in MXNet
+
 from ._scopes import Scope
 
 __all__ = ["NameManager", "Prefix"]

@@ -6,6 +6,7 @@ import multiprocessing
 import numbers
 import os
 import struct
+from collections import namedtuple  # noqa: F401  programs find it here, as in MXNet
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The autograd interface from before `mx.autograd`."""
+"""`mx.contrib.autograd`: the interface that `mx.autograd` replaced."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ test_section.__test__ = False  # type: ignore[attr-defined]  # no test of ours
 
 
 def backward(outputs: list[NDArray], out_grads: list[NDArray | None] | None = None, retain_graph: bool = False) -> None:
-    """Writes the gradients of arrays into those of the marked ones; see `mx.autograd.backward`.
+    """Writes gradients into the gradient arrays of the marked variables; see `mx.autograd.backward`.
 
     Args:
         outputs: a list of recorded arrays.

@@ -1,4 +1,4 @@
-"""A gluon DataLoader as a DataIter."""
+"""DataLoaderIter: a gluon DataLoader as a DataIter."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class DataLoaderIter(DataIter):
         return self._filled(self._current_batch[1])
 
     def getpad(self) -> int:
-        """How many samples at the end fill up."""
+        """The number of samples at the end of the batch that only fill it up."""
         return self.batch_size - self._current_batch[0].shape[0]
 
     def getindex(self) -> None:
-        """Samples have no numbers."""
+        """None: a DataLoader does not tell which samples a batch has."""

@@ -1,8 +1,7 @@
 """`mx.contrib.quantization`: networks whose convolutions and dense layers multiply 8-bit numbers.
 
-`quantize_model` and `quantize_net` change a graph: convolutions, dense layers, and what lies between them become
-operators on int8 or uint8 numbers (`mx.nd.contrib.quantized_...`), with the ranges of a calibration or those of each
-batch.
+`quantize_model` and `quantize_net` replace convolutions, dense layers and the operators between them by operators on
+int8 or uint8 (`mx.nd.contrib.quantized_...`). Ranges come from a calibration, or from each batch.
 """
 
 from __future__ import annotations
@@ -54,7 +53,9 @@ def _fits(node: Node, excluded: set[str]) -> bool:
 
 
 class _Change:
-    """A graph on its way to 8-bit numbers: for each output of the old one its number, its triple, or both."""
+    """Builds the graph on 8-bit numbers. For each output of the old graph it keeps the entry in floating point
+    (`plain`), the triple (8-bit numbers, smallest, largest), or both.
+    """
 
     def __init__(self, dtype: str, offline: Iterable[str]) -> None:
         self.dtype, self.offline = dtype, set(offline)
@@ -85,10 +86,10 @@ class _Change:
         return self.triples[key]
 
     def layer(self, node: Node) -> None:
-        """A convolution or dense layer: int32 sums, made int8 again."""
+        """Adds a convolution or dense layer, and the requantization of its int32 sums to int8."""
         kept = self.dtype
         first = self.triple(node.inputs[0])
-        self.dtype = "int8"  # weights are
+        self.dtype = "int8"  # the dtype of weights, whatever that of the data is
         parts = [first, *(self.triple(e) for e in node.inputs[1:])]
         self.dtype = kept
         inputs = [p[0] for p in parts] + [e for p in parts for e in p[1:]]
@@ -111,7 +112,7 @@ def _quantize_symbol(
     offline_params: Any = None, quantized_dtype: str = "int8", quantize_mode: str = "smart",
     quantize_granularity: str = "tensor-wise",
 ) -> tuple[Symbol, list[str]]:  # fmt: skip
-    """The graph on 8-bit numbers, and the names of the outputs whose ranges it would like to know."""
+    """The graph on 8-bit numbers, and the names of the outputs for which a calibration can give it ranges."""
     if quantize_granularity != "tensor-wise":
         raise NotImplementedError("quantization: quantize_granularity='channel-wise' is not there; use 'tensor-wise'")
     if quantize_mode not in ("smart", "full"):
@@ -134,7 +135,7 @@ def _quantize_symbol(
 
 
 def _calibrate_quantized_sym(qsym: Symbol, th_dict: dict[str, Any]) -> Symbol:
-    """The graph with ranges in it; what `th_dict` does not name keeps those of each batch."""
+    """The graph with the ranges of `th_dict`; outputs that it does not name are quantized by each batch's range."""
     if not th_dict:
         return qsym
     new = copied(qsym._outputs)
@@ -203,14 +204,14 @@ class _LayerOutputMinMaxCollector:
         self.include_layer = include_layer
 
     def collect(self, name: str, arr: Any) -> None:
-        """Takes an output's numbers in."""
+        """Adds the values of output `name`."""
         if self.include_layer is None or name in self.include_layer:
             a = arr.asnumpy()
             low, high = self.min_max_dict.get(name, (np.inf, -np.inf))
             self.min_max_dict[name] = (min(low, float(a.min())), max(high, float(a.max())))
 
     def ranges(self, quantized_dtype: str) -> dict[str, Any]:
-        """The ranges that were found."""
+        """(smallest, largest) by name of the output."""
         return self.min_max_dict
 
 
@@ -228,7 +229,7 @@ def _get_optimal_threshold(
 def _get_optimal_thresholds(
     hist_dict: dict[str, Any], quantized_dtype: str, num_quantized_bins: int = 255, logger: Any = None
 ) -> dict[str, Any]:
-    """The ranges by name of histograms by name, which are taken out of `hist_dict`."""
+    """Ranges by name, from histograms by name, which are removed from `hist_dict` to free memory."""
     result = {}
     for name in list(hist_dict):
         low, _, threshold, _ = _get_optimal_threshold(hist_dict.pop(name), quantized_dtype, num_quantized_bins)
@@ -237,7 +238,7 @@ def _get_optimal_thresholds(
 
 
 class _LayerHistogramCollector:
-    """Histograms of each layer's outputs, from which the range is chosen that keeps most of what they tell."""
+    """Collects a histogram of each layer's outputs; the range of least KL divergence is chosen from it."""
 
     def __init__(self, num_bins: int = 8001, include_layer: Any = None, logger: Any = None) -> None:
         self.hist_dict: dict[str, tuple[Any, ...]] = {}
@@ -245,7 +246,7 @@ class _LayerHistogramCollector:
         self.include_layer = include_layer
 
     def collect(self, name: str, arr: Any) -> None:
-        """Takes an output's numbers in."""
+        """Adds the values of output `name`."""
         if self.include_layer is None or name in self.include_layer:
             a = arr.asnumpy()
             low, high = a.min(), a.max()
@@ -257,12 +258,12 @@ class _LayerHistogramCollector:
                 self.hist_dict[name] = (counts, ends, low, high, reach)
 
     def ranges(self, quantized_dtype: str) -> dict[str, Any]:
-        """The ranges by `nd.contrib.calibrate_entropy`; a few tenths of a second for each layer."""
+        """The ranges by `nd.contrib.calibrate_entropy`, which takes some tenths of a second for each layer."""
         return _get_optimal_thresholds(dict(self.hist_dict), quantized_dtype)
 
 
 def _collect(sym: Symbol, params: dict[str, Any], data: Any, collector: Any, limit: int | None, names: Any) -> int:
-    """Runs the graph on batches and shows the collector what each output holds; gives the number of examples."""
+    """Runs the graph on batches and passes each output to the collector; returns the number of examples."""
     seen = 0
     data.reset()
     for batch in data:
@@ -293,7 +294,7 @@ def _collector_of(calib_mode: str, quantized_dtype: str, include: list[str], own
     raise ValueError(f"unknown calibration mode {calib_mode} received, expected `none`, `naive`, or `entropy`")
 
 
-# ---- what users call
+# ---- public functions
 def quantize_graph(
     sym: Symbol, arg_params: dict[str, Any], aux_params: dict[str, Any], ctx: Any = None,
     excluded_sym_names: Any = None, excluded_op_names: Any = None, calib_mode: str | None = "entropy",
@@ -301,7 +302,7 @@ def quantize_graph(
     quantize_mode: str = "full", quantize_granularity: str = "tensor-wise", LayerOutputCollector: Any = None,
     logger: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """A graph with 8-bit convolutions and dense layers, and what collects the ranges of their outputs.
+    """A graph with 8-bit convolutions and dense layers, and a collector of the ranges of their outputs.
 
     Args:
         sym: the symbol.
@@ -400,8 +401,8 @@ def quantize_model(
         ctx: a context; None is the CPU.
         excluded_sym_names: names of layers that stay as they are, a list.
         excluded_op_names: names of operators that stay as they are, a list.
-        calib_mode: "none" or None, the ranges of each batch; "naive", the ranges of `calib_data`; "entropy", narrower
-            ones, which keep most of what the histograms of `calib_data` tell.
+        calib_mode: "none" or None, the ranges of each batch; "naive", the ranges of `calib_data`; "entropy", the
+            ranges that lose the least information (KL divergence) of the histograms of `calib_data`.
         calib_data: a DataIter.
         num_calib_examples: samples that are read at most; None for all.
         quantized_dtype: dtype of the layers' inputs, "int8", "uint8" or "auto".
@@ -452,7 +453,7 @@ class _Batches(DataIter):
             yield DataBatch(data=[batch[0]] if isinstance(batch, (list, tuple)) else [batch])
 
     def reset(self) -> None:
-        """Nothing: a loader begins anew."""
+        """Does nothing: each iteration over a DataLoader begins anew."""
 
 
 def quantize_net_v2(

@@ -1,4 +1,4 @@
-"""Metrics for TensorBoard."""
+"""LogMetricsCallback: writes metrics for TensorBoard."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Block:
     Source: `mxnet.gluon.Block` of MXNet 1.9.1.
     """
 
-    _has_a_row = True  # in the table of `summary`
+    _has_a_row = True  # whether `summary` prints a row for blocks of this class
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
@@ -97,12 +97,12 @@ class Block:
     # ---- names ----
 
     def _alias(self):
-        """What the automatic prefix starts with."""
+        """The beginning of the automatic prefix: the name of the class in lower case."""
         return type(self).__name__.lower()
 
     @property
     def prefix(self) -> str:
-        """What the names inside start with, a str."""
+        """The prefix of the names of all blocks and parameters inside."""
         return self._prefix
 
     @property
@@ -144,7 +144,7 @@ class Block:
                 found.update(child.collect_params(pattern.pattern if pattern else None))
 
     def _warn_of_unregistered(self):
-        """Warns of blocks in lists and dicts, which nothing registers."""
+        """Warns of blocks in lists and dicts that are attributes: such blocks are not registered."""
         known = None
 
         def has_unknown(value):
@@ -191,7 +191,7 @@ class Block:
             param.cast(dtype)
 
     def save_parameters(self, filename: str, deduplicate: bool = False) -> None:
-        """Writes the parameters to a file, by their path in the block, which may have another prefix when read.
+        """Writes the parameters to a file under their paths in the block, so that a block of any prefix can read them.
 
         deduplicate: a parameter that is reached on several paths is written once.
         """
@@ -211,9 +211,9 @@ class Block:
     ) -> None:
         """Reads the parameters from a file of `save_parameters`, `save_params`, `export` or ParameterDict.save.
 
-        ctx: where to put parameters that are not initialised yet. allow_missing, ignore_extra: whether the file may
-        lack some (else AssertionError) and have others (else ValueError). cast_dtype: other dtypes are cast, to the
-        parameter's, or with dtype_source="saved" the parameter to the file's.
+        ctx: where to put parameters that are not initialised yet. allow_missing: the file may lack parameters (else
+        AssertionError). ignore_extra: the file may have others (else ValueError). cast_dtype: where dtypes differ,
+        the values of the file are cast, or, with dtype_source="saved", the parameter.
         """
         found = _load_any(filename)
         params = self._collect_params_with_prefix()
@@ -267,7 +267,7 @@ class Block:
         save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
-        """Reads what `save` wrote of a block of the same structure; blocks take over the names of then."""
+        """Reads what `save` wrote of a block of the same structure; the blocks also get their saved names."""
         load_model(self, prefix)
 
     # ---- children ----
@@ -284,7 +284,7 @@ class Block:
         return self
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridizes the HybridBlocks inside: see there."""
+        """Hybridizes the HybridBlocks inside; see `HybridBlock.hybridize`."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
@@ -303,7 +303,7 @@ class Block:
         return handle
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
-        """Hands the callback to the HybridBlocks inside, which warn that they do not call it: see there."""
+        """Passes the callback to the HybridBlocks inside, which warn that they do not call it."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
@@ -318,9 +318,9 @@ class Block:
         return self._call_with_hooks(args)
 
     def _entered(self, args):
-        """The inputs as NDArrays: `forward` tells arrays from symbols, and may ask for their contexts and values.
+        """The inputs with other frontends' Variables as NDArrays, because layers ask them for context and value.
 
-        A program's own forward gets nnabla's Variables as they are, as it may go on in their graph.
+        The `forward` of a program's own class gets nnabla's Variables unchanged, because it may extend their graph.
         """
         if not _C.foreign(fe, args):
             return args

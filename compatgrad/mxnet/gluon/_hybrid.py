@@ -38,8 +38,8 @@ _NONE = _WRONG.format("there must be one NDArray or one Symbol in the input")
 class HybridBlock(Block):
     """Base class of layers: a subclass defines `hybrid_forward(F, x, *args, **params)` with the parameters by name.
 
-    F is `mxnet.nd`, or `mxnet.sym` when the inputs are symbols. Parameters of unknown shape are inferred in the first
-    call. `hybridize` is accepted and changes no results: operators always run at once.
+    F is `mxnet.nd`, or `mxnet.sym` where the inputs are symbols. Unknown shapes of parameters are inferred in the first
+    call. `hybridize` changes no results: operators run when they are called.
 
     Args:
         prefix: what all names inside start with; None makes one from the name of the class and a number.
@@ -108,7 +108,9 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Accepts what tells the original how to compile; `export` needs it called before a forward pass."""
+        """Hybridizes the blocks inside, which `export` needs before a forward pass. The options have no effect: nothing
+        is compiled.
+        """
         self._active = bool(active)
         self._backend, self._backend_opts = backend, kwargs
         self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
@@ -158,7 +160,7 @@ class HybridBlock(Block):
             return self._retry(args)
 
     def _can_retry(self):
-        """Whether a block that defines `forward` says in `infer_shape` what its parameters' shapes are."""
+        """Whether the subclass defines `forward`, and `infer_shape` for the shapes of its parameters."""
         return type(self).forward is not HybridBlock.forward and type(self).infer_shape is not HybridBlock.infer_shape
 
     def _retry(self, args):
@@ -191,10 +193,10 @@ class HybridBlock(Block):
         return self._forward_anywhere(x, args)
 
     def _forward_hybridized(self, x, args):
-        """A call that comes from outside of hybridized blocks: refuses what the original cannot compile.
+        """A call from outside of hybridized blocks, where the original compiles: inputs it cannot compile are refused.
 
-        ValueError for inputs that are neither arrays nor None, that are on several contexts, or nested otherwise than
-        at the first call.
+        ValueError where inputs are neither arrays nor None, are on several contexts, or are nested otherwise than those
+        of the first call.
         """
         if self._out_format is not None and _fits((x, *args), self._in_format):
             _state.hybridized = True
@@ -216,7 +218,7 @@ class HybridBlock(Block):
                     f"Stored format = {self._in_format}, input format = {structure}"
                 )
         else:
-            structure = None  # symbols, or nothing to compute with
+            structure = None  # all inputs are symbols or None: the original compiles nothing
         _state.hybridized = True
         try:
             out = HybridBlock.forward(self, x, *args)
@@ -284,7 +286,7 @@ class HybridBlock(Block):
             self.infer_shape(*args)
         except Exception as error:
             reason = str(error)
-            if isinstance(error, IndexError):  # an axis that the inputs do not have: Python's words name neither
+            if isinstance(error, IndexError):  # Python's message names neither the axis nor the input that lacks it
                 shapes = ", ".join(str(x.shape) for x in _flatten(args)[0] if hasattr(x, "shape"))
                 reason = f"{type(self).__name__} {self.name}, inputs of shape {shapes}: {error}"
             raise ValueError(f"Deferred initialization failed because shape cannot be inferred. {reason}") from error
@@ -303,7 +305,7 @@ class HybridBlock(Block):
         _shape_probe.check_all_known(self._reg_params.values())
 
     def _probe_values(self, ctx, x, args):
-        """Stand-ins: zeros where a shape is known without the parameter's array, `Unknown` where it is not."""
+        """Values for a pass that infers shapes: parameters without an array are zeros, or `Unknown` without a shape."""
         params = {}
         inferred = False
         for name, param in self._reg_params.items():
@@ -411,7 +413,7 @@ class HybridBlock(Block):
 
 
 def _on_current_gpu(x):
-    """Whether what is made now would be where x is: an outer call has entered its context."""
+    """Whether the current context is the GPU of x, because an outer call has entered it."""
     ctx = context.current_context()
     return ctx.device_typeid == 2 and ctx.device_id == x.tensor.get_device()
 
@@ -422,7 +424,7 @@ def _on_current_gpu(x):
 def _flatten(values, inout_str=None):
     """(list of leaves, structure): 0 for a leaf, -1 for None, n for a symbol of n > 1 outputs, else a list.
 
-    inout_str ("input" or "output"): ValueError, which says so, where a leaf is neither NDArray nor Symbol.
+    inout_str ("input" or "output", for the message): raises ValueError where a leaf is neither NDArray nor Symbol.
     """
     if values is None:
         return [None], -1
@@ -438,7 +440,7 @@ def _flatten(values, inout_str=None):
     if _is_symbol(values):
         n = len(values.list_outputs())
         return [values], n if n > 1 else 0
-    if inout_str is not None and not isinstance(values, _C.Variable):  # another frontend's are taken
+    if inout_str is not None and not isinstance(values, _C.Variable):  # other frontends' Variables pass
         raise ValueError(
             f"When hybridized, the {inout_str} of HybridBlock must be (nested) list of Symbol or NDArray, "
             f"but got {values} of type {type(values)}"
@@ -451,7 +453,7 @@ def _structure(values):
 
 
 def _fits(values, structure):
-    """Whether inputs are arrays on cpu(0) or a GPU, nested as those of the first call: nothing is left to check."""
+    """Whether inputs are arrays on cpu(0) or a GPU, nested as those of the first call, and need no further check."""
     if len(values) != len(structure):
         return False
     for value, kind in zip(values, structure, strict=True):
@@ -467,18 +469,18 @@ def _fits(values, structure):
 
 
 def _in_lists(out):
-    """Results with lists in the place of tuples, as the original's compiled blocks give them."""
+    """Results with tuples replaced by lists, which the original's compiled blocks give."""
     return [_in_lists(y) for y in out] if isinstance(out, (list, tuple)) else out
 
 
 def _same_structure(given, known):
-    """Whether inputs are nested as those of the first call, but for None at the end, which may be left out."""
+    """Whether inputs are nested as those of the first call; None at the end may be left out."""
     n = min(len(given), len(known))
     return given[:n] == known[:n] and all(rest == -1 for rest in (*given[n:], *known[n:]))
 
 
 def _check_one_context(arrays):
-    """ValueError where arrays are on several contexts, as far as they tell: results of operators say cpu(0)."""
+    """ValueError where arrays are on several contexts. Results of operators on the CPU do not tell and do not count."""
     contexts = {x.context for x in arrays if isinstance(x, _NDArray) and (x._ctx is not None or x.tensor.is_cuda)}
     if len(contexts) > 1 or (len({x.tensor.device for x in arrays}) > 1):
         raise ValueError(
@@ -488,7 +490,7 @@ def _check_one_context(arrays):
 
 
 def _regroup(leaves, structure):
-    """(values nested as `structure`, the leaves that are left); without leaves, True stands for each."""
+    """(values nested as `structure`, the remaining leaves). Without `leaves`, True stands for each leaf."""
     if isinstance(structure, int):
         if leaves is None:
             return (None if structure == -1 else True), None
@@ -515,7 +517,7 @@ def _kinds(values):
 
 
 def _as_arrays(values):
-    """Nested inputs with NDArrays in the places of other frontends' Variables."""
+    """Nested inputs with other frontends' Variables converted to NDArrays."""
     return _pytree.tree_map_only(_C.Variable, lambda v: to("mxnet", v), values)
 
 

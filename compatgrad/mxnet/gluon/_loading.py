@@ -1,4 +1,4 @@
-"""Loads of parameters that fail change nothing."""
+"""`all_or_nothing`: a load of parameters that fails leaves them unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["all_or_nothing"]
 
 @contextmanager
 def all_or_nothing(params: Iterable[Parameter]) -> Iterator[None]:
-    """A load into `params`; an exception that ends it leaves their arrays, shapes and dtypes as they were."""
+    """A scope for a load into `params`: if an exception ends it, arrays, shapes and dtypes are restored."""
     before = [(p, dict(vars(p)), [(x, x.copy()) for x in p._data or ()]) for p in set(params)]
     try:
         yield

@@ -6,13 +6,17 @@ and height.
 
 from __future__ import annotations
 
+import json  # noqa: F401  programs find it here, as in MXNet
 import logging
+import random  # noqa: F401  programs find it here, as in MXNet
+import warnings  # noqa: F401  programs find it here, as in MXNet
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import numeric_types  # noqa: F401  programs find it here, as in MXNet
 from ._colour_augment import colour_augmenters
 from ._detection_augment import (
     DetAugmenter,
@@ -24,6 +28,7 @@ from ._detection_augment import (
     Pair,
 )
 from .augment import Augmenter, CastAug, ForceResizeAug, ResizeAug
+from .image import copyMakeBorder, fixed_crop  # noqa: F401  programs find them here, as in MXNet
 from .iterator import ImageIter
 
 __all__ = [

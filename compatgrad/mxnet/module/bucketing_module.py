@@ -11,10 +11,14 @@ import numpy as np
 from .. import context as contexts
 from .. import ndarray as nd
 from .._checkpoint import checkpoint_file, load_params
+from ..initializer import Uniform  # noqa: F401  programs find it here, as in MXNet
 from ..name import NameManager
 from ..symbol import load
 from ._delegating import DelegatingModule
-from .base_module import _check_input_names
+from .base_module import (
+    BaseModule,  # noqa: F401  programs find it here, as in MXNet
+    _check_input_names,
+)
 from .module import Module
 
 __all__ = ["BucketingModule"]

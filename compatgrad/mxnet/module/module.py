@@ -18,11 +18,18 @@ from .._checkpoint import (
     checkpoint_file,
     load_checkpoint,
 )
-from ..initializer import InitDesc
+from ..initializer import (
+    InitDesc,
+    Uniform,  # noqa: F401  programs find it here, as in MXNet
+)
 from ..io import DataDesc
 from ..kvstore import _create_kvstore
 from ._delegating import DelegatingModule
-from .base_module import _check_input_names, _parse_data_desc
+from .base_module import (
+    BaseModule,  # noqa: F401  programs find it here, as in MXNet
+    _check_input_names,
+    _parse_data_desc,
+)
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ndarray as nd
+from ..initializer import Uniform  # noqa: F401  programs find it here, as in MXNet
 from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]

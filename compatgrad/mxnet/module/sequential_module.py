@@ -6,6 +6,7 @@ import copy
 import logging
 from typing import Any
 
+from ..initializer import Uniform  # noqa: F401  programs find it here, as in MXNet
 from .base_module import BaseModule
 
 __all__ = ["SequentialModule"]

@@ -1,4 +1,4 @@
-"""A graph with casts, so that some of its operators run in float16."""
+"""`with_casts`: inserts casts into a graph, so that some of its operators run in float16."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _NUMBER = {"float32": "0", "float16": "2"}
 
 
 class _Casts:
-    """Entries of the new graph in each of the types, so that nothing is cast twice."""
+    """The casts of the new graph, by entry (an output of a node) and dtype, so that nothing is cast twice."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, int, str], Entry] = {}
-        self.types: dict[int, str] = {}  # of a node's outputs, where that is known
+        self.types: dict[int, str] = {}  # id of a node -> dtype of its outputs, where that is known
 
     def known(self, entry: Entry, dtype: str) -> Entry | None:
-        """The entry in this type, where it has it or was cast to it before."""
+        """The entry if it has this dtype, else its earlier cast to this dtype, else None."""
         if self.types.get(id(entry[0])) == dtype:
             return entry
         return self._made.get((id(entry[0]), entry[1], dtype))
 
     def cast(self, entry: Entry, dtype: str) -> Entry:
-        """The entry in this type."""
+        """The entry, cast to this dtype where it is not known to have it."""
         found = self.known(entry, dtype)
         if found is not None:
             return found
@@ -39,8 +39,9 @@ class _Casts:
         return cast, 0
 
     def widest(self, entries: list[Entry]) -> list[Entry]:
-        """All entries in one type: float32 where all types are known and one is that, else what amp_multicast makes of
-        them."""
+        """The entries in one dtype: float16 if all are float16, float32 if all dtypes are known; else amp_multicast
+        finds the widest dtype when the graph runs.
+        """
         found = {self.types.get(id(node)) for node, _ in entries}
         if found == {"float16"}:
             return entries
@@ -65,8 +66,8 @@ def with_casts(
     """A copy of the graph in which the operators of `half` get float16, those of `single` float32;
     results are float32.
 
-    excluded: nodes that stay in float32. params: variables that are parameters; `cast_params`: those that only float16
-    operators read are declared float16 themselves.
+    excluded: names of nodes that stay in float32. params: names of variables that are parameters. cast_params:
+    parameters that only float16 operators read are declared float16 instead of cast.
     """
     nodes = order(sym._outputs)
     casts = _Casts()
@@ -86,7 +87,7 @@ def with_casts(
         states = aux_inputs(node.op, node.params)
 
         def all_cast(dtype: str, entries: list[Entry] = entries, states: Any = states) -> list[Entry]:
-            # a variable is float32 unless it is cast
+            # auxiliary states are never cast; variables are float32 already
             there = [i in states or (dtype == "float32" and e[0].op is None) for i, e in enumerate(entries)]
             return [e if as_it_is else casts.cast(e, dtype) for e, as_it_is in zip(entries, there, strict=True)]
 

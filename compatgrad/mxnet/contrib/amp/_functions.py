@@ -1,4 +1,4 @@
-"""Functions of arrays and symbols in the place of the operators', which cast what they get."""
+"""Wraps the operators of `mx.nd` and `mx.sym` in functions that cast their inputs first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def _each(f: Callable[[Any], Any], args: Any, kwargs: dict[str, Any]) -> tuple[l
 
 
 def _arrays_in(f: Callable[..., Any], dtype: Any, condition: Any) -> Callable[..., Any]:
-    """`f` on arrays cast to a type; condition: only where a keyword argument has one of some values."""
+    """Wraps `f`: arrays are cast to `dtype` first. condition: (name, values); casts only where the keyword argument
+    has one of the values.
+    """
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +73,7 @@ def _symbols_in(f: Callable[..., Any], dtype: Any, condition: Any) -> Callable[.
     def call(*args: Any, **kwargs: Any) -> Any:
         out = f(*args, **kwargs)
         if isinstance(out, Symbol) and (condition is None or kwargs.get(condition[0]) in condition[1]):
-            node = out._outputs[0][0]  # made by this call alone
+            node = out._outputs[0][0]  # only this call has seen the node, so that its inputs may be changed
             states = aux_inputs(node.op or "", node.params)
             node.inputs = [
                 e if i in states else symbol.amp_cast(Symbol([e]), dtype=np.dtype(dtype).name)._outputs[0]
@@ -97,7 +99,7 @@ def _symbols_in_widest(f: Callable[..., Any], half: Any) -> Callable[..., Any]:
 
 
 def _replace(module: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Sets the wrapped function where the module, or its part for the name's prefix, has it."""
+    """Wraps the function `name` in the module, or in the submodule that the name's prefix tells, if it is there."""
     for prefix, part in _GROUPS.items():
         if name.startswith(prefix):
             module, name = getattr(module, part, None), name[len(prefix) :]
@@ -105,14 +107,16 @@ def _replace(module: Any, name: str, wrap: Callable[[Callable[..., Any]], Callab
     if isinstance(module, ModuleType) or module is not None:
         try:
             found = getattr(module, name)
-        except AttributeError:  # an operator that is not here
+        except AttributeError:  # the lists also name operators that are not public functions
             return
         if callable(found):
             setattr(module, name, wrap(found))
 
 
 def wrap_operators(half: Any, lists: dict[str, Any]) -> None:
-    """Has the operators of both modules cast: lists "half", "single", "widest" of names, "conditional" of triples."""
+    """Wraps the operators of `mx.nd` and `mx.sym` that the lists name: "half", "single" and "widest" hold names,
+    "conditional" holds (name, keyword argument, values).
+    """
     for module, plain, widest in (
         (nd, _arrays_in, _arrays_in_widest),
         (symbol, _symbols_in, _symbols_in_widest),
@@ -128,7 +132,7 @@ def wrap_operators(half: Any, lists: dict[str, Any]) -> None:
 
 
 def wrap_losses(names: Any, scaler: Any) -> None:
-    """Has losses that write their gradient themselves multiply it with the scaler's factor."""
+    """Wraps the losses that compute their own gradient, so that it is multiplied by the scaler's factor."""
 
     def scaled(f: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(f)

@@ -1,4 +1,4 @@
-"""Which operators run in which type."""
+"""Lists of the operators that run in float16, in float32, and in the dtype of their inputs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _DOC = """{what}
 
 
 def check_half(target_dtype: Any) -> None:
-    """Refuses other types than float16."""
+    """Raises for every target dtype but float16."""
     if isinstance(target_dtype, str) and target_dtype == "bfloat16":
         raise MXNetError("amp: NDArrays have no type bfloat16; use target_dtype='float16'")
     assert target_dtype in ("float16", np.float16), "AMP currently supports only float16 as a target_dtype"
 
 
 def _of_half(example: str, found: str = "True", returns: str = "A list of names.") -> Callable[[_F], _F]:
-    """Checks the type that a function is given, and documents what all such functions have in common.
+    """Wraps a function, so that it checks `target_dtype`, and completes its docstring with the text all of them share.
 
     Args:
         example: an example in the documentation, `{}` stands for a call of the function.

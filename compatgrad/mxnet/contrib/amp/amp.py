@@ -14,6 +14,7 @@ from ...context import gpu
 from ...gluon import HybridBlock, SymbolBlock, Trainer
 from ...module import BucketingModule
 from ...symbol import Symbol
+from . import lists  # noqa: F401  programs find it here, as in MXNet
 from ._convert import with_casts
 from ._functions import wrap_losses, wrap_operators
 from ._op_lists import (
@@ -60,7 +61,7 @@ def init(
     conditional_fp32_ops: Any = None,
     fp32_ops: Any = None,
 ) -> None:
-    """Has operators cast from now on, in the whole process; call it first, and `init_trainer` for each Trainer.
+    """Makes operators cast their inputs, in the whole process; call it first, then `init_trainer` for each Trainer.
 
     Arrays on a GPU and symbols are cast; arrays on the CPU stay as they are. A second call changes nothing.
 
@@ -120,7 +121,7 @@ def _check_trainer(trainer: Any) -> None:
 
 
 def init_trainer(optimizer_or_trainer: Any) -> None:
-    """Gives a Trainer its LossScaler: steps whose gradients overflow change nothing.
+    """Gives a Trainer a LossScaler: its `step` then skips updates whose gradients overflow.
 
     Args:
         optimizer_or_trainer: the Trainer.
@@ -139,7 +140,7 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
     """
     global _amp_loss_scale_initialized
     assert _amp_initialized, "AMP not initialized, did you forget to call amp.init()?"
-    # the first Trainer has the scaler that the losses know
+    # The wrapped losses multiply by `_loss_scaler`, so that only the first Trainer may have it.
     scaler = LossScaler() if _amp_loss_scale_initialized else _loss_scaler
     _amp_loss_scale_initialized = True
     _check_trainer(optimizer_or_trainer)
@@ -149,7 +150,7 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
 
 @contextmanager
 def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
-    """A scope that gives the loss times the scaler's factor; the Trainer divides gradients by it.
+    """A scope in which the loss is multiplied by the scaler's factor; the Trainer divides the gradients by it.
 
     Args:
         loss: an array or a list of them.
@@ -180,7 +181,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
 
 
 def unscale(optimizer_or_trainer: Any) -> None:
-    """Divides the gradients by the factor now, so that they can be looked at or clipped before `step`.
+    """Divides the gradients by the scaler's factor, so that they can be read or clipped before `step`.
 
     Args:
         optimizer_or_trainer: a Trainer that `init_trainer` has seen.
@@ -285,7 +286,7 @@ def _check_disjoint(half: list[str], single: list[str], conditional: list[str]) 
     for a, b in (("target_dtype_ops", "fp32_ops"), ("target_dtype_ops", "conditional_fp32_ops"),
                  ("fp32_ops", "conditional_fp32_ops")):  # fmt: skip
         common = lists_[a] & lists_[b]
-        if b == "conditional_fp32_ops":  # one that is there under some condition may be there without
+        if b == "conditional_fp32_ops":  # an operator may be listed with a condition and without one
             common -= {entry[0] for entry in list_conditional_fp32_ops("float16")}
         assert not common, f"Ops cannot be in two or more lists. Common ops in {a} and {b} {sorted(common)}"
     known = {*list_lp16_ops("float16"), *list_fp32_ops("float16"), *list_lp16_fp32_ops("float16")}
@@ -298,7 +299,7 @@ def _check_disjoint(half: list[str], single: list[str], conditional: list[str]) 
 
 
 def _declared(sym: Symbol, name: str, x: Any) -> Any:
-    """A parameter in the type that the symbol declares."""
+    """A parameter, cast to the dtype that the symbol declares for it."""
     return x.astype("float16") if sym.attr_dict().get(name, {}).get("__dtype__") == "2" else x
 
 

@@ -1,4 +1,4 @@
-"""The factor on losses that keeps gradients in the range of float16."""
+"""LossScaler: the factor on losses that keeps gradients in the range of float16."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["LossScaler"]
 class LossScaler:
     """The factor on losses that keeps gradients in the range of float16.
 
-    It begins with 2**16, halves where a gradient overflows, and doubles, up to 2**24, after 2000 steps without that.
+    It begins with 2**16, is halved when a gradient overflows, and doubled, up to 2**24, after 2000 steps without
+    overflow.
 
     Example:
         >>> x = gluon.Parameter("x", shape=(1,))

@@ -17,9 +17,8 @@ __all__ = ["SVRGModule"]
 class SVRGModule(Module):
     """A Module with stochastic variance reduced gradients.
 
-    Every `update_freq` epochs it keeps a copy of its parameters, and the mean of their gradients over all data. A
-    batch's
-    gradient is lessened by that of the copy, and the mean is added.
+    Every `update_freq` epochs the module copies its parameters, and computes the mean gradient of the copy over all
+    data. From each batch's gradient that of the copy is subtracted, and the mean gradient is added.
 
     Args:
         symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names, state_names: as in
@@ -83,7 +82,7 @@ class SVRGModule(Module):
         self._mod_aux._reset_bind()
 
     def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
-        """For training, the copy is bound too."""
+        """Binds the module, and for training the copy too."""
         options = (data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
         super()._bind(*options)
         if for_training:
@@ -97,7 +96,7 @@ class SVRGModule(Module):
     # ---- optimizer ----
 
     def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
-        """The optimizer is wrapped, so that the store can keep full gradients too."""
+        """Wraps the optimizer, so that the store can keep full gradients beside the parameters."""
         self._param_dict = [
             {name: nd.zeros(x.shape, ctx=ctx) for name, x in self.get_params()[0].items()} for ctx in self._context
         ]
@@ -118,7 +117,7 @@ class SVRGModule(Module):
         rescale_grad: float | None = None,
         on_store: bool = False,
     ) -> Any:
-        """An optimizer that knows parameters and full gradients by the numbers under which they are updated."""
+        """An `_SVRGOptimizer` that maps the indices of updates to names of parameters and of full gradients."""
         count = 1 if on_store else self._ctx_len
         names = {i * count + k: n for i, n in enumerate(self._exec_group.param_names) for k in range(count)}
         names.update(enumerate((name + "_full" for name in self._param_dict[0]), start=len(names)))
@@ -142,7 +141,7 @@ class SVRGModule(Module):
             self._mod_aux.backward(out_grads)
 
     def update(self) -> None:
-        """Updates the parameters with the gradients of less variance."""
+        """Updates the parameters with the variance-reduced gradients."""
         self._update_svrg_gradients()
         super().update()
 
@@ -184,7 +183,7 @@ class SVRGModule(Module):
     def _svrg_grads_update_rule(
         self, g_curr_batch_curr_weight: Any, g_curr_batch_special_weight: Any, g_special_weight_all_batch: Any
     ) -> Any:
-        """The first gradients, in place, less those of the copy, plus the full ones."""
+        """Sets the first gradients, in place, to themselves minus those of the copy plus the full gradients."""
         for grad, special, full in zip(
             g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch, strict=True
         ):

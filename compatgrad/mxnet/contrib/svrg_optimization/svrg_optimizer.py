@@ -1,4 +1,4 @@
-"""The optimizers of a SVRGModule: its own for parameters, an assignment for full gradients."""
+"""The optimizer of an SVRGModule: a usual one for parameters, and an assignment for full gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _AssignmentOptimizer(opt.Optimizer):
     """Overwrites weights with gradients, so that a store keeps what is pushed."""
 
     def create_state(self, index: Any, weight: Any) -> None:
-        """There is none."""
+        """None: an assignment has no state."""
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites `weight`."""
@@ -42,16 +42,16 @@ class _SVRGOptimizer(opt.Optimizer):
         return {key: value for key, value in kwargs.items() if key in _COMMON}
 
     def _check_index(self, index: Any) -> str:
-        """The name of what is updated under a number or a name."""
+        """The name of the parameter or full gradient with this index, which may be a name itself."""
         return index if index in self.idx2name.values() else self.idx2name[index]
 
     def _optimizer_of(self, index: Any) -> Any:
         return self.aux_opt if "full" in self._check_index(index) else self.default_opt
 
     def create_state(self, index: Any, weight: Any) -> Any:
-        """The state of the optimizer in charge."""
+        """The state of the optimizer for this index."""
         return self._optimizer_of(index).create_state(index, weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Updates with the optimizer in charge."""
+        """Updates with the optimizer for this index."""
         self._optimizer_of(index).update(index, weight, grad, state)

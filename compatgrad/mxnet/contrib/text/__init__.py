@@ -1,4 +1,4 @@
-"""Words as numbers and as vectors."""
+"""Text: vocabularies, which number tokens, and embeddings, which give them vectors."""
 
 from . import embedding as embedding
 from . import utils as utils

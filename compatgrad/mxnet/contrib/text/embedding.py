@@ -1,4 +1,4 @@
-"""Vectors of words, from files."""
+"""Embeddings: vocabularies whose tokens have vectors, which are read from files."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class _TokenEmbedding(Vocabulary):
         return self._idx_to_vec
 
     def get_vecs_by_tokens(self, tokens: Any, lower_case_backup: bool = False) -> Any:
-        """The vector of a token, or of each of a list; that of 0 for unknown ones.
+        """The vector of a token, or of each of a list; unknown tokens have the vector with index 0.
 
         lower_case_backup: tokens that are not there are looked for in lower case.
         """
@@ -176,7 +176,7 @@ class _TokenEmbedding(Vocabulary):
         return vectors if isinstance(tokens, list) else vectors[0]
 
     def update_token_vectors(self, tokens: Any, new_vectors: Any) -> None:
-        """Sets the vectors of a token or a list of them; ValueError for unknown ones."""
+        """Sets the vectors of a token or a list of tokens; ValueError for unknown tokens."""
         assert self._idx_to_vec is not None, "The property `idx_to_vec` has not been properly set."
         single = not isinstance(tokens, list) or len(tokens) == 1
         assert isinstance(new_vectors, nd.NDArray) and new_vectors.ndim in ((1, 2) if single else (2,)), (
@@ -301,7 +301,7 @@ class _FileEmbedding(_TokenEmbedding):
 
 @register
 class GloVe(_FileEmbedding):
-    """The vectors of words that GloVe found, from one of its files.
+    """GloVe's vectors of words, from one of its files.
 
     Args:
         pretrained_file_name: name of the file, which is downloaded where it is not there; None is
@@ -330,7 +330,7 @@ class GloVe(_FileEmbedding):
 
     @classmethod
     def _get_download_file_name(cls, pretrained_file_name: str) -> str:
-        """All sizes of glove.6B and of glove.twitter.27B are in one archive."""
+        """The archive of a file: one archive has the files of all vector lengths."""
         parts = pretrained_file_name.split(".")
         keep = 2 if parts[1] == "6B" else 3
         return ".".join(parts[:keep]) + ".zip"
@@ -338,7 +338,7 @@ class GloVe(_FileEmbedding):
 
 @register
 class FastText(_FileEmbedding):
-    """The vectors of words that fastText found, from one of its files.
+    """fastText's vectors of words, from one of its files.
 
     Args:
         pretrained_file_name: name of the file, which is downloaded where it is not there; None is "wiki.simple.vec".
@@ -366,7 +366,7 @@ class FastText(_FileEmbedding):
 
     @classmethod
     def _get_download_file_name(cls, pretrained_file_name: str) -> str:
-        """Each file has its archive."""
+        """The archive of a file: each file has its own."""
         return pretrained_file_name.rpartition(".")[0] + ".zip"
 
 

@@ -1,4 +1,4 @@
-"""Counting words."""
+"""`count_tokens_from_str`: counts the tokens of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and their numbers."""
+"""Vocabulary: numbers for tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNKNOWN_IDX = 0
 class Vocabulary:
     """Numbers for tokens: 0 for the unknown ones, then the reserved ones, then others by frequency.
 
-    Tokens of one frequency are in alphabetical order.
+    Tokens of equal frequency are in alphabetical order.
 
     Args:
         counter: how often each token occurs; None for no tokens.

@@ -1,8 +1,8 @@
-"""Which operators run in float16, which in float32, and which in the type of their inputs."""
+"""Lists of the operators that run in float16, in float32, and in the dtype of their inputs."""
 
 FP16_FUNCS = ["Convolution", "Deconvolution", "FullyConnected", "RNN"]
 
-# in the type of their inputs
+# operators that run in the dtype of their inputs
 FP16_FP32_FUNCS = """
 BatchNorm BatchNorm_v1 BilinearSampler BlockGrad Cast Crop CuDNNBatchNorm Dropout Embedding Flatten GridGenerator Pad
 Pooling Pooling_v1 ROIPooling Reshape SequenceLast SequenceMask SequenceReverse SliceChannel SpatialTransformer
@@ -49,7 +49,7 @@ softsign sort space_to_depth split sqrt squeeze stop_gradient swapaxes take tanh
 unravel_index zeros_like
 """.split()
 
-# sums, exponentials and losses, which float16 is too narrow for
+# sums, exponentials and losses, whose results float16 cannot hold
 FP32_FUNCS = """
 CTCLoss Convolution_v1 Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm
 LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput Softmax SoftmaxActivation
@@ -69,7 +69,7 @@ linalg_trmm linalg_trsm log log10 log1p log2 log_softmax make_loss mean moments 
 reciprocal rsqrt sinh smooth_l1 softmax softmax_cross_entropy softmin square sum sum_axis tan topk
 """.split()
 
-# in float32 where an input is
+# operators that run in float32 where one of their inputs is float32
 WIDEST_TYPE_CASTS = """
 Concat Correlation ElementWiseSum _Div _Equal _Greater _Greater_Equal _Lesser _Lesser_Equal _Logical_And _Logical_Or
 _Logical_Xor _Maximum _Minimum _Minus _Mod _Mul _Not_Equal _Plus _contrib_MultiProposal _contrib_PSROIPooling
@@ -91,8 +91,8 @@ random_pdf_dirichlet random_pdf_exponential random_pdf_gamma random_pdf_generali
 random_pdf_negative_binomial random_pdf_normal random_pdf_poisson random_pdf_uniform stack where
 """.split()
 
-# in float32 for these values of a parameter
+# operators that run in float32 for these values of a parameter
 CONDITIONAL_FP32_FUNCS = [("Activation", "act_type", ["softrelu"]), ("LeakyReLU", "act_type", ["elu", "selu"])]
 
-# losses that write their gradient themselves
+# losses that compute their own gradient
 LOSS_OUTPUT_FUNCTIONS = ["SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"]

@@ -1,4 +1,4 @@
-"""From each ONNX operator to symbols: `CONVERTERS`, functions of a `Node` which give a symbol or a list of outputs."""
+"""`CONVERTERS`: for each ONNX operator a function that takes a `Node` and returns a symbol or a list of symbols."""
 
 import functools
 
@@ -18,7 +18,7 @@ def _binary(function):
 
 
 def _each(function):
-    """An operator of any number of inputs, two by two."""
+    """The converter of an operator with any number of inputs, which a function of two symbols combines."""
     return lambda node: functools.reduce(function, node.symbols())
 
 

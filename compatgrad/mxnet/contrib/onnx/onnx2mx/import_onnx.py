@@ -56,7 +56,7 @@ class Node:
     """One node of an ONNX graph, as its converter sees it.
 
     Args:
-        graph: what is built.
+        graph: the GraphProto that builds the symbol.
         proto: the `onnx.NodeProto`.
 
     Attributes:
@@ -109,11 +109,11 @@ class Node:
     def value(self, i: int) -> np.ndarray:
         """The numbers of input `i`, a NumPy array; NotImplementedError where they are computed."""
         if not self.is_constant(i):
-            self.refuse(f"its input {self._proto.input[i]} is computed, and a symbol needs its numbers")
+            self.refuse(f"its input {self._proto.input[i]} is computed, but a symbol needs its value beforehand")
         return self._graph._params[self._proto.input[i]]
 
     def set_value(self, name: str, value: np.ndarray) -> Symbol:
-        """Makes a constant of `value`, and of the output `name` its symbol."""
+        """Keeps `value` as a constant, whose symbol is the output `name`."""
         self._graph._params[name] = value
         return self._graph._symbol(name)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os  # noqa: F401  programs find it here, as in MXNet
 import time
+import warnings  # noqa: F401  programs find it here, as in MXNet
 from collections.abc import Callable
 from typing import Any
 
+from ....metric import CompositeEvalMetric, EvalMetric  # noqa: F401  programs find them here, as in MXNet
 from ....metric import Loss as LossMetric
 from ._checkpoints import CheckpointHandler, EarlyStoppingHandler
 from ._events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd, _Counting

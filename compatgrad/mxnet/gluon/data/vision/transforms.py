@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import random  # noqa: F401  programs find it here, as in MXNet
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np  # noqa: F401  programs find it here, as in MXNet
+
 from .... import image
+from ....base import numeric_types  # noqa: F401  programs find it here, as in MXNet
+from ....util import is_np_array  # noqa: F401  programs find it here, as in MXNet
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 from ._image_operator import ImageOperator, operators_of, pair
