@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib  # noqa: F401  programs find it here, as in Chainer
+import copy  # noqa: F401  programs find it here, as in Chainer
+import warnings  # noqa: F401  programs find it here, as in Chainer
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._link import Link, _Self
+import numpy  # noqa: F401  programs find it here, as in Chainer
+
+from compatgrad.chainer import (  # noqa: F401  programs find them here, as in Chainer
+    backend,
+    device_resident,
+    initializers,
+    link_hook,
+    variable,
+)
+from compatgrad.chainer._link import (
+    Link,
+    _is_shape,  # noqa: F401  programs find it here, as in Chainer
+    _Self,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

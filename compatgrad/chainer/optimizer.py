@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import collections  # noqa: F401  programs find it here, as in Chainer
+import copy  # noqa: F401  programs find it here, as in Chainer
 import math
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy  # noqa: F401  programs find it here, as in Chainer
+
 from compatgrad import _C
 from compatgrad.chainer import link as link_module
 from compatgrad.chainer import optimizer_hooks, variable
+from compatgrad.chainer import serializer as serializer_module  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer._update_rule import Hyperparameter, HyperparameterProxy, UpdateRule, _Hookable
 from compatgrad.chainer.backend import using_device

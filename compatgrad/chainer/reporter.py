@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib  # noqa: F401  programs find it here, as in Chainer
 import copy
 import json
 import threading

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from tests.census import reasons
+from tests.census import private, reasons
 from tests.census.compare import FRONTENDS, Comparison, parameter_differences
 from tests.census.walk import parameters
 
@@ -20,6 +20,14 @@ def test_names(differences, frontend):
     assert not unexplained, f"no reason in reasons_{frontend}.txt; mend them, or run `python -m tests.census --update`"
     if stale:
         warnings.warn(f"{len(stale)} lines no longer apply: `python -m tests.census --update` drops them", stacklevel=1)
+
+
+def test_names_outside_the_api():
+    """Programs import them all the same: code that moves to another module leaves its names where they were."""
+    names = private.read()
+    assert len(names) > 500 and "_is_shape" in names["chainer.link"]
+    assert private.lost(names) == []
+    assert private.lost({"chainer.link": ["Link", "_gone"]}) == ["chainer.link:_gone"]
 
 
 def differ(theirs, ours):

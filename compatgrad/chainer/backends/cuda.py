@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools  # noqa: F401  programs find it here, as in Chainer
 import os
 import warnings
 from typing import Any

@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
+from compatgrad.chainer import utils  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.core.files import beside, in_folder_beside
 
 _dataset_root = os.environ.get("CHAINER_DATASET_ROOT", os.path.join(os.path.expanduser("~"), ".chainer", "dataset"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy  # noqa: F401  programs find it here, as in Chainer
+
 from compatgrad.chainer.datasets import _mnist_helper
 
 _LABELS = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from compatgrad.chainer import optimizer  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer.optimizers._compiled_rule import compiled
 from compatgrad.chainer.optimizers._momentum import (
     MomentumMethod,

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from compatgrad.chainer.backend import Device
     from compatgrad.chainer.testing.backend import BackendConfig
 
+# programs find these here, as in Chainer
+_check_array_types = _checks.check_array_types
+_check_arrays_equal = _checks.check_arrays_equal
+_check_variable_types = _checks.check_variable_types
+
 
 class _TestError(AssertionError):
     """Base class of the errors below."""

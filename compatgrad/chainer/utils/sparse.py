@@ -8,6 +8,7 @@ import numpy
 
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.backends import cuda  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from compatgrad.chainer.types import NdArray

@@ -7,9 +7,11 @@ fast pass that only says whether something is wrong. Mirrors ``chainer.utils.typ
 
 from __future__ import annotations
 
+import contextlib  # noqa: F401  programs find it here, as in Chainer
 import functools
 import math
 import operator
+import threading  # noqa: F401  programs find it here, as in Chainer
 from collections.abc import Iterable
 from typing import Any
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile  # noqa: F401  programs find it here, as in ChainerMN
 import time
 import warnings
 from typing import TYPE_CHECKING

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _init, parameter
+from .. import functions as F  # noqa: F401  programs find it here, as in nnabla
 from ..experimental import graph_converters as GC
 from ..experimental.graph_converters.quantize import PrecisionMode
+from ..function import PythonFunction  # noqa: F401  programs find it here, as in nnabla
+from ..initializer import ConstantInitializer  # noqa: F401  programs find it here, as in nnabla
 from ..logger import logger
 from ..variable import Variable
 from ._recorders import (

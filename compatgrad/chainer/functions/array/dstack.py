@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compatgrad import _C
 from compatgrad.chainer.functions.array import vstack as _vstack
+from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

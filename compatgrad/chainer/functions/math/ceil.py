@@ -1,5 +1,6 @@
 """Rounding up."""
 
+from compatgrad.chainer import backend, utils  # noqa: F401  programs find them here, as in Chainer
 from compatgrad.chainer.functions import _native
 
 ceil = _native.constant(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer.functions import _native
+from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray

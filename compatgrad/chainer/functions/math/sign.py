@@ -1,5 +1,6 @@
 """Signs."""
 
+from compatgrad.chainer import backend, utils  # noqa: F401  programs find them here, as in Chainer
 from compatgrad.chainer.functions import _native
 
 sign = _native.constant(

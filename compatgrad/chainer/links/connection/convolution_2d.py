@@ -3,10 +3,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import variable
+from compatgrad.chainer import (
+    link,  # noqa: F401  programs find it here, as in Chainer
+    variable,
+)
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection import _filters
-from compatgrad.chainer.links.connection._filters import pair as _pair  # noqa: F401  programs find it here, as in Chainer
+from compatgrad.chainer.links.connection._filters import (
+    pair as _pair,  # noqa: F401  programs find it here, as in Chainer
+)
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:

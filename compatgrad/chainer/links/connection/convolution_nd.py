@@ -3,10 +3,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import variable
+from compatgrad.chainer import (
+    link,  # noqa: F401  programs find it here, as in Chainer
+    variable,
+)
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection import _filters
-from compatgrad.chainer.utils import argument
+from compatgrad.chainer.utils import (
+    argument,
+    conv_nd,  # noqa: F401  programs find it here, as in Chainer
+)
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray

@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
+from compatgrad.chainer import link  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection import _filters
+from compatgrad.chainer.utils import conv_nd  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

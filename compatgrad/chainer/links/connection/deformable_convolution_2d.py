@@ -3,10 +3,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
-from compatgrad.chainer import initializers, link
+from compatgrad.chainer import (
+    initializers,
+    link,
+    variable,  # noqa: F401  programs find it here, as in Chainer
+)
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection import _filters
-from compatgrad.chainer.links.connection._filters import pair as _pair  # noqa: F401  programs find it here, as in Chainer
+from compatgrad.chainer.links.connection._filters import (
+    pair as _pair,  # noqa: F401  programs find it here, as in Chainer
+)
 from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import numpy
 
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
+from compatgrad.chainer import link  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer.links.normalization.batch_normalization import _highprec_parameter
 from compatgrad.chainer.links.normalization.layer_normalization import _ScaledAndShifted
 

@@ -8,7 +8,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from compatgrad.chainer import reporter
+from compatgrad.chainer import (
+    reporter,
+    utils,  # noqa: F401  programs find it here, as in Chainer
+)
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from compatgrad.chainer import utils  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer.serializers import npz
 from compatgrad.core.files import in_folder_beside
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np  # noqa: F401  programs find it here, as in nnabla
+
 from compatgrad.core.files import replacing
 
 from ...logger import logger
