@@ -60,7 +60,7 @@ class Load:
 
     Args:
         param: a dict from names to arrays, or the file that has it; "arg:" and "aux:" in front of names are dropped.
-        default_init: what initializes parameters that are not there; None for none.
+        default_init: the initializer of parameters that the arrays lack; None for none.
         verbose: logs what is initialized.
 
     Raises:
@@ -103,7 +103,7 @@ class Load:
 
 
 class Mixed:
-    """Several initializers: the first whose regular expression matches the beginning of a name does it.
+    """Several initializers: the first one whose regular expression matches the beginning of a name is used.
 
     Args:
         patterns: the regular expressions.
@@ -349,7 +349,7 @@ class Xavier(Initializer):
 
 @register
 class MSRAPrelu(Xavier):
-    """Normal weights of variance 2 / (1 + slope ** 2) / fan, for layers behind which a PReLU stands.
+    """Normal weights of variance 2 / (1 + slope ** 2) / fan, for layers that a PReLU follows.
 
     A weight has the shape (out, in, ...filter), of two axes or more.
 
@@ -376,7 +376,7 @@ class MSRAPrelu(Xavier):
 
 @register
 class Bilinear(Initializer):
-    """Filters of shape (out, in, height, width) that interpolate, for upsampling by transposed convolution.
+    """Filters of shape (out, in, height, width) with which a transposed convolution upsamples bilinearly.
 
     Raises:
         ValueError: in a call, the weight has another number of axes.

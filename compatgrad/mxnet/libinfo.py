@@ -1,4 +1,4 @@
-"""Version and places of the library."""
+"""MXNet's version, and the paths of the library and its headers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 __all__ = ["__version__", "find_include_path", "find_lib_path"]
 
-__version__ = "1.9.1"  # of the programs that run here
+__version__ = "1.9.1"  # the version of MXNet whose programs run here
 
 
 def find_lib_path(prefix: str = "libmxnet") -> list[str]:

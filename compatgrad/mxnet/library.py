@@ -1,4 +1,4 @@
-"""Libraries of operators in C++."""
+"""`mx.library.load`, which explains that libraries of C++ operators cannot be loaded."""
 
 from __future__ import annotations
 

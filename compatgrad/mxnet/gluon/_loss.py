@@ -1,4 +1,4 @@
-"""What losses share, and the losses of pairs of elements."""
+"""Loss, the base class, and the losses that compare predictions and labels element by element."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _other_axes(ndim: int, axis: int) -> tuple[int, ...]:
 
 
 class _OnSymbols:
-    """The engine's ops that losses use, made of MXNet's operators: for symbols."""
+    """The engine's ops that losses use, for symbols: each calls an operator of MXNet."""
 
     def __init__(self, F: Any) -> None:
         self.F = F
@@ -70,9 +70,8 @@ def _softplus_of_minus_abs(o: Any, x: NDArray) -> NDArray:
 class Loss(HybridBlock):
     """Base class of losses. A subclass defines `hybrid_forward(F, pred, label, sample_weight=None)`.
 
-    A loss is called with NDArrays or Symbols and gives one number for each sample of the batch; `backward` of these
-    adds up
-    their gradients, so that `Trainer.step(batch_size)` averages them.
+    A loss is called with NDArrays or Symbols and gives one number for each sample of the batch. `backward` adds up the
+    gradients of all samples, and `Trainer.step(batch_size)` divides them by the size of the batch.
 
     Args:
         weight: number that every loss is multiplied by; None is 1.
@@ -82,7 +81,7 @@ class Loss(HybridBlock):
     Raises:
         AssertionError: in a call, `weight` is no number.
         AssertionError, TypeError or ValueError: in a call, an argument after the first is no
-            NDArray; which of them, depends on where the original fails.
+            NDArray; the class is that of the original's error.
 
     Example:
         >>> class Cubic(gluon.loss.Loss):
@@ -104,7 +103,7 @@ class Loss(HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         try:
-            # a loss has no parameters: nothing to infer, to fetch or to cache
+            # without parameters, HybridBlock.forward would do nothing more
             if type(x) is NDArray and x._ctx is None and not self._reg_params:
                 return self.hybrid_forward(ndarray, x, *args)
             return super().forward(x, *args)
@@ -113,7 +112,7 @@ class Loss(HybridBlock):
             raise
 
     def _check_arrays(self, args: tuple[Any, ...], error: Exception) -> None:
-        # NumPy's labels are a frequent mistake, and an operator inside tells of its own inputs only
+        # NumPy arrays as labels are a frequent mistake, and an operator's error would not name the loss's argument
         names = list(signature(self.hybrid_forward).parameters)[2:]
         for name, value in zip(names, args, strict=False):
             if value is not None and not hasattr(value, "list_outputs") and not isinstance(value, NDArray):
@@ -139,7 +138,7 @@ class Loss(HybridBlock):
 
 
 class _ElementwiseLoss(Loss):
-    """A loss of pairs of elements: `_each`, weighted, and the mean over all axes but that of the batch.
+    """A loss `_each` of each element, which is weighted, and averaged over all axes but that of the batch.
 
     Call with `pred`, `label` of as many elements, and optionally `sample_weight` that broadcasts to `pred`; the result
     has shape (batch size,).
@@ -251,7 +250,7 @@ class HingeLoss(_ElementwiseLoss):
     Call: `loss(pred, label, sample_weight=None)`, with arrays as in L2Loss. The result has shape (batch size,).
 
     Args:
-        margin: predictions that are right by this much cost nothing.
+        margin: the value of pred * label from which the loss is 0.
         weight: number that every loss is multiplied by; None is 1.
         batch_axis: axis of the samples in `pred`.
         **kwargs: `prefix` and `params`, as in HybridBlock.
@@ -280,7 +279,7 @@ class SquaredHingeLoss(HingeLoss):
     Call: `loss(pred, label, sample_weight=None)`, with arrays as in L2Loss. The result has shape (batch size,).
 
     Args:
-        margin: predictions that are right by this much cost nothing.
+        margin: the value of pred * label from which the loss is 0.
         weight: number that every loss is multiplied by; None is 1.
         batch_axis: axis of the samples in `pred`.
         **kwargs: `prefix` and `params`, as in HybridBlock.

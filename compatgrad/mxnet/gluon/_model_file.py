@@ -1,4 +1,4 @@
-"""The structure of a block as a file beside its parameters: what the blocks and children were called."""
+"""`save_model`, `load_model`: the names of a block and its children as a JSON file, beside a file of parameters."""
 
 import json
 
@@ -16,7 +16,7 @@ def _described(block, numbers):
     key = f"{type(block).__name__.lower()}{next(numbers)}"
     found = {"orig_name": block.name, "children": {}}
     if hasattr(block, "hybrid_forward"):
-        found["hybridized"] = False  # the file may hold a graph, which is not needed where operators run at once
+        found["hybridized"] = False  # else the original expects a compiled graph in the file
     for name, child in block._children.items():
         found["children"][child.name] = name
         found.update(_described(child, numbers))

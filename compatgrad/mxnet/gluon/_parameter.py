@@ -26,7 +26,7 @@ _NONE = (None,)
 
 
 class DeferredInitializationError(MXNetError):
-    """A parameter was read whose shape the first forward pass has yet to tell.
+    """A parameter was read before the first forward pass told its shape.
 
     Example:
         >>> layer = gluon.nn.Dense(3)
@@ -42,7 +42,7 @@ class DeferredInitializationError(MXNetError):
 
 
 class _Epoch:
-    """`value` grows whenever some parameter gets other arrays: what is prepared from arrays compares it."""
+    """`value` grows whenever a parameter gets other arrays, so that code that caches arrays notices the change."""
 
     value = 0
 
@@ -64,7 +64,7 @@ class Parameter:
         lr_mult: the factor of the Trainer's learning rate.
         wd_mult: the factor of the Trainer's weight decay.
         init: an Initializer or its name; None is that of the block.
-        allow_deferred_init: `initialize` waits for an unknown shape; else it refuses one.
+        allow_deferred_init: `initialize` may wait until an unknown shape is known; else it raises ValueError.
         differentiable: False fixes `grad_req` to "null".
         stype: the storage type of the arrays, "default", "row_sparse" or "csr".
         grad_stype: the storage type of the gradients, one of the same.
@@ -103,7 +103,7 @@ class Parameter:
         self._var = None
         self._data = None  # one NDArray per context of _ctx_list
         self._grad = None
-        self._one = _NONE  # the list of the only NDArray, where there is one context: what layers read
+        self._one = _NONE  # [NDArray] where there is one context: layers read it without a call of `data`
         self._ctx_list = None
         self._trainer = None
         self._deferred_init = ()  # (init, contexts, default_init, data or None) until the shape is known
@@ -123,7 +123,7 @@ class Parameter:
     def __repr__(self):
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
 
-    # ---- what a parameter is ----
+    # ---- properties ----
 
     @property
     def stype(self) -> str:
@@ -185,7 +185,7 @@ class Parameter:
 
     @property
     def _ctx_map(self):
-        """Where in `list_data` the array of a context is: by kind of device, then by number."""
+        """The index in `list_data` of each context's array, in a list for CPUs and one for GPUs, by device number."""
         places = [[], []]
         for i, ctx in enumerate(self._ctx_list or ()):
             row = places[ctx.device_typeid & 1]
@@ -195,7 +195,7 @@ class Parameter:
 
     @_ctx_map.setter
     def _ctx_map(self, places):
-        """It follows from the list of contexts; a parameter that takes over another's parts sets both."""
+        """Does nothing: the map follows from `_ctx_list`. Programs that copy a parameter's attributes set both."""
 
     def _set_trainer(self, trainer):
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
@@ -271,8 +271,8 @@ class Parameter:
 
     def _set_arrays(self, arrays):
         self._data = arrays
-        own = type(self).data is not Parameter.data  # a subclass makes another array of it
-        # the list, not its array: programs put another one into `_data`
+        own = type(self).data is not Parameter.data  # a subclass computes what layers read in its `data`
+        # the same list as `_data`, because programs replace the array in `_data`
         self._one = arrays if len(arrays) == 1 and self._stype == "default" and not own else _NONE
         _Epoch.value += 1
 
@@ -432,7 +432,7 @@ class Parameter:
             f"It was only initialized on {self._ctx_list}."
         )
 
-    _check_and_get = _pick  # the name under which extensions know it
+    _check_and_get = _pick  # MXNet's name, which extensions call
 
     def _rows(self, arrays, ctx, row_id):
         if not isinstance(row_id, nd.NDArray):
@@ -484,12 +484,12 @@ class Parameter:
         raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
 
     def _mark(self):
-        """Lets passes write into the gradients. What is kept of them then is the passes' own array, whose memory they
-        may exchange instead of copying, as nothing else holds it.
+        """Makes backward passes write into the gradient arrays. `_grad` keeps the arrays that the engine then holds: as
+        no other array shares their memory, a pass may replace the memory instead of copying into it.
         """
         autograd.mark_variables(self._data, self._grad, self._grad_req)
         for x in self._data:
-            x.node.name = self.name  # pictures show it
+            x.node.name = self.name  # drawings of graphs show the name
         self._grad = [x.grad if g.stype == "default" else g for x, g in zip(self._data, self._grad, strict=True)]
 
     def zero_grad(self) -> None:

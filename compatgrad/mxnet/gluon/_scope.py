@@ -1,4 +1,4 @@
-"""Prefixes of blocks: who is made inside `with block.name_scope()` is counted there; and the state of calls."""
+"""Prefixes of blocks, which are numbered within `with block.name_scope()`, and the state of the call that runs."""
 
 import threading
 
@@ -10,11 +10,12 @@ from .parameter import ParameterDict
 
 
 class _State(threading.local):
-    """What blocks know of the call they are in."""
+    """The state of the call that runs in this thread."""
 
-    hybridized = False  # inside a hybridized block, whose children see what it computes: nothing to check
-    probing = False  # inside infer_shape: shapes only, parameters keep waiting
-    ctx = None  # the context of the innermost call that is not on cpu(0): results of operators do not tell
+    hybridized = False  # inside a hybridized block, which has checked the inputs: its children need not
+    probing = False  # inside infer_shape: only shapes are computed, and no parameter is initialized
+    # the context of the innermost call that is not on cpu(0), because results of operators do not know theirs
+    ctx = None
 
 
 _state = _State()

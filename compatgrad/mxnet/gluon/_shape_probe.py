@@ -1,4 +1,4 @@
-"""Shapes of parameters from the operators that read them, in a run whose values do not matter."""
+"""Infers shapes of parameters: a forward pass runs with stand-ins, whose shapes the operators that read them set."""
 
 import inspect
 
@@ -16,9 +16,9 @@ def is_known(param):
 
 
 class Unknown(nd.NDArray):
-    """Stands for a parameter of unknown shape; what tells its shape is an operator that gets it, or arithmetic.
+    """Stands for a parameter of unknown shape, which the first operator that reads it sets.
 
-    It is an NDArray without a value, so that its own operators come before those of the other side.
+    It is a subclass of NDArray, so that in `array + unknown` Python asks this class first.
     """
 
     def __init__(self, param):
@@ -41,7 +41,7 @@ class Unknown(nd.NDArray):
 
 def _arithmetic(name):
     def method(self, other):
-        # elementwise: both sides have one shape
+        # operators are elementwise here: the parameter has the shape of the other side
         return getattr(self.settled(getattr(other, "shape", None)), name)(other)
 
     return method
@@ -60,7 +60,7 @@ def stand_in(param):
 
 
 def check_all_known(params):
-    """ValueError that lists the parameters whose shape is still open."""
+    """Raises ValueError, which lists the parameters whose shape is not known yet."""
     missing = [param for param in params if not is_known(param)]
     if missing:
         mark = "-1s" if is_np_shape() else "0s"
@@ -167,7 +167,7 @@ def _flag(value):
 
 
 class Operators:
-    """The operators of a module (`mxnet.nd`), of which those that get an Unknown first settle its shape."""
+    """The operators of a module (`mxnet.nd`); an operator that gets an Unknown first sets its shape."""
 
     def __init__(self, module):
         self._module = module
@@ -201,7 +201,7 @@ def _settle(value, shape):
 
 
 def _custom(args, kwargs):
-    """Shapes by name of all inputs and states, as the operator's own infer_shape says."""
+    """Shapes of all inputs and states by name, from the custom operator's infer_shape."""
     prop = prop_of({key: value for key, value in kwargs.items() if not isinstance(value, nd.NDArray)})
     names = prop.list_arguments()
     given = dict(zip(names, args, strict=False)) | kwargs
@@ -212,7 +212,7 @@ def _custom(args, kwargs):
 
 
 def _shapes_for(name, args, kwargs):
-    """Shapes by name of input; "" stands for all inputs of an elementwise operator."""
+    """Shapes of inputs by name; "" stands for all inputs of an elementwise operator."""
     name = _NUMPY_NAMES.get(name, name)
     if name in _RULES:
         data = kwargs.get("data", args[0] if args else None)

@@ -1,4 +1,4 @@
-"""Blocks; here SymbolBlock, which is made from a symbol and its parameters."""
+"""SymbolBlock, a block that runs a symbol; Block and HybridBlock, which programs import from here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Block", "HybridBlock", "SymbolBlock"]
 
 Block.__module__ = __name__  # where programs know it from
 
-_ROW_SPARSE = "1"  # as the attribute __storage_type__ of variables
+_ROW_SPARSE = "1"  # MXNet's number, the value of a variable's attribute __storage_type__
 
 
 class SymbolBlock(HybridBlock):
@@ -82,7 +82,7 @@ class SymbolBlock(HybridBlock):
         self._prefix = ""
         self._params = ParameterDict("", params)
         if isinstance(inputs, str):
-            inputs = [inputs]  # refused below, as one word
+            inputs = [inputs]  # the error below names the word, and not its first letter
         if isinstance(inputs, symbol.Symbol) and len(inputs.list_outputs()) == 1:
             inputs = [inputs]
         if isinstance(outputs, (list, tuple)):
@@ -115,7 +115,7 @@ class SymbolBlock(HybridBlock):
         return f"{type(self).__name__}(\n{self._outputs} : {counts}\n)"
 
     def _clear_cached_op(self):
-        """The nested structures of inputs and outputs are the symbol's: there is nothing to forget."""
+        """Does nothing: no call changes the structure of inputs and outputs, which the symbol tells."""
 
     def forward(self, x: NDArray, *args: Any) -> Any:
         """Runs the symbol on arrays, or composes it with symbols."""

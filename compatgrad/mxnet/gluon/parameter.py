@@ -39,8 +39,8 @@ class ParameterDict:
         shared: another ParameterDict, in which `get` looks for names that this one lacks.
 
     Raises:
-        KeyError: by `[]`, there is no such name.
-        AssertionError: `get` or `update` finds a parameter of the name that does not agree.
+        KeyError: `[]` finds no such name.
+        AssertionError: `get` or `update` finds a parameter of the name with other attributes.
 
     Example:
         >>> params = gluon.ParameterDict("net_")
@@ -96,13 +96,13 @@ class ParameterDict:
                 self._params[name] = param
         return param
 
-    _get_impl = _find  # the name under which extensions know it
+    _get_impl = _find  # MXNet's name, which extensions call
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
         """The parameter `prefix + name`, found here or in the shared dict, or made with the arguments `kwargs`.
 
-        A found one must agree with `kwargs` (AssertionError): unknown dimensions of its shape are filled in,
-        attributes that are None are set.
+        Unknown dimensions of a found parameter's shape, and attributes that are None, are set from `kwargs`; other
+        attributes must be equal (AssertionError).
         """
         name = self._prefix + name
         param = self._find(name)
@@ -121,9 +121,10 @@ class ParameterDict:
         return param
 
     def get_constant(self, name: str, value: Any = None) -> Constant:
-        """The Constant `prefix + name`, made with `value` (array) where there is none yet.
+        """The Constant `prefix + name`, which is made with `value` (an array) where there is none yet.
 
-        KeyError where there is neither; AssertionError where the stored one has another value or is no Constant.
+        KeyError where there is neither a Constant nor a value; AssertionError where the stored parameter has another
+        value or is no Constant.
         """
         name = self._prefix + name
         param = self._find(name)
@@ -155,7 +156,7 @@ class ParameterDict:
     def initialize(
         self, init: Init | None = None, ctx: Contexts | None = None, verbose: bool = False, force_reinit: bool = False
     ) -> None:
-        """Initialises all parameters on `ctx`; `init` (default: Uniform) is for those without an own initializer."""
+        """Initialises all parameters on `ctx`; `init` (default: Uniform) is for parameters without an initializer."""
         if init is None:
             init = initializer.Uniform()
         if verbose:
@@ -260,7 +261,7 @@ class ParameterDict:
 
 
 def _agree(param, key, value, stored):
-    """Whether `value`, wanted for the attribute `key`, goes with `stored`; merges shapes into the parameter."""
+    """Whether `value`, wanted for the attribute `key`, agrees with `stored`; merges shapes into the parameter."""
     if key == "dtype":
         return np.dtype(value) == np.dtype(stored)
     if key != "shape":

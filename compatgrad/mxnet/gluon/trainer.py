@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Trainer"]
 
-_fresh = _C.fresh  # whether backward has written a marked array's gradient since this was set to False
+_fresh = _C.fresh  # a marked array's flag that backward has written its gradient since the last step
 
 
 class Trainer:
@@ -28,7 +28,7 @@ class Trainer:
         params: the parameters: a ParameterDict, a dict or a list of Parameters.
         optimizer: an Optimizer, or the name of one.
         optimizer_params: keyword arguments of a named optimizer, such as "learning_rate".
-        kvstore: what adds up the gradients of several contexts: "local", "device", a KVStore, or None for nothing.
+        kvstore: the store that adds up gradients of several contexts: "local", "device", a KVStore, or None for none.
         compression_params: options of the store's compression of gradients.
         update_on_kvstore: whether the store runs the optimizer; None is where it can.
 
@@ -112,10 +112,10 @@ class Trainer:
         self._kvstore = None
         self._distributed = False
         self._update_on_kvstore = None
-        self._params_to_init = list(self._params)  # that the store does not know yet
+        self._params_to_init = list(self._params)  # parameters that the store does not have yet
 
     def _data_was_set(self, param):
-        """A parameter got other values: a store that keeps its own copy has to forget it."""
+        """Called when a program set a parameter's values: a store that keeps a copy must take the new ones."""
         if self._kv_initialized and self._update_on_kvstore and param not in self._params_to_init:
             self._reset_kvstore()
 
@@ -148,7 +148,7 @@ class Trainer:
         self._kv_initialized = True
 
     def _init_params(self):
-        """Has the store take the parameters that are initialised by now."""
+        """Puts those parameters into the store that have been initialised since the last call."""
         waiting = []
         for param in self._params_to_init if self._kvstore is not None else ():
             if param._deferred_init:
@@ -209,7 +209,7 @@ class Trainer:
         self._update(ignore_stale_grad)
 
     def allreduce_grads(self) -> None:
-        """Adds up the gradients of all contexts; `update` may follow, after changes to them.
+        """Adds up the gradients of all contexts. A program may then change the gradients, and call `update`.
 
         AssertionError where the store runs the optimizer.
         """
@@ -269,9 +269,9 @@ class Trainer:
                 _fresh(array, False)
 
     def _make_plan(self):
-        """For each context its updater and what that is called with: tuples over the parameters with gradients.
+        """For each context (updater, indices, gradients, arrays), with tuples over the parameters that have gradients.
 
-        The same tuples at each step, so that the updater may know them again.
+        Each step passes the same tuples, so that the updater can recognise them and reuse what it has prepared.
         """
         for param in self._params:
             if param.grad_req != "null":

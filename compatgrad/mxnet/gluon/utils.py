@@ -1,4 +1,4 @@
-"""Splitting batches over contexts, clipping gradients, files to download."""
+"""Functions that split batches over contexts, clip gradients, and download files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     end = 0
     for i in range(num_slice):
         begin, end = end, end + each + (i < extra)
-        # along the first axis a part is a view of the data
+        # MXNet's parts along axis 0 share the memory of the data
         parts.append(data[begin:end] if batch_axis == 0 else nd.slice_axis(data, axis=batch_axis, begin=begin, end=end))
     return parts
 
@@ -129,7 +129,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     """
     assert len(arrays) > 0, "clip_global_norm: no arrays"
     dense = all(array.stype == "default" for array in arrays) and not autograd.is_recording()
-    if dense:  # one reduction
+    if dense:  # one reduction of all arrays is faster than one for each
         total = nd.NDArray(_C.optim_sums(arrays, False).sum().sqrt().float().reshape(1))
     else:
         ctx = arrays[0].context
@@ -144,7 +144,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         for array in arrays:
             array *= scale.as_in_context(array.context).astype(array.dtype)
         return total if norm is None else norm
-    for dtype in {array.dtype for array in arrays}:  # one launch for each, by the factor as a number of that type
+    for dtype in {array.dtype for array in arrays}:  # one kernel for each dtype, with the factor in that dtype
         same = [array for array in arrays if array.dtype == dtype]
         for array in same:
             array._check_writable()
@@ -283,7 +283,7 @@ def download(
 
 
 def _fetch(url, target, verify_ssl):
-    """Writes what is at `url`: by `requests`, as programs configure it, where that is installed; else by urllib."""
+    """Downloads `url` with `requests` where it is installed, because programs configure that package; else urllib."""
     try:
         import requests
     except ImportError:
@@ -315,7 +315,7 @@ def _load(filename):
 
 
 def _load_any(filename):
-    """What `_load` gives, of a file too that was saved without NumPy's semantics, as those of pretrained models are."""
+    """As `_load`; it also reads files that were saved without NumPy semantics, as those of pretrained models are."""
     try:
         return _load(filename)
     except MXNetError as e:
@@ -345,7 +345,7 @@ def _brief_print_list(lst, limit=7):
 
 
 def _indent(text, spaces):
-    """`text` with all lines but the first moved right."""
+    """`text` with all lines but the first indented."""
     return text.replace("\n", "\n" + " " * spaces)
 
 
@@ -428,7 +428,7 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
 
 
 def _check_all_np_ndarrays(out):
-    """TypeError where an array or symbol of a block's result, however nested, is none of `mx.np`."""
+    """Raises TypeError where an array or symbol of a block's result, which may be nested, is not one of `mx.np`."""
     if isinstance(out, (list, tuple)):
         for x in out:
             _check_all_np_ndarrays(x)

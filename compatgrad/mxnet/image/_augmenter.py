@@ -1,4 +1,4 @@
-"""What all augmenters of images have in common, and several of them as one."""
+"""Augmenter, the base class, and the augmenters that apply several others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Augmenter", "RandomOrderAug", "SequentialAug"]
 
 
 class Augmenter:
-    """Base class of random changes: called with an image (height, width, channels), a subclass gives one.
+    """Base class of random changes: a subclass is called with an image (height, width, channels) and gives an image.
 
     Args:
         **kwargs: what `dumps` writes; arrays are written as lists.

@@ -115,7 +115,7 @@ class SaturationJitterAug(Augmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Turns the colours of an image by a random angle, in the space YIQ.
+    """Rotates the hues of an image by a random angle, in the colour space YIQ.
 
     Args:
         hue: the largest angle, in units of 180 degrees.
@@ -265,7 +265,7 @@ def colour_augmenters(
     mean: Any,
     std: Any,
 ) -> list[Augmenter]:
-    """Those of the changes of colour that are asked for, the normalisation last."""
+    """The changes of colour that the arguments switch on; normalisation is the last one."""
     augmenters: list[Augmenter] = []
     if brightness or contrast or saturation:
         augmenters.append(ColorJitterAug(brightness, contrast, saturation))

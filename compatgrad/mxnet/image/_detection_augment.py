@@ -28,12 +28,12 @@ Pair = tuple[Any, np.ndarray]
 
 
 def _areas(boxes: np.ndarray) -> np.ndarray:
-    """Of rows (left, top, right, bottom)."""
+    """Areas of boxes, which are rows (left, top, right, bottom)."""
     return np.maximum(0, boxes[:, 2] - boxes[:, 0]) * np.maximum(0, boxes[:, 3] - boxes[:, 1])
 
 
 class DetAugmenter:
-    """Base class of random changes of images with boxes: called with an image and its labels, a subclass gives both.
+    """Base class of random changes of images with boxes: a subclass is called with image and labels and gives both.
 
     Args:
         **kwargs: what `dumps` writes; arrays are written as lists.
@@ -62,7 +62,7 @@ class DetAugmenter:
 
 
 class DetBorrowAug(DetAugmenter):
-    """An augmenter of images, which leaves boxes alone.
+    """Applies an augmenter of images and does not change the boxes.
 
     Args:
         augmenter: the Augmenter.
@@ -128,7 +128,7 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Has left and right of an image and its boxes change places, with a probability.
+    """Flips an image and its boxes horizontally, with a probability.
 
     Args:
         p: the probability.
@@ -161,7 +161,7 @@ def _range(who: str, name: str, value: Any) -> tuple[float, float]:
 
 
 class _DetRandomBox(DetAugmenter):
-    """Tries boxes of random proportions and size until one is good; what both cropping and padding do."""
+    """Base class of cropping and padding: tries boxes of random proportions and size until one is good."""
 
     _smallest_area = 0.0  # the largest area must be larger
 
@@ -192,10 +192,10 @@ class DetRandomCropAug(_DetRandomBox):
     """A random part of an image in which objects are seen well enough.
 
     Args:
-        min_object_covered: of every object that is seen at all, this part must be seen.
+        min_object_covered: the share of every object inside the part, even partly, that the part must contain.
         aspect_ratio_range: (smallest, largest) width over height, or one number for both.
         area_range: (smallest, largest) share of the image's area, or one number for both.
-        min_eject_coverage: an object of which less is seen is left out.
+        min_eject_coverage: an object of which the part contains a smaller share is left out.
         max_attempts: how many parts are tried; if none is good, the image stays as it is.
 
     Raises:
@@ -269,7 +269,7 @@ class DetRandomCropAug(_DetRandomBox):
             if h < most:
                 h = random.randint(h, most)
             w = int(round(h * ratio))
-            if w * h < low:  # rounding went to the wrong side
+            if w * h < low:  # rounding made the part too small
                 h += 1
                 w = int(round(h * ratio))
             if w * h > high:

@@ -1,4 +1,4 @@
-"""Random changes of images, as objects: each gets an image of shape (height, width, channels) and gives one."""
+"""Augmenters, which take an image of shape (height, width, channels) and give one, and CreateAugmenter."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class CenterCropAug(Augmenter):
 
 
 class HorizontalFlipAug(Augmenter):
-    """Has left and right of an image change places, with a probability.
+    """Flips an image horizontally, with a probability.
 
     Args:
         p: the probability.
@@ -256,9 +256,9 @@ def CreateAugmenter(
         resize: first resizes the shorter side to it; 0 for not.
         rand_crop: a random part, otherwise the middle.
         rand_resize: a random part of random size and proportions, which needs `rand_crop`.
-        rand_mirror: left and right change places, with probability 0.5.
-        mean, std: arrays of one or three numbers that are subtracted and divided by; True is that of ImageNet, None
-            none.
+        rand_mirror: flips images horizontally, with probability 0.5.
+        mean, std: arrays of one or three numbers: the first is subtracted, the second divides; True is that of
+            ImageNet, None none.
         brightness, contrast, saturation, hue: the largest change of each, 0 for none.
         pca_noise: standard deviation of the multiples of principal components that are added, 0 for none.
         rand_gray: probability of grey.

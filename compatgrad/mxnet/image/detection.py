@@ -1,4 +1,4 @@
-"""Random changes and an iterator of images with boxes around objects.
+"""ImageDetIter, an iterator over images with boxes around objects, and functions that make augmenters for it.
 
 Labels are NumPy arrays with a row (class, left, top, right, bottom, …) for each object, in parts of the image's width
 and height.
@@ -52,7 +52,7 @@ def CreateMultiRandCropAugmenter(
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """One of several DetRandomCropAug, at random.
+    """An augmenter that applies one of several DetRandomCropAug, chosen at random.
 
     Args:
         min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts: arguments of
@@ -212,7 +212,7 @@ class ImageDetIter(ImageIter):
         self.provide_label = [(label_name, (batch_size, *self.label_shape))]
 
     def _estimate_label_shape(self) -> tuple[int, int]:
-        """The most objects in an image, and the numbers of an object."""
+        """The largest number of objects in an image, and the number of values for each object."""
         most = width = 0
         self.reset()
         while True:
@@ -225,7 +225,7 @@ class ImageDetIter(ImageIter):
         return most, width
 
     def _parse_label(self, label: Any) -> np.ndarray:
-        """The objects of a label, a row for each; RuntimeError where it is none."""
+        """The objects of a label, a row for each; RuntimeError where the label is malformed."""
         raw = np.asarray(label.asnumpy() if isinstance(label, nd.NDArray) else label).ravel()
         if raw.size < 7:
             raise RuntimeError(f"ImageDetIter: a label needs at least 7 numbers, got {raw.size}")
@@ -281,7 +281,7 @@ class ImageDetIter(ImageIter):
             self.label_shape = tuple(label_shape)
 
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
-        """ValueError unless it is (at least as many objects, as many numbers of an object)."""
+        """ValueError unless the shape has room for the objects of each image, and as many values for each object."""
         if len(label_shape) != 2:
             raise ValueError(f"ImageDetIter: label_shape must be (objects, numbers of an object), got {label_shape}")
         if label_shape[0] < self.label_shape[0]:
@@ -290,7 +290,7 @@ class ImageDetIter(ImageIter):
             raise ValueError(f"ImageDetIter: objects have {self.label_shape[1]} numbers, not {label_shape[1]}")
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
-        """Gives this iterator and another, which is returned, room for equally many objects."""
+        """Gives this iterator and `it`, which is returned, labels of one shape, the larger one."""
         if not isinstance(it, ImageDetIter):
             raise AssertionError(f"sync_label_shape: expected an ImageDetIter, got {type(it).__name__}")
         if self.label_shape[1] != it.label_shape[1]:

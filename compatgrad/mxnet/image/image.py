@@ -194,7 +194,7 @@ def copyMakeBorder(
 
 
 def scale_down(src_size: tuple[int, int], size: tuple[float, float]) -> tuple[int, int]:
-    """A size, made smaller in its proportions until it fits into another.
+    """Scales a size down, with its proportions, until it fits into another size.
 
     Args:
         src_size: (width, height) of what it must fit into.
@@ -222,7 +222,7 @@ def scale_down(src_size: tuple[int, int], size: tuple[float, float]) -> tuple[in
 
 
 def _get_interp_method(interp: int, sizes: tuple[int, ...] = ()) -> int:
-    """9 chooses by `sizes` (old height, old width, new height, new width), 10 at random."""
+    """The interpolation: 9 chooses by `sizes` (old height, old width, new height, new width), 10 at random."""
     if interp == 9:
         if not sizes:
             return 2
@@ -429,7 +429,7 @@ def _centred(n: int) -> np.ndarray:
 
 
 def _zoom(radians: np.ndarray, h: int, w: int, inwards: bool) -> np.ndarray:
-    """How much a rotated image must be scaled so that no border shows (inwards), or all of it does."""
+    """The factor by which a rotated image must be scaled so that no border shows (inwards), or all of the image."""
     radius, corner, angle = np.hypot(h, w), np.arctan(h / w), np.abs(radians)
     x = np.maximum(*(np.abs(radius * np.cos(corner + s * angle)) for s in (1, -1)))
     y = np.maximum(*(np.abs(radius * np.sin(corner + s * angle)) for s in (1, -1)))
@@ -437,7 +437,7 @@ def _zoom(radians: np.ndarray, h: int, w: int, inwards: bool) -> np.ndarray:
 
 
 def imrotate(src: nd.NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> nd.NDArray:
-    """Images rotated about their centres; what comes from outside is 0.
+    """Images rotated about their centres; pixels from outside of an image are 0.
 
     Args:
         src: a float32 image of shape (channels, height, width), or a batch of them.

@@ -113,7 +113,7 @@ class ImageIter(io.DataIter):
         self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
         self.cur = 0
         self._over = False
-        self._cache: list[Any] = []  # samples that are rolled over
+        self._cache: list[Any] = []  # samples that the last epoch left for this one
         self.reset()
 
     @staticmethod
@@ -214,7 +214,7 @@ class ImageIter(io.DataIter):
             raise RuntimeError(f"Data shape is wrong: {tuple(data.shape)} has no pixels")
 
     def imdecode(self, s: bytes) -> nd.NDArray:
-        """The image of encoded bytes; RuntimeError that says which one is broken."""
+        """Decodes an image; RuntimeError names the image whose bytes are broken."""
         try:
             return imdecode(s)
         except MXNetError as e:

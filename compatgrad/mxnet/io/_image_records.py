@@ -1,4 +1,4 @@
-"""Batches of images that lie in a file of records."""
+"""ImageRecordIter and its variants: batches of the images of a record file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ImageRecordIter(MXDataIter):
         shuffle: the order is new in each epoch.
         seed: seed of all random choices.
         num_parts, part_index: the file is cut into so many parts, of which this one is read.
-        round_batch: a last batch is filled up with samples that the next epoch then lacks; otherwise it lacks none.
+        round_batch: samples that fill up the last batch are left out of the next epoch.
         preprocess_threads: how many threads decode.
         data_name, label_name: names of images and labels.
         dtype: "float32", "uint8" for the pixels as they are, or "int8" for pixels minus their rounded means within
@@ -172,7 +172,7 @@ class ImageRecordIter(MXDataIter):
         if self._dtype is np.uint8:
             return x
         if self._dtype is np.int8:
-            away = np.floor(np.abs(self._mean) + 0.5) * np.sign(self._mean)  # halves away from zero, as C rounds
+            away = np.floor(np.abs(self._mean) + 0.5) * np.sign(self._mean)  # rounds halves away from zero, like C
             return (x.astype(np.int16) - away.astype(np.int16)).clip(-128, 127).astype(np.int8)
         return (x.astype(np.float32) - self._mean) * self._factor
 

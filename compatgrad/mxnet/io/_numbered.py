@@ -1,4 +1,4 @@
-"""The base of iterators over numbered samples."""
+"""MXDataIter, the base class of iterators over numbered samples."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class MXDataIter(DataIter):
         whole_batches: bool = False,
         order: Callable[[], Sequence[int]] | None = None,
     ) -> None:
-        """`data`, `label`: shape of one sample's and dtype. `order`: the numbers of an epoch.
+        """`data`, `label`: (shape of a sample, dtype). `order()`: the numbers of the samples of an epoch.
 
-        `round_batch`: a last batch that is filled up takes samples from the beginning of the next epoch, which they
-        are then missing in. `whole_batches`: a last batch that is too short is dropped.
+        `round_batch`: samples that fill up the last batch are left out of the next epoch. `whole_batches`: a last batch
+        that is too short is dropped.
         """
         if count <= 0:
             raise MXNetError(f"{type(self).__name__}: there are no samples")
@@ -120,6 +120,6 @@ class MXDataIter(DataIter):
 
 
 def part(items: list[Any], part_index: int, num_parts: int) -> list[Any]:
-    """One of `num_parts` equal parts of a list, from 0; what is left over at the end is in none."""
+    """Part `index`, from 0, of `num_parts` equal parts of a list; elements left over at the end are in no part."""
     size = len(items) // num_parts
     return items[part_index * size : (part_index + 1) * size] if num_parts > 1 else items

@@ -1,4 +1,4 @@
-"""Images with boxes from record files."""
+"""ImageDetRecordIter: batches of images with boxes from record files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ImageDetRecordIter(ImageRecordIter):
         path_imgidx: the index of the file, without which it is read through once more.
         label_width: how long the labels of all records are; -1: they differ.
         label_pad_width: what labels are filled up to; 0 for the longest one.
-        label_pad_value: what fills them up.
+        label_pad_value: the number that fills up labels.
         rand_mirror_prob: how often left and right are exchanged, boxes too.
         std_r, std_g, std_b: what each channel is divided by; 0 is 1.
         inter_method: the interpolation, as in `mx.image.imresize`.
@@ -57,7 +57,7 @@ class ImageDetRecordIter(ImageRecordIter):
         "max_crop_overlaps min_crop_sample_coverages max_crop_sample_coverages min_crop_object_coverages "
         "max_crop_object_coverages num_crop_sampler crop_emit_mode emit_overlap_thresh max_crop_trials max_pad_scale "
         "max_random_hue max_random_saturation max_random_illumination max_random_contrast".split()
-    )  # of what its probability switches on
+    )  # arguments of changes that a probability, another argument, switches on
 
     def __init__(
         self,

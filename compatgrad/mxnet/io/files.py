@@ -1,4 +1,4 @@
-"""Iterators of batches that lie in files."""
+"""CSVIter, LibSVMIter and MNISTIter: batches of the samples in files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["MXDataIter", "CSVIter", "LibSVMIter", "MNISTIter", "ImageRecordIter"
 
 
 def _lines(path: str) -> Any:
-    """The path, or the lines of a file in which a comma stands behind the last number too."""
+    """The path for `np.loadtxt`, or the file's lines without the commas at their ends, which it does not read."""
     with open(path, encoding="latin-1") as file:
         if not file.readline().rstrip().endswith(","):
             return path
@@ -53,7 +53,7 @@ class CSVIter(MXDataIter):
         label_csv: the same for labels, which are 0 without a file.
         label_shape: shape of a label.
         batch_size: rows in a batch.
-        round_batch: a last batch is filled up with rows that the next epoch then lacks; otherwise it lacks none.
+        round_batch: rows that fill up the last batch are left out of the next epoch.
         dtype: "float32", "int32" or "int64".
         data_name, label_name: names of data and labels.
         **_: the other arguments of MXNet, without effect.
@@ -106,11 +106,11 @@ class CSVIter(MXDataIter):
         return self._data[samples], self._label[samples]
 
 
-Row = tuple[np.ndarray, np.ndarray]  # the numbers of a row that are not 0, and where they stand
+Row = tuple[np.ndarray, np.ndarray]  # the values of a row that are not 0, and their columns
 
 
 def _sparse_rows(path: str, columns: int) -> tuple[list[list[float]], list[Row]]:
-    """Of each line of a LibSVM file, the numbers without a place and those with one."""
+    """For each line of a LibSVM file: the numbers without a place, and the (values, places) of the others."""
     firsts, rows = [], []
     try:
         with open(path) as file:
@@ -152,7 +152,7 @@ class LibSVMIter(MXDataIter):
         label_shape: shape of a label.
         num_parts, part_index: the file is cut into so many parts, of which this one is read.
         batch_size: rows in a batch.
-        round_batch: must be True: the last batch is filled up with rows that the next epoch then lacks.
+        round_batch: must be True: rows that fill up the last batch are left out of the next epoch.
         data_name, label_name: names of data and labels.
         **_: the other arguments of MXNet, without effect.
 
@@ -233,7 +233,7 @@ class MNISTIter(MXDataIter):
     Args:
         image, label: the files, gzipped if their names end so.
         batch_size: images in a batch.
-        shuffle: one order for all epochs, which `seed` says; otherwise that of the file.
+        shuffle: a random order from `seed`, the same in all epochs; else the order of the file.
         flat: images of shape (784,) instead of (1, 28, 28).
         seed: seed of the order.
         silent: accepted, without effect.

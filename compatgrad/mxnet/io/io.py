@@ -1,4 +1,4 @@
-"""Batches, what describes them, and iterators over arrays and other iterators."""
+"""DataBatch and DataDesc, the base class DataIter, and iterators over arrays and over other iterators."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """The axis of samples of a layout: 0 if that is None, -1 if it has none."""
+        """The axis of samples, "N", of a layout: 0 for None, -1 for a layout without one."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
@@ -185,7 +185,7 @@ class _Current(DataIter):
 
 
 class ResizeIter(_Current):
-    """Another iterator with a given number of batches in an epoch: cut off, or started again as often as it takes.
+    """Gives another iterator's batches in epochs of a given length; the iterator is started again when it ends.
 
     Args:
         data_iter: the iterator.
@@ -239,7 +239,7 @@ def _next_or_none(it: DataIter) -> DataBatch | None:
 
 
 class PrefetchingIter(_Current):
-    """One or several iterators, whose next batches threads already load; a batch has the arrays of all of them.
+    """One or several iterators, whose next batches threads load ahead; a batch has the arrays of all iterators.
 
     Args:
         iters: an iterator or a list of them.
@@ -299,7 +299,7 @@ class PrefetchingIter(_Current):
 
     def reset(self) -> None:
         for coming in self._coming:
-            coming.exception()  # waits; what failed belongs to the epoch that ends
+            coming.exception()  # waits for the thread; its error belongs to the epoch that ends, and is dropped
         for it in self.iters:
             it.reset()
         self._load()
@@ -473,7 +473,7 @@ class NDArrayIter(DataIter):
         for _, x in source:
             if _in_a_file(x):
                 wanted = self.idx[start:stop]
-                order = np.argsort(wanted)  # files are read in order
+                order = np.argsort(wanted)  # h5py reads only ascending indices
                 rows.append(nd.array(x[wanted[order]][np.argsort(order)]))
             elif getattr(x, "stype", "default") == "csr":
                 rows.append(x[start:stop])

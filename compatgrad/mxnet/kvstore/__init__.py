@@ -1,4 +1,4 @@
-"""Stores of one process that add up what several contexts push and hand the sum back."""
+"""KVStore: a store in one process, which adds up what several contexts push and hands the sum back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = ("local", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_d
 
 
 class KVStoreBase:
-    """What a store of parameters offers. `create` makes an object of a class that `KVStoreBase.register` has seen.
+    """The interface of stores of parameters. `create` knows the classes that `KVStoreBase.register` has registered.
 
     Example:
         >>> @mx.kvstore.KVStoreBase.register
@@ -33,7 +33,7 @@ class KVStoreBase:
     Source: `mxnet.kvstore.KVStoreBase` of MXNet 1.9.1.
     """
 
-    OPTIMIZER = "optimizer"  # a capability: the store runs the optimizer itself
+    OPTIMIZER = "optimizer"  # the capability to run the optimizer in the store
     kv_registry: dict[str, type] = {}
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
@@ -96,7 +96,7 @@ def _total(arrays: list[nd.NDArray], ctx: Any) -> nd.NDArray:
 
 
 def _overwrite(array: nd.NDArray, value: nd.NDArray) -> None:
-    """Copies `value` into `array`, also while a program records: a store is no part of the graph."""
+    """Copies `value` into `array`; the copy is never recorded, because a store is not part of the graph."""
     with autograd.pause():
         if value.stype != array.stype:
             value = value.tostype(array.stype)
@@ -119,7 +119,7 @@ class _OfOneProcess(KVStoreBase):
 
 @KVStoreBase.register
 class TestStore(_OfOneProcess):
-    """The least a store can be: it keeps nothing, and adds up what it is given.
+    """A minimal store, an example for other stores: it keeps nothing, and adds up what it is given.
 
     Example:
         >>> x, y = nd.ones(2), nd.ones(2)
@@ -130,7 +130,7 @@ class TestStore(_OfOneProcess):
     Source: `mxnet.kvstore.TestStore` of MXNet 1.9.1.
     """
 
-    __test__ = False  # no class of tests
+    __test__ = False  # else pytest would take it for a class of tests because of its name
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         for array in _listed(out):
@@ -160,9 +160,8 @@ def _check_capability(capability: str) -> None:
 class KVStore(_OfOneProcess):
     """A store of one process, which `create` makes: it adds up what several contexts push, and hands the sum back.
 
-    What is pushed replaces the stored value, or is given to the updater (`set_optimizer`). Keys are ints or strs, of
-    one
-    type in a store.
+    The sum replaces the stored value, or goes to the updater (`set_optimizer`), which changes it. The keys of a store
+    are all ints or all strs.
 
     Args:
         kind: what `type` says, such as "local".
@@ -195,7 +194,7 @@ class KVStore(_OfOneProcess):
         """(key, list of arrays) for what a caller gave: one key, or a list of keys with as many values."""
         if isinstance(key, (list, tuple)):
             assert len(key) == len(value), f"KVStore got {len(key)} keys but {len(value)} values"
-            # a key that is named several times gets all its values together
+            # the values of a key that occurs several times are added up
             merged: dict = {}
             for one_key, one_value in zip(key, value, strict=True):
                 merged.setdefault(self._checked(one_key), []).extend(self._arrays(one_value))
@@ -328,7 +327,7 @@ class KVStore(_OfOneProcess):
         return self._kind
 
     def _barrier(self) -> None:
-        """Nothing to wait for."""
+        """Does nothing: there is no other process to wait for."""
 
 
 def create(name: str = "local") -> Any:
@@ -364,10 +363,10 @@ def create(name: str = "local") -> Any:
 
 
 def _create_kvstore(kvstore: Any, num_device: int, arg_params: dict[str, nd.NDArray]) -> tuple[Any, bool]:
-    """(store or None, whether it runs the optimizer) for a Trainer's or Module's argument `kvstore`.
+    """(store or None, whether the store runs the optimizer) for the argument `kvstore` of a Trainer or Module.
 
-    One context needs no store. `arg_params`: dict of NDArrays; the store "local" leaves large ones to the
-    caller's optimizer.
+    One context needs no store. `arg_params`: dict of NDArrays; if one of them is large, the store "local" does not run
+    the optimizer.
     """
     if kvstore is None or (isinstance(kvstore, str) and num_device == 1 and "dist" not in kvstore):
         return None, False
@@ -384,7 +383,7 @@ def _create_kvstore(kvstore: Any, num_device: int, arg_params: dict[str, nd.NDAr
 
 
 def _create_sparse_kvstore(kvstore: Any) -> tuple[Any, bool]:
-    """(store, True): parameters of storage row_sparse live in a store that runs the optimizer."""
+    """(store, True): row_sparse parameters are kept in a store, which runs the optimizer."""
     if isinstance(kvstore, str):
         kvstore = create(kvstore)
     elif not isinstance(kvstore, KVStore):

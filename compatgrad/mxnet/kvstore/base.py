@@ -1,4 +1,4 @@
-"""`mx.kvstore.base`: what stores offer, under the name of the file that has it in MXNet."""
+"""`mx.kvstore.base`: MXNet's module of KVStoreBase, whose names are defined in `mx.kvstore` here."""
 
 from . import KVStoreBase as KVStoreBase
 from . import create as create

@@ -1,4 +1,4 @@
-"""`mx.kvstore.kvstore`: the store under the name of the file that has it in MXNet."""
+"""`mx.kvstore.kvstore`: MXNet's module of KVStore, whose names are defined in `mx.kvstore` here."""
 
 from . import KVStore as KVStore
 from . import create as create

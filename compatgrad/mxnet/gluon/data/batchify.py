@@ -1,4 +1,4 @@
-"""How samples become a mini-batch: classes that a DataLoader takes as `batchify_fn` (of MXNet 2)."""
+"""Classes that make a mini-batch of a list of samples, for `batchify_fn` of a DataLoader. They came with MXNet 2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Stack", "Pad", "Append", "Group", "AsList"]
 
 
 def _stacked(samples: Sequence[Any]) -> Any:
-    """Samples along a new first axis; a list of such, one for each element, if the samples are tuples."""
+    """Samples stacked along a new first axis; for samples that are tuples, a list with one array for each element."""
     first = samples[0]
     if isinstance(first, nd.NDArray):
         if is_np_array():
@@ -116,8 +116,8 @@ class Append:
     Call: `batchify(samples)`, samples a list of arrays or of lists of numbers.
 
     Args:
-        expand: each gets an axis of length 1 for the batch.
-        batch_axis: where that stands.
+        expand: each sample gets an axis of length 1 for the batch.
+        batch_axis: the place of that axis.
         use_shared_mem: without effect here: workers share large arrays in any case.
 
     Raises:

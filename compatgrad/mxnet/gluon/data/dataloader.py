@@ -60,7 +60,7 @@ def rebuild_ndarray(cls: type, data: Any) -> nd.NDArray:
 
 
 def reduce_ndarray(x: nd.NDArray) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """How an NDArray travels between processes: large ones in shared memory.
+    """Prepares an NDArray for pickling in another process; large arrays are sent in shared memory.
 
     Args:
         x: the array.
@@ -84,7 +84,7 @@ def reduce_ndarray(x: nd.NDArray) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     if tensor.numel() * tensor.element_size() < _SHARED_FROM_BYTES:
         return rebuild_ndarray, (type(x), tensor.numpy())
     if tensor.storage_offset() or not tensor.is_contiguous():
-        tensor = tensor.clone()  # the whole memory of a view would be sent
+        tensor = tensor.clone()  # torch would send all of the memory that a view shares
     return rebuild_ndarray, (type(x), tensor)
 
 
@@ -158,7 +158,7 @@ def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool, se
     _worker_dataset = dataset
     set_np(shape=active_shape, array=active_array)
     torch.set_num_threads(1)  # threads of OpenMP do not survive a fork
-    # every process would otherwise draw the same numbers
+    # with the same seed, all workers would draw the same numbers
     seed = (seed + (multiprocessing.current_process()._identity or (0,))[-1]) % 2**32
     random.seed(seed)
     np.random.seed(seed)
@@ -177,7 +177,7 @@ def _thread_worker_fn(samples: list[int], batchify_fn: Callable[..., Any], datas
 
 
 class _MultiWorkerIter:
-    """One pass over the batches of a sampler, which workers make ahead of time; in the sampler's order."""
+    """An iterator over the batches of a sampler, in its order, which workers prepare ahead of time."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class _MultiWorkerIter:
         self._timeout = timeout
         self._iter = iter(batch_sampler)
         self._waiting: deque[Any] = deque()
-        # the pool replaces a worker that dies, and says nothing
+        # the pool silently replaces a worker that dies: these processes show that one did
         self._processes = [] if isinstance(worker_pool, ThreadPool) else list(getattr(worker_pool, "_pool", ()))
         for _ in range(prefetch):
             self._push_next()
@@ -318,7 +318,7 @@ class DataLoader:
         self._batchify_fn = batchify_fn or (default_mp_batchify_fn if num_workers > 0 else default_batchify_fn)
         if self._num_workers > 0:
             self._worker_pool = self._start_workers()
-            # also at exit, while the modules that ending a pool calls are there
+            # runs at exit too, before the modules are gone that `terminate` uses
             weakref.finalize(self, self._worker_pool.terminate)
         self.auto_reload = auto_reload
         self._iter: Any = None
@@ -349,7 +349,7 @@ class DataLoader:
             return ThreadPool(self._num_workers, initializer=_thread_worker_initializer, initargs=modes)
         key, position = np.random.get_state()[1:3]
         seed = int(key[0]) + int(position)
-        # an interrupt is for this process, which then ends the workers
+        # workers ignore Ctrl-C: this process gets it too, and ends the workers
         handler = signal.getsignal(signal.SIGINT)
         in_main_thread = True
         try:

@@ -1,4 +1,4 @@
-"""Datasets: what `len()` and `[]` of integers are defined for."""
+"""Datasets: objects with `len()`, and `[]` of integers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Dataset:
         raise NotImplementedError(f"{type(self).__name__} does not define __len__")
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
-        """The samples for which `fn` is true. All are read once, now; those that stay are read again when used."""
+        """The samples for which `fn` is true. All samples are read once at this call, and the chosen ones again in use."""
         return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
@@ -68,7 +68,7 @@ class Dataset:
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """`fn` of each sample; a sample that is a tuple becomes several arguments.
 
-        `lazy`: computed whenever a sample is read, as random transformations need it; otherwise once, now.
+        `lazy`: `fn` is called whenever a sample is read, as random transformations need it; else once, at this call.
         """
         transformed = _LazyTransformDataset(self, fn)
         return transformed if lazy else SimpleDataset([transformed[i] for i in range(len(transformed))])
@@ -113,7 +113,7 @@ class _LazyTransformDataset(SimpleDataset):
 
 
 class _TransformFirstClosure:
-    """A class rather than a closure: worker processes pickle it."""
+    """Applies a function to the first element. It is a class because a closure cannot be pickled for workers."""
 
     def __init__(self, fn: Callable[[Any], Any]) -> None:
         self._fn = fn
@@ -166,7 +166,7 @@ class ArrayDataset(Dataset):
                     f"ArrayDataset: all arrays must have one length, but array 0 has length {self._length} and array "
                     f"{i} has length {len(data)}"
                 )
-            # labels: an NDArray of one element each would cost more than all the rest
+            # labels: to make an NDArray of each element would take longer than all else
             self._data.append(data.asnumpy() if isinstance(data, NDArray) and data.ndim == 1 else data)
 
     def __getitem__(self, idx: int) -> Any:

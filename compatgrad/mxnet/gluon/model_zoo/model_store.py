@@ -1,4 +1,4 @@
-"""Files with the parameters of trained models."""
+"""`get_model_file`: files with the parameters of trained models."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ class _Norm(HybridBlock):
     _kwargs: dict
 
     def _make_scale(self, size, center, scale, beta_initializer, gamma_initializer, forever=False):
-        # forever: a part that is off stays so, whatever grad_req is set to
+        # forever: a part that is off has no gradient, whatever grad_req a program sets later
         for name, on, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
             self._make_param(name, size, init, "write" if on else "null", on or not forever)
 
     def _set_up(self, size, epsilon, center, scale, beta_initializer, gamma_initializer, **place):
-        # place: where the numbers are taken from that are normalized together
+        # place: the operator's argument that tells which elements are normalized together, such as axis=1
         self._kwargs = {"eps": epsilon, **place, "center": center, "scale": scale}
         self._epsilon = epsilon
         self._center = center
@@ -222,7 +222,7 @@ class InstanceNorm(_Norm):
 
 @layer
 class LayerNorm(_Norm):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, both taken along one axis, for all else apart.
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance along one axis.
 
     Call: `layer(x)`, x floating point, any shape.
 

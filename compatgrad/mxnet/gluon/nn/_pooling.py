@@ -64,7 +64,7 @@ class _Pooling(HybridBlock):
 
 
 class _GlobalPooling(_Pooling):
-    """Pooling over all of each channel."""
+    """Pooling of whole channels to one element each."""
 
     def __init__(self, layout: str, **kwargs: Any) -> None:
         super().__init__((1,) * self._axes, None, 0, True, layout, global_pool=True, **kwargs)

@@ -34,7 +34,7 @@ class Activation(HybridBlock):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
-        self._act_type = activation  # the prefix comes from it
+        self._act_type = activation  # before super().__init__, which makes the prefix of it
         super().__init__(**kwargs)
 
     def _alias(self):
@@ -48,7 +48,7 @@ class Activation(HybridBlock):
 
 
 class _LeakyKind(HybridBlock):
-    """An activation that is a kind of the operator LeakyReLU."""
+    """An activation that the operator LeakyReLU computes."""
 
     def _leaky(self, F, x, act_type, **attributes):
         return F.LeakyReLU(x, act_type=act_type, name="fwd", **attributes)

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class _Stack:
-    """What the two sequential containers share."""
+    """The base class of Sequential and HybridSequential."""
 
     _has_a_row = False
 
@@ -82,7 +82,7 @@ class Sequential(_Stack, Block):
         return x
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridizes the blocks inside; warns where HybridSequential would do."""
+        """Hybridizes the blocks inside; warns where all are HybridBlocks, which HybridSequential could hold."""
         if self._children and all(isinstance(child, HybridBlock) for child in self._children.values()):
             warnings.warn(
                 f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider using "
@@ -130,7 +130,7 @@ class Dense(HybridBlock):
     Args:
         units: the number of outputs.
         flatten: all axes of x but the first are one; else only the last axis is multiplied.
-        in_units: the number of inputs; 0 is found out at the first call.
+        in_units: the number of inputs; 0 for the number in the first call.
 
     Example:
         >>> layer = gluon.nn.Dense(2, in_units=3, weight_initializer="ones")
@@ -189,13 +189,13 @@ class Dense(HybridBlock):
 
 @layer
 class Dropout(HybridBlock):
-    """In training, elements become 0 with a probability and the others are divided by that of staying; else x.
+    """In training, elements become 0 with probability `rate`, and the others are divided by 1 - rate; else x.
 
     Call: `layer(x)`, x floating point, any shape.
 
     Args:
         rate: the probability, from 0 to 1.
-        axes: along these axes all elements share their fate.
+        axes: axes along which all elements are kept or dropped together.
 
     Raises:
         TypeError: an argument is not known.
@@ -225,7 +225,7 @@ class Dropout(HybridBlock):
 
 @layer
 class Embedding(HybridBlock):
-    """Rows of a matrix `weight`, (input_dim, output_dim), which indices name.
+    """Looks up rows of a matrix `weight`, (input_dim, output_dim), by their indices.
 
     Call: `layer(x)`, x integers of any dtype and shape; the result has the shape (*x.shape, output_dim).
 
@@ -275,7 +275,7 @@ class Embedding(HybridBlock):
 
 @layer
 class Flatten(HybridBlock):
-    """Makes all axes but the first one.
+    """Merges all axes after the first into one.
 
     Call: `layer(x)`, x of any dtype, shape (batch, ...).
 

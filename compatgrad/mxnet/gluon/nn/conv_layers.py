@@ -453,7 +453,7 @@ class Conv3DTranspose(_Conv):
 
 @layer
 class ReflectionPad2D(HybridBlock):
-    """Lengthens images by mirroring them at their edges.
+    """Pads images with their mirror image at each edge.
 
     Call: `layer(x)`, x floating point, shape (batch, channels, height, width).
 

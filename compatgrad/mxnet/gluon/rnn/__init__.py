@@ -1,4 +1,4 @@
-"""Recurrent layers, and cells that are run step by step."""
+"""Recurrent layers, which run whole sequences, and cells, which run one step."""
 
 # ruff: noqa: F403
 

@@ -1,4 +1,4 @@
-"""What all cells of recurrent networks have."""
+"""RecurrentCell and HybridRecurrentCell, the base classes of cells."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class RecurrentCell(Block):
     Raises:
         TypeError: an argument is not known.
         NotImplementedError: the subclass does not define them.
-        AssertionError: a modifier cell was put around this cell, which is to be called then; a sequence has another
-            length.
+        AssertionError: the cell is called although a modifier cell is around it; a sequence has another length.
 
     Example:
         >>> cell = gluon.rnn.RNNCell(3)

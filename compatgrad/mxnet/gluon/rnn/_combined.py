@@ -1,4 +1,4 @@
-"""Cells of cells: on top of each other, around another one, in both directions."""
+"""Cells made of cells: stacks, modifiers such as ZoneoutCell, and BidirectionalCell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._sequence import (
 
 
 class _Stack:
-    """What both kinds of stacks of cells have in common; the children are the cells, from the input on."""
+    """The base class of both stacks of cells; the children are the cells, from the input to the output."""
 
     def __repr__(self) -> str:
         cells = "\n".join(f"({i}): {_indent(repr(cell), 2)}" for i, cell in self._children.items())
@@ -49,7 +49,7 @@ class _Stack:
         return _cells_begin_state(self._children.values(), **kwargs)
 
     def _with_states(self, states: Any) -> Any:
-        """Each cell with its part of the states."""
+        """Pairs of each cell and its part of the states."""
         at = 0
         for cell in self._children.values():
             n = len(cell.state_info())
@@ -67,7 +67,7 @@ class _Stack:
         return inputs, after
 
     def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
-        """Each cell over all steps, then the next."""
+        """Runs each cell over all steps before the next cell."""
         self.reset()
         inputs, _, F, batch_size = _format_sequence(length, inputs, layout, None)
         states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
@@ -173,7 +173,7 @@ class DropoutCell(HybridRecurrentCell):
         return inputs, states
 
     def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
-        """One array of all steps is dropped from at once."""
+        """Where all steps are in one array, draws one mask for all of it."""
         self.reset()
         inputs, _, F, _ = _format_sequence(length, inputs, layout, merge_outputs)
         if is_merged(inputs):
@@ -219,7 +219,7 @@ class ModifierCell(HybridRecurrentCell):
 
     @contextlib.contextmanager
     def _inner(self) -> Iterator[RecurrentCell]:
-        """The inner cell, which may be called meanwhile as if there were no cell around it."""
+        """Inside the `with` block, the inner cell may be called although this cell is around it."""
         self.base_cell._modified = False
         try:
             yield self.base_cell
@@ -322,7 +322,7 @@ class ResidualCell(ModifierCell):
 
 @layer
 class BidirectionalCell(HybridRecurrentCell):
-    """Two cells, one over the sequence and one over its reverse; their outputs stand side by side.
+    """Two cells, one over the sequence and one over its reverse; their outputs are joined along the last axis.
 
     Only `unroll` runs it: it has no single steps.
 
@@ -364,7 +364,7 @@ class BidirectionalCell(HybridRecurrentCell):
         return _cells_begin_state(self._children.values(), **kwargs)
 
     def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
-        """The width of outputs is that of both cells together."""
+        """Runs both cells; the width of the outputs is the sum of both cells' widths."""
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, False)
         states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)

@@ -1,4 +1,4 @@
-"""Cells with weights: a plain one, LSTM and GRU."""
+"""RNNCell, LSTMCell and GRUCell."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GatedCell(HybridRecurrentCell):
     def _parts(
         self, F: Any, x: Any, state: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, Any]:
-        """What the input and the state give to the gates."""
+        """The products of the input and of the first state with their weights, plus the biases."""
         rows = self._gates * self._hidden_size
         of_input = F.FullyConnected(x, i2h_weight, i2h_bias, num_hidden=rows, name="i2h")
         return of_input, F.FullyConnected(state, h2h_weight, h2h_bias, num_hidden=rows, name="h2h")

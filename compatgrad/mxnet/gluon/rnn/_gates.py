@@ -1,6 +1,6 @@
-"""The gates of LSTM and GRU cells: one operator where it takes the arrays, else one after the other.
+"""The gates of LSTM and GRU cells: one fused op where it supports the arrays, else MXNet's operators one by one.
 
-Symbols are always composed, under the original's names; what runs them recognises the gates (`symbol/_gates.py`).
+Symbols always get MXNet's operators, with the original's names; `symbol/_gates.py` fuses them when a symbol runs.
 """
 
 from __future__ import annotations

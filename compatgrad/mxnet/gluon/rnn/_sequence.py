@@ -1,4 +1,4 @@
-"""Sequences as one array, or as a list of an array for each step."""
+"""Converts sequences between one array and a list with an array for each step."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def as_list(x: Any) -> list[Any]:
 def _format_sequence(
     length: int | None, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
 ) -> tuple[Any, int, Any, int]:
-    """A sequence as it is wanted: one array (`merge`), a list of steps (False), or as it comes (None).
+    """The sequence as one array (`merge` is True), a list of steps (False), or unchanged (None).
 
-    Returns it, the axis of time, the module of its operators, and the batch size (0 for symbols). AssertionError if it
-    has another length.
+    Returns the sequence, its time axis, the module of its operators, and the batch size (0 for symbols).
+    AssertionError where the sequence has another length.
     """
     if inputs is None:
         raise AssertionError("unroll: inputs must be an array or a list of arrays, not None")
@@ -76,7 +76,7 @@ def _mask_sequence_variable_length(
 
 
 def _reverse_sequences(sequences: list[Any], unroll_step: int, valid_length: Any = None) -> list[Any]:
-    """A list of steps in reverse order; with valid lengths, only so many of each sample."""
+    """A list of steps in reverse order; with valid lengths, only that many steps of each sample are reversed."""
     if valid_length is None:
         return list(reversed(sequences))
     F = operators_of(sequences)
@@ -86,7 +86,7 @@ def _reverse_sequences(sequences: list[Any], unroll_step: int, valid_length: Any
 
 
 def made_state(func: Callable[..., Any], name: str, info: dict[str, Any], options: dict[str, Any]) -> Any:
-    """A state before the first step: `func` of what `state_info` says. Functions of `nd` get no names and layouts."""
+    """A state before the first step: `func(**info)`; functions of `nd` do not take `name` and `__layout__`."""
     options = {**info, **options}
     if getattr(func, "__module__", "").startswith(ndarray.__name__):
         options.pop("__layout__", None)
@@ -95,7 +95,7 @@ def made_state(func: Callable[..., Any], name: str, info: dict[str, Any], option
 
 
 def named_steps(step: Callable[..., Any]) -> Callable[..., Any]:
-    """For `hybrid_forward` of cells: names of symbols say which step they are of, so that no two are the same."""
+    """Wraps `hybrid_forward` of cells, so that names of symbols contain the number of the step and are unique."""
 
     @wraps(step)
     def hybrid_forward(self: Any, F: Any, inputs: Any, states: Any, **weights: Any) -> Any:
@@ -108,7 +108,7 @@ def named_steps(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def zeros_for_each(F: Any, x: Any, batch_axis: int, shape: tuple[int, ...], axis: int) -> Any:
-    """Zeros of a shape but for `axis`, whose length is that of x's batch: for symbols, whose shapes are not known."""
+    """Zeros of `shape`, except that `axis` gets the length of x's batch: for symbols, whose shapes are not known."""
     flat = F.reshape(F.swapaxes(x, 0, batch_axis) if batch_axis else x, shape=(0, -1))
     one = F.slice_axis(flat, axis=1, begin=0, end=1)
     ones = F.reshape(one, shape=[-1 if i == axis else 1 for i in range(len(shape))])
@@ -125,7 +125,7 @@ def _cells_begin_state(cells: Any, **kwargs: Any) -> list[Any]:
 
 
 def _get_begin_state(cell: Any, F: Any, begin_state: Any, inputs: Any, batch_size: int, layout: str = "NTC") -> Any:
-    """`begin_state`, or zeros where the inputs are."""
+    """`begin_state`; where it is None, zeros on the context of the inputs."""
     if begin_state is not None:
         return begin_state
     if F is not ndarray:

@@ -1,4 +1,4 @@
-"""Cells: one step of a recurrent network."""
+"""`mxnet.gluon.rnn.rnn_cell`: the names of all cells, which programs import from here."""
 
 from ._cell import HybridRecurrentCell, RecurrentCell
 from ._combined import (

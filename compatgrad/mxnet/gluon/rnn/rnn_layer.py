@@ -1,4 +1,4 @@
-"""Recurrent layers over whole sequences, by the operator RNN."""
+"""RNN, LSTM and GRU: recurrent layers over whole sequences, which run the operator RNN."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _RNNLayer(HybridBlock):
         self.skip_states: bool | None = None
         self._gates = _GATES[mode]
         self._register_params()
-        # in the order in which the operator wants them: all weights, then all biases
+        # in the order in which the operator reads them: all weights, then all biases
         self._packed = [
             f"{side}{i}_{part}_{kind}"
             for kind in ("weight", "bias")
@@ -114,7 +114,7 @@ class _RNNLayer(HybridBlock):
         return text + (", bidirectional)" if self._dir == 2 else ")")
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Any]:
-        """Names as files have them: those of the stack of cells that `_unfuse` gives."""
+        """Parameters under the names that files have: those of the stack of cells that `_unfuse` makes."""
         dot = prefix + "." if prefix else ""
 
         def name(key: str) -> str:
@@ -293,7 +293,7 @@ class LSTM(_RNNLayer):
     batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
 
     Args:
-        projection_size: the width of a linear layer behind each output, which the first state has then; None is none.
+        projection_size: the width to which a linear layer projects outputs and the first state; None for no projection.
         state_clip_min: the lower bound of the memories; None is none.
         state_clip_max: the upper bound of the memories; None is none.
         state_clip_nan: without effect here.

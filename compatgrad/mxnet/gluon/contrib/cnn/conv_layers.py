@@ -1,4 +1,4 @@
-"""Deformable convolutions, which find out themselves where they read."""
+"""Deformable convolutions: a second convolution computes at which places they read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _pair(value):
 
 
 class _Deformable(HybridBlock):
-    """A convolution that gives `_per_place` numbers for each place of the kernel, and one that reads there."""
+    """A convolution that computes `_per_place` numbers for each element of the kernel, and one that these shift."""
 
     _operator = ""
     _per_place = 2
-    _offset_first = True  # of the parameters
+    _offset_first = True  # whether the offsets' parameters are created before those of the deformable convolution
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class _Deformable(HybridBlock):
         common = {"kernel": kernel, "stride": _pair(strides), "dilate": _pair(dilation), "pad": _pair(padding),
                   "num_group": groups, "layout": layout}  # fmt: skip
         if adj:
-            common["adj"] = adj  # which no convolution takes, as it will say
+            common["adj"] = adj  # no convolution takes it: the operator raises
         places = kernel[0] * kernel[1] * num_deformable_group
         self._offsets = 2 * places
         self._kwargs_offset = {**common, "num_filter": self._per_place * places, "no_bias": not offset_use_bias}
@@ -74,8 +74,8 @@ class _Deformable(HybridBlock):
         ]
         with self.name_scope():
             for what, kwargs, has_bias, init, bias_init in makers if self._offset_first else makers[::-1]:
-                # the weight of the deformable convolution is made at the first call, as in MXNet, which the order of
-                # random numbers shows
+                # As in MXNet, the deformable convolution's weight is initialized at the first call; else the
+                # initializers would draw random numbers in another order.
                 known = in_channels if what == "offset" else 0
                 weight = self.params.get(f"{what}_weight", shape=self._weight_shape(kwargs, known), init=init,
                                          allow_deferred_init=True)  # fmt: skip
@@ -97,7 +97,7 @@ class _Deformable(HybridBlock):
         self.deformable_conv_weight.shape = self._weight_shape(self._kwargs_deformable_conv, channels)
 
     def _places(self, F, x, weight, bias):
-        """What the deformable convolution is given for each place."""
+        """The result of the second convolution: the numbers for each element of the kernel, at each place."""
         return F.Convolution(*(v for v in (x, weight, bias) if v is not None), cudnn_off=True, **self._kwargs_offset)
 
     def _apply(self, F, inputs, bias):
@@ -109,10 +109,10 @@ class _Deformable(HybridBlock):
 
 @layer
 class DeformableConvolution(_Deformable):
-    """Convolution of which a second one, over the same data, moves each place that is read.
+    """A convolution that reads at shifted places; a second convolution of the same data computes the shifts.
 
-    The second convolution begins with zeros, so places begin where they are. Call: `layer(x)`, x floating point, shape
-    (batch, channels, height, width). Dai and others, 2017.
+    The weight of the second convolution is 0 at first, so that nothing is shifted. Call: `layer(x)`, x floating point,
+    shape (batch, channels, height, width). Dai and others, 2017.
 
     Args:
         padding: zeros at both ends of each axis, likewise.
@@ -171,8 +171,7 @@ class DeformableConvolution(_Deformable):
 
 @layer
 class ModulatedDeformableConvolution(_Deformable):
-    """DeformableConvolution of which the second convolution also gives the factor of each element that is read, from 0
-    to 2.
+    """DeformableConvolution in which the second convolution also computes a factor, from 0 to 2, for each element read.
 
     Call: `layer(x)`, x floating point, shape (batch, channels, height, width). Zhu and others, 2018.
 

@@ -1,4 +1,4 @@
-"""More samplers."""
+"""A sampler and datasets of texts."""
 
 # ruff: noqa: F403
 

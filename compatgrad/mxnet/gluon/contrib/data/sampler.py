@@ -1,4 +1,4 @@
-"""A sampler in steps."""
+"""IntervalSampler: indices at a fixed distance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["IntervalSampler"]
 
 
 class IntervalSampler(Sampler):
-    """Indices in steps: 0, interval, 2 * interval, and so on below `length`.
+    """Indices at a fixed distance: 0, interval, 2 * interval, and so on below `length`.
 
     Args:
         length: the end of the indices.

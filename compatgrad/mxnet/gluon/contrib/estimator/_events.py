@@ -1,4 +1,4 @@
-"""Events of training, and who is told of them."""
+"""Base classes of event handlers, one for each event of training."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class EventHandler:
-    """Base class of handlers.
+    """Base class of event handlers.
 
-    Its subclasses say of which events they are told; a handler may be of several of them. `priority`, an attribute,
-    says in which order those of one event are told; it is 0 where it is missing.
+    Each subclass stands for one event, and a handler may derive from several. The handlers of an event are called in
+    the order of their attribute `priority`, which is 0 where it is missing.
 
     Example:
         >>> issubclass(gluon.contrib.estimator.BatchEnd, gluon.contrib.estimator.event_handler.EventHandler)
@@ -28,7 +28,7 @@ def _check_event_handlers(handlers: Any) -> list[EventHandler]:
 
 
 class TrainBegin(EventHandler):
-    """Base class of handlers that are told when training begins: a subclass overrides `train_begin`.
+    """Base class of handlers that are called when training begins: a subclass overrides `train_begin`.
 
     Example:
         >>> class Told(gluon.contrib.estimator.TrainBegin):
@@ -41,11 +41,11 @@ class TrainBegin(EventHandler):
     """
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """When training begins."""
+        """Called when training begins."""
 
 
 class TrainEnd(EventHandler):
-    """Base class of handlers that are told when training has ended: a subclass overrides `train_end`.
+    """Base class of handlers that are called when training has ended: a subclass overrides `train_end`.
 
     Example:
         >>> class Told(gluon.contrib.estimator.TrainEnd):
@@ -58,11 +58,11 @@ class TrainEnd(EventHandler):
     """
 
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """When training has ended."""
+        """Called when training has ended."""
 
 
 class EpochBegin(EventHandler):
-    """Base class of handlers that are told when an epoch begins: a subclass overrides `epoch_begin`.
+    """Base class of handlers that are called when an epoch begins: a subclass overrides `epoch_begin`.
 
     Example:
         >>> class Told(gluon.contrib.estimator.EpochBegin):
@@ -75,12 +75,12 @@ class EpochBegin(EventHandler):
     """
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """When an epoch begins."""
+        """Called when an epoch begins."""
 
 
 class EpochEnd(EventHandler):
-    """Base class of handlers that are told when an epoch has ended: a subclass overrides `epoch_end`. A result that is
-    true ends training.
+    """Base class of handlers that are called when an epoch has ended: a subclass overrides `epoch_end`. A result that
+    is true ends training.
 
     Example:
         >>> class Told(gluon.contrib.estimator.EpochEnd):
@@ -93,12 +93,12 @@ class EpochEnd(EventHandler):
     """
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool | None:
-        """When an epoch has ended. True ends training."""
+        """Called when an epoch has ended. A result that is true ends training."""
         return False
 
 
 class BatchBegin(EventHandler):
-    """Base class of handlers that are told when a batch begins: a subclass overrides `batch_begin`. The keyword
+    """Base class of handlers that are called when a batch begins: a subclass overrides `batch_begin`. The keyword
     argument `batch` is the batch.
 
     Example:
@@ -112,12 +112,12 @@ class BatchBegin(EventHandler):
     """
 
     def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """When a batch begins; `batch` is a keyword argument."""
+        """Called when a batch begins, with the keyword argument `batch`."""
 
 
 class BatchEnd(EventHandler):
-    """Base class of handlers that are told when a batch has ended: a subclass overrides `batch_end`. Keyword arguments
-    are `batch`, `pred`, `label` and `loss`. A result that is true ends training.
+    """Base class of handlers that are called when a batch has ended: a subclass overrides `batch_end`. Keyword
+    arguments are `batch`, `pred`, `label` and `loss`. A result that is true ends training.
 
     Example:
         >>> class Told(gluon.contrib.estimator.BatchEnd):
@@ -130,12 +130,14 @@ class BatchEnd(EventHandler):
     """
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool | None:
-        """When a batch has ended; `batch`, `pred`, `label` and `loss` are keyword arguments. True ends training."""
+        """Called when a batch has ended, with keyword arguments `batch`, `pred`, `label` and `loss`. A result that is
+        true ends training.
+        """
         return False
 
 
 class _Counting(TrainBegin, BatchEnd, EpochEnd):
-    """Counts batches and epochs from the beginning of training on."""
+    """A handler that counts the batches and epochs of a training."""
 
     current_batch = 0
     current_epoch = 0

@@ -1,4 +1,4 @@
-"""A training loop that is told by events."""
+"""Estimator: a training loop that calls event handlers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EVENTS = {
 
 
 class _Events:
-    """Tells an estimator's handlers in their order; each event gives whether one of them wants to stop."""
+    """Calls an estimator's handlers in order; each event returns whether a handler ends training."""
 
     def __init__(self, estimator: Estimator, handlers: list[EventHandler]) -> None:
         self.estimator = estimator
@@ -55,7 +55,7 @@ class _Events:
 
 
 class Estimator:
-    """Trains and evaluates a network, and tells handlers of events.
+    """Trains and evaluates a network, and calls event handlers.
 
     Args:
         net: the network.
@@ -71,8 +71,8 @@ class Estimator:
         batch_processor: what is done with a batch; None is a BatchProcessor.
 
     Raises:
-        ValueError: an argument is of another kind; in `fit`, there are not either `epochs` or `batches`; data are no
-            DataLoader.
+        ValueError: an argument is of another kind; in `fit`, both or none of `epochs` and `batches` are given; data
+            are no DataLoader.
         AssertionError: a GPU of `context` is not there.
 
     Example:
@@ -226,7 +226,9 @@ class Estimator:
         return sorted(handlers + added, key=lambda handler: getattr(handler, "priority", 0))
 
     def _categorize_handlers(self, event_handlers: list[EventHandler]) -> tuple[list[EventHandler], ...]:
-        """Those told of the begin of training, epochs and batches, and of the end of batches, epochs and training."""
+        """Lists of the handlers for the begin of training, epochs and batches, then for the end of batches, epochs and
+        training.
+        """
         return tuple([h for h in event_handlers if isinstance(h, kind)] for kind in _EVENTS.values())
 
     def evaluate(self, val_data: DataLoader, batch_axis: int = 0, event_handlers: Any = None) -> None:
@@ -251,9 +253,10 @@ class Estimator:
         batches: int | None = None,
         batch_axis: int = 0,
     ) -> None:
-        """Trains for so many `epochs` or `batches` (one of them; else ValueError) on a DataLoader.
+        """Trains on a DataLoader for a number of `epochs` or of `batches`; ValueError unless exactly one is given.
 
-        `event_handlers`: one or a list, beside those that stop, update parameters and metrics, validate and log.
+        `event_handlers`: one handler or a list. Handlers that stop, update parameters and metrics, validate and log are
+        added where none of the kind is given.
         """
         self._check_data(train_data)
         if bool(epochs) == bool(batches):

@@ -1,4 +1,4 @@
-"""Handlers of what happens during training."""
+"""Event handlers that stop training, update metrics and parameters, validate, and log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ for _known in (
 class StoppingHandler(_Counting):
     """Ends training after a number of epochs or batches.
 
-    `Estimator.fit` has one, which it tells its own numbers.
+    `Estimator.fit` adds one with its own `epochs` and `batches`.
 
     Args:
         max_epoch: the number of epochs; None is no limit.
@@ -102,7 +102,7 @@ class MetricHandler(EpochBegin, BatchEnd):
 
 
 class ValidationHandler(_Counting):
-    """Validates every so many epochs and batches.
+    """Validates after every `epoch_period` epochs and every `batch_period` batches.
 
     Args:
         val_data: the validation data, a DataLoader.

@@ -149,9 +149,9 @@ class SparseEmbedding(Block):
 
 @layer
 class SyncBatchNorm(BatchNorm):
-    """BatchNorm that means to share its statistics between devices.
+    """BatchNorm for several devices. In MXNet, the devices share the statistics of a batch; here they do not.
 
-    One process runs its contexts one after the other, so each normalizes its own part of the batch.
+    Contexts run one after the other here, so that each normalizes its own part of the batch.
 
     Args:
         num_devices: the number of devices; None is that of the GPUs, with a warning.

@@ -1,4 +1,4 @@
-"""More cells."""
+"""Recurrent cells: convolutional ones, an LSTM with projection, and variational dropout."""
 
 # ruff: noqa: F403
 

@@ -87,7 +87,7 @@ class VariationalDropoutCell(ModifierCell):
         return self._dropped(F, output, "outputs"), states
 
     def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
-        """Without dropout of states, inputs and outputs are dropped from in one go."""
+        """Without dropout of states, applies the masks to the inputs and outputs of all steps at once."""
         if self.drop_states:
             return super()._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
@@ -108,7 +108,7 @@ class VariationalDropoutCell(ModifierCell):
 
 @layer
 class LSTMPCell(GatedCell):
-    """An LSTMCell whose output goes through a linear layer without bias; that is its first state.
+    """An LSTMCell whose output a linear layer without bias projects; the first state is the projected output.
 
     Call: `cell(x, states)`, x floating point, shape (batch, input_size).
 

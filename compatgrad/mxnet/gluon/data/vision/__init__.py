@@ -1,4 +1,4 @@
-"""Datasets of images, and what transforms them."""
+"""Datasets of images, and transformations of images."""
 
 # ruff: noqa: F403
 

@@ -1,4 +1,4 @@
-"""What transformations of images share."""
+"""ImageOperator: the base class of transformations that are one operator on images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ImageOperator", "operators_of", "pair"]
 
 
 def operators_of(F: Any) -> Any:
-    """Where the operators on images are."""
+    """`F.npx` for arrays of mx.np, else F: the namespace whose `image` has the operators."""
     return F.npx if is_np_array() and hasattr(F, "npx") else F
 
 

@@ -58,7 +58,7 @@ class RandomFlipTopBottom(ImageOperator):
 
 
 class _Jitter(ImageOperator):
-    """By a random number in [1 - amount, 1 + amount], which is not negative."""
+    """An image operator with a random factor between 1 - amount, but at least 0, and 1 + amount."""
 
     def __init__(self, amount: float) -> None:
         super().__init__(max(0, 1 - amount), 1 + amount)
@@ -140,7 +140,7 @@ class RandomSaturation(_Jitter):
 
 
 class RandomHue(_Jitter):
-    """Turns the hue by a random angle.
+    """Rotates the hue by a random angle.
 
     Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
 

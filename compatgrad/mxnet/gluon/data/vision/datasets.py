@@ -37,7 +37,7 @@ def _root(name: str) -> str:
 
 
 class _ServedDataset(dataset._DownloadedDataset):
-    """A dataset whose files may be fetched from MXNet's server."""
+    """A dataset whose missing files are downloaded from MXNet's server."""
 
     _namespace: str
 

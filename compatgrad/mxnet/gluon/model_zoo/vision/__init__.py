@@ -30,7 +30,7 @@ _MODELS = {
     for name, function in vars(module).items()
     if name in module.__all__ and name.islower() and not name.startswith("get_")
 }
-# names with a version in them have a dot there
+# models whose names have a dot where the functions' names have "_", such as "mobilenet0.5" of mobilenet0_5
 _DOTTED = ("squeezenet", "mobilenet", "mobilenet_v2_")
 
 

@@ -1,4 +1,4 @@
-"""What the models share: blocks of blocks, trained weights, and what their docstrings say alike."""
+"""What the models share: sequences of blocks, trained weights, and parts of their docstrings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def documented(thing: _M) -> _M:
     result = "A HybridBlock, which takes images (batch, 3, height, width) and gives (batch, classes)."
     raises = "TypeError: an argument is not known." if is_class else _NO_FILE
     module = sys.modules[thing.__module__]
-    shown = getattr(module, "__all__", [thing.__name__])  # what the package shows of it
+    shown = getattr(module, "__all__", [thing.__name__])  # names that the package has too
     where = "" if thing.__name__ in shown else f"{module.__name__.rpartition('.')[2]}."
     source = f"mxnet.gluon.model_zoo.vision.{where}{thing.__name__}"
     thing.__doc__ = composed(thing.__doc__, names, source, "" if is_class else result, raises, {}, words)
@@ -44,7 +44,7 @@ def documented(thing: _M) -> _M:
 
 
 def sequence(*blocks: Any, prefix: str = "") -> nn.HybridSequential:
-    """The blocks one after the other. With the empty prefix they belong to the scope around."""
+    """A HybridSequential of the blocks. With the empty prefix, their names belong to the surrounding scope."""
     made = nn.HybridSequential(prefix=prefix)
     made.add(*blocks)
     return made
@@ -60,7 +60,7 @@ class Classifier(HybridBlock):
 def with_weights(
     net: HybridBlock, name: str, pretrained: bool, ctx: Context | list[Context] | None, root: str | None
 ) -> HybridBlock:
-    """`net`, with the parameters of the file of the model `name` where `pretrained`."""
+    """`net`; where `pretrained`, with the parameters of the trained model `name`."""
     if pretrained:
         from ..model_store import get_model_file
 
@@ -69,7 +69,7 @@ def with_weights(
 
 
 def named(make: Callable[..., HybridBlock], name: str, *args: Any, **fixed: Any) -> Callable[..., HybridBlock]:
-    """The function `name` of keyword arguments: `make(*args, **kwargs, **fixed)`."""
+    """A function `name` that takes keyword arguments and calls `make(*args, **kwargs, **fixed)`."""
 
     def model(**kwargs: Any) -> HybridBlock:
         return make(*args, **kwargs, **fixed)

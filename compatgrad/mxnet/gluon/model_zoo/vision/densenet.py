@@ -27,7 +27,7 @@ def _normalised(*blocks):
 
 
 def _layer(growth_rate, bn_size, dropout):
-    # made in the order of the names: each BatchNorm before its convolution
+    # created in this order, because automatic names are numbered: each BatchNorm before its convolution
     new = _normalised()
     new.add(nn.Conv2D(bn_size * growth_rate, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
     new.add(nn.Conv2D(growth_rate, 3, padding=1, use_bias=False))

@@ -40,7 +40,7 @@ def _high(channels, n):
 
 
 def _module(prefix, *branches):
-    """Branches side by side: each is a function, or the arguments of `_branch`'s convolutions."""
+    """Parallel branches: each is given as a function that makes it, or as the arguments of `_branch`."""
     module = HybridConcurrent(axis=1, prefix=prefix)
     with module.name_scope():
         for branch in branches:
@@ -82,7 +82,7 @@ def _d(prefix):
 
 
 def _forked(*convolutions):
-    """Convolutions, whose result goes into two side by side."""
+    """Convolutions whose result is the input of two parallel convolutions."""
 
     def make():
         stem = _branch(*convolutions)

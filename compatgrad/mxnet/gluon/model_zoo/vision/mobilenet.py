@@ -58,7 +58,7 @@ def _relu():
 
 @documented
 class MobileNet(Classifier):
-    """Pairs of a convolution for each channel alone and one of size 1.
+    """Pairs of a depthwise convolution and one of size 1.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
     224 by 224 pixels as a rule.
@@ -91,8 +91,7 @@ class MobileNet(Classifier):
 
 @documented
 class LinearBottleneck(HybridBlock):
-    """A convolution for each channel alone, on `t` times the channels, between two of size 1, without an activation at
-    the end.
+    """A depthwise convolution of `t` times the channels between two convolutions of size 1; no activation at the end.
 
     Call: `block(x)`, x floating point, shape (batch, in_channels, height, width), which is added to the result where
     shapes allow.

@@ -125,7 +125,7 @@ class _BlockV2(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         for i, conv in enumerate(self._convolutions(channels, stride, in_channels), 1):
-            # the order of construction is that of the names
+            # created in the order in which automatic names are numbered
             setattr(self, f"bn{i}", nn.BatchNorm())
             setattr(self, f"conv{i}", conv())
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
@@ -193,7 +193,7 @@ class BottleneckV2(_BlockV2):
 
 
 class _ResNet(Classifier):
-    """What both versions share: a stem, one stage for each entry of `layers`, and a dense layer."""
+    """The base class of both versions: a stem, one stage for each entry of `layers`, and a dense layer."""
 
     def __init__(
         self,
