@@ -1,5 +1,6 @@
 // Connectionist temporal classification. The value and its first derivative are ATen's; a recorded pass writes the
-// forward-backward recursion down in ops, so that it can be differentiated at any order.
+// forward-backward recursion down in ops, so that it can be differentiated at any order. Where ATen has no value or not
+// the original's, the recursion is a loop on the host.
 #include <ATen/ops/_ctc_loss.h>
 #include <ATen/ops/_ctc_loss_backward.h>
 #include <ATen/ops/arange.h>
@@ -12,7 +13,9 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/mode.h"
+#include "kernels/raw.h"
 #include "kernels/trace.h"
+#include "ops/ctc_chain.h"
 #include "ops/index.h"
 #include "ops/named.h"
 
@@ -30,12 +33,12 @@ struct CtcLoss {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1) | in_bit(2) | in_bit(3);
   static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
-  // `loss`, of each sample, is infinite where there is no path. log_alpha is that of ATen's loss; without one backward
-  // writes the recursion down.
-  Tensor log_p, loss, log_alpha;
+  // `loss`, of each sample, is infinite where there is no path. log_alpha is that of ATen's loss, else `through` is
+  // what the loop found for each state; without both backward writes the recursion down.
+  Tensor log_p, loss, log_alpha, through;
   static constexpr auto stored() {
     return std::make_tuple(param("log_p", &CtcLoss::log_p), param("loss", &CtcLoss::loss),
-                           param("log_alpha", &CtcLoss::log_alpha));
+                           param("log_alpha", &CtcLoss::log_alpha), param("through", &CtcLoss::through));
   }
 
   bool mean() const {
@@ -54,6 +57,14 @@ struct CtcLoss {
                       ", the number of classes; ", labels.masked_select(wrong)[0].item<int64_t>(), " is not");
     return labels.eq(blank).logical_and_(read).any().item<bool>();
   }
+  // The loop reads where they say.
+  static void check_counts(const char* name, const Tensor& n, int64_t batch, int64_t most) {
+    TORCH_CHECK_VALUE(n.dim() == 1 && n.size(0) == batch, "ctc_loss: ", name, " must have the shape (", batch,
+                      ",), one for each sample, not ", n.sizes());
+    const Tensor wrong = n.lt(0).logical_or_(n.gt(most));
+    TORCH_CHECK_VALUE(!wrong.any().item<bool>(), "ctc_loss: ", name, " must be at least 0 and at most ", most, "; ",
+                      n.masked_select(wrong)[0].item<int64_t>(), " is not");
+  }
   // How many steps each loss is of.
   Tensor counted(const Tensor& x, const Tensor& steps) const {
     return lowest ? steps.masked_fill(steps.eq(0), x.size(0)) : steps;
@@ -70,17 +81,19 @@ struct CtcLoss {
                       labels.sizes(), " do not fit data of shape ", x.sizes());
     log_p = at::log_softmax(wide(x), 2);
     if (!kernels::traced(x)) {
-      TORCH_CHECK_VALUE(lengths.dim() == 1 && lengths.size(0) == x.size(1), "ctc_loss: label lengths of shape ",
-                        lengths.sizes(), " do not fit data of shape ", x.sizes());
+      check_counts("label lengths", lengths, x.size(1), labels.size(1));
+      check_counts("steps", steps, x.size(1), x.size(0));
       const bool has_blanks = check_labels(labels, lengths, x.size(2));
-      std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, counted(x, steps), lengths, blank, true);
-      if (!has_blanks && (!lowest || !loss.isinf().any().item<bool>())) return reduced(x);
-      log_alpha = Tensor();
+      if (!has_blanks) {
+        std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, counted(x, steps), lengths, blank, true);
+        if (!lowest || !loss.isinf().any().item<bool>()) return reduced(x);
+        log_alpha = Tensor();
+      }
     }
     // Tracers know no shape for ATen's loss, and it has no losses of impossible labels.
     const ModeScope constant(Mode::enable_backprop, false);
     const Paths p(log_p, labels, counted(x, steps), lengths, *this);
-    loss = -value(Recursion(p, Var(log_p)).total);
+    loss = -(kernels::raw(log_p) ? looped(p) : value(Recursion(p, Var(log_p)).total));
     if (!lowest) {
       loss = loss.masked_fill(loss.gt(p.low / -10), std::numeric_limits<double>::infinity());
       loss = loss.masked_fill(steps.eq(0), 0);
@@ -90,7 +103,7 @@ struct CtcLoss {
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
       const Tensor &x = c.in(0), &steps = c.in(2);
-      if (!log_alpha.defined()) return value(gradient(Var(x), c.in(1), steps, c.in(3), Var(c.gy())));
+      if (!log_alpha.defined()) return value(gradient(Var(x), c.in(1), steps, c.in(3), Var(c.gy()), through));
       Tensor gy = wide(c.gy());
       if (mean()) gy = (gy / x.size(1)).expand(x.size(1));
       Tensor g = at::_ctc_loss_backward(gy, log_p, c.in(1), counted(x, steps), c.in(3), loss, log_alpha, blank, true);
@@ -166,19 +179,47 @@ struct CtcLoss {
       total = log_sum(where(Var(p.inside), through[0], reshape(low * 2, {1, 1})), 1);
     }
   };
-  Var gradient(const Var& given, const Tensor& labels, const Tensor& steps, const Tensor& lengths,
-               const Var& gy) const {
+  // The same by a loop, which fills `through`; returns `total`.
+  Tensor looped(const Paths& p) {
+    const Tensor dense = log_p.contiguous(), total = at::empty({p.batch}, log_p.options());
+    through = at::empty({p.time, p.batch, p.states}, log_p.options());
+    const Tensor begin = p.begin.contiguous(), end = p.end.contiguous(), inside = p.inside.contiguous();
+    const Tensor labels = p.labels.contiguous(), running = p.running.contiguous();
+    const auto full = [&](const Tensor& t) { return t.expand({p.batch, p.states, 3}).contiguous(); };
+    const Tensor before = full(p.before), may_come = full(p.may_come), after = full(p.after), may_go = full(p.may_go);
+    kernels::with_dtype(log_p, [&]<class X>(X) {
+      CtcChain<X> chain(p.time, p.batch, p.classes, p.states, static_cast<X>(p.low));
+      for (int64_t b = 0; b < p.batch; ++b) {
+        const auto at = [&]<class V>(const Tensor& t, V) { return t.const_data_ptr<V>() + b * t.stride(0); };
+        const typename CtcChain<X>::Sample sample{
+            at(labels, int64_t()), at(before, int64_t()), at(after, int64_t()),
+            at(may_come, bool()),  at(may_go, bool()),    at(inside, bool()),
+            at(begin, X()),        at(end, X()),          running.const_data_ptr<bool>() + b};
+        total.mutable_data_ptr<X>()[b] = chain.run(dense.const_data_ptr<X>(), sample, b, through.mutable_data_ptr<X>());
+      }
+    });
+    return total;
+  }
+  // `known`: what the loop found, in a pass that is not recorded.
+  Var gradient(const Var& given, const Tensor& labels, const Tensor& steps, const Tensor& lengths, const Var& gy,
+               const Tensor& known = {}) const {
     const bool narrow = value(given).scalar_type() == at::kHalf;
     const Var x = narrow ? cast(given, at::kFloat) : given;
     const Paths p(value(x), labels, counted(value(x), steps), lengths, *this);
     Tensor counts = p.running.logical_and(steps.ne(0).unsqueeze(0));
     if (!lowest) counts = counts.logical_and(loss.isfinite().unsqueeze(0));
     counts = counts.unsqueeze(2);
-    const Recursion r(p, Named(CG_NAMED("log_softmax")).with("axis", int64_t(2))(x));
-    std::vector<Var> rows;
-    for (const Var& through : r.through) rows.push_back(reshape(through, {1, p.batch, p.states}));
-    const Var total = reshape(r.total, {1, p.batch, 1}), low(at::full({1, 1, 1}, p.low, value(x).options()));
-    const Var share = exp(where(Var(counts.logical_and(p.inside.unsqueeze(0))), concat(VarsRef(rows), 0) - total, low));
+    Var rows(known), total(-loss);
+    if (!known.defined()) {
+      const Recursion r(p, Named(CG_NAMED("log_softmax")).with("axis", int64_t(2))(x));
+      std::vector<Var> parts;
+      for (const Var& part : r.through) parts.push_back(reshape(part, {1, p.batch, p.states}));
+      rows = concat(VarsRef(parts), 0);
+      total = r.total;
+    }
+    const Var low(at::full({1, 1, 1}, p.low, value(x).options()));
+    const Var share =
+        exp(where(Var(counts.logical_and(p.inside.unsqueeze(0))), rows - reshape(total, {1, p.batch, 1}), low));
     const Var occupancy = Named(CG_NAMED("scatter_along"))
                               .with("axis", int64_t(2))
                               .with("shape", Ints{p.time, p.batch, p.classes})(share, Var(p.index()));

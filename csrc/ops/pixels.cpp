@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "ops/functions.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {
@@ -105,40 +106,71 @@ struct Border {
   int64_t size = 1;
   std::string mode = "repeat";
   bool align_corners = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("size", &Border::size), param("mode", &Border::mode),
+                           param("align_corners", &Border::align_corners));
+  }
 
-  // {the coordinate, its slope}
-  std::pair<Tensor, Tensor> place(const Tensor& s) const {
+ protected:
+  bool reflects() const {
     TORCH_CHECK_VALUE(mode == "repeat" || mode == "reflect", "border_coordinate: mode must be 'repeat' or 'reflect', ",
                       "not '", mode, "'");
-    const double last = static_cast<double>(size - 1);
-    if (mode == "repeat") return inside(s, last, at::ones_like(s));
-    if (align_corners) return reflect(s, 0, last);
-    auto [p, slope] = reflect(s, -0.5, last + 0.5);
-    return inside(p, last, slope);
+    return mode == "reflect";
   }
+  double last() const { return static_cast<double>(size - 1); }
+  // Where coordinates turn. An axis of one pixel whose centre is both ends has no room to turn in.
+  double low() const { return align_corners ? 0 : -0.5; }
+  double high() const { return last() - low(); }
+  bool no_room() const { return low() == high(); }
 
- private:
-  static std::pair<Tensor, Tensor> inside(const Tensor& s, double last, const Tensor& slope) {
-    const Tensor p = s.clamp(0, last);
-    return {p, slope * p.eq(s)};
+  template <class X>
+  struct Turned {
+    X to, slope;
+  };
+  // floor of a number that is not negative, without a call: x + 2^23 has no digits behind the point.
+  template <class X>
+  CG_EACH static X whole(X x) {
+    constexpr X digits = sizeof(X) == 4 ? X(0x1p23) : X(0x1p52);
+    const X nearest = (x + digits) - digits, low = nearest > x ? nearest - 1 : nearest;
+    return x < digits ? low : x;
   }
-  static std::pair<Tensor, Tensor> reflect(const Tensor& s, double low, double high) {
-    const double length = high - low;
-    if (length == 0) return {at::zeros_like(s) + low, at::zeros_like(s)};
-    const Tensor under = s.lt(low), beyond = at::where(under, low - s, s - high).clamp_min(0);
+  template <class X>
+  CG_EACH static Turned<X> turned(X s, X low, X high) {
+    const X length = high - low, out = s < low ? low - s : s - high, beyond = out > 0 ? out : X(0);
+    const X turns = whole(beyond / length), rest = beyond - turns * length;
+    const bool odd = turns != 2 * whole(turns / 2);
+    const X folded = (s < low) != odd ? low + rest : high - rest;
+    return {out > 0 ? folded : s, out > 0 && !odd ? X(-1) : X(1)};
+  }
+  Turned<Tensor> turned(const Tensor& s) const {
+    const double length = high() - low();
+    const Tensor under = s.lt(low()), beyond = at::where(under, low() - s, s - high()).clamp_min(0);
     const Tensor turns = (beyond / length).floor(), rest = beyond - turns * length, odd = at::fmod(turns, 2).ne(0);
-    const Tensor outside = under.logical_or(s.gt(high));
-    const Tensor folded = at::where(under.ne(odd), low + rest, high - rest);
+    const Tensor outside = under.logical_or(s.gt(high()));
+    const Tensor folded = at::where(under.ne(odd), low() + rest, high() - rest);
     return {at::where(outside, folded, s), at::ones_like(s).masked_fill(outside.logical_and(odd.logical_not()), -1)};
   }
+  // Half a pixel beyond the outermost centres there is the outermost pixel, without a slope.
+  Tensor inside(const Tensor& s) const { return s.clamp(0, last()); }
 };
 
-#define CG_BORDER(OP) required("size", &OP::size), param("mode", &OP::mode), param("align_corners", &OP::align_corners)
-
 struct BorderCoordinateGrad : Border {
-  static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinateGrad)); }
   static constexpr Mask saves = in_bit(1);
-  Tensor forward(const Tensor& gy, const Tensor& s) { return gy * place(s).second; }
+  Tensor forward(const Tensor& gy, const Tensor& s) {
+    if (!reflects()) return gy * inside(s).eq(s);
+    if (no_room()) return gy * 0;
+    return fused(
+        [low = low(), high = high(), last = last()](auto g, auto s) CG_EACH {
+          using X = decltype(s);
+          const Turned<X> t = turned(s, X(low), X(high));
+          return g * (t.to >= 0 && t.to <= X(last) ? t.slope : X(0));
+        },
+        [this](const Tensor& g, const Tensor& s) {
+          const auto [to, slope] = turned(s);
+          return g * (slope * inside(to).eq(to));
+        },
+        gy, s);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return run(*this, c.gy(), c.in(1)); });
@@ -147,9 +179,18 @@ struct BorderCoordinateGrad : Border {
 CG_POINTWISE("border_coordinate_grad", BorderCoordinateGrad, "gy times the slope of border_coordinate at s.")
 
 struct BorderCoordinate : Border {
-  static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinate)); }
   static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& s) { return place(s).first; }
+  Tensor forward(const Tensor& s) {
+    if (!reflects()) return inside(s);
+    if (no_room()) return at::zeros_like(s);
+    return fused(
+        [low = low(), high = high(), last = last()](auto s) CG_EACH {
+          using X = decltype(s);
+          const X to = turned(s, X(low), X(high)).to;
+          return to < 0 ? X(0) : to > X(last) ? X(last) : to;
+        },
+        [this](const Tensor& s) { return inside(turned(s).to); }, s);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return run(BorderCoordinateGrad{*this}, c.gy(), c.in(0)); });
