@@ -1,5 +1,4 @@
-"""Old-style `Function`, its adapter and the recording modes of Chainer 7.8.1's `chainer.function`.
-"""
+"""Old-style `Function`, its adapter and the recording modes of Chainer 7.8.1's `chainer.function`."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ def _refuse_empty(label, in_data, cause=None):
     for i, x in enumerate(in_data):
         if x is None:
             raise AttributeError(
-                f"{label}: input {i} has no data yet: a Parameter without a shape gets some by initialize(shape), "
-                "those of a link by the link's first call"
+                f"{label}: input {i} has no data yet: a Parameter without a shape gets data from initialize(shape), "
+                "a link's Parameter from the link's first call"
             ) from cause
 
 
@@ -83,13 +83,13 @@ class FunctionNode(FunctionNodeBase):
         raise RuntimeError(f"A FunctionNode ({name}) has been called as if it were a callable. {advice}")
 
     def apply(self, inputs: Sequence[VariableOrArray | None]) -> tuple[variable.Variable, ...]:
-        """Runs forward on Variables, arrays or None, and records it. Gives a tuple of Variables.
-
-        TypeError for other inputs or outputs, InvalidType where `check_type_forward` says so.
+        """Runs forward on the inputs (Variables, arrays or None), records the call in the graph and returns a tuple of
+        Variables. Raises TypeError for other inputs or outputs, and InvalidType where `check_type_forward` refuses the
+        inputs.
         """
         try:
             in_data = tuple([x.array if isinstance(x, _EngineVariable) else x for x in inputs])
-        except ImportError:  # without CuPy there are no arrays on a GPU; two devices would be wrong with it too
+        except ImportError:  # no CuPy, so there are no GPU arrays; inputs on two devices are an error anyway
             utils._check_devices(inputs, self.label)
             raise
         for x in in_data:
@@ -118,7 +118,7 @@ class FunctionNode(FunctionNodeBase):
             _refuse_empty(self.label, in_data, e)
             raise
         except type_check.InvalidType:
-            pass  # checked again below, with expressions that make the message
+            pass  # the check below repeats it with expressions, from which the message is made
         in_types = type_check.get_types(in_data, "in_types", False)
         with type_check.get_function_check_context(self):
             self.check_type_forward(in_types)
@@ -133,7 +133,7 @@ class FunctionNode(FunctionNodeBase):
             return self.forward(in_data)
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
-        """Arrays to arrays; by default `forward_gpu` where the first input is on a GPU, else
+        """Computes arrays from arrays; by default `forward_gpu` where the first input is on a GPU, else
         `forward_cpu`.
         """
         if self.is_native:
@@ -175,7 +175,7 @@ class FunctionNode(FunctionNodeBase):
 
 
 class NativeFunctionNode(FunctionNode):
-    """What `creator` shows of an op of the engine that has no class of its own. Programs do not make it.
+    """The `creator` of a result of an engine op that has no function class. Programs do not make such nodes.
 
     Example:
         >>> x = chainer.Variable(np.array([0.0]))
@@ -223,7 +223,7 @@ def grad(
     enable_double_backprop: bool = False,
     loss_scale: float | None = None,
 ) -> list[variable.Variable | None]:
-    """Gradients of some Variables with respect to others.
+    """Gradients of `outputs` with respect to `inputs`.
 
     Args:
         outputs: sequence of Variables.
@@ -231,15 +231,15 @@ def grad(
         grad_outputs: sequence of Variables or None, the gradients of `outputs`; None: ones.
         grad_inputs: sequence of Variables or None, which are added to the results; None: nothing.
         set_grad: True stores the results as the gradients of `inputs`.
-        retain_grad: True stores the gradients of the Variables in between as theirs.
+        retain_grad: True stores the gradients of intermediate Variables in them.
         enable_double_backprop: True records the pass, so that the results can be differentiated.
-        loss_scale: number by which a loss was multiplied, for functions that ask for it; None for 1.
+        loss_scale: number by which the loss was multiplied, which some functions read; None for 1.
 
     Returns:
         List of Variables, None for an input that is not reached.
 
     Raises:
-        TypeError: an argument is no sequence, or holds what is no Variable.
+        TypeError: an argument is not a sequence of Variables.
         ValueError: sequences differ in length.
         RuntimeError: an old-style `Function` would be differentiated twice.
 
@@ -259,7 +259,7 @@ def grad(
     try:
         _check_variables("inputs", inputs)
     except TypeError:
-        _C.grad(frontend, outputs, [], [None] * len(outputs))  # old-style functions are reported first
+        _C.grad(frontend, outputs, [], [None] * len(outputs))  # Chainer reports an old-style function first
         raise
     gys = [g if g is None else variable.as_variable(g) for g in grad_outputs or (None,) * len(outputs)]
     gxs = [g if g is None else variable.as_variable(g) for g in grad_inputs or (None,) * len(inputs)]

@@ -48,7 +48,7 @@ def _facts(arrays):
 
 
 def _report(title, **groups):
-    """A message: the title, then every array of every group on a line of its own."""
+    """Makes a message: the title, then every array of every group, each on its own line."""
     lines = [title]
     for name, arrays in groups.items():
         lines.extend(f"{name}[{i}]:\n{a}" for i, a in enumerate(arrays))
@@ -59,12 +59,12 @@ def _report(title, **groups):
 
 
 def _evaluate(f):
-    """The outputs of `f` as float64 copies, None where it gave None."""
+    """The outputs of `f` as float64 copies; None where `f` returned None."""
     return [None if y is None else backend.get_array_module(y).array(y, numpy.float64) for y in f()]
 
 
 def _sample(f, x, index, offsets):
-    """Outputs of `f` with one element of `x` moved by each offset; None stands for no evaluation."""
+    """The outputs of `f` with one element of `x` changed by each offset; no call for the offset None."""
     original = x[index].copy()
     samples = []
     try:
@@ -120,15 +120,15 @@ def numerical_grad(
         grad_outputs: array, number or None for each output.
         eps: step.
         detect_nondifferentiable: True samples five points for each element and compares them with a parabola.
-        diff_atol: how far they may lie from it.
-        diff_rtol: how far, as a part of the distance between their minimum and maximum.
+        diff_atol: largest allowed distance from the parabola.
+        diff_rtol: the same, relative to the distance between their minimum and maximum.
         center_outputs: not used.
 
     Returns:
         List of arrays, of the shape and dtype of each input.
 
     Raises:
-        NondifferentiableError: the points are no parabola.
+        NondifferentiableError: the points lie on no parabola.
         RuntimeError: an input is not floating, or arrays of the CPU and of the GPU are mixed.
         AssertionError: `eps` is not positive, `inputs` no tuple or list, or a shape does not fit.
 
@@ -233,8 +233,8 @@ def _check_outputs_and_grad_outputs(outputs, grad_outputs):
 
 
 class _CheckBackward:
-    """One comparison of the two gradients, both along one random direction through all inputs and
-    parameters.
+    """One comparison of the two gradients: both are derivatives along one random direction in the space of all inputs
+    and parameters.
     """
 
     def __init__(
@@ -323,8 +323,8 @@ class _CheckBackward:
 
     @staticmethod
     def _sample_unit_vector(size, xp):
-        """A random vector of length 1 whose every element is at least 0.1 / sqrt(size), so that none is
-        ignored.
+        """A random vector of norm 1. Every element has at least the absolute value 0.1 / sqrt(size), so that an error
+        in any element of a gradient is seen.
         """
         v = xp.random.normal(size=(size,))
         if size == 0:
@@ -537,7 +537,7 @@ def check_double_backward(
         wrong = [i for i, x in enumerate(xs_) if integral[i] and x.grad is not None]
         if wrong:
             raise RuntimeError(
-                f"inputs {wrong} of {_facts(xs_)} have a gradient, and should not: they are not floating"
+                f"inputs {wrong} of {_facts(xs_)} have a gradient, which must be None, as they are not floating"
             )
         gxs = [x.grad_var for i, x in enumerate(xs_) if not integral[i]]
         return tuple(gxs + [p.grad_var for p in params])

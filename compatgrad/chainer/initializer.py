@@ -36,13 +36,13 @@ class Initializer:
 
 
 def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The numbers of inputs and of outputs of a unit with weights of a shape.
+    """fan_in and fan_out of weights of a shape: the numbers of inputs and of outputs of a unit.
 
     Args:
-        shape: (out, in, ...): all further axes count as places of the filter.
+        shape: (out, in, ...): further axes are those of a filter.
 
     Returns:
-        Two ints: in and out, each times the number of places.
+        Two ints: in and out, each multiplied by the number of elements of the filter.
 
     Raises:
         ValueError: `shape` is no tuple of two or more numbers.

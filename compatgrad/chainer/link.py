@@ -1,4 +1,4 @@
-"""Chain and ChainList: links with child links, by name or in a list. `Link` itself is shown here too."""
+"""Chain and ChainList: links with child links, by name or in a list. `Link` can be imported from here too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks that see every `Link.__call__` of a thread, or of one link."""
+"""Hooks that are called at every `Link.__call__` of a thread, or of one link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _ThreadHooks(threading.local):
-    hooks = None  # OrderedDict once a hook was asked for in this thread
+    hooks = None  # an OrderedDict after the first call of `_get_link_hooks` in this thread
 
 
 _thread = _ThreadHooks()
@@ -28,7 +28,7 @@ class _CallbackArgs:
 
 
 class _ForwardPreprocessCallbackArgs(_CallbackArgs):
-    """What a hook sees before a link's forward: `link`, `forward_name`, `args`, `kwargs`."""
+    """The argument of a hook before a link's forward: `link`, `forward_name`, `args`, `kwargs`."""
 
     def __init__(self, link, forward_name, args, kwargs):
         self.link = link
@@ -38,7 +38,7 @@ class _ForwardPreprocessCallbackArgs(_CallbackArgs):
 
 
 class _ForwardPostprocessCallbackArgs(_CallbackArgs):
-    """What a hook sees after a link's forward: the same and the result `out`."""
+    """The argument of a hook after a link's forward: also has the result `out`."""
 
     def __init__(self, link, forward_name, args, kwargs, out):
         self.link = link
@@ -50,7 +50,7 @@ class _ForwardPostprocessCallbackArgs(_CallbackArgs):
 
 class LinkHook:
     """Base class of hooks that see links being called. As a context manager a hook sees all links of the thread;
-    `Link.add_hook` registers it with one. Two hooks of one `name` at one place raise KeyError.
+    `Link.add_hook` registers it with one. A second hook of the same `name` in the same place raises KeyError.
 
     Example:
         >>> class Names(chainer.LinkHook):

@@ -71,7 +71,7 @@ def call(name, edges, dtype=np.float32):
 @pytest.mark.parametrize(("edge", "error"), [(np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_edges_that_are_not_finite(name, edge, error):
-    with pytest.raises(error, match="a region cannot be told in pixels"):
+    with pytest.raises(error, match="the edges of a region must be finite"):
         call(name, [0, 0, edge, 2])
 
 

@@ -1,4 +1,4 @@
-"""Functions that are one node in the graph and compute by other functions."""
+"""Functions that are one node in the graph, but are computed by other functions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode
 
 
 def unobserved(run):
-    """What `run()` gives, hidden from the thread's function hooks: the function is one to them.
-
-    No `with` block: Ctrl-C in an `__exit__` that is written in Python would lose the hooks.
+    """Returns `run()`, whose functions the thread's function hooks do not see: hooks see one function. There is no
+    `with` block here, because Ctrl-C in an `__exit__` written in Python would lose the hooks.
     """
     hooks = _C.function_hooks()
     kept = dict(hooks)
@@ -24,15 +23,13 @@ def unobserved(run):
 
 
 class ComposedFunction(function_node.FunctionNode):
-    """A subclass defines `compose(*inputs)`, on Variables, of differentiable functions; it gives a Variable or
-    a tuple of them.
-
-    Of forward the inputs alone are kept: backward composes again and differentiates that, so the function can
-    be differentiated as often as its parts.
+    """A subclass defines `compose(*inputs)`, which calls differentiable functions on Variables and returns a Variable
+    or a tuple of them. Forward retains the inputs alone: backward calls `compose` again and differentiates it, so the
+    function can be differentiated as often as the functions that it calls.
     """
 
     def compose(self, *inputs):
-        """The function of `inputs`, Variables: a Variable or a tuple of them."""
+        """Computes the function of `inputs`, which are Variables; returns a Variable or a tuple of them."""
         raise NotImplementedError(f"{type(self).__name__}.compose")
 
     def forward(self, inputs):
@@ -47,7 +44,7 @@ class ComposedFunction(function_node.FunctionNode):
     def _differentiated(self, target_input_indexes, grad_outputs):
         again = _C.get_mode("enable_backprop")
         with force_backprop_mode():
-            # One node per input: a Variable that is given twice has two gradients, which the caller adds.
+            # One node per input: a Variable that is given twice gets two gradients, which the caller adds.
             xs = [identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
             y = self.compose(*xs)
         targets = [xs[i] for i in target_input_indexes]
@@ -65,13 +62,14 @@ class CallableFunction(ComposedFunction):
         return y if len(y) > 1 else y[0]
 
     def all_inputs(self, given):
-        """The inputs of the call: those of `compose`, with None where it was given."""
+        """The inputs of the call: `given`, the inputs of `compose`, with None in the places where the caller gave
+        None."""
         given = iter(given)
         return [None if absent else next(given) for absent in self._absent]
 
 
 def check_reduce(reduce, *known):
-    """ValueError unless `reduce` is one of `known`."""
+    """Raises ValueError unless `reduce` is one of `known`."""
     if reduce not in known:
         names = " and ".join([", ".join(map(repr, known[:-1])), repr(known[-1])])
         raise ValueError(f"only {names} are valid for 'reduce', but '{reduce}' is given")

@@ -1,7 +1,7 @@
 """Chainer's function classes over the engine's ops.
 
-A class names its op and states Chainer's checks. An instance is what hooks and `creator` see of a
-function that the engine recorded, or what a program made to `apply` it, which makes it the former.
+A class names its op and states Chainer's checks. An instance is either a node that the engine recorded, as hooks and
+`creator` show it, or an object that a program made; its `apply` turns it into such a node.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _parameters(op: str) -> frozenset[str]:
 class NativeFunction(function_node.FunctionNode):
     """Base of function classes that the op named `op` computes.
 
-    `params` are the op's parameters, by keyword. A subclass may define `check_type_forward(in_types)`,
-    `label`, and properties over `self.op_params` for what programs read of an instance.
+    `params` are the op's parameters, by keyword. A subclass may define `check_type_forward(in_types)`, `label`, and
+    properties that read `self.op_params`, for the attributes that programs know from Chainer.
     """
 
     op = None
@@ -48,14 +48,14 @@ class NativeFunction(function_node.FunctionNode):
     _given = None
 
     def __init_subclass__(cls, show=True, **kwargs):
-        """`show=False`: another class shows the nodes of this op."""
+        """`show=False`: nodes of this op appear as instances of another class."""
         super().__init_subclass__(**kwargs)
         if "op" in cls.__dict__ and cls.op is not None:
             cls._bound = frontend.bind(cls.op, dtype="any")
             if show:
                 frontend.node_classes[cls.op] = cls
         elif cls._bound is not None and not _OVERRIDABLE.isdisjoint(cls.__dict__):
-            cls.apply = function_node.FunctionNode.apply  # a program's own version of the function
+            cls.apply = function_node.FunctionNode.apply  # the op would bypass a program's forward
 
     def __init__(self, **params: Any) -> None:
         unknown = params.keys() - (_parameters(self.op) if params and self.op else ())
@@ -69,7 +69,8 @@ class NativeFunction(function_node.FunctionNode):
         return self._given if self._given is not None else _C.FunctionNode.op_params.__get__(self)
 
     def check(self, inputs):
-        """Raises what Chainer raises for these inputs: TypeError for what is no array, else InvalidType."""
+        """Raises Chainer's errors for these inputs: TypeError where one is not an array, InvalidType for a wrong dtype
+        or shape."""
         utils._check_devices(inputs, self.label)
         in_data = tuple([_looks_of(x) if isinstance(x, _C.Variable) else x for x in inputs])
         utils._check_arrays_forward_compatible(in_data, self.label)
@@ -98,7 +99,7 @@ class NativeFunction(function_node.FunctionNode):
             return super().backward(target_input_indexes, grad_outputs)
         again = _C.get_mode("enable_backprop")
         with force_backprop_mode():
-            # One node per input: a Variable that is given twice has two gradients, which the caller adds.
+            # One node per input: a Variable that is given twice gets two gradients, which the caller adds.
             xs = [_identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
             y = self._twin()._run_bound(xs)
         targets = [xs[i] for i in target_input_indexes]
@@ -107,14 +108,15 @@ class NativeFunction(function_node.FunctionNode):
         return tuple(_C.grad(frontend, ys, targets, list(grad_outputs), none, False, None, again))
 
     def _twin(self):
-        """Another node with the state of this one: the engine may make it its own."""
+        """Another node with the state of this one, which the engine may record: this one is recorded already."""
         twin = type(self).__new__(type(self))
         twin.__dict__ = self.__dict__
         return twin
 
 
 def _looks_of(x):
-    """An array of x's shape and dtype, for checks: x's own, or another one in a trace, where there are no values."""
+    """An array of the shape and dtype of x, for checks: x.array, or zeros while a trace runs, in which x has no
+    values."""
     if _C.traced():
         return numpy.broadcast_to(numpy.zeros((), x.dtype), x.shape)
     return x.array
@@ -128,9 +130,9 @@ class NativeListFunction(NativeFunction):
 
 
 def function(cls, dtype="float"):
-    """Decorator of a public function: C alone runs the op of `cls` where it takes the inputs, else the function itself.
-
-    The name, the types and the docstring are those of the decorated function.
+    """Decorator of a public function: where compiled code accepts the inputs, it runs the op of `cls` at once;
+    otherwise the decorated function is called. The name, the types and the docstring are those of the decorated
+    function.
     """
 
     def bind(f):
@@ -140,9 +142,9 @@ def function(cls, dtype="float"):
 
 
 def unary(cls, formula, example, name=None):
-    """The public function of one floating input that `cls` computes, element by element; both get docstrings.
-
-    `formula` says what is computed; `example`: an array as a program writes it, and what the function gives for it.
+    """Makes the public element-wise function of one floating input that `cls` computes, and the docstrings of both.
+    `formula` is the docstring's first sentence; `example` is a pair: an array as a program writes it, and the result
+    for it.
     """
 
     def fallback(x: VariableOrArray) -> Variable:
@@ -174,9 +176,8 @@ _UNARY = """{formula}
 
 
 def constant(name: str, formula: str, example: tuple[str, str], module: str) -> Callable[[VariableOrArray], Variable]:
-    """The public function of one input that NumPy or CuPy has as `name`; no graph leads from its result to the input.
-
-    `formula` and `example` are as in `unary`.
+    """Makes the public function of one input that NumPy or CuPy computes as `name`; its result is a constant, which is
+    not connected to the input in the graph. `formula` and `example` are as in `unary`.
     """
 
     def compute(x: VariableOrArray) -> Variable:
@@ -189,7 +190,7 @@ def constant(name: str, formula: str, example: tuple[str, str], module: str) -> 
     return compute
 
 
-_CONSTANT = """{formula}, element-wise; a constant: no graph leads to `x`.
+_CONSTANT = """{formula}, element-wise; the result is a constant, through which no gradient reaches `x`.
 
     Args:
         x: any real dtype, any shape; a number counts as an array.
@@ -198,7 +199,7 @@ _CONSTANT = """{formula}, element-wise; a constant: no graph leads to `x`.
         Variable of the shape and dtype of `x`.
 
     Raises:
-        TypeError: `x` is of another kind.
+        TypeError: `x` is neither a Variable, an array nor a number.
 
     Example:
         >>> F.{name}({given}).array
@@ -209,14 +210,15 @@ _CONSTANT = """{formula}, element-wise; a constant: no graph leads to `x`.
 
 
 def parameter(name, index=None):
-    """A property: what the constructor, or the call that made the node, was given as the op's parameter `name`."""
+    """Makes a property: the value of the op's parameter `name` in the constructor, or in the call that made the
+    node."""
     if index is None:
-        return property(lambda self: self.op_params[name], doc=f"What the call was given as `{name}`.")
-    return property(lambda self: self.op_params[name][index], doc=f"What the call was given as `{name}[{index}]`.")
+        return property(lambda self: self.op_params[name], doc=f"The call's argument `{name}`.")
+    return property(lambda self: self.op_params[name][index], doc=f"The call's argument `{name}[{index}]`.")
 
 
 def expect_floats(in_types, names):
-    """All inputs are floating and of the first one's dtype."""
+    """Checks that all inputs are floating and of one dtype."""
     type_check._argname(in_types, names)
     type_check.expect(in_types[0].dtype.kind == "f")
     for t in in_types[1:]:
@@ -224,7 +226,7 @@ def expect_floats(in_types, names):
 
 
 def expect_axis(in_type, axis):
-    """`axis`, which may be negative, is one of the input's."""
+    """Checks that the input has the axis `axis`, which may be negative."""
     if axis >= 0:
         type_check.expect(axis < in_type.ndim)
     else:
@@ -264,6 +266,6 @@ class AlongAxis(NativeFunction):
 
 
 class NamedElementwise(Elementwise):
-    """Its label is the op's name."""
+    """An element-wise function whose label is the name of its op."""
 
     label = property(lambda self: self.op)

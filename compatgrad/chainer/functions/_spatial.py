@@ -1,21 +1,21 @@
-"""What functions over the axes after the first two share."""
+"""Shared code of the functions over the axes after the first two: convolution and pooling."""
 
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import conv
 
 
 def pair(x):
-    """One value for both axes, or two."""
+    """A pair of values, one per axis; a single value stands for both."""
     return tuple(x) if hasattr(x, "__getitem__") else (x, x)
 
 
 def entries(x, ndim):
-    """One value for all of `ndim` axes, or a sequence of that length."""
+    """A tuple of `ndim` values, one per axis; a single value stands for all."""
     return tuple(x) if hasattr(x, "__getitem__") else (x,) * ndim
 
 
 def check_ndim(x, ndim):
-    """ValueError unless x has `ndim` axes after the first two."""
+    """Raises ValueError unless x has `ndim` axes after the first two."""
     if x.ndim != ndim + 2:
         raise ValueError(
             "The number of dimensions under channel dimension of the input 'x' should be "
@@ -24,8 +24,8 @@ def check_ndim(x, ndim):
 
 
 def outsize(image, ksize, stride, pad, dilate=None, cover_all=False):
-    """Lengths of what a convolution or pooling gives; AssertionError where one is not positive, as the
-    original's.
+    """Lengths of the axes of a convolution's or pooling's result; AssertionError, as in Chainer, where one is not
+    positive.
     """
     dilate = (1,) * len(ksize) if dilate is None else dilate
     sizes = zip(image, ksize, stride, pad, dilate, strict=True)
@@ -37,12 +37,12 @@ def outsize(image, ksize, stride, pad, dilate=None, cover_all=False):
 
 
 def by_rank(parameter, two, other):
-    """What shows an op's nodes: the class `two` over two axes, `other` over another number."""
+    """Chooses the class of an op's nodes: `two` where the op works over two axes, otherwise `other`."""
     return lambda params: two if len(params[parameter]) == 2 else other
 
 
 class Steps2D:
-    """Stride and padding of a function over two axes, each by the name that it has in the original."""
+    """Properties for stride and padding of a function over two axes, with the names that Chainer gives them."""
 
     sy = _native.parameter("stride", 0)
     sx = _native.parameter("stride", 1)
@@ -51,14 +51,14 @@ class Steps2D:
 
 
 class Windows2D(Steps2D):
-    """The same, with the sizes of a window."""
+    """As Steps2D, with the sizes of a window."""
 
     kh = _native.parameter("ksize", 0)
     kw = _native.parameter("ksize", 1)
 
 
 class Dilated2D(Steps2D):
-    """The same, with the distances of what is read together."""
+    """As Steps2D, with the distances between the elements of a filter."""
 
     dy = _native.parameter("dilate", 0)
     dx = _native.parameter("dilate", 1)

@@ -7,18 +7,18 @@ from typing import Any
 
 def static_graph(*args: Any, **kwargs: Any) -> Any:
     """Decorator of the part of a link that does not change from one iteration to the next. In compatgrad every graph is
-    defined by run, so the method stays as it is, with the result that a static graph gives. With or without arguments.
+    defined by run, so the method stays as it is; its results are those of a static graph. With or without arguments.
 
     Args:
         *args: the method, where the decorator has no arguments.
         **kwargs: `force_test_define_by_run`, `minimize_cache_size`, `verbosity_level` and `enable_double_backprop`:
-            they would change how fast a static graph is made and kept, not what it computes.
+            they have no effect; in Chainer they change the speed and the memory of a static graph, not its results.
 
     Returns:
         The method, or a decorator where the method is not given.
 
     Raises:
-        TypeError: another option, or options without a name.
+        TypeError: an unknown option is given, or an option is not given by keyword.
 
     Example:
         >>> class Model(chainer.Chain):

@@ -90,7 +90,7 @@ def generate_array(
 
 
 def _array_of_tensor(initializer):
-    """The array on a tensor's memory; any other initializer as it is."""
+    """The array that shares memory with a tensor; any other initializer unchanged."""
     if not isinstance(initializer, torch.Tensor):
         return initializer
     if initializer.requires_grad:

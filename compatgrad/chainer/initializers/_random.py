@@ -1,4 +1,4 @@
-"""What the random initializers share."""
+"""Base classes of the random initializers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class _Random(Initializer):
-    """Fills arrays from `rng`, or from the global stream of the array module, so that a seed tells the
-    values.
+    """Fills arrays from `rng`, or from the global stream of the array module, so that the values depend on the seed
+    alone.
     """
 
     def __init__(self, scale, dtype, kwargs):
@@ -37,7 +37,7 @@ class _Random(Initializer):
 
 
 class _Scaled(_Random):
-    """The width of the distribution depends on the numbers of inputs and outputs."""
+    """An initializer whose distribution's width depends on fan_in and fan_out."""
 
     def __init__(self, scale: float = 1.0, dtype: DType | None = None, **kwargs: Any):
         super().__init__(scale, dtype, kwargs)

@@ -129,7 +129,8 @@ class One(_Constant):
 
 
 class NaN(_Constant):
-    """Fills a floating-point array with NaN: a value that nothing sets shows itself in all that is computed from it.
+    """Fills a floating-point array with NaN: all results that depend on a parameter which was never set become NaN, so
+    that the mistake shows.
 
     Args:
         dtype: dtype that the array must have; None takes an array of any.

@@ -23,8 +23,8 @@ class Normal(_NormalDraw, _Random):
     Args:
         scale: the standard deviation.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         TypeError: a keyword other than `rng`.
@@ -53,8 +53,8 @@ class LeCunNormal(_NormalDraw, _Scaled):
     Args:
         scale: factor of the width.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         ValueError: when called, the array has fewer than two axes.
@@ -83,8 +83,8 @@ class GlorotNormal(_NormalDraw, _Scaled):
     Args:
         scale: factor of the width.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         ValueError: when called, the array has fewer than two axes.
@@ -105,8 +105,8 @@ class GlorotNormal(_NormalDraw, _Scaled):
 
 
 class HeNormal(_NormalDraw, _Scaled):
-    """Draws from the normal distribution of mean 0 and standard deviation scale * sqrt(2 / fan): the variance stays the
-    same through layers with ReLU.
+    """Draws from the normal distribution of mean 0 and standard deviation scale * sqrt(2 / fan): layers with ReLU then
+    keep the variance of their inputs.
 
     fan_in is the number of inputs of a unit, shape[1] * shape[2] * ...; fan_out that of the outputs, shape[0] *
     shape[2] * ...; the array has the shape (outputs, inputs, ...).
@@ -115,8 +115,8 @@ class HeNormal(_NormalDraw, _Scaled):
         scale: factor of the width.
         dtype: dtype that the array must have; None takes an array of any.
         fan_option: which number is fan, "fan_in" or "fan_out"; another one raises ValueError when called.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         ValueError: when called, the array has fewer than two axes.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Orthogonal"]
 
 _MODES = {
-    # must not have more inputs than outputs, must not have fewer
+    # (more inputs than outputs are an error, fewer are an error)
     "auto": (False, False),
     "projection": (False, True),
     "embedding": (True, False),
@@ -25,21 +25,22 @@ _MODES = {
 
 
 class Orthogonal(_Random):
-    """Makes the rows or columns, whichever are fewer, orthogonal and of length `scale`; all axes but the first count as
-    one.
+    """Makes the rows or the columns of a matrix, whichever are fewer, orthogonal and of norm `scale`; all axes but the
+    first are flattened to one.
 
     The values are the Q of a QR decomposition of normal numbers, drawn on the CPU, with signs that make R's diagonal
     positive. An array without axes gets `scale` or `-scale`.
 
     Args:
-        scale: length of the rows or columns.
+        scale: norm of the rows or columns.
         dtype: dtype that the array must have; None takes an array of any.
         mode: which shapes are taken: "auto" all, "projection" those with at least as many inputs as outputs,
-            "embedding" those with at most as many, "basis" those with as many.
-        **kwargs: `rng`, a NumPy `RandomState` that is drawn from; without it NumPy's global one.
+            "embedding" those with at most as many, "basis" those with equally many.
+        **kwargs: `rng`, a NumPy `RandomState` from which values are drawn; without it they come from NumPy's global
+            generator.
 
     Raises:
-        ValueError: `mode` is none of these; when called, the array is empty or `mode` does not take its shape.
+        ValueError: `mode` is none of these; when called, the array is empty or `mode` does not allow its shape.
         TypeError: a keyword other than `rng`.
         AssertionError: when called, the array's dtype is not `dtype`.
 

@@ -1,4 +1,4 @@
-"""Filters of linear interpolation."""
+"""Filters of (transposed) convolutions that interpolate linearly."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ class _SamplingFilter(Initializer):
 
 
 class UpsamplingDeconvFilter(_SamplingFilter):
-    """Fills the filter of a transposed convolution with that of linear interpolation, which enlarges images by the
-    stride (k + 1) // 2.
+    """Fills the filter of a transposed convolution so that it interpolates linearly: with the stride (k + 1) // 2 it
+    enlarges images by that factor.
 
     The array has the shape (channels, channels or 1, k, ..., k). Channel i of the output gets channel i of the input
     alone.
 
     Args:
-        interpolation: "linear", the only one.
+        interpolation: "linear", the only method.
         dtype: dtype that the array must have; None takes an array of any.
 
     Raises:
-        ValueError: `interpolation` is another one; when called, the sizes after the channels differ.
+        ValueError: `interpolation` is not "linear"; when called, the sizes after the channels differ.
         AssertionError: when called, the second axis is neither 1 nor as long as the first, or the array's dtype is not
             `dtype`.
 
@@ -84,18 +84,18 @@ class UpsamplingDeconvFilter(_SamplingFilter):
 
 
 class DownsamplingConvFilter(_SamplingFilter):
-    """Fills the filter of a convolution with that of linear interpolation, whose sum is 1; with the stride (k + 1) // 2
-    it reduces images.
+    """Fills the filter of a convolution with the weights of linear interpolation, whose sum is 1: with the stride (k +
+    1) // 2 it reduces images by that factor.
 
     The array has the shape (channels, channels or 1, k, ..., k). Channel i of the output gets channel i of the input
     alone.
 
     Args:
-        interpolation: "linear", the only one.
+        interpolation: "linear", the only method.
         dtype: dtype that the array must have; None takes an array of any.
 
     Raises:
-        ValueError: `interpolation` is another one; when called, the sizes after the channels differ.
+        ValueError: `interpolation` is not "linear"; when called, the sizes after the channels differ.
         AssertionError: when called, the second axis is neither 1 nor as long as the first, or the array's dtype is not
             `dtype`.
 

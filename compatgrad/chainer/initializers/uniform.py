@@ -23,8 +23,8 @@ class Uniform(_UniformDraw, _Random):
     Args:
         scale: half the width.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         TypeError: a keyword other than `rng`.
@@ -52,8 +52,8 @@ class LeCunUniform(_UniformDraw, _Scaled):
     Args:
         scale: factor of the width.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         ValueError: when called, the array has fewer than two axes.
@@ -82,8 +82,8 @@ class GlorotUniform(_UniformDraw, _Scaled):
     Args:
         scale: factor of the width.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         ValueError: when called, the array has fewer than two axes.
@@ -112,8 +112,8 @@ class HeUniform(_UniformDraw, _Scaled):
     Args:
         scale: factor of the width.
         dtype: dtype that the array must have; None takes an array of any.
-        **kwargs: `rng`, the random state that is drawn from, a `RandomState` of the array's module; without it that
-            module's global one, which its `seed` sets.
+        **kwargs: `rng`, a `RandomState` of the array's module from which values are drawn; without it they come from
+            that module's global generator, which its `seed` sets.
 
     Raises:
         ValueError: when called, the array has fewer than two axes.

@@ -1,4 +1,4 @@
-"""The position of an iterator in its dataset, and the part that all iterators share."""
+"""The position of an iterator in its dataset, and the base class of the iterators."""
 
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ class IteratorState(NamedTuple):
 
 
 def iterator_statemachine(state, batch_size, repeat, order_sampler, dataset_len):
-    """Advance by one batch: return the next state and the indices of the batch, None at the end.
+    """Advance by one batch: return the next state and the indices of the batch, which are None at the end.
 
-    Raises ValueError where an epoch is empty and repeated, or `order_sampler` changes its length.
+    Raises ValueError for an empty dataset with `repeat`, and where `order_sampler` returns an order of another length.
     """
     position, epoch, _, order = state
     if not repeat and epoch > 0:
@@ -55,9 +55,9 @@ def iterator_statemachine(state, batch_size, repeat, order_sampler, dataset_len)
 
 
 class StateIterator(iterator.Iterator):
-    """Base class of iterators over indices. `order_sampler` excludes `shuffle` (ValueError)."""
+    """Base class of iterators over indices. ValueError where both `shuffle` and `order_sampler` are given."""
 
-    # Name of the order in snapshots, and the name that is tried where the first is missing.
+    # The name of the order in snapshots, and the name to try where a snapshot does not have the first.
     _order_keys = ("order", "_order")
 
     def __init__(self, dataset, batch_size, repeat, shuffle, order_sampler):
@@ -96,7 +96,7 @@ class StateIterator(iterator.Iterator):
 
     @property
     def previous_epoch_detail(self):
-        # Inside and in snapshots -1: not all serializers know None.
+        # The attribute and snapshots store -1 for None, which not all serializers support.
         return None if self._previous_epoch_detail < 0 else self._previous_epoch_detail
 
     @property
@@ -123,7 +123,8 @@ class StateIterator(iterator.Iterator):
         is_new_epoch = serializer("is_new_epoch", self.is_new_epoch)
         order = self._state.order
         if order is not None:
-            # Loaded in place: batches under way may still use the old one.
+            # The serializer writes into the array, so it gets a copy: batches that are being read may still use the old
+            # one.
             order = order.copy()
             try:
                 serializer(self._order_keys[0], order)
@@ -133,7 +134,7 @@ class StateIterator(iterator.Iterator):
         try:
             previous = serializer("previous_epoch_detail", self._previous_epoch_detail)
         except KeyError:
-            # A snapshot of Chainer v1: the last batch is taken to have been a full one.
+            # A snapshot of Chainer 1 has no such entry; the last batch is assumed to have been full.
             previous = self.epoch_detail - self.batch_size / self._epoch_size
             previous = max(previous, 0.0) if self.epoch_detail > 0 else -1.0
         self._previous_epoch_detail = -1.0 if previous is None else previous

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class DaliIterator(iterator.Iterator):
-    """Returns what the `run` of a pipeline of NVIDIA DALI does, and counts examples and epochs. It is experimental, and
-    warns so with FutureWarning.
+    """Returns the results of `run` of an NVIDIA DALI pipeline, and counts examples and epochs. It is experimental:
+    making one gives a FutureWarning.
 
     Args:
-        pipeline: a DALI pipeline, or what has its `build`, `run`, `epoch_size` and `batch_size`. It is built before the
-            first batch.
-        repeat: True goes on after an epoch; False ends there, with StopIteration.
+        pipeline: a DALI pipeline, or an object with its `build`, `run`, `epoch_size` and `batch_size`; `build` is
+            called before the first batch.
+        repeat: True continues after an epoch; False ends there, with StopIteration.
 
     Example:
         >>> class Pipeline:
@@ -64,12 +64,12 @@ class DaliIterator(iterator.Iterator):
 
     @property
     def repeat(self) -> bool:
-        """Whether it goes on after an epoch."""
+        """Whether the iterator continues after an epoch."""
         return self._repeat
 
     @property
     def batch_size(self) -> int:
-        """Number of examples in a batch, as the pipeline tells it."""
+        """Number of examples in a batch, which the pipeline determines."""
         return self.pipeline.batch_size
 
     @property
@@ -83,7 +83,7 @@ class DaliIterator(iterator.Iterator):
         return None if self._previous_epoch_detail < 0 else self._previous_epoch_detail
 
     def reset(self) -> None:
-        """Go back to the beginning of an epoch; the pipeline goes on."""
+        """Go back to the beginning of an epoch; the pipeline's own position does not change."""
         self.current_position = 0
         self.epoch = 0
         self.is_new_epoch = False

@@ -21,7 +21,7 @@ from compatgrad.chainer.iterators import _statemachine
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# How long a wait lasts before the state of the iterator is looked at again.
+# Interval at which waiting threads check whether the iterator has ended or was reset.
 _POLL_SECONDS = 0.1
 
 
@@ -30,7 +30,7 @@ class MultiprocessIterator(_statemachine.StateIterator):
     memory. An error of the dataset is raised by `next`.
 
     Args:
-        dataset: examples: what has a length and gives an example for each index.
+        dataset: examples: dataset: an object with a length that returns an example for each index.
         batch_size: number of examples in a batch.
         repeat: True goes on after an epoch; False ends there, with StopIteration.
         shuffle: True permutes the examples anew in each epoch, by NumPy's global random state; None is True unless
@@ -38,8 +38,8 @@ class MultiprocessIterator(_statemachine.StateIterator):
         n_processes: number of processes; None is one per CPU.
         n_prefetch: number of batches that are read ahead.
         shared_mem: bytes of shared memory for the arrays of one example; None measures it on the first batch.
-        order_sampler: called with the order of an epoch, an array of indices, and the position reached in it, it
-            returns that of the next epoch.
+        order_sampler: function of the order of an epoch, an array of indices, and of the position reached in it; it
+            returns the order of the next epoch.
         dataset_timeout: seconds to wait for a batch before a `TimeoutWarning`; None never warns.
         maxtasksperchild: number of examples after which a process is replaced by a new one; None keeps them.
 
@@ -56,7 +56,7 @@ class MultiprocessIterator(_statemachine.StateIterator):
     """
 
     class TimeoutWarning(RuntimeWarning):
-        """The dataset takes longer than `dataset_timeout`."""
+        """Warning: reading a batch takes longer than `dataset_timeout`."""
 
     _interruption_testing = False  # print the process ids of the workers
     _finalized = False
@@ -113,14 +113,15 @@ class MultiprocessIterator(_statemachine.StateIterator):
     next = __next__
 
     def finalize(self) -> None:
-        """Ends the processes; `reset` raises NotImplementedError from then on."""
+        """Ends the processes; afterwards `reset` raises NotImplementedError."""
         if self._prefetcher is not None:
             self._prefetcher.terminate()
             self._prefetcher = None
         self._finalized = True
 
     def __del__(self):
-        # The collector runs anywhere, also where a lock is held that the thread needs: do not wait for it.
+        # The garbage collector may call this while a lock is held that the prefetch thread needs, so waiting for the
+        # thread could deadlock.
         if self._prefetcher is not None:
             self._prefetcher.terminate(wait=False)
 
@@ -144,7 +145,7 @@ class MultiprocessIterator(_statemachine.StateIterator):
         self._prefetcher.reset(self._state)
 
 
-# Prefetchers whose threads run.
+# Prefetchers whose threads are running.
 _running = set()
 
 
@@ -156,9 +157,8 @@ def _terminate_all():
 
 
 class _Prefetcher:
-    """Thread that has a pool of processes read batches ahead.
-
-    It refers to no iterator: an iterator that nobody holds is collected, and ends it.
+    """A thread that reads batches ahead in a pool of processes. It has no reference to the iterator, so that the
+    garbage collector can collect an unused iterator, which then ends the thread.
     """
 
     def __init__(
@@ -189,7 +189,8 @@ class _Prefetcher:
         self._thread = None
         self._pool = None
         self._changed = threading.Condition()
-        # Guarded by the condition. The generation counts resets: batches of an old one are thrown away.
+        # The condition guards these attributes. The generation counts resets: batches of an earlier generation are
+        # discarded.
         self._ready = collections.deque()
         self._state = None
         self._generation = 0
@@ -198,7 +199,7 @@ class _Prefetcher:
     # Called by the iterator
 
     def reset(self, state):
-        """Go on from `state`."""
+        """Continue from `state`."""
         with self._changed:
             self._state = state
             self._generation += 1
@@ -206,7 +207,8 @@ class _Prefetcher:
             self._changed.notify_all()
 
     def get(self):
-        """Return the next batch, None at the end, or the exception of the dataset; and the state after it."""
+        """Return a pair: the next batch, None at the end, or the exception that the dataset raised; and the state after
+        the batch."""
         if self._thread is None:
             first = self._measure() if self._mem_size is None else None
             self._start()
@@ -224,9 +226,9 @@ class _Prefetcher:
         return result
 
     def terminate(self, wait=True):
-        """Have the thread stop, which ends the processes."""
+        """Stop the thread, which ends the processes."""
         if os.getpid() != self._pid:
-            return  # a worker's copy: neither the thread nor the processes are its own
+            return  # a copy in a worker process, which owns neither the thread nor the pool
         with self._changed:
             self._terminated = True
             self._changed.notify_all()
@@ -258,7 +260,7 @@ class _Prefetcher:
         return batch, state
 
     def _start(self):
-        # Processes before the thread: a fork copies no threads, but the locks that they hold.
+        # Fork the processes before starting the thread: a fork copies locks that a thread holds, but not the thread.
         self._mem = sharedctypes.RawArray("b", self._batch_size * self._mem_size) if self._mem_size else None
         self._pool = multiprocessing.Pool(
             self._n_processes, _set_up_worker, (self._dataset, self._mem_size, self._mem), self._maxtasksperchild
@@ -322,7 +324,7 @@ def _warn_of_timeout():
     )
 
 
-# What a worker works on. Globals of its process: set once, not sent with each example.
+# A worker's dataset and shared memory: globals of its process, so that they need not be sent with each example.
 _worker_dataset = None
 _worker_mem_size = None
 _worker_mem = None
@@ -330,7 +332,7 @@ _worker_mem = None
 
 def _set_up_worker(dataset, mem_size, mem):
     global _worker_dataset, _worker_mem_size, _worker_mem
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
@@ -353,7 +355,7 @@ def _get_pid(_):
 
 
 class _PackedNdarray:
-    """What stands for an array whose data lies in shared memory."""
+    """Describes an array whose data lies in shared memory, and is sent instead of it."""
 
     def __init__(self, array, mem, offset):
         self.shape = array.shape
@@ -386,7 +388,7 @@ def _map_values(function, example):
 
 
 def _pack(example, mem, start, limit):
-    """Move the arrays of an example to `mem` between `start` and `limit`, as far as they fit."""
+    """Copy the arrays of an example to `mem` between `start` and `limit`, as many as fit."""
     offset = start
     missing = 0
 

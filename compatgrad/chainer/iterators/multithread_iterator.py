@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class MultithreadIterator(_statemachine.StateIterator):
-    """Reads the examples of the next batch in threads while the last batch is used. For datasets whose reading waits
-    for files or lets other threads run.
+    """Reads the examples of the next batch in threads while the last batch is used. It suits datasets whose reading
+    waits for files or releases Python's global lock.
 
     Args:
         dataset: examples: what has a length and gives an example for each index.
@@ -59,10 +59,10 @@ class MultithreadIterator(_statemachine.StateIterator):
 
     def _set_state(self, state):
         self._state = state
-        self._next = None  # the batch under way is that of the old state
+        self._next = None  # drop the batch that was requested for the old state
 
     def finalize(self) -> None:
-        """Ends the threads; also `with` and the collector of garbage do."""
+        """Ends the threads; the end of a `with` block and the garbage collector do so too."""
         pool = getattr(self, "_pool", None)
         self._next = None
         self._pool = None
@@ -93,7 +93,7 @@ class MultithreadIterator(_statemachine.StateIterator):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         if self._state.order is None:
-            # The original looks for the entry in any case.
+            # Chainer asks the serializer for this entry even without an order.
             try:
                 serializer(self._order_keys[0], None)
             except KeyError:

@@ -7,7 +7,7 @@ import numpy as np
 
 class OrderSampler:
     """Base class of order samplers, which tell an iterator the order of examples in each epoch. A subclass defines
-    `__call__`; any such function does as well.
+    `__call__`; a plain function with the same arguments can be used instead.
 
     Example:
         >>> class Backwards(chainer.iterators.OrderSampler):
@@ -31,7 +31,7 @@ class ShuffleOrderSampler(OrderSampler):
     """Random permutations: each epoch reads every example once, in a new order.
 
     Args:
-        random_state: source of randomness; None is NumPy's global one, which `numpy.random.seed` sets.
+        random_state: random generator; None is NumPy's global generator, which `numpy.random.seed` sets.
 
     Example:
         >>> sampler = chainer.iterators.ShuffleOrderSampler(np.random.RandomState(0))
@@ -42,7 +42,7 @@ class ShuffleOrderSampler(OrderSampler):
     """
 
     def __init__(self, random_state: np.random.RandomState | None = None) -> None:
-        # `np.random.random` is a method of the global generator.
+        # The global generator is the object that `np.random.random` is bound to.
         self._random = np.random.random.__self__ if random_state is None else random_state
 
     def __call__(self, current_order: np.ndarray, current_position: int) -> np.ndarray:

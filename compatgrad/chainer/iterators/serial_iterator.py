@@ -1,4 +1,4 @@
-"""The plain iterator."""
+"""The iterator that reads examples in the calling thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 class SerialIterator(_statemachine.StateIterator):
     """Reads examples one after the other, in the thread that asks for a batch. A batch is a list of examples; with
-    `repeat`, batches run on from one epoch into the next, without it the last one may be shorter.
+    `repeat`, a batch may contain examples of two epochs; without it, the last batch may be shorter.
 
     Args:
         dataset: examples: what has a length and gives an example for each index.

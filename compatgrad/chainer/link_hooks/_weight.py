@@ -1,4 +1,4 @@
-"""What the hooks that replace a link's weight during its forward have in common."""
+"""Base class of the hooks that replace a link's weight during its forward."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from compatgrad.chainer.link_hook import LinkHook
 
 
 class WeightHook(LinkHook):
-    """Base class of hooks that replace a weight of a link while the link runs. Outside, the attribute is always the
-    parameter itself: that is what optimizers and serializers see. A hook belongs to one link; it is no context manager
-    (NotImplementedError). A subclass defines `_replacement`.
+    """Base class of hooks that replace a weight of a link while the link runs. Outside the link's forward the attribute
+    is always the parameter itself, so that optimizers and serializers see the parameter. A hook belongs to one link;
+    using it as a context manager raises NotImplementedError. A subclass defines `_replacement`.
 
     Args:
         weight_name: attribute of the weight.
@@ -38,7 +38,7 @@ class WeightHook(LinkHook):
           ...
         NameError: name 'link' is not defined
 
-    Source: none in Chainer, whose hooks do it themselves.
+    Source: none in Chainer, where each hook has this code itself.
     """
 
     def __init__(self, weight_name: str, name: str | None) -> None:
@@ -58,10 +58,10 @@ class WeightHook(LinkHook):
             raise ValueError(f"Weight {self.weight_name!r} does not exist!")
 
     def _initialize_weight(self, link, x):
-        """Gives the weight a shape, if it has none yet, by the link's first input `x`."""
+        """Initialises an uninitialised weight by the shape of `x`, the link's first input."""
         if getattr(link, self.weight_name).tensor is None:
             if x is None:
-                raise ValueError(f"Weight {self.weight_name!r} has no shape yet, and there is no input to tell it.")
+                raise ValueError(f"Weight {self.weight_name!r} has no shape yet, and there is no input to infer it.")
             link._initialize_params(x.shape[1])
 
     def _replacement(self, link):

@@ -56,7 +56,7 @@ def update_approximate_vectors(
         The left vector of length m and the right one of length n.
 
     Raises:
-        UnboundLocalError: there is no iteration.
+        UnboundLocalError: `n_power_iteration` is 0.
         ValueError: `u` has another length.
 
     Example:
@@ -110,13 +110,13 @@ class SpectralNormalization(WeightHook):
         eps: added to norms.
         use_gamma: True gives the link a parameter `gamma`, at first the singular value, by which the weight is
             multiplied. The hook must be added before the optimizer is set up.
-        factor: divides the singular value; None is 1.
+        factor: number by which the singular value is divided; None is 1.
         weight_name: attribute of the weight.
         name: name of the hook; None is "SpectralNormalization".
 
     Raises:
         AssertionError: `n_power_iteration` is less than 1.
-        ValueError: when it is added, the link has no such weight, or the weight has no outputs.
+        ValueError: when the hook is added, the link has no such weight, or the weight's axis of outputs has length 0.
 
     Example:
         >>> from compatgrad.chainer import link_hooks
@@ -154,7 +154,7 @@ class SpectralNormalization(WeightHook):
         """Checks that the link has the weight, and makes the vector."""
         super().added(link)
         if isinstance(link, (L.Deconvolution2D, L.DeconvolutionND)):
-            self.axis = 1  # their weights are (in, out, …)
+            self.axis = 1  # the weights of transposed convolutions are (in, out, …)
         if getattr(link, self.weight_name).tensor is not None:
             self._prepare_parameters(link)
 
@@ -193,7 +193,7 @@ class SpectralNormalization(WeightHook):
         weight = getattr(link, self.weight_name)
         u = getattr(link, self.vector_name)
         matrix = self.reshape_W(weight)
-        if config.in_recomputing:  # F.forget: the same weight as in the first forward
+        if config.in_recomputing:  # F.forget calls forward again and must get the same weight
             v = self.v
         else:
             with link.device.create_context():

@@ -7,7 +7,7 @@ from compatgrad.chainer.link_hooks._weight import WeightHook
 
 
 class WeightStandardization(WeightHook):
-    """Gives the weights of every output mean 0 and variance 1 while the link runs.
+    """Standardizes a weight while the link runs: the weights of each output get mean 0 and variance 1.
 
     Args:
         eps: added to the variance.
@@ -15,7 +15,7 @@ class WeightStandardization(WeightHook):
         name: name of the hook; None is "WeightStandardization".
 
     Raises:
-        ValueError: when it is added, the link has no such weight.
+        ValueError: when the hook is added, the link has no such weight.
 
     Example:
         >>> from compatgrad.chainer import link_hooks

@@ -1,10 +1,10 @@
-"""What links with a weight W and a bias b share."""
+"""Shared code of the links with a weight W and a bias b."""
 
 from compatgrad.chainer import initializers, variable
 
 
 def bias(initial_bias, shape=None, default=0):
-    """The bias parameter; `default` where no initializer was given."""
+    """Makes the bias parameter; its initial value is `default` where no initializer is given."""
     initializer = initializers._get_initializer(default if initial_bias is None else initial_bias)
     return variable.Parameter(initializer, shape)
 
@@ -20,7 +20,8 @@ def register(link, initialW, in_size, nobias, initial_bias, bias_shape):
 
 
 def register_without_shapes(link, initialW, nobias, initial_bias, *sizes):
-    """W and b, initialized where all `sizes` of the input, which tell their shapes, are known."""
+    """Registers W and b. They are initialised at once where all `sizes` of the inputs, which determine their shapes,
+    are given."""
     with link.init_scope():
         link.W = variable.Parameter(initializers._get_initializer(initialW))
         link.b = None if nobias else bias(initial_bias)
@@ -29,13 +30,13 @@ def register_without_shapes(link, initialW, nobias, initial_bias, *sizes):
 
 
 def check_groups(in_channels, out_channels, groups):
-    """ValueError unless both channel counts are divisible by `groups`."""
+    """Raises ValueError unless both numbers of channels are divisible by `groups`."""
     for kind, channels in (("output", out_channels), ("input", in_channels)):
         if channels % groups != 0:
             raise ValueError(f"the number of {kind} channels must be divisible by the number of groups")
 
 
 def check_bias_size(out_size, b, name):
-    """ValueError unless a given bias has `out_size` elements."""
+    """Raises ValueError where `b` is given and does not have `out_size` elements."""
     if b is not None and out_size != b.size:
         raise ValueError(f"`{name}` does not match the size of `b`")

@@ -27,7 +27,7 @@ def elu(x: VariableOrArray, alpha: float = 1.0) -> Variable:
 
     Args:
         x: floating, any shape.
-        alpha: minus the limit for small `x`.
+        alpha: the result tends to `-alpha` for x towards minus infinity.
 
     Returns:
         Variable of the shape and dtype of `x`.

@@ -21,7 +21,7 @@ class LogSoftmax(_native.AlongAxis):
 
 @_native.function(LogSoftmax)
 def log_softmax(x: VariableOrArray, axis: int = 1) -> Variable:
-    """log(softmax(x)) along `axis`, without the overflow of the two in turn.
+    """log(softmax(x)) along `axis`, computed without the overflow of exp.
 
     Args:
         x: floating, any shape that has `axis`.
@@ -43,7 +43,7 @@ def log_softmax(x: VariableOrArray, axis: int = 1) -> Variable:
 
 
 def logsumexp(x: NdArray, axis: int) -> NdArray:
-    """log(sum(exp(x))) along `axis`, of arrays: programs take it for losses of their own.
+    """log(sum(exp(x))) along `axis`, of an array; programs use it to compute losses of their own.
 
     Args:
         x: floating, any shape that has `axis`.

@@ -18,7 +18,7 @@ def maxout(x: VariableOrArray, pool_size: int, axis: int = 1) -> Variable:
 
     Args:
         x: floating; the length of `axis` is a multiple of `pool_size`.
-        pool_size: how many neighbours one result is taken from.
+        pool_size: the size of a group.
         axis: not negative.
 
     Returns:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _expect_parameter(x, w):
-    """`w` has the leading axes of `x` but for the batch."""
+    """Checks that the shape of `w` is that of the first axes of a sample, those of `x` after the batch axis."""
     type_check.expect(x.dtype.kind == "f", w.dtype == x.dtype, x.ndim >= w.ndim + 1)
     type_check.expect(x.shape[1 : 1 + type_check.eval(w.ndim)] == w.shape)
 

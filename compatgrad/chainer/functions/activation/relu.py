@@ -16,7 +16,7 @@ class ReLU(_native.Elementwise):
 
 
 class ReLUGrad2(_composed.ComposedFunction):
-    """The gradient of `relu` by its input, as a function of `gy`, the gradient of the output.
+    """The gradient of `relu` with respect to its input, as a function of `gy`, the gradient of the output.
 
     Args:
         b: the output of `relu`, of the shape of `gy`.

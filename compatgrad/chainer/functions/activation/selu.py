@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def selu(x: VariableOrArray, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805) -> Variable:
-    """`scale * elu(x, alpha)`, element-wise; the defaults keep mean 0 and variance 1 of activations.
+    """`scale * elu(x, alpha)`, element-wise; with the defaults, activations tend to mean 0 and variance 1.
 
     Args:
         x: floating, any shape.

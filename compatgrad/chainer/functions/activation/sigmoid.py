@@ -19,7 +19,8 @@ class Sigmoid(_native.Elementwise):
 
 
 class SigmoidGrad(_composed.ComposedFunction):
-    """The gradient of `sigmoid` by its input, as a function of the output `y` and of `gy`, the gradient of the output.
+    """The gradient of `sigmoid` with respect to its input, as a function of the output `y` and of `gy`, the gradient of
+    the output.
 
     Args:
         inputs: a sequence with the input of `sigmoid`, which is kept as `x`; the gradient needs `y` alone.

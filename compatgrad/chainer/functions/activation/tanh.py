@@ -16,7 +16,8 @@ class Tanh(_native.Elementwise):
 
 
 class TanhGrad(_composed.ComposedFunction):
-    """The gradient of `tanh` by its input, as a function of the output `y` and of `gy`, the gradient of the output.
+    """The gradient of `tanh` with respect to its input, as a function of the output `y` and of `gy`, the gradient of
+    the output.
 
     Args:
         x: the input of `tanh`, which is kept as an attribute; the gradient needs `y` alone.

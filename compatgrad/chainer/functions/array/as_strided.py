@@ -23,23 +23,24 @@ _scatter_add = frontend.bind("scatter_add", dtype="any")
 
 
 def _reach(shape, strides, offset):
-    """The smallest and the largest place, in elements, that such a view touches."""
+    """The smallest and the largest position in memory, in elements, that a view with these strides reaches."""
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
 
 
 def _memory(array):
-    """The array that owns the memory of `array`, its axes ordered as they lie there."""
+    """The array that owns the memory of `array`, with axes in the order in which they lie in memory."""
     while isinstance(array.base, numpy.ndarray):
         array = array.base
-    if isinstance(array.base, torch.Tensor):  # a result: possibly a view of a larger tensor
+    if isinstance(array.base, torch.Tensor):  # the result of a function, which may be a view of a larger tensor
         storage = array.base.untyped_storage()
         return array.base.new_empty(0).set_(storage, 0, (storage.nbytes() // array.itemsize,)).numpy()
     return array.transpose(numpy.argsort([-s for s in array.strides], kind="stable"))
 
 
 def _stride_array(array, shape, strides, storage_offset):
-    """A view of the memory behind `array`; strides and offset count elements. ValueError beyond its ends."""
+    """A view of the memory behind `array`; strides and offset count elements. ValueError where the view would reach
+    beyond the memory."""
     if len(strides) != len(shape):
         raise ValueError(f"strides must be as many as the axes of shape. Actual: {strides} and {shape}")
     first, last = _reach(shape, strides, storage_offset)
@@ -61,7 +62,7 @@ def _stride_array(array, shape, strides, storage_offset):
 
 
 def _offset(array):
-    """Where `array` begins in its memory, in elements."""
+    """The position in memory, in elements, at which `array` begins."""
     if isinstance(array, cuda.ndarray):
         return (array.data.ptr - array.data.mem.ptr) // array.itemsize
     start = _memory(array).__array_interface__["data"][0]
@@ -94,7 +95,8 @@ class AsStrided(function_node.FunctionNode):
         return (_stride_array(x, self.shape, self.strides, self.storage_offset),)
 
     def backward(self, indexes: Sequence[int], grad_outputs: Sequence[Variable | None]) -> tuple[Variable | None, ...]:
-        """Every place of the memory gets the sum of its views' gradients; views of the input share it."""
+        """Each memory element gets the sum of the gradients of the output elements at it; input elements that share it
+        divide it."""
         (gy,) = grad_outputs
         if gy.dtype.kind != "f":
             raise TypeError(f"Only float is supported for back propagation. Actual: {gy.dtype}")
@@ -118,7 +120,7 @@ def as_strided(
 ) -> Variable:
     """A view of the memory of `x`: (i, j, ...) is at storage_offset + i * strides[0] + j * strides[1] + ....
 
-    An element of the memory gets the sum of the gradients of all places of the view that show it.
+    In backward, a memory element gets the sum of the gradients of all elements of the view that lie on it.
 
     Args:
         x: any dtype and shape.

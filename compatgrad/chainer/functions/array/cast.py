@@ -59,13 +59,13 @@ def cast(x: VariableOrArray, typ: DType) -> Variable:
 
 
 def promoted(*xs: VariableOrArray) -> list[VariableOrArray]:
-    """The floating `xs` in the dtype that NumPy would compute with.
+    """The floating `xs` in the dtype to which NumPy promotes them.
 
     Args:
         *xs: at least one, floating, any shapes.
 
     Returns:
-        List of them; those that have the dtype as they are, others as Variables.
+        List of the inputs: those of that dtype unchanged, the others cast, as Variables.
 
     Raises:
         ValueError: no arguments.
@@ -75,7 +75,7 @@ def promoted(*xs: VariableOrArray) -> list[VariableOrArray]:
         >>> x.dtype, y.dtype
         (dtype('float64'), dtype('float64'))
 
-    Source: compatgrad's own; Chainer 7.8.1 leaves this to NumPy.
+    Source: compatgrad's own; in Chainer 7.8.1 NumPy promotes the arrays.
     """
     dtype = numpy.result_type(*[x.dtype for x in xs])
     return [x if x.dtype == dtype else _cast(x, dtype) for x in xs]
@@ -88,7 +88,7 @@ def in_first_dtype(inputs: VariablesOrArrays) -> VariablesOrArrays:
         inputs: at least one, any shapes.
 
     Returns:
-        They as they are where dtypes agree, else a tuple with those of another dtype cast.
+        The inputs unchanged where dtypes agree, else a tuple in which those of another dtype are cast.
 
     Raises:
         IndexError: no inputs.
@@ -98,7 +98,7 @@ def in_first_dtype(inputs: VariablesOrArrays) -> VariablesOrArrays:
         >>> x.dtype, y.dtype
         (dtype('float32'), dtype('float32'))
 
-    Source: compatgrad's own; Chainer 7.8.1 leaves this to NumPy.
+    Source: compatgrad's own; in Chainer 7.8.1 NumPy promotes the arrays.
     """
     dtype = inputs[0].dtype
     if all([x.dtype == dtype for x in inputs[1:]]):

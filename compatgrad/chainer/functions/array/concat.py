@@ -46,7 +46,7 @@ def concat(xs: VariablesOrArrays, axis: int = 1) -> Variable:
 
     Args:
         xs: at least one, all of one dtype and, but for `axis`, of one shape.
-        axis: one of theirs, or counted from the last if negative.
+        axis: the axis along which they are joined; negative: counted from the last one.
 
     Returns:
         Variable of the dtype of `xs`.

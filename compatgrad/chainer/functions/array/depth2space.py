@@ -1,4 +1,4 @@
-"""Blocks of channels as blocks of pixels."""
+"""Rearrangement of channels into blocks of pixels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def depth2space(X: VariableOrArray, r: int) -> Variable:
-    """Channels as blocks of r * r pixels: the inverse of `space2depth`.
+    """Rearranges channels into blocks of r * r pixels: the inverse of `space2depth`.
 
     Args:
         X: floating, (n, r * r * c, h, w), n images.

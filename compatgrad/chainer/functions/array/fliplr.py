@@ -37,7 +37,7 @@ def fliplr(a: VariableOrArray) -> Variable:
         Variable of the shape and dtype of `a`.
 
     Raises:
-        chainer.utils.type_check.InvalidType: `a` is not floating-point or has too few axes.
+        chainer.utils.type_check.InvalidType: `a` is not floating-point or has fewer than 2 axes.
 
     Example:
         >>> F.fliplr(np.array([[1.0, 2.0], [3.0, 4.0]])).array

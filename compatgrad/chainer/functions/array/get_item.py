@@ -31,7 +31,7 @@ class GetItem(_native.NativeFunction):
 
 def _as_array(s):
     a = numpy.asarray(s)
-    return a if a.size else a.astype(numpy.intp)  # NumPy makes floats of an empty list
+    return a if a.size else a.astype(numpy.intp)  # floats, which NumPy makes of [], cannot index
 
 
 def _as_index(slices):

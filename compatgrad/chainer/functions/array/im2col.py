@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-_pair = _spatial.pair  # programs find it here
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class Im2Col(_spatial.Windows2D, _spatial.Dilated2D, _native.NativeFunction):
@@ -48,8 +48,8 @@ def im2col(
         ksize: height and width of a patch (kh, kw); an int stands for both, here as below.
         stride: pixels from one patch to the next.
         pad: zeros on each side of the image.
-        cover_all: True adds patches, so that each pixel is in some patch.
-        dilate: pixels from one of a patch's pixels to the next.
+        cover_all: True adds patches so that each pixel lies in a patch.
+        dilate: distance between neighbouring pixels of a patch.
 
     Returns:
         Variable (n, c * kh * kw, out_h, out_w) of the dtype of `x`.

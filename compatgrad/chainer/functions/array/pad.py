@@ -64,14 +64,14 @@ _pad = frontend.bind("pad", lambda x, widths, value: _ConstantPad(pad_width=widt
 def pad(x: VariableOrArray, pad_width: Any, mode: str, **keywords: Any) -> Variable:
     """`x` with values around it, as numpy.pad.
 
-    As in Chainer, the gradient of `x` is the inner part of that of the result: copies of elements in the padding do not
-    count.
+    As in Chainer, the gradient of `x` is the inner part of that of the result: the gradients of copies in the padding
+    are ignored.
 
     Args:
         x: floating, any shape.
         pad_width: how many values: an int for all sides, (before, after) for all axes, or such a pair for each axis.
         mode: one of numpy.pad's, such as "constant" or "edge".
-        **keywords: what that mode takes, such as `constant_values`.
+        **keywords: options of the mode, such as `constant_values`.
 
     Returns:
         Variable of the dtype of `x`.

@@ -39,15 +39,15 @@ def repeat(x: VariableOrArray, repeats: int | tuple[int, ...], axis: int | None 
 
     Args:
         x: any dtype and shape.
-        repeats: how often: an int, or a tuple with one per entry of `axis`.
-        axis: along which; None: of the flattened `x`.
+        repeats: number of repetitions: an int, or a tuple with one int for each entry along `axis`.
+        axis: the axis; None repeats the elements of the flattened `x`.
 
     Returns:
         Variable of the dtype of `x`.
 
     Raises:
         TypeError: `repeats` or `axis` is of another kind.
-        ValueError: a number is negative, or they are not as many as the entries.
+        ValueError: a number is negative, or the tuple's length is not that of `axis`.
         IndexError: `x` has no such axis.
 
     Example:

@@ -48,7 +48,7 @@ def reshape(x: VariableOrArray, shape: Sequence[int]) -> Variable:
 
     Args:
         x: any dtype and shape.
-        shape: as many elements as `x` has; one entry may be -1: what is left.
+        shape: as many elements as `x` has; one entry may be -1 and is computed from the others.
 
     Returns:
         Variable of the dtype of `x`; `x` itself where it is a Variable of that shape.

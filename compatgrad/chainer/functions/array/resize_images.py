@@ -43,7 +43,7 @@ def resize_images(
         x: float32, (n, c, h, w), n images of c channels.
         output_shape: height and width of the result.
         mode: "bilinear" or "nearest".
-        align_corners: True: the centres of the corner pixels stay where they are; False: the edges of the image do.
+        align_corners: True aligns the centres of the corner pixels of both images; False aligns the images' edges.
 
     Returns:
         Variable (n, c, *output_shape), float32.

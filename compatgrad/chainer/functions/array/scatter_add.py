@@ -43,7 +43,7 @@ def scatter_add(a: VariableOrArray, slices: Any, b: VariableOrArray) -> Variable
 
     Args:
         a: any dtype and shape.
-        slices: as in `get_item`; where it names an element several times, all are added.
+        slices: as in `get_item`; where an element is selected several times, all values are added to it.
         b: of the shape of `a[slices]`; it takes the dtype of `a`.
 
     Returns:

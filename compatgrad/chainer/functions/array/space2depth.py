@@ -1,4 +1,4 @@
-"""Blocks of pixels as blocks of channels."""
+"""Rearrangement of blocks of pixels into channels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def _check_images(function, x):
-    """InvalidType unless `x` is (n, c, h, w) and floating."""
+    """Raises InvalidType unless `x` is floating and has four axes."""
     (t,) = type_check.get_types((as_array(x),), function, False)
     type_check.expect(t.dtype.kind == "f", t.ndim == 4)
 
 
 def space2depth(X: VariableOrArray, r: int) -> Variable:
-    """Blocks of r * r pixels as channels: the inverse of `depth2space`.
+    """Rearranges blocks of r * r pixels into channels: the inverse of `depth2space`.
 
     Args:
         X: floating, (n, c, r * h, r * w), n images of c channels.

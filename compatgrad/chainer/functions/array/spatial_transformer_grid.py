@@ -48,13 +48,13 @@ class SpatialTransformerGrid(_native.NativeFunction):
 
 
 def spatial_transformer_grid(theta: VariableOrArray, output_shape: Sequence[int], **kwargs: Any) -> Variable:
-    """Where to sample images that affine maps warp.
+    """The points at which to sample images in order to warp them by affine maps.
 
     Args:
         theta: floating, (n, 2, 3): for each image, the matrix that takes (x, y, 1) of the result to (x, y) of the
             image.
         output_shape: height and width of the result.
-        **kwargs: none; `use_cudnn` of earlier versions is refused.
+        **kwargs: none; `use_cudnn`, an argument of earlier Chainer versions, raises an error.
 
     Returns:
         Variable (n, 2, *output_shape) of the dtype of `theta`: x and y of points; the image's corners are at -1 and 1.

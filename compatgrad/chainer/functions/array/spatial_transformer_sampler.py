@@ -33,7 +33,7 @@ def spatial_transformer_sampler(x: VariableOrArray, grid: VariableOrArray, **kwa
     """Images sampled at points, by bilinear interpolation.
 
     Args:
-        x: floating, (n, c, h, w), n images of c channels; outside of them are zeros.
+        x: floating, (n, c, h, w), n images of c channels; zeros outside.
         grid: of the dtype of `x`, (n, 2, out_h, out_w): x and y of points; the centres of the corner pixels are at -1
             and 1.
         **kwargs: none; `use_cudnn` of earlier versions is refused.

@@ -39,7 +39,7 @@ def _indices_or_sections(value):
 class SplitAxis(_native.NativeFunction):
     documented = "split_axis"
     op = "split"
-    indices = sections = None  # of what the engine made by itself
+    indices = sections = None  # a node that the engine made ran no constructor
 
     def __init__(self, indices_or_sections: int | Sequence[int] | NdArray, axis: int) -> None:
         self.indices, self.sections = _indices_or_sections(indices_or_sections)
@@ -48,7 +48,7 @@ class SplitAxis(_native.NativeFunction):
 
     @property
     def indices_or_sections(self) -> int | list[int]:
-        """What the call was given: where parts begin, or how many parts."""
+        """The call's argument: the indices at which parts begin, or the number of parts."""
         if self.sections is not None:
             return self.sections
         return self.op_params["indices"] if self.indices is None else self.indices
@@ -80,7 +80,8 @@ def split_axis(
 
     Args:
         x: any dtype and shape.
-        indices_or_sections: an int: so many parts of equal length; a sequence: where a new part begins.
+        indices_or_sections: an int is the number of parts, of equal length; a sequence holds the indices at which a new
+            part begins.
         axis: along which; may be negative.
         force_tuple: False gives a single part without a tuple around it.
 

@@ -37,7 +37,8 @@ def tile(x: VariableOrArray, reps: int | tuple[int, ...]) -> Variable:
 
     Args:
         x: any dtype and shape.
-        reps: how often along each axis, for the last ones where they are fewer; an int: along the last.
+        reps: number of repetitions along each axis; fewer numbers than axes apply to the last axes, and an int to the
+            last one.
 
     Returns:
         Variable of the dtype of `x`; more `reps` than axes give new axes in front.

@@ -47,8 +47,8 @@ def transpose_sequence(xs: VariablesOrArrays) -> tuple[Variable, ...]:
         xs: one array per sample, its first axis time; lengths descend, other axes are equal.
 
     Returns:
-        Tuple of Variables, as many as the longest sequence has elements: the i-th has the i-th elements of all that are
-        long enough.
+        Tuple of Variables, as many as the longest sequence has elements: the i-th holds the i-th elements of all
+        samples that are longer than i.
 
     Raises:
         chainer.utils.type_check.InvalidType: lengths ascend somewhere, or other axes differ.

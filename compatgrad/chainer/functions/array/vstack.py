@@ -20,12 +20,12 @@ stack = frontend.bind("stack", dtype="same")
 
 
 class _NumberedInputs(_native.NativeListFunction):
-    """Joins arrays of one dtype and number of axes, along an axis where their lengths may differ."""
+    """Base of functions that join arrays of one dtype and number of axes; errors call the inputs x0, x1 and so on."""
 
     op = None
 
     def _equal_axes(self, ndim: int) -> Iterable[int]:
-        """The axes along which lengths may not differ."""
+        """The axes along which all inputs must have the same length."""
         raise NotImplementedError
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
@@ -63,7 +63,7 @@ def vstack(xs: VariablesOrArrays) -> Variable:
         xs: at least one, all of one dtype and number of axes; matrices and larger arrays may differ in the first axis.
 
     Returns:
-        Variable of the dtype of `xs`; of vectors it is a matrix, of numbers a vector.
+        Variable of the dtype of `xs`; a matrix for vectors, (n, 1) for numbers.
 
     Raises:
         chainer.utils.type_check.InvalidType: `xs` is empty, or dtypes or shapes do not fit.

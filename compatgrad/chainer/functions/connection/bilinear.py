@@ -49,7 +49,8 @@ class BilinearFunction(_composed.ComposedFunction):
     ) -> Variable:
         batch, (j, k, out) = len(e1), W.shape
         e1, e2 = reshape(e1, (batch, j)), reshape(e2, (batch, k))
-        # The sum over e1's elements first: products of the two would be the largest array of all.
+        # The sum over the elements of e1 comes first: an array of all products of two elements would take the most
+        # memory.
         e1_W = reshape(matmul(e1, reshape(W, (j, k * out))), (batch, k, out))
         y = reshape(matmul(reshape(e2, (batch, 1, k)), e1_W), (batch, out))
         return y if V1 is None else y + matmul(e1, V1) + matmul(e2, V2) + b

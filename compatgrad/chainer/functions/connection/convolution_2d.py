@@ -21,7 +21,7 @@ _UNSUPPORTED = {
 
 
 class _Placed2D(_spatial.Dilated2D, _native.NativeFunction):
-    """Where a filter is placed on images: what convolutions and transposed convolutions share."""
+    """Stride, padding and dilation: the base of convolutions and transposed convolutions."""
 
     def __init__(self, stride: IntOrInts, pad: IntOrInts, dilate: IntOrInts, groups: int, **params: Any) -> None:
         super().__init__(
@@ -62,7 +62,8 @@ class Convolution2DFunction(_Placed2D):
 
     @property
     def cover_all(self):
-        """Whether the filter has a place where the last ones would leave elements out."""
+        """Whether the filter is also placed at the ends, where a whole stride does not fit, so that every pixel is
+        used."""
         return self.op_params["outsize"] is not None if self._cover_all is None else self._cover_all
 
     def _check_sizes(self, x, w):
@@ -73,7 +74,7 @@ class Convolution2DFunction(_Placed2D):
 
     def _run_bound(self, inputs):
         if self.cudnn_fast:
-            raise RuntimeError("'cudnn_fast' can't be used: there is no such layout in the engine")
+            raise RuntimeError("'cudnn_fast' can't be used: the engine does not have cuDNN's layout")
         x, w = inputs[:2]
         p = self.op_params
         outsize = _spatial.outsize(x.shape[2:], w.shape[2:], p["stride"], p["pad"], p["dilate"], self.cover_all)
@@ -82,13 +83,14 @@ class Convolution2DFunction(_Placed2D):
 
 
 class Convolution2DGradW(_Placed2D):
-    """The gradient of `convolution_2d` by the filters, in the graph of a gradient that is differentiated.
+    """The gradient of `convolution_2d` with respect to the filters; it is a node where a gradient is differentiated
+    again.
 
     Args:
         stride: step of the filter along each axis.
         pad: zeros around each side of the image.
         dilate: distance between the filter's elements.
-        groups: into how many groups the channels are divided.
+        groups: number of groups of channels.
         **params: `ksize`, height and width of the filters, and `outsize`.
 
     Example:
@@ -124,7 +126,8 @@ def convolution_2d(
     cover_all: bool = False,
     **kwargs: Any,
 ) -> Variable:
-    """Convolution of images: each output pixel of a channel is the sum of its filter times the patch below it, plus b.
+    """Convolution of images: each output pixel is the sum over a patch of the image, weighted by the filter of the
+    output channel, plus b.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
@@ -132,9 +135,9 @@ def convolution_2d(
         b: of the dtype of `x`, (out,); None for none.
         stride: step of the filter along each axis, or one number for both.
         pad: zeros around each side of the image, for each axis or one number for both.
-        cover_all: True adds a place of the filter where the last ones would leave elements out.
-        **kwargs: `dilate` (1): distance between the filter's elements; `groups` (1): into how many groups the channels
-            are divided, each output channel sees those of its group; `cudnn_fast`: must be False.
+        cover_all: True adds positions of the filter, so that every pixel is used.
+        **kwargs: `dilate` (1): distance between the filter's elements; `groups` (1): number of groups of channels,
+            where an output channel is computed from the input channels of its group; `cudnn_fast`: must be False.
 
     Returns:
         Variable of the dtype of `x`, (n, out, out_h, out_w) with out_h = (h + 2 pad - dilate (kh - 1) - 1) // stride +

@@ -29,7 +29,7 @@ class _PlacedND(_native.NativeFunction):
             **params,
         )
 
-    ndim = property(lambda self: len(self.stride), doc="Over how many axes the filter moves.")
+    ndim = property(lambda self: len(self.stride), doc="Number of axes over which the filter moves.")
     stride = _native.parameter("stride")
     pad = _native.parameter("pad")
     dilate = _native.parameter("dilate")
@@ -54,12 +54,12 @@ class ConvolutionND(_PlacedND, show=False):
     """The node of `chainer.functions.convolution_nd` in the graph, its result's `creator`.
 
     Args:
-        ndim: over how many axes the filter moves.
+        ndim: number of axes over which the filter moves.
         stride: step of the filter along each axis, or one number for all.
         pad: zeros at both ends of each axis, or one number for all.
         cover_all: True adds a place of the filter where the last ones would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Example:
         >>> node = F.connection.convolution_nd.ConvolutionND(1)
@@ -87,7 +87,7 @@ class ConvolutionND(_PlacedND, show=False):
     cover_all = convolution_2d.Convolution2DFunction.cover_all
 
     def _check_sizes(self, x, w):
-        pass  # numbers of channels are checked below, with other errors
+        pass  # the code below checks the numbers of channels and raises other errors
 
     def _out_channels(self, w):
         return w.shape[0]
@@ -102,10 +102,11 @@ class ConvolutionND(_PlacedND, show=False):
 
 
 class ConvolutionNDGradW(_PlacedND, show=False):
-    """The gradient of `convolution_nd` by the filters, in the graph of a gradient that is differentiated.
+    """The gradient of `convolution_nd` with respect to the filters; it is a node where a gradient is differentiated
+    again.
 
     Args:
-        ndim: over how many axes the filter moves.
+        ndim: number of axes over which the filter moves.
         stride: step of the filter along each axis.
         pad: zeros at both ends of each axis.
         dilate: distance between the filter's elements.
@@ -161,7 +162,7 @@ def convolution_nd(
         pad: zeros at both ends of each axis, or one number for all.
         cover_all: True adds a place of the filter where the last ones would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, (n, out, ...); each length is (length + 2 pad - dilate (k - 1) - 1) // stride + 1.
@@ -203,7 +204,7 @@ def convolution_1d(
         pad: zeros at both ends of each axis, or one number for all.
         cover_all: True adds a place of the filter where the last ones would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; each length is (length + 2 pad - dilate (k - 1) - 1) // stride +
@@ -245,7 +246,7 @@ def convolution_3d(
         pad: zeros at both ends of each axis, or one number for all.
         cover_all: True adds a place of the filter where the last ones would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; each length is (length + 2 pad - dilate (k - 1) - 1) // stride +

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _expect_outsize(function, x, w, outsize):
-    """`outsize` is a size that convolution, with or without `cover_all`, reduces to that of x."""
+    """Checks that a convolution of a result of size `outsize`, with or without `cover_all`, has the size of x."""
     p = function.op_params
     for i, (n, s, m, d) in enumerate(zip(outsize, p["stride"], p["pad"], p["dilate"], strict=True)):
         lower, upper = (conv.get_conv_outsize(n, w.shape[i + 2], s, m, all, d) for all in (False, True))
@@ -44,11 +44,11 @@ class Deconvolution2DFunction(_Placed2D):
 
     outh = property(
         lambda self: (self.op_params["outsize"] or (None,))[0],
-        doc="Height of the result that the call asked for; None: the smallest.",
+        doc="Height of the result in the call; None: the smallest.",
     )
     outw = property(
         lambda self: (self.op_params["outsize"] or (None,))[-1],
-        doc="Width of the result that the call asked for; None: the smallest.",
+        doc="Width of the result in the call; None: the smallest.",
     )
 
     def _check_sizes(self, x, w):
@@ -85,7 +85,8 @@ def deconvolution_2d(
     outsize: Sequence[int] | None = None,
     **kwargs: Any,
 ) -> Variable:
-    """Transposed convolution of images: each input pixel adds its filters, times the pixel, to the patch below it.
+    """Transposed convolution of images: each input pixel adds the filter, multiplied by the pixel, to a patch of the
+    result.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
@@ -103,8 +104,8 @@ def deconvolution_2d(
 
     Raises:
         ValueError: `dilate` is not positive, or `groups` does not divide the input channels.
-        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
-            `x`.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or a convolution of a result of `outsize`
+            would not have the size of `x`.
         RuntimeError: the result would be empty.
         TypeError: there is an unknown option.
 

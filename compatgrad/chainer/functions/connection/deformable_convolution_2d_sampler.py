@@ -1,4 +1,4 @@
-"""Deformable convolution: the filter's elements are placed by an input."""
+"""Deformable convolution: an input moves the positions that the filter reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def deformable_convolution_2d_sampler(
     stride: IntOrInts = 1,
     pad: IntOrInts = 0,
 ) -> Variable:
-    """Convolution of images, of which an input moves the places that the filter reads. Outside the image are zeros.
+    """Convolution of images, where `offset` moves the positions that the filter reads. Outside the image it reads
+    zeros.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
@@ -38,7 +39,7 @@ def deformable_convolution_2d_sampler(
         pad: zeros around each side of the image, for each axis or one number for both.
 
     Returns:
-        Variable of the dtype of `x`, (n, out, out_h, out_w): `offset` tells the height and width.
+        Variable of the dtype of `x`, (n, out, out_h, out_w): height and width are those of `offset`.
 
     Raises:
         ValueError: `offset` has another number of channels.

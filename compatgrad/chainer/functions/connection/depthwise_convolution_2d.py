@@ -26,7 +26,7 @@ def depthwise_convolution_2d(
         pad: zeros around each side of the image, for each axis or one number for both.
 
     Returns:
-        Variable of the dtype of `x`, (n, c multiplier, out_h, out_w), the results of the first channel first.
+        Variable of the dtype of `x`, (n, c multiplier, out_h, out_w), ordered by input channel.
 
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.

@@ -1,4 +1,4 @@
-"""Dilated convolution, from before `convolution_2d` took `dilate`."""
+"""Dilated convolution, a function that is older than `convolution_2d`'s argument `dilate`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dilated_convolution_2d(
     dilate: IntOrInts = 1,
     cover_all: bool = False,
 ) -> Variable:
-    """Convolution of images with a filter whose elements lie apart: `convolution_2d` with `dilate`.
+    """Convolution of images with a dilated filter: `convolution_2d` with `dilate`.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.

@@ -1,4 +1,4 @@
-"""Rows of a table by integer."""
+"""Embedding: rows of a table, selected by integers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class EmbedIDFunction(_native.NativeFunction):
 
 
 class EmbedIDGrad(_native.NativeFunction):
-    """The gradient of `embed_id` by the table, in the graph of a gradient that is differentiated.
+    """The gradient of `embed_id` with respect to the table; it is a node where a gradient is differentiated again.
 
     Args:
         **params: the op's parameters: `rows`, `ignore_index`.
@@ -74,7 +74,7 @@ _embedding = frontend.bind("embedding", _checked)
 
 
 def embed_id(x: VariableOrArray, W: VariableOrArray, ignore_label: int | None = None) -> Variable:
-    """Rows of a table by integer.
+    """Embedding: rows of a table, selected by integers.
 
     Args:
         x: integers, any shape but (); negative ones count from the last row.

@@ -36,7 +36,8 @@ class LinearFunction(_native.NativeFunction):
 
 
 class LinearGradData(_composed.ComposedFunction):
-    """The gradient of `linear` by its input, as a function of the weight and of `gy`, the gradient of the output.
+    """The gradient of `linear` with respect to its input, as a function of the weight and of `gy`, the gradient of the
+    output.
 
     Example:
         >>> node = F.connection.linear.LinearGradData()
@@ -52,7 +53,8 @@ class LinearGradData(_composed.ComposedFunction):
 
 
 class LinearGradWeight(_composed.ComposedFunction):
-    """The gradient of `linear` by its weight, as a function of the input and of `gy`, the gradient of the output.
+    """The gradient of `linear` with respect to its weight, as a function of the input and of `gy`, the gradient of the
+    output.
 
     Args:
         w_dtype: dtype of the gradient.
@@ -88,7 +90,7 @@ def linear(x: VariableOrArray, W: VariableOrArray, b: VariableOrArray | None = N
         x: floating, (n, ...): n samples; all axes from `n_batch_axes` on are flattened.
         W: floating, (out, in).
         b: of the dtype of `x`, (out,); None for none.
-        n_batch_axes: how many of the first axes of `x` remain.
+        n_batch_axes: number of leading axes of `x` that the result keeps.
 
     Returns:
         Variable of the dtype of `x`: the first axes of `x`, then out.

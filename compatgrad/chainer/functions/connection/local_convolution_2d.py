@@ -1,4 +1,4 @@
-"""Convolution with a filter of its own at every place."""
+"""Locally connected layer: a convolution with a different filter at each position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_pair = _spatial.pair  # programs find it here
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class LocalConvolution2DFunction(_composed.ComposedFunction):
@@ -53,11 +53,11 @@ class LocalConvolution2DFunction(_composed.ComposedFunction):
 def local_convolution_2d(
     x: VariableOrArray, W: VariableOrArray, b: VariableOrArray | None = None, stride: IntOrInts = 1
 ) -> Variable:
-    """Convolution whose filter differs from place to place.
+    """Convolution with a different filter at each position of the result.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
-        W: floating, (out, out_h, out_w, c, kh, kw): a filter for each channel and place of the result.
+        W: floating, (out, out_h, out_w, c, kh, kw): a filter for each channel and position of the result.
         b: of the dtype of `x`, (out, out_h, out_w); None for none.
         stride: step of the filter along each axis, or one number for both.
 

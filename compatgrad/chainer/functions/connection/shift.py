@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_pair = _spatial.pair  # programs find it here
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class Shift(_composed.ComposedFunction):
@@ -52,12 +52,13 @@ class Shift(_composed.ComposedFunction):
 
 
 def shift(x: VariableOrArray, ksize: IntOrInts = 3, dilate: IntOrInts = 1) -> Variable:
-    """Moves each group of channels by a place of its own in a window; zeros come in.
+    """Shifts each group of channels in its own direction, one for each position of a window; zeros fill the free
+    pixels.
 
     Args:
-        x: floating, (n, c, h, w), with as many channels as the window has places, or more.
+        x: floating, (n, c, h, w), where c is at least the number of positions of the window.
         ksize: height and width of the window, odd, or one number for both.
-        dilate: distance between the places of the window along each axis, or one number for both.
+        dilate: distance between the positions of the window along each axis, or one number for both.
 
     Returns:
         Variable of the shape and dtype of `x`.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _expect_labels(in_types):
-    """Scores (N, C, …) and labels (N, …); further axes of the scores have length 1."""
+    """Checks scores (N, C, …) and labels (N, …); axes of the scores that the labels lack must have length 1."""
     type_check._argname(in_types, ("x", "t"))
     x, t = in_types
     type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i")
@@ -50,7 +50,7 @@ def accuracy(y: VariableOrArray, t: VariableOrArray, ignore_label: int | None = 
     Args:
         y: floating, (n, k, ...): scores of k classes.
         t: integers, (n, ...): labels in [0, k).
-        ignore_label: the label that does not count; None for none.
+        ignore_label: labels of this value are not counted; None counts all.
 
     Returns:
         Variable of shape () and the dtype of `y`; 0 where no label counts.

@@ -62,12 +62,12 @@ def classification_summary(
         y: floating, (n, k, ...): scores of k classes.
         t: integers, (n, ...): labels in [0, k).
         label_num: the number of classes; None: the highest label + 1.
-        beta: how many times as much recall counts as precision.
-        ignore_label: the label that does not count.
+        beta: weight of recall relative to precision.
+        ignore_label: labels of this value are not counted.
 
     Returns:
-        Four Variables (label_num,), the last one of integers. A class without predictions or labels has NaN where they
-        divide.
+        Four Variables (label_num,), the last one of integers. A class without predictions or labels has NaN where their
+        number is a divisor.
 
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
@@ -94,11 +94,11 @@ def precision(
         y: floating, (n, k, ...): scores of k classes.
         t: integers, (n, ...): labels in [0, k).
         label_num: the number of classes; None: the highest label + 1.
-        ignore_label: the label that does not count.
+        ignore_label: labels of this value are not counted.
 
     Returns:
-        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
-        divide.
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where their
+        number is a divisor.
 
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
@@ -126,11 +126,11 @@ def recall(
         y: floating, (n, k, ...): scores of k classes.
         t: integers, (n, ...): labels in [0, k).
         label_num: the number of classes; None: the highest label + 1.
-        ignore_label: the label that does not count.
+        ignore_label: labels of this value are not counted.
 
     Returns:
-        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
-        divide.
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where their
+        number is a divisor.
 
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
@@ -158,12 +158,12 @@ def fbeta_score(
         y: floating, (n, k, ...): scores of k classes.
         t: integers, (n, ...): labels in [0, k).
         label_num: the number of classes; None: the highest label + 1.
-        beta: how many times as much recall counts as precision.
-        ignore_label: the label that does not count.
+        beta: weight of recall relative to precision.
+        ignore_label: labels of this value are not counted.
 
     Returns:
-        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
-        divide.
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where their
+        number is a divisor.
 
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
@@ -191,11 +191,11 @@ def f1_score(
         y: floating, (n, k, ...): scores of k classes.
         t: integers, (n, ...): labels in [0, k).
         label_num: the number of classes; None: the highest label + 1.
-        ignore_label: the label that does not count.
+        ignore_label: labels of this value are not counted.
 
     Returns:
-        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
-        divide.
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where their
+        number is a divisor.
 
     Raises:
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.

@@ -58,7 +58,7 @@ def r2_score(
 
     Raises:
         NotImplementedError: `sample_weight` is given.
-        ValueError: `multioutput` is neither.
+        ValueError: `multioutput` has another value.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
 
     Example:

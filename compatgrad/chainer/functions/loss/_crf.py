@@ -5,7 +5,8 @@ from compatgrad.chainer.utils import type_check
 
 
 class _OverChain(_native.NativeFunction):
-    """Of costs (K, K) and scores (rows, K) of all steps, one after the other; `sizes` are the rows of each step."""
+    """A function of costs (K, K) and scores (rows, K); the rows of all steps follow each other, `sizes[i]` rows for
+    step i."""
 
     def __init__(self, sizes):
         super().__init__(sizes=sizes)

@@ -44,9 +44,8 @@ _DOC = """{formula}.
 def function(
     cls: type[_PairLoss], formula: str, shape: str, result: str
 ) -> Callable[[VariableOrArray, VariableOrArray], Variable]:
-    """The public function that `cls` computes.
-
-    `formula`, `shape` and `result` say what is computed, of what shape, and what it is of [1, 2] and [3, 0.5].
+    """Makes the public function that `cls` computes. For its docstring, `formula` says what is computed, `shape` names
+    the shape of the result, and `result` is the result for [1, 2] and [3, 0.5].
     """
 
     def checked(x0, x1):

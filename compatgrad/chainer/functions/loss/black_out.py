@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def black_out(
     x: VariableOrArray, t: VariableOrArray, W: VariableOrArray, samples: VariableOrArray, reduce: str = "mean"
 ) -> Variable:
-    """BlackOut: cross entropy of a large vocabulary, by the label and a few sampled words.
+    """BlackOut: an approximation of cross entropy over a large vocabulary by the label and a few sampled words.
 
     Args:
         x: floating, (n, k): vectors.

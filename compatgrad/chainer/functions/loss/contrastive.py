@@ -37,7 +37,7 @@ class Contrastive(_margin.MarginLoss):
         same = y.array.astype(x0.dtype)
         square = _sum((x0 - x1) ** 2, axis=1)
         apart = square.array > 0
-        # The distance 0 has no gradient; that of the root would be infinite.
+        # At distance 0 the gradient is set to 0, because that of the square root is infinite.
         distance = sqrt(where(apart, square, square.xp.ones_like(square.array))) * apart
         loss = (same * square + (1 - same) * relu(self.margin - distance) ** 2) * 0.5
         return self._reduced(loss)
@@ -58,7 +58,7 @@ def contrastive(
         Variable of the dtype of `x0` and shape (), or (n,) with `reduce="no"`.
 
     Raises:
-        ValueError: `margin` is not positive, or `reduce` is neither.
+        ValueError: `margin` is not positive, or `reduce` has another value.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or there is no pair.
 
     Example:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _packed(xs):
-    """The scores of all steps in one Variable, and how many each step has, which may not grow."""
+    """The scores of all steps in one Variable, and the number of rows of each step, which must not increase."""
     sizes = [len(x) for x in xs]
     for before, after in zip(sizes[:-1], sizes[1:], strict=True):
         type_check.expect(type_check.make_variable(after, "len(xs[i])") <= before)
@@ -53,7 +53,7 @@ def crf1d(
 
     Args:
         cost: floating, (k, k): score of each transition from a label to the next.
-        xs: for each step, scores (b, k) of the b sequences that last so long, the longest first.
+        xs: for each step, scores (b, k) of the b sequences that reach this step, the longest sequence first.
         ys: for each step, integer labels (b,).
         reduce: "mean" over the sequences, or "no" for one loss per sequence.
 
@@ -61,8 +61,8 @@ def crf1d(
         Variable of the dtype of `cost` and shape (), or (b,), b of the first step, with `reduce="no"`.
 
     Raises:
-        ValueError: `reduce` is neither, `xs` and `ys` have different numbers of steps, or, in debug mode, a label is
-            out of range.
+        ValueError: `reduce` has another value, `xs` and `ys` have different numbers of steps, or, in debug mode, a
+            label is out of range.
         AssertionError: a score is missing for a label.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or a step has more sequences than the one
             before.
@@ -94,7 +94,7 @@ def argmax_crf1d(cost: VariableOrArray, xs: Sequence[VariableOrArray]) -> tuple[
 
     Args:
         cost: floating, (k, k): score of each transition from a label to the next.
-        xs: for each step, scores (b, k) of the b sequences that last so long, the longest first.
+        xs: for each step, scores (b, k) of the b sequences that reach this step, the longest sequence first.
 
     Returns:
         Variable (b,), the score of each sequence's path; and a list with an int32 array of labels (b,) for each step.

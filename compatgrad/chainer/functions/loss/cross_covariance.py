@@ -54,7 +54,7 @@ def cross_covariance(y: VariableOrArray, z: VariableOrArray, reduce: str = "half
         Variable of the dtype of `y` and shape (), or (k, l) with `reduce="no"`.
 
     Raises:
-        ValueError: `reduce` is neither.
+        ValueError: `reduce` has another value.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
 
     Example:

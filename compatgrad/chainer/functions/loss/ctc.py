@@ -45,7 +45,7 @@ class ConnectionistTemporalClassification(_native.NativeFunction):
         wrong = (labels < -classes) | (labels >= classes)
         if wrong.any():
             raise IndexError(f"t holds label {labels[wrong][0]}, x has scores of {classes} labels")
-        lowest = -1e4 if x.dtype == numpy.float16 else -1e10  # the original's logarithm of no probability
+        lowest = -1e4 if x.dtype == numpy.float16 else -1e10  # Chainer's logarithm of the probability 0
         return self._bound._apply_as(self, x, labels % classes, *lengths, lowest=lowest, **self.op_params)
 
     def __call__(self, input_length, label_length, t, x):
@@ -60,12 +60,13 @@ def connectionist_temporal_classification(
     label_length: VariableOrArray | None = None,
     reduce: str = "mean",
 ) -> Variable:
-    """Negative log-likelihood of label sequences, summed over all ways to place them on the steps of the scores.
+    """Negative log-likelihood of label sequences, summed over all alignments of the labels with the steps of the
+    scores.
 
     Args:
         x: sequence of floating (n, labels), one for each step: scores, of which softmax is taken.
         t: int32, (n, l): label sequences.
-        blank_symbol: the label that stands for none of the others.
+        blank_symbol: the label that stands for no label at a step.
         input_length: int32, (n,): how many steps each sequence has; None for all.
         label_length: int32, (n,): how many labels of `t` each sequence has; None for all.
         reduce: "mean" over the sequences, or "no" for one loss per sequence.

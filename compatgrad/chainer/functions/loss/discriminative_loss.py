@@ -29,7 +29,7 @@ class DiscriminativeMarginBasedClusteringLoss:
 
     Args:
         delta_v: distance from their mean within which embeddings of an instance cost nothing.
-        delta_d: half the distance between means beyond which they cost nothing.
+        delta_d: half the distance beyond which means of different instances cost nothing.
         max_embedding_dim: the number of channels, which is also the highest label; label 0 is the background.
         norm: 1 or 2: the norm of distances.
         alpha: factor of the variance term.
@@ -117,7 +117,7 @@ def discriminative_margin_based_clustering_loss(
         embeddings: floating, (n, c, h, w): a vector of c elements for each pixel.
         labels: integers, (n, h, w): the instance of each pixel.
         delta_v: distance from their mean within which embeddings of an instance cost nothing.
-        delta_d: half the distance between means beyond which they cost nothing.
+        delta_d: half the distance beyond which means of different instances cost nothing.
         max_embedding_dim: the number of channels, which is also the highest label; label 0 is the background.
         norm: 1 or 2: the norm of distances.
         alpha: factor of the variance term.

@@ -52,7 +52,7 @@ def hinge(x: VariableOrArray, t: VariableOrArray, norm: str = "L1", reduce: str 
         Variable of the dtype of `x` and shape (), or (n, k) with `reduce="no"`.
 
     Raises:
-        NotImplementedError: `norm` is neither.
+        NotImplementedError: `norm` or `reduce` has another value.
         ValueError: `reduce` is neither.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
         IndexError: a label is out of range.

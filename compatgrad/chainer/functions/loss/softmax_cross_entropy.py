@@ -80,7 +80,7 @@ class SoftmaxCrossEntropy(_native.NativeFunction):
 
     @property
     def y(self):
-        """softmax(x) of a recorded function, made when asked for; None before or without `cache_score`."""
+        """softmax(x), computed when it is read; None before the function has run, or without `cache_score`."""
         if not (self.is_native and self.cache_score):
             return None
         x = self.inputs[0].data
@@ -120,7 +120,7 @@ def _checked(x, t, class_weight, ignore_label, normalize, reduce, cache_score=Tr
     function = SoftmaxCrossEntropy(normalize, cache_score, class_weight, ignore_label, reduce, soft_target_loss)
     loss = function.apply((x, t))[0]
     if not cache_score:
-        loss._function = function  # else `creator` would be made anew, without this option
+        loss._function = function  # a new `creator`, made for a lost one, would not have this option
     return loss
 
 
@@ -128,7 +128,7 @@ _softmax_cross_entropy = frontend.bind("softmax_cross_entropy", _checked)
 
 
 def _composed(x, t, normalize, class_weight, ignore_label, reduce):
-    # The functions that Chainer's hooks and graphs show where double backprop is asked for.
+    # With enable_double_backprop, Chainer's hooks and graphs show these functions instead of one.
     t = as_array(t)
     _check_class_weight_option(class_weight)
     _check_reduce_option(reduce)
@@ -184,7 +184,7 @@ def softmax_cross_entropy(
         Variable of the dtype of `x` and shape (), or (n, ...) with `reduce="no"`.
 
     Raises:
-        ValueError: an option has none of its values, `class_weight` is no floating array of one axis, or, in debug
+        ValueError: an option has an unknown value, `class_weight` is no floating array of one axis, or, in debug
             mode, a label is out of range.
         IndexError: a label is out of range.
         chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.

@@ -20,7 +20,7 @@ squared_error = _pairs.function(SquaredError, "(x0 - x1) ** 2, element-wise", "t
 
 
 def squared_difference(x1: VariableOrArray, x2: VariableOrArray) -> Variable:
-    """`squared_error` under its other name: (x1 - x2) ** 2, element-wise.
+    """Another name of `squared_error`: (x1 - x2) ** 2, element-wise.
 
     Args:
         x1, x2: floating, of one dtype and shape.

@@ -43,7 +43,7 @@ def triplet(
     Args:
         anchor, positive, negative: floating, of one dtype, (n, k): vectors, vectors that should be near them, and
             vectors that should be far.
-        margin: positive; by how much the far one must be farther.
+        margin: positive: the least difference of squared distances that costs nothing.
         reduce: "mean" over the rows, or "no" for one loss per row.
 
     Returns:

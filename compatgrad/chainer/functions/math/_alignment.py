@@ -1,4 +1,4 @@
-"""Parameters that belong to some axes of an array."""
+"""Broadcasting of parameters whose axes are some of the axes of an array."""
 
 from compatgrad import _C
 from compatgrad.chainer.functions.array.broadcast import broadcast_to
@@ -6,7 +6,7 @@ from compatgrad.chainer.functions.array.reshape import reshape
 
 
 def aligned(y, x, axis):
-    """`y`, repeated to the shape of `x`; its axes are those of `x` from `axis` on."""
+    """`y` broadcast to the shape of `x`: the axes of `y` are those of `x` from `axis` on."""
     shape, part = x.shape, y.shape
     if _C.get_mode("debug"):
         assert shape[axis : axis + len(part)] == part, (

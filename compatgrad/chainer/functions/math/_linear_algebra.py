@@ -1,4 +1,4 @@
-"""Shared by the functions of square matrices, which NumPy or CuPy computes."""
+"""Base class of the functions of square matrices, which NumPy or CuPy computes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SquareMatrixFunction(function_node.FunctionNode):
-    """Of one floating array of `ndim` axes, the last two of which are equally long."""
+    """A function of one floating array of `ndim` axes, the last two of which have the same length."""
 
     ndim = 2
     argument = "a"

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 
 
 def checked_axis(axis):
-    """`axis` as None or a tuple of int.
-
-    TypeError for anything but None, an int or a tuple of them; ValueError for one twice.
+    """`axis` as None or a tuple of ints. Raises TypeError unless it is None, an int or a tuple of ints, ValueError for
+    an axis that is given twice.
     """
     if axis is None:
         return None
@@ -43,7 +42,7 @@ class Reduction(_native.NativeFunction):
 
 
 class Scan(_native.NativeFunction):
-    """Results of the first elements along an axis, or of the flattened input."""
+    """A cumulative function, such as cumsum, along an axis or over the flattened input."""
 
     def __init__(self, axis: int | None = None) -> None:
         if not (isinstance(axis, int) or axis is None):

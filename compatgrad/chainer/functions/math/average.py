@@ -31,7 +31,8 @@ def average(
     Args:
         x: floating, any shape.
         axis: which axes: an int or a tuple, negative ones counted from the last; None: all; with weights, one or all.
-        weights: floating, of the shape of `x`, or a vector as long as `axis`; the sum of all weights divides.
+        weights: floating, of the shape of `x`, or a vector as long as `axis`; the result is divided by the sum of all
+            weights.
         keepdims: True keeps the axes, with length 1.
 
     Returns:
@@ -39,7 +40,8 @@ def average(
 
     Raises:
         TypeError: `axis` is of another kind.
-        ValueError: an axis is given twice, several are with weights, or weights for all axes do not fit `x`.
+        ValueError: an axis is given twice, weights are given with several axes, or weights for all axes do not have the
+            shape of `x`.
         chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis, or weights do not fit it.
 
     Example:

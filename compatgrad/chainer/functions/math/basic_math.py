@@ -1,4 +1,5 @@
-"""Arithmetic: the classes behind the operators, and what the operators do off the engine's fast path."""
+"""Arithmetic: the classes of the operators' nodes, and the operators for inputs that the engine's fast path does not
+take."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def _operand(x, value):
 
 
 def _node(expression: str, label: str | None = None) -> Callable[[_F], _F]:
-    """Decorator of a class: its docstring, by what a program writes; `label`: where it is not that with _ for x."""
+    """Decorator that sets a class's docstring. `expression` is what a program writes; `label` defaults to it with _ for
+    x."""
 
     def document(cls: _F) -> _F:
         argument = "value: the scalar; it takes the dtype of the input."
@@ -102,7 +104,8 @@ class _FloatBinary(_Binary):
 
 
 class _Constant:
-    """Functions of one input and a scalar, which takes the input's dtype; `_text` is their label, {} the scalar."""
+    """Base of functions of one input and a scalar, which takes the input's dtype; `_text` is the label, in which {}
+    stands for the scalar."""
 
     _parameter = "value"
     _text = "{}"
@@ -224,10 +227,8 @@ def _operator(
     rhs: str = "a Variable; or an array or a scalar, which takes the dtype of `self`.",
     invalid: str = "dtypes differ, or shapes cannot be broadcast.",
 ) -> Callable[[_F], _F]:
-    """Decorator of a function that computes an operator: its docstring.
-
-    `example` is what a program writes of a Variable `x` of [1, 4], `result` what that gives; `invalid` says which
-    inputs are.
+    """Decorator that sets the docstring of an operator's function. `example` is an expression of the Variable `x` of
+    [1, 4] and `result` what it shows; `invalid` says which inputs raise InvalidType.
     """
 
     def document(f: _F) -> _F:
@@ -249,7 +250,7 @@ _OPERATOR = """{formula}.
         Variable of the dtype of `self`.
 
     Raises:
-        TypeError: `rhs` is of another kind.
+        TypeError: `rhs` is none of these.
         chainer.utils.type_check.InvalidType: {invalid}
 
     Example:
@@ -259,7 +260,7 @@ _OPERATOR = """{formula}.
 
     Source: `chainer.functions.math.basic_math.{name}` of Chainer 7.8.1.
     """
-_NO_FLOATS = "dtypes differ or are not floating-point, which scalars do not need, or shapes cannot be broadcast."
+_NO_FLOATS = "dtypes differ or an array's is not floating-point, or shapes cannot be broadcast."
 _NEVER_INTS = "dtypes differ or are not floating-point, or shapes cannot be broadcast."
 _MATRIX = "a Variable; or an array, which takes the dtype of `self`."
 _NO_PRODUCT = "they are not floating-point, or shapes do not fit."

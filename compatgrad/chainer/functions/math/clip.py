@@ -31,7 +31,7 @@ _clip = frontend.bind("clip", lambda x, x_min, x_max: Clip(x_min, x_max).apply((
 
 
 def clip(x: VariableOrArray, x_min: float | None, x_max: float | None) -> Variable:
-    """Elements limited to [x_min, x_max]; the limits themselves pass the gradient.
+    """Elements limited to [x_min, x_max]; elements equal to a limit pass the gradient.
 
     Args:
         x: floating, any shape.

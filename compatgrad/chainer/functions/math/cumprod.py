@@ -17,7 +17,7 @@ class Cumprod(_reduction.Scan):
 
 
 def cumprod(x: VariableOrArray, axis: int | None = None) -> Variable:
-    """Products of the first elements along an axis.
+    """Cumulative products along an axis.
 
     Args:
         x: floating, any shape.

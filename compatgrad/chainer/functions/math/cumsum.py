@@ -18,7 +18,7 @@ class Cumsum(_reduction.Scan):
 
 
 def cumsum(x: VariableOrArray, axis: int | None = None) -> Variable:
-    """Sums of the first elements along an axis.
+    """Cumulative sums along an axis.
 
     Args:
         x: floating, any shape.

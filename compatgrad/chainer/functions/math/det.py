@@ -58,7 +58,7 @@ def det(a: VariableOrArray) -> Variable:
     """The determinant of a matrix.
 
     Args:
-        a: floating, (m, m); axes of length 1 may follow, as a filter has.
+        a: floating, (m, m); axes of length 1 may follow, as in the weight of a 1x1 convolution.
 
     Returns:
         Variable () of the dtype of `a`.
@@ -73,4 +73,5 @@ def det(a: VariableOrArray) -> Variable:
 
     Source: `chainer.functions.det` of Chainer 7.8.1.
     """
-    return reshape(batch_det(reshape(a, (1, a.shape[0], a.shape[1]))), ())  # axes of size 1 may follow, as a filter has
+    # the weight of a 1x1 convolution has two more axes, of length 1
+    return reshape(batch_det(reshape(a, (1, a.shape[0], a.shape[1]))), ())

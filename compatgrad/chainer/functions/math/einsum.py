@@ -26,7 +26,7 @@ _transpose = frontend.bind("transpose", dtype="any")
 
 
 def _axes(subscripts):
-    """Each letter of the subscripts of one operand with its axis; `@`, the ellipsis, with a slice."""
+    """Yields (axis, letter) for each letter of one operand's subscripts, and (slice, "@") for the ellipsis."""
     before, ellipsis, after = subscripts.partition("@")
     yield from enumerate(before)
     if ellipsis:
@@ -65,7 +65,7 @@ class _Operand:
         return self.x.shape[self.labels.index(label)]
 
     def only(self, wanted):
-        """Summed over all other labels."""
+        """The operand summed over all labels that are not in `wanted`."""
         kept = [label for label in self.labels if label in wanted]
         if len(kept) == len(self.labels):
             return self
@@ -73,7 +73,8 @@ class _Operand:
         summed = [label for label in self.labels if label not in wanted]
         n = size_of_shape([self.size(label) for label in summed])
         x = _reshape(self.ordered(kept + summed), [size_of_shape(shape), n])
-        # not the op "sum", whose gradient is one number at all places: that of `einsum` can be written to
+        # a matrix product rather than the op "sum": the gradient of "sum" is a read-only view of one number, while
+        # programs may write to the gradient of Chainer's einsum
         ones = backend.get_array_module(x).ones((n, 1), x.dtype)
         return _Operand(_reshape(matmul(x, ones), shape), kept)
 
@@ -83,7 +84,7 @@ class _Operand:
         return _transpose(self.x, [self.labels.index(label) for label in labels])
 
     def times(self, other, wanted):
-        """The product, summed over the labels that are not wanted."""
+        """The product of both operands, summed over the labels that are not in `wanted`."""
         a, b = self.only({*wanted, *other.labels}), other.only({*wanted, *self.labels})
         both = [label for label in a.labels if label in b.labels]
         batch = [label for label in both if label in wanted]
@@ -187,14 +188,15 @@ class DiagEinSum(EinSum):
 
 
 def _letters(subscripts):
-    """Subscripts given as ints and Ellipsis."""
+    """Turns subscripts that are given as ints and Ellipsis into letters."""
     if not all(s is Ellipsis or isinstance(s, int) for s in subscripts):
         raise TypeError("For this input type lists must contain either int or Ellipsis")
     return "".join(["@" if s is Ellipsis else _LETTERS[s] for s in subscripts])
 
 
 def _parse(operands):
-    """(subscripts of the operands, of the result, operands) from either way to call `einsum`."""
+    """Returns the operands' subscripts, the result's subscripts and the operands, for either form of the call of
+    `einsum`."""
     if not operands:
         raise ValueError("No input operands")
     if isinstance(operands[0], str):
@@ -230,17 +232,17 @@ def _parse(operands):
 def einsum(*operands: Any) -> Variable:
     """Sums of products, by Einstein's convention.
 
-    As numpy.einsum, but operands are not broadcast and an ellipsis is not summed over.
+    Like numpy.einsum, but operands are not broadcast and an ellipsis is not summed over.
 
     Args:
         *operands: a string of subscripts, such as "ij,jk->ik", and the Variables or arrays; or each of these followed
             by a list of ints and Ellipsis, and perhaps such a list for the result. All are floating.
 
     Returns:
-        Variable of the dtype that NumPy would compute with.
+        Variable of the dtype to which NumPy promotes the operands.
 
     Raises:
-        ValueError: there are no operands, or subscripts make no sense or are not as many as the operands.
+        ValueError: there are no operands, or subscripts are malformed, or their number is not that of the operands.
         TypeError: a list has other entries.
         IndexError: an operand has fewer axes than subscripts.
         chainer.utils.type_check.InvalidType: an operand is not floating-point, or axes of the same letter differ in

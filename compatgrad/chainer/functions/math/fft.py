@@ -48,7 +48,8 @@ class FFT(function_node.FunctionNode):
             gr = xp.zeros_like(gi.array)
         if gi is None:
             gi = xp.zeros_like(gr.array)
-        # the transform is symmetric: its adjoint conjugates before and after, as exchanging the parts does
+        # the transform's matrix is symmetric, so its adjoint is the transform with a conjugation before and after;
+        # exchanging real and imaginary parts before and after does the same
         gxi, gxr = FFT(self._method).apply((gi, gr))
         return gxr, gxi
 

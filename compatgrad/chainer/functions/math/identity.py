@@ -21,7 +21,7 @@ class Identity(_native.NativeFunction):
     op = "identity"
 
     def apply(self, inputs: VariablesOrArrays) -> tuple[Variable, ...]:
-        # The op has one input; a function of several is a node of Python.
+        # The op takes one input; identity of several inputs is a node in Python.
         return super().apply(inputs) if len(inputs) == 1 else function_node.FunctionNode.apply(self, inputs)
 
     def forward(self, xs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:

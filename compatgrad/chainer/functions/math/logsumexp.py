@@ -24,7 +24,7 @@ _logsumexp = frontend.bind("logsumexp", lambda x, axis: LogSumExp(axis).apply((x
 
 
 def logsumexp(x: VariableOrArray, axis: Axes = None) -> Variable:
-    """log(sum(exp(x))) over axes, without the overflow of the three in turn.
+    """log(sum(exp(x))) over axes, computed without the overflow of exp.
 
     Args:
         x: floating, any shape.

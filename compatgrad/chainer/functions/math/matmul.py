@@ -40,7 +40,7 @@ class MatMul(_native.NativeFunction):
 
     def __init__(self, transa: bool = False, transb: bool = False, transc: bool = False) -> None:
         if transc:
-            raise NotImplementedError("MatMul: transc; transpose the result")
+            raise NotImplementedError("MatMul: transc=True is not supported; transpose the result")
         super().__init__(transa=transa, transb=transb)
 
     transa = _native.parameter("transa")
@@ -75,7 +75,8 @@ def matmul(a: VariableOrArray, b: VariableOrArray, transa: bool = False, transb:
         transb: True swaps those of `b`.
 
     Returns:
-        Variable (..., m, n) of the dtype that NumPy would compute with; a vector adds no axis.
+        Variable (..., m, n) of the dtype to which NumPy promotes the inputs; m or n is left out where `a` or `b` is a
+        vector.
 
     Raises:
         TypeError: one of them is neither a Variable nor an array.

@@ -78,7 +78,7 @@ class ArgMin(IndexSelectorBase):
 
 @_native.function(Max)
 def max(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """Largest elements over axes; all that are equal to one get its gradient.
+    """Largest elements over axes; all elements that are equal to a result get its gradient.
 
     Args:
         x: floating, any shape.
@@ -105,7 +105,7 @@ def max(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variab
 
 @_native.function(Min)
 def min(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """Smallest elements over axes; all that are equal to one get its gradient.
+    """Smallest elements over axes; all elements that are equal to a result get its gradient.
 
     Args:
         x: floating, any shape.
@@ -131,7 +131,7 @@ def min(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variab
 
 
 def argmax(x: VariableOrArray, axis: int | None = None) -> Variable:
-    """Index of the largest element along an axis, the first of equal ones; no gradient.
+    """Index of the largest element along an axis, the first one among equals. Not differentiable.
 
     Args:
         x: floating, any shape.
@@ -155,7 +155,7 @@ def argmax(x: VariableOrArray, axis: int | None = None) -> Variable:
 
 
 def argmin(x: VariableOrArray, axis: int | None = None) -> Variable:
-    """Index of the smallest element along an axis, the first of equal ones; no gradient.
+    """Index of the smallest element along an axis, the first one among equals. Not differentiable.
 
     Args:
         x: floating, any shape.

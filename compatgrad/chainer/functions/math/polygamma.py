@@ -49,7 +49,7 @@ class PolyGamma(_native.NativeFunction):
 
 
 def polygamma(n: VariableOrArray, x: VariableOrArray) -> Variable:
-    """The `n`-th derivative of `digamma` at `x`, with broadcasting; differentiable by `x`.
+    """The `n`-th derivative of `digamma` at `x`, with broadcasting; it can be differentiated with respect to `x`.
 
     Args:
         n: int, not negative, any shape.

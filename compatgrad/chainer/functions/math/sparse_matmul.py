@@ -36,7 +36,7 @@ class CooMatMul(_native.NativeFunction):
         sp_row: int, the rows of the entries: (k,) or, of a batch, (n, k); -1 for padding.
         sp_col: their columns.
         sp_shape: of the sparse matrix.
-        sp_order: the order of the entries, as `CooMatrix` has it; it does not matter here.
+        sp_order: the order of the entries, the attribute of `CooMatrix`; it has no effect here.
         transa: True transposes the sparse matrix.
         transb: True transposes the dense one.
         transc: True transposes the result.
@@ -99,7 +99,7 @@ class CooMatMul(_native.NativeFunction):
     def _run_bound(self, inputs):
         sp, dn = promoted(*inputs)
         dtype = sp.dtype if self.dtype is None else numpy.dtype(self.dtype)
-        if sp.dtype == numpy.float16:  # many small terms
+        if sp.dtype == numpy.float16:  # in 64 bits: many small terms are added
             sp, dn = cast(sp, numpy.float32), cast(dn, numpy.float32)
         xp = backend.get_array_module(sp)
         row, col, rows = self.sp_row, self.sp_col, self.sp_shape[0]
@@ -107,7 +107,7 @@ class CooMatMul(_native.NativeFunction):
             row, col, rows = col, row, self.sp_shape[1]
         if self.transb:
             dn = swapaxes(dn, -1, -2)
-        places = xp.nonzero(row >= 0)  # padding has row -1
+        places = xp.nonzero(row >= 0)  # padding entries have row -1, which addition must skip
         factors = _get_item(dn, (*places[:-1], col[places].astype(numpy.intp)))
         terms = _mul(expand_dims(_get_item(sp, places), -1), factors)
         y = xp.zeros((*dn.shape[:-2], rows, dn.shape[-1]), dtype=sp.dtype)
@@ -135,7 +135,7 @@ def sparse_matmul(
         Variable (m, l) or (n, m, l). The entries of the sparse matrix and the dense one get gradients.
 
     Raises:
-        ValueError: both are sparse, both are dense, or one is of another kind.
+        ValueError: both are sparse, both are dense, or one is none of these.
         chainer.utils.type_check.InvalidType: they are not floating-point, or shapes do not fit.
 
     Example:

@@ -54,7 +54,7 @@ _sum_to = frontend.bind("sum_to", lambda x, shape: SumTo(shape=tuple(shape)).app
 
 
 def sum_to(x: VariableOrArray, shape: tuple[int, ...]) -> Variable:
-    """Sum over the axes that `broadcast_to` would repeat from `shape`.
+    """Sum over the axes along which an array of `shape` would be repeated by broadcasting to the shape of `x`.
 
     Args:
         x: any dtype, of a shape that `shape` can be broadcast to.

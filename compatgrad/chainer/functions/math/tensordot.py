@@ -1,4 +1,4 @@
-"""Products over chosen axes."""
+"""Tensor contraction over chosen axes."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def tensordot(a: VariableOrArray, b: VariableOrArray, axes: int | Sequence[int |
 
     Args:
         a: floating, any shape.
-        b: floating; the chosen axes are as long as those of `a`.
-        axes: an int: so many last axes of `a` and first ones of `b`; or a pair: the axes of `a` and those of `b`, ints
-            or sequences.
+        b: floating; its chosen axes are as long as those of `a`.
+        axes: an int: an int n for the last n axes of `a` and the first n of `b`; or a pair: the axes of `a` and those
+            of `b`, ints or sequences.
 
     Returns:
-        Variable of the dtype that NumPy would compute with: the other axes of `a`, then those of `b`.
+        Variable of the dtype to which NumPy promotes the inputs: the other axes of `a`, then those of `b`.
 
     Raises:
         ValueError: `axes` is no pair, or the axes differ in number or in length.

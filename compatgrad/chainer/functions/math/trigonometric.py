@@ -84,7 +84,7 @@ def arctan2(x1: VariableOrArray, x2: VariableOrArray) -> Variable:
         x2: floating.
 
     Returns:
-        Variable of the dtype that NumPy would compute with and the common shape.
+        Variable of the common shape and the dtype to which NumPy promotes the inputs.
 
     Raises:
         TypeError: one of them is neither a Variable nor an array.

@@ -25,7 +25,8 @@ class Zeta(_native.NativeFunction):
 
 
 def zeta(x: VariableOrArray | float, q: VariableOrArray) -> Variable:
-    """Hurwitz's zeta function, the sum of (k + q) ** -x for k = 0, 1, ..., with broadcasting; differentiable by `q`.
+    """Hurwitz's zeta function, the sum of (k + q) ** -x for k = 0, 1, ..., with broadcasting; it can be differentiated
+    with respect to `q`.
 
     Args:
         x: a number or an array, above 1.

@@ -24,7 +24,7 @@ class Dropout(_native.NativeFunction):
 
     Args:
         dropout_ratio: probability of a zero, in [0, 1).
-        mask: array by which the input is multiplied; None draws one of zeros and 1 / (1 - dropout_ratio).
+        mask: array by which the input is multiplied; None draws a mask of 0 and 1 / (1 - dropout_ratio).
         return_mask: kept as an attribute only; the mask is the attribute `mask`.
 
     Raises:
@@ -60,7 +60,7 @@ class Dropout(_native.NativeFunction):
 
     def _draw(self, x):
         scale = x.dtype.type(1.0 / (1 - self.dropout_ratio))
-        if _C.traced():  # somebody traces, and shall see a call that draws
+        if _C.traced():  # the traced program must draw a mask in each run
             return float(scale) * (torch.rand(x.shape, device=x.tensor.device) >= self.dropout_ratio).to(x.tensor.dtype)
         xp = backend.get_array_module(x)
         return scale * (xp.random.rand(*x.shape) >= self.dropout_ratio)
@@ -69,8 +69,7 @@ class Dropout(_native.NativeFunction):
 def dropout(x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable | tuple[Variable, NdArray | None]:
     """Elements become 0 with probability `ratio`, the others are scaled by 1 / (1 - ratio); in test mode `x` itself.
 
-    The mask is drawn by `numpy.random.rand`, or CuPy's on a GPU. Test mode is that the configuration's `train` is
-    False.
+    The mask is drawn by `numpy.random.rand`, or CuPy's on a GPU. In test mode the configuration's `train` is False.
 
     Args:
         x: floating, any shape.
@@ -82,7 +81,8 @@ def dropout(x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable |
         Variable of the shape and dtype of `x`; with `return_mask` a pair of it and the mask.
 
     Raises:
-        ValueError: `ratio` is out of range, `mask` has another shape, or an option of old versions is given.
+        ValueError: `ratio` is out of range, `mask` has another shape, or a removed option of older Chainer versions is
+            given.
         chainer.utils.type_check.InvalidType: `x` is not floating-point.
         TypeError: there is an unknown option.
 

@@ -56,13 +56,14 @@ class Gaussian(_native.NativeFunction):
 
 
 def gaussian(mean: VariableOrArray, ln_var: VariableOrArray, **kwargs: Any) -> Variable | tuple[Variable, NdArray]:
-    """A sample of normal distributions, differentiable by their parameters: mean + exp(ln_var / 2) * eps.
+    """A sample of normal distributions that can be differentiated with respect to their parameters: mean + exp(ln_var /
+    2) * eps.
 
     Args:
         mean: floating, any shape.
         ln_var: of the shape and dtype of `mean`: logarithms of the variances.
-        **kwargs: `eps` (None): standard normal noise to use instead of drawn one; `return_eps` (False): True also gives
-            it.
+        **kwargs: `eps` (None): standard normal noise to use instead of drawn noise; `return_eps` (False): True also
+            gives it.
 
     Returns:
         Variable of the shape and dtype of `mean`; with `return_eps` a pair of it and an array.

@@ -1,4 +1,4 @@
-"""Samples of categorical distributions, relaxed."""
+"""Gumbel-Softmax: relaxed samples of categorical distributions."""
 
 from __future__ import annotations
 

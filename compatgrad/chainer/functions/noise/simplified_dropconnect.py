@@ -1,4 +1,4 @@
-"""Linear layers without some of their weights."""
+"""DropConnect: linear layers some of whose weights are dropped."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def simplified_dropconnect(
         W: floating, (out, in).
         b: of the dtype of `x`, (out,); None for none.
         ratio: in [0, 1).
-        train: False takes all weights as they are.
-        mask: (n, out, in) or (out, in), as `use_batchwise_mask` says: which weights remain; None draws it by
-            `numpy.random.rand`, or CuPy's on a GPU.
+        train: False keeps all weights.
+        mask: (n, out, in) or (out, in), as `use_batchwise_mask` says: a bool for each weight, True where it remains;
+            None draws the mask by `numpy.random.rand`, or CuPy's on a GPU.
         use_batchwise_mask: True: a mask for each sample, False: one for all.
 
     Returns:

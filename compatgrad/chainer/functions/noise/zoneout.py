@@ -20,7 +20,7 @@ class Zoneout(_native.NativeFunction):
     """The node of `chainer.functions.zoneout` in the graph, its result's `creator`. It draws from the global stream.
 
     Args:
-        zoneout_ratio: probability of an old value.
+        zoneout_ratio: probability with which an element keeps its old value.
 
     Example:
         >>> node = F.zoneout(np.zeros(2), np.ones(2), ratio=0.0).creator
@@ -57,13 +57,13 @@ def zoneout(h: VariableOrArray, x: VariableOrArray, ratio: float = 0.5, **kwargs
         h: the old state, any shape.
         x: of the shape and dtype of `h`: the new state.
         ratio: in [0, 1].
-        **kwargs: none; those of old versions are refused.
+        **kwargs: none; removed options of older Chainer versions raise an error.
 
     Returns:
         Variable of the shape and dtype of `x`; in test mode `x` itself.
 
     Raises:
-        ValueError: `h` and `x` differ in shape, or an option of old versions is given.
+        ValueError: `h` and `x` differ in shape, or a removed option of older Chainer versions is given.
         TypeError: there is an unknown option.
 
     Example:

@@ -25,7 +25,7 @@ def _compute_axis(x_ndim, gamma_ndim, axis):
 
 
 def _compute_key_axis(x_ndim, gamma_ndim, axis):
-    """The axes that gamma has, of those of x."""
+    """The axes of x that gamma has."""
     axis = _compute_axis(x_ndim, gamma_ndim, axis)
     return tuple(i for i in range(x_ndim) if i not in axis)
 
@@ -64,12 +64,12 @@ class BatchNormalization(_Normalization):
     """The node of `chainer.functions.batch_normalization` in the graph, its result's `creator`.
 
     Args:
-        eps: small number that keeps the divisor from 0.
+        eps: small number that is added to the variance, so that the divisor is not 0.
         mean: array of the running mean, updated in place; None for none.
         var: array of the running variance, updated in place; None for none.
-        decay: factor by which the running statistics keep their old value.
-        axis: the axes that statistics are over, an int or a tuple in ascending order; None: the first one and those
-            that `gamma` does not have.
+        decay: weight of the old value when the running statistics are updated.
+        axis: the axes over which statistics are computed, an int or a tuple in ascending order; None: the first one and
+            those that `gamma` does not have.
 
     Raises:
         RuntimeError: `axis` is not sorted, or neither an int nor a tuple.
@@ -130,7 +130,7 @@ def _warn_of_single_values(shape, axis):
             "zeros. Was evaluation run while chainer.config.train is True, or is this an epoch's last batch?"
         )
     else:
-        text = "F.batch_normalization got length 1 along all axes that statistics are over, and gives zeros."
+        text = "F.batch_normalization got length 1 along all axes over which statistics are computed, and gives zeros."
     warnings.warn(text, UserWarning, stacklevel=3)
 
 
@@ -139,11 +139,11 @@ def batch_normalization(x: VariableOrArray, gamma: VariableOrArray, beta: Variab
 
     Args:
         x: floating, (n, ...): n samples.
-        gamma, beta: floating, of the shape of the axes of `x` that statistics are not over: scale and shift.
+        gamma, beta: floating, scale and shift, of the shape of the axes of `x` over which no statistics are computed.
         **kwargs: `eps` (2e-5), added to the variance; `running_mean` and `running_var` (None), arrays of the shape of
-            `gamma` that are updated in place, the variance unbiased; `decay` (0.9), by which they keep their old value;
-            `axis` (None), the axes that statistics are over, an int or a tuple in ascending order, by default the first
-            one and those that `gamma` does not have.
+            `gamma` that are updated in place, the variance unbiased; `decay` (0.9), the weight of the old value in the
+            update; `axis` (None), the axes over which statistics are computed, an int or a tuple in ascending order, by
+            default the first one and those that `gamma` does not have.
 
     Returns:
         Variable of the shape and dtype of `x`.
@@ -154,8 +154,7 @@ def batch_normalization(x: VariableOrArray, gamma: VariableOrArray, beta: Variab
         ValueError: a running array is read-only.
         TypeError: there is an unknown option, or `running_mean` is given without `running_var`.
 
-    Note:
-        a batch of one value for each mean gives zeros, and a UserWarning.
+    Note: where each mean is over one value, the result is `beta`, with a UserWarning.
 
     Example:
         >>> x, gamma, beta, mean, var = np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1)
@@ -173,7 +172,7 @@ def batch_normalization(x: VariableOrArray, gamma: VariableOrArray, beta: Variab
     )  # fmt: skip
     for running in (running_mean, running_var):
         if isinstance(running, numpy.ndarray) and not running.flags.writeable:
-            raise ValueError("output array is read-only")  # the kernel would write to it all the same
+            raise ValueError("output array is read-only")  # the kernel would write to the read-only array
     if running_var is None and running_mean is not None:
         raise TypeError(
             "running_mean is given: running_var must be given too, an array of the shape of gamma, not None"
@@ -200,7 +199,7 @@ def fixed_batch_normalization(
 
     Args:
         x: floating, (n, ...): n samples.
-        gamma, beta: floating, of the shape of the axes of `x` that statistics are not over: scale and shift.
+        gamma, beta: floating, scale and shift, of the shape of the axes of `x` over which no statistics are computed.
         mean: of the shape and dtype of `gamma`.
         var: of the shape and dtype of `gamma`.
         eps: added to the variance.

@@ -24,8 +24,9 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
         mean: array of the running mean.
         var: array of the running variance.
         decay: factor by which the running statistics keep their old value.
-        rmax: the batch's standard deviation counts as between 1 / rmax and rmax times the running one.
-        dmax: the batch's mean counts as at most `dmax` running standard deviations from the running one.
+        rmax: the ratio of the batch's to the running standard deviation is clipped to [1 / rmax, rmax].
+        dmax: the distance of the batch's from the running mean, in running standard deviations, is clipped to [-dmax,
+            dmax].
         update_statistics: True updates `mean` and `var` in place.
 
     Example:
@@ -78,7 +79,7 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         assert configuration.config.train, (
-            "batch_renormalization is for training; elsewhere call fixed_batch_renormalization"
+            "batch_renormalization is for training; in evaluation call fixed_batch_normalization"
         )
         x, gamma, _ = inputs
         xp = backend.get_array_module(x)
@@ -101,7 +102,8 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
         return y
 
     def compose(self, x: Variable, gamma: Variable, beta: Variable) -> Variable:
-        # r and d are constants of the derivative: a batch normalisation with another scale and shift.
+        # The corrections r and d count as constants in the gradient, so this is batch normalisation with a changed
+        # scale and shift.
         gamma, beta = gamma * self.r, beta + gamma * self._d
         return batch_normalization._batch_normalization(x, gamma, beta, self.eps, None, None, None, 0.9)
 
@@ -123,13 +125,14 @@ def batch_renormalization(
     decay: float = 0.9,
     update_statistics: bool = False,
 ) -> Variable:
-    """Batch normalisation corrected towards running statistics.
+    """Batch normalisation whose statistics are corrected towards the running statistics.
 
     Args:
         x: floating, (n, ...): n samples.
         gamma, beta: floating, of the shape of the first axes of a sample: scale and shift.
-        rmax: the batch's standard deviation counts as between 1 / rmax and rmax times the running one.
-        dmax: the batch's mean counts as at most `dmax` running standard deviations from the running one.
+        rmax: the ratio of the batch's to the running standard deviation is clipped to [1 / rmax, rmax].
+        dmax: the distance of the batch's from the running mean, in running standard deviations, is clipped to [-dmax,
+            dmax].
         eps: added to the variances.
         running_mean: array of the shape of `gamma`. Required.
         running_var: array of the shape of `gamma`. Required.

@@ -22,7 +22,7 @@ _inverse_root = frontend.bind("inverse_root", dtype="any")
 
 
 def _grouped(x, groups):
-    """(N, C, …) as (groups, C / groups, values of a channel)."""
+    """Reshapes (N, C, …) to (groups, C / groups, values of a channel)."""
     return reshape(transpose(x, (1, 0, *range(2, x.ndim))), (groups, x.shape[1] // groups, -1))
 
 
@@ -116,7 +116,7 @@ def decorrelated_batch_normalization(x: VariableOrArray, **kwargs: Any) -> Varia
         x: floating, (n, c, ...): n samples of c channels.
         **kwargs: `groups` (16), into which the channels are divided; `eps` (2e-5), added to the variances;
             `running_mean` (None), an array (groups, c / groups), and `running_projection` (None), an array (groups, c /
-            groups, c / groups), both updated in place; `decay` (0.9), by which they keep their old value.
+            groups, c / groups), both updated in place; `decay` (0.9), the weight of the old value in the update.
 
     Returns:
         Variable of the shape and dtype of `x`.

@@ -43,9 +43,8 @@ class GroupNormalization(_native.NativeFunction):
 
 
 class _MulInvStd(_composed.ComposedFunction):
-    """Of `(x, y)`: the rows of `y` divided by the standard deviations of those of `x`.
-
-    `inv_std`, what they are multiplied by, is computed again for the derivatives by `x`.
+    """A function of `(x, y)`: the rows of `y` divided by the standard deviations of the rows of `x`. It computes the
+    reciprocal of the standard deviation again, so that gradients reach `x`.
     """
 
     def __init__(self, eps, mean, inv_std, dummy_gamma):

@@ -44,7 +44,7 @@ def local_response_normalization(
 
     Args:
         x: floating, (n, c, ...): samples of c channels.
-        n: how many channels s is over: the channel itself and n // 2 on each side.
+        n: number of channels in the sum s: the channel itself and n // 2 on each side.
         k: constant of the divisor.
         alpha: factor of the sum.
         beta: exponent.

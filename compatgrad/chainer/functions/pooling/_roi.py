@@ -1,4 +1,4 @@
-"""What pooling of regions of interest shares."""
+"""Base classes and shared code of the pooling of regions of interest."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ _gradients = {op: frontend.bind(f"{op}_grad", dtype="any") for op in _OPS}
 
 
 class Regions(_composed.ComposedFunction):
-    """A subclass says which `op`, gives its regions as that takes them, and its parameters.
-
-    Regions get no gradient.
+    """Base class: a subclass defines the `op`, and `regions` and `params`, which are the op's arguments. Regions get no
+    gradient.
     """
 
     op = None
-    empty = None  # what empty bins give, where maxima are asked for
-    argmax_data = None  # places of maxima
+    empty = None  # value of an empty bin; None where the op computes means
+    argmax_data = None  # positions of the maxima
 
     def regions(self, x: Variable, *rois: Variable) -> NdArray:
-        """The regions as the op takes them, in one array."""
+        """The regions in one array, in the op's format."""
         raise NotImplementedError
 
     @property
@@ -92,7 +91,7 @@ class ROIFunction(Regions, _composed.CallableFunction):
         )
 
     def regions(self, x: VariableOrArray, rois: VariableOrArray, indices: Variable) -> NdArray:
-        """Bounds of whole pixels, as the ops on bins take them."""
+        """The regions as bins with integer bounds, for the ops that pool whole pixels."""
         edges = pixels(rois.array, self.spatial_scale)
         top, left, bottom, right = edges.T
         return bins(
@@ -103,8 +102,8 @@ class ROIFunction(Regions, _composed.CallableFunction):
 
 
 class ROIAlign(ROIFunction):
-    """Reads the images between pixels, at `sampling_ratio` places of each bin along each axis; None: by its
-    size.
+    """Samples the images between pixels, at `sampling_ratio` points of each bin along each axis; None: as many points
+    as the bin has pixels.
     """
 
     def __init__(self, outsize: IntOrInts, spatial_scale: float, sampling_ratio: IntOrInts | None = None) -> None:
@@ -119,8 +118,8 @@ class ROIAlign(ROIFunction):
         type_check.expect(in_types[0].dtype == "float32")
 
     def regions(self, x: VariableOrArray, rois: VariableOrArray, indices: Variable) -> NdArray:
-        """Image, left, top, right and bottom on the images' grid, at least a pixel long, as the ops on boxes take
-        them: those count a pixel's middle as half.
+        """Rows of image, left, top, right and bottom in pixels, at least one pixel wide and high, for the ops on boxes,
+        which put the centre of pixel i at i + 0.5.
         """
         xp = x.xp
         edges = rois.array.astype("float64") * self.spatial_scale
@@ -141,8 +140,8 @@ def check_finite(edges: NdArray) -> None:
     xp = backend.get_array_module(edges)
     if not xp.isfinite(edges).all():
         if xp.isnan(edges).any():
-            raise ValueError("a region cannot be told in pixels: an edge is NaN")
-        raise OverflowError("a region cannot be told in pixels: an edge is infinite")
+            raise ValueError("the edges of a region must be finite: one is NaN")
+        raise OverflowError("the edges of a region must be finite: one is infinite")
 
 
 def pixels(rois: NdArray, spatial_scale: float) -> NdArray:
@@ -153,22 +152,23 @@ def pixels(rois: NdArray, spatial_scale: float) -> NdArray:
 
 
 def images(x: Variable, indices: NdArray) -> NdArray:
-    """The image of each region, counted from the first; IndexError where there is none."""
+    """The index of each region's image, with negative ones counted from the end; IndexError where one is out of
+    range."""
     n = len(x)
     if not ((indices >= -n) & (indices < n)).all():
-        raise IndexError(f"an image of a region is out of range for {n} images")
+        raise IndexError(f"the image index of a region is out of range for {n} images")
     return indices % n if n else indices
 
 
 def bins(images: NdArray, rows: tuple[NdArray, NdArray], columns: tuple[NdArray, NdArray]) -> NdArray:
-    """Images and bounds (R, out) along both axes in one array."""
+    """One array of the image indices and of the bins' bounds (R, out) along both axes."""
     xp = backend.get_array_module(images)
     return xp.concatenate([images[:, None], *rows, *columns], axis=1)
 
 
 def integer_bins(start: NdArray, length: NdArray, out: int, size: int) -> tuple[NdArray, NdArray]:
-    """Bounds (R, out) of `out` bins of regions along an axis of `size` pixels: the first, and past the last
-    one.
+    """Bounds, (R, out) each, of the `out` bins of each region along an axis of `size` pixels: first pixel, and last
+    pixel + 1.
     """
     xp = backend.get_array_module(start)
     stride = xp.maximum(length, 1)[:, None] / out

@@ -87,5 +87,5 @@ def average_pooling_2d(
     """
     if x.ndim != 4:
         return _checked(x, ksize, stride, pad)
-    ksize = _spatial.pair(ksize)  # the number of axes says which class shows the function
+    ksize = _spatial.pair(ksize)  # two sizes select AveragePooling2D for `creator`
     return _average_pooling(x, ksize, ksize if stride is None else stride, pad)

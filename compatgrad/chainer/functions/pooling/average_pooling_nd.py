@@ -17,12 +17,12 @@ class AveragePoolingND(pooling_nd._PoolingND):
     """The node of `chainer.functions.average_pooling_nd` in the graph, its result's `creator`.
 
     Args:
-        ndim: over how many axes the windows are.
+        ndim: number of axes over which the windows extend.
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
         cover_all: False; windows beyond the padding are not supported.
-        pad_value: 0 counts the padding as zeros, None not at all.
+        pad_value: 0 counts padded elements as zeros, None leaves them out of the mean.
 
     Raises:
         ValueError: `ndim` is not positive, `pad_value` is neither 0 nor None, or `cover_all` is True.
@@ -72,7 +72,7 @@ def average_pooling_nd(
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        pad_value: 0 counts the padding as zeros, None not at all.
+        pad_value: 0 counts padded elements as zeros, None leaves them out of the mean.
 
     Returns:
         Variable of the dtype of `x`; each of these axes has (length + 2 pad - ksize) // stride + 1 elements.
@@ -88,7 +88,7 @@ def average_pooling_nd(
 
     Source: `chainer.functions.average_pooling_nd` of Chainer 7.8.1.
     """
-    if x.ndim == 4:  # else AveragePooling2D would show the function
+    if x.ndim == 4:  # with the op, `creator` would be an AveragePooling2D
         return _checked(x, ksize, stride, pad, pad_value)
     return _average_pooling(x, ksize, ksize if stride is None else stride, pad, pad_value)
 
@@ -103,13 +103,13 @@ def average_pooling_1d(
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        pad_value: 0 counts the padding as zeros, None not at all.
+        pad_value: 0 counts padded elements as zeros, None leaves them out of the mean.
 
     Returns:
         Variable of the dtype of `x`, of as many axes.
 
     Raises:
-        ValueError: `x` has another number of axes, or `pad_value` is neither 0 nor None.
+        ValueError: `x` does not have the right number of axes, or `pad_value` is neither 0 nor None.
         chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
         AssertionError: the result would be empty.
 
@@ -133,13 +133,13 @@ def average_pooling_3d(
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        pad_value: 0 counts the padding as zeros, None not at all.
+        pad_value: 0 counts padded elements as zeros, None leaves them out of the mean.
 
     Returns:
         Variable of the dtype of `x`, of as many axes.
 
     Raises:
-        ValueError: `x` has another number of axes, or `pad_value` is neither 0 nor None.
+        ValueError: `x` does not have the right number of axes, or `pad_value` is neither 0 nor None.
         chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
         AssertionError: the result would be empty.
 

@@ -18,7 +18,7 @@ class MaxPoolingND(pooling_nd._PoolingND):
     """The node of `chainer.functions.max_pooling_nd` in the graph, its result's `creator`.
 
     Args:
-        ndim: over how many axes the windows are.
+        ndim: number of axes over which the windows extend.
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
@@ -37,7 +37,7 @@ class MaxPoolingND(pooling_nd._PoolingND):
     """
 
     op = "max_pooling"
-    indexes = None  # positions of the maxima in their windows, once applied with `return_indices`
+    indexes = None  # positions of the maxima in their windows, after `apply` with `return_indices`
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class MaxPoolingND(pooling_nd._PoolingND):
         if not self.return_indices:
             return super()._run_bound(inputs)
         if self.ndim > 3:
-            raise NotImplementedError("max_pooling_nd: return_indices over more than three axes")
+            raise NotImplementedError("max_pooling_nd: return_indices is not supported over more than three axes")
         y, indexes = super()._run_bound(inputs)
         self.indexes = indexes.array
         return y
@@ -87,8 +87,7 @@ def max_pooling_nd(
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
         cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also gives an array with the position of each maximum in its window, counted along its
-            rows.
+        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
@@ -128,8 +127,7 @@ def max_pooling_1d(
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
         cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also gives an array with the position of each maximum in its window, counted along its
-            rows.
+        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
@@ -166,8 +164,7 @@ def max_pooling_2d(
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
         cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also gives an array with the position of each maximum in its window, counted along its
-            rows.
+        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
@@ -207,8 +204,7 @@ def max_pooling_3d(
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
         cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also gives an array with the position of each maximum in its window, counted along its
-            rows.
+        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its

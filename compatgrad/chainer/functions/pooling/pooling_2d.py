@@ -1,4 +1,4 @@
-"""What pooling functions over two axes share."""
+"""Base class of the pooling functions over two axes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from compatgrad.chainer.utils import type_check
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts
 
-_pair = _spatial.pair  # programs find it here
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class Pooling2D(_spatial.Windows2D, _native.NativeFunction):
-    """What poolings and unpoolings of images share: windows, and the check of the input (n, c, h, w).
+    """Base class of poolings and unpoolings of images: the windows, and the check of the input (n, c, h, w).
 
     Args:
         ksize: height and width of the window, or one number for both.

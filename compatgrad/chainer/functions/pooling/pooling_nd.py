@@ -1,4 +1,4 @@
-"""What pooling functions over any number of axes share."""
+"""Base class of the pooling functions over any number of axes."""
 
 import numpy
 
@@ -19,7 +19,7 @@ class _PoolingND(_native.NativeFunction):
             **params,
         )
 
-    ndim = property(lambda self: len(self.ksize), doc="Over how many axes the windows are.")
+    ndim = property(lambda self: len(self.ksize), doc="Number of axes over which the windows extend.")
     ksize = _native.parameter("ksize")
     stride = _native.parameter("stride")
     pad = _native.parameter("pad")
@@ -42,7 +42,8 @@ class _PoolingND(_native.NativeFunction):
         return self._run_in_steps(inputs[0])
 
     def _run_in_steps(self, x):
-        """The op pools three axes at most: the last three first, then the others."""
+        """Pools more than three axes by two calls, as the op pools three at most: the last three axes, then the
+        others."""
         windows = self.ksize, self.stride, self.pad
         for axes in (range(self.ndim - 3, self.ndim), range(self.ndim - 3)):
             others = [a for a in range(x.ndim) if a - 2 not in axes]

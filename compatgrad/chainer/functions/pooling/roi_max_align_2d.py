@@ -1,4 +1,4 @@
-"""Max pooling of regions of interest between pixels."""
+"""RoIAlign with maxima: max pooling of regions of interest, sampled between pixels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_pair = _spatial.pair  # programs find it here
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class ROIMaxAlign2D(_roi.ROIAlign):
@@ -28,16 +28,17 @@ def roi_max_align_2d(
     spatial_scale: float,
     sampling_ratio: IntOrInts | None = None,
 ) -> Variable:
-    """Maxima of samples, interpolated between pixels, of bins of regions of interest.
+    """Divides each region of interest into bins and takes the maximum of samples in each bin, which are interpolated
+    between pixels.
 
     Args:
         x: float32, (n, c, h, w): n images of c channels.
-        rois: of the dtype of `x`, (r, 4): top, left, bottom and right of each region, which times `spatial_scale` are
-            pixels.
+        rois: of the dtype of `x`, (r, 4): top, left, bottom and right of each region; multiplied by `spatial_scale`
+            they are pixels.
         roi_indices: int32, (r,): the image of each region.
         outsize: height and width of the result in bins, or one number for both.
         spatial_scale: positive number.
-        sampling_ratio: how many samples a bin has along each axis, an int or a pair; None: as many as pixels.
+        sampling_ratio: number of samples of a bin along each axis, an int or a pair; None: the number of its pixels.
 
     Returns:
         Variable of the dtype of `x`, (r, c, out_h, out_w); -inf where there is no sample.

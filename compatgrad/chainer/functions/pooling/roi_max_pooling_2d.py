@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_pair = _spatial.pair  # programs find it here
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class ROIMaxPooling2D(_roi.ROIFunction):
@@ -23,12 +23,12 @@ class ROIMaxPooling2D(_roi.ROIFunction):
 def roi_max_pooling_2d(
     x: VariableOrArray, rois: VariableOrArray, roi_indices: VariableOrArray, outsize: IntOrInts, spatial_scale: float
 ) -> Variable:
-    """Maxima of bins of regions of interest.
+    """Divides each region of interest into bins and takes the maximum of each bin.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
-        rois: of the dtype of `x`, (r, 4): top, left, bottom and right of each region, which times `spatial_scale` are
-            pixels.
+        rois: of the dtype of `x`, (r, 4): top, left, bottom and right of each region; multiplied by `spatial_scale`
+            they are pixels.
         roi_indices: int32, (r,): the image of each region.
         outsize: height and width of the result in bins, or one number for both.
         spatial_scale: positive number.

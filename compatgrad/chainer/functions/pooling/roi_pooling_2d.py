@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def _roi_pooling_slice(size, stride, max_size, roi_offset):
-    """The places of a bin, number `size` of those `stride` wide, in an image of `max_size`: a slice, and its length."""
+    """The pixels of bin number `size`, where bins are `stride` wide, in an image of `max_size` pixels: a slice and its
+    length."""
     edges = math.floor(size * stride), math.ceil((size + 1) * stride)
     start, stop = (min(max(edge + roi_offset, 0), max_size) for edge in edges)
     return slice(start, stop), stop - start
@@ -37,7 +38,7 @@ class ROIPooling2D(_roi.Regions):
         type_check.expect(x.dtype.kind == "f", x.ndim == 4, x.dtype == rois.dtype, rois.ndim == 2, rois.shape[1] == 5)
 
     def regions(self, x: Variable, rois: Variable) -> NdArray:
-        """Image and bounds of whole pixels, as the ops on bins take them."""
+        """The regions as bins with integer bounds, for the ops that pool whole pixels."""
         rois = rois.array
         left, top, right, bottom = _roi.pixels(rois[:, 1:], self.spatial_scale).T
         return _roi.bins(
@@ -48,12 +49,13 @@ class ROIPooling2D(_roi.Regions):
 
 
 def roi_pooling_2d(x: VariableOrArray, rois: VariableOrArray, outh: int, outw: int, spatial_scale: float) -> Variable:
-    """Maxima of bins of regions of interest, in the form of Fast R-CNN: the last pixel of a region counts.
+    """Divides each region of interest into bins and takes the maximum of each bin, as Fast R-CNN does: the pixels
+    `right` and `bottom` belong to the region.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
-        rois: of the dtype of `x`, (r, 5): the image's index, then left, top, right and bottom of each region, which
-            times `spatial_scale` are pixels.
+        rois: of the dtype of `x`, (r, 5): the image's index, then left, top, right and bottom of each region;
+            multiplied by `spatial_scale` they are pixels.
         outh, outw: height and width of the result in bins.
         spatial_scale: positive number.
 

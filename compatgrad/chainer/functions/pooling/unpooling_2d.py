@@ -20,11 +20,11 @@ class _Unpooling2D(pooling_2d.Pooling2D):
 
     outh = property(
         lambda self: (self.op_params[self._outsize] or (None,))[0],
-        doc="Height of the result that the call asked for; None: the default.",
+        doc="Height of the result in the call; None: the default.",
     )
     outw = property(
         lambda self: (self.op_params[self._outsize] or (None,))[-1],
-        doc="Width of the result that the call asked for; None: the default.",
+        doc="Width of the result in the call; None: the default.",
     )
 
     def check_type_forward(self, in_types):
@@ -71,22 +71,22 @@ def unpooling_2d(
     outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Writes each element to all of its window and adds where windows overlap.
+    """Writes each element to all positions of its window and adds where windows overlap.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
         ksize: height and width of the window, or one number for both.
         stride: step of the window along each axis, or one number for both; None: `ksize`.
         pad: how far each side of the image is padded, for each axis or one number for both.
-        outsize: height and width of the result; None: those that `cover_all` tells.
-        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+        outsize: height and width of the result; None: the smallest or largest size that `cover_all` allows.
+        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
 
     Returns:
         Variable of the dtype of `x`, (n, c, out_h, out_w).
 
     Raises:
-        chainer.utils.type_check.InvalidType: `x` is not floating-point or not of four axes, or pooling to its size does
-            not lead from `outsize`.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or not of four axes, or pooling an array of
+            `outsize` does not give the size of `x`.
 
     Example:
         >>> F.unpooling_2d(np.array([[[[1.0, 3.0]]]]), 2, cover_all=False).array
@@ -97,5 +97,5 @@ def unpooling_2d(
     """
     if outsize is not None or x.ndim != 4:
         return _checked(x, ksize, stride, pad, outsize, cover_all)
-    ksize = _spatial.pair(ksize)  # the number of axes says which class shows the function
+    ksize = _spatial.pair(ksize)  # two sizes select Unpooling2D for `creator`
     return _unpooling(x, ksize, ksize if stride is None else stride, pad, None, cover_all)

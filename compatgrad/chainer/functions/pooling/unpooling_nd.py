@@ -1,4 +1,4 @@
-"""Unpooling: each element is written to all of its window."""
+"""Unpooling: each element is written to all positions of its window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _expect_pooled_size(in_type, ksize, stride, pad, outsize, cover_all):
-    """The lengths of the input are those that pooling gives for `outsize`."""
+    """Checks that pooling an array of size `outsize` gives the lengths of the input."""
     for i, (out, k, s, p) in enumerate(zip(outsize, ksize, stride, pad, strict=True)):
         type_check.expect(in_type.shape[2 + i] == conv.get_conv_outsize(out, k, s, p, cover_all=cover_all))
 
@@ -60,7 +60,7 @@ class UnpoolingND(pooling_nd._PoolingND):
     cover_all = _native.parameter("cover_all")
 
     def _check_outsize(self, x):
-        pass  # an `outsize` is checked with the types
+        pass  # check_type_forward checks an `outsize`
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f", in_types[0].ndim == 2 + self.ndim)
@@ -81,7 +81,8 @@ def unpooling_nd(
     outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Writes each element to all of its window, over the axes after the first two, and adds where windows overlap.
+    """Writes each element to all positions of its window, over the axes after the first two, and adds where windows
+    overlap.
 
     Args:
         x: floating, (n, c, d1, ...), of at most five axes.
@@ -95,8 +96,8 @@ def unpooling_nd(
         Variable of the dtype of `x`, of as many axes.
 
     Raises:
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling to its size does not lead from
-            `outsize`.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling an array of `outsize` does not give
+            the size of `x`.
 
     Example:
         >>> F.unpooling_nd(np.array([[[1.0, 3.0]]]), 2, cover_all=False).array
@@ -106,7 +107,7 @@ def unpooling_nd(
 
     Source: `chainer.functions.unpooling_nd` of Chainer 7.8.1.
     """
-    if outsize is not None or x.ndim == 4:  # of rank 4, Unpooling2D would show the function
+    if outsize is not None or x.ndim == 4:  # for four axes, `creator` would be an Unpooling2D
         return UnpoolingND(x.ndim - 2, ksize, stride, pad, outsize, cover_all).apply((x,))[0]
     return _unpooling(x, ksize, ksize if stride is None else stride, pad, None, cover_all)
 
@@ -134,8 +135,8 @@ def unpooling_1d(
 
     Raises:
         ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling to its size does not lead from
-            `outsize`.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling an array of `outsize` does not give
+            the size of `x`.
 
     Example:
         >>> F.unpooling_1d(np.array([[[1.0, 3.0]]]), 2, cover_all=False).array
@@ -170,8 +171,8 @@ def unpooling_3d(
 
     Raises:
         ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling to its size does not lead from
-            `outsize`.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling an array of `outsize` does not give
+            the size of `x`.
 
     Example:
         >>> F.unpooling_3d(np.array([[[[[1.0]]]]]), 2, cover_all=False).array

@@ -1,4 +1,4 @@
-"""Upsampling: each element is written to one place of its window."""
+"""Upsampling: each element is written to one position of its window."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def upsampling_2d(
     outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Writes each element to one place of its window and adds where windows overlap.
+    """Writes each element to one position of its window and adds where windows overlap.
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
-        indexes: integer array of the shape of `x`: the place in each window, counted along its rows, as
+        indexes: integer array of the shape of `x`: the position in each window, counted row by row, as
             `max_pooling_2d` gives with `return_indices`.
         ksize: height and width of the window, or one number for both.
         stride: step of the window along each axis, or one number for both; None: `ksize`.
@@ -76,7 +76,7 @@ def upsampling_2d(
     Raises:
         chainer.utils.type_check.InvalidType: `x` is not floating-point or not of four axes, or `indexes` has another
             shape.
-        IndexError: a place is outside the window.
+        IndexError: a position is outside the window.
 
     Example:
         >>> y, places = F.max_pooling_2d(np.array([[[[1.0, 5.0], [2.0, 3.0]]]]), 2, return_indices=True)

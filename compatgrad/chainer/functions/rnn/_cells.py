@@ -1,4 +1,5 @@
-"""Gates of cells that Chainer composes of elementary functions, as single ones: for links and stacked networks."""
+"""Cells as single functions, for links and stacked networks; Chainer composes the same cells of elementary
+functions."""
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
@@ -6,7 +7,7 @@ from compatgrad.chainer.utils import type_check
 
 
 class _Cell(_native.NativeFunction):
-    """The first input has one number a unit, each input as many as `widths` says."""
+    """A function of inputs (n, width * units, ...), where `widths` has the width of each input."""
 
     widths = ()
 
@@ -66,13 +67,13 @@ def _function(cls, name, doc):
     return frontend.bind(cls.op, fallback, name=name, module=__name__, doc=doc)
 
 
-gru = _function(GRU, "gru", "The state after `h` from the input's r, z, n and the state's, along the second axis.")
+gru = _function(GRU, "gru", "The next state of a GRU, from `h` and the gates r, z, n of the input and of the state.")
 gru_reset = _function(GRUReset, "gru_reset", "`sigmoid(a + b) * h`.")
 gru_update = _function(
     GRUUpdate, "gru_update", "`z * tanh(n_x + n_h) + (1 - z) * h` from z_x, z_h, n_x, n_h, h; z = sigmoid(z_x + z_h)."
 )
 peephole_cell = _function(
-    PeepholeCell, "peephole_cell", "The new cell, and o, from c, the gates' inputs and what i and f see of c."
+    PeepholeCell, "peephole_cell", "The next cell and o, from c, the gates, and the peephole terms of i and f."
 )
 peephole_output = _function(PeepholeOutput, "peephole_output", "`sigmoid(o + peep) * tanh(c)` from c, o, peep.")
 mgu_reset = _function(MGUReset, "mgu_reset", "`sigmoid(f) * h`.")

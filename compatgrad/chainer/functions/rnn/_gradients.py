@@ -1,6 +1,5 @@
-"""The gradients of LSTM cells as functions of their own, and the parts that programs take from the cells' modules.
-
-The cells themselves do not use them: their gradients are the engine's.
+"""The gradients of LSTM cells as functions, and helpers that programs import from the cells' modules. The cells do not
+use them: the engine computes their gradients.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _extract_gates(x):
-    """The four numbers of each unit of `x` (n, 4 * units, …), an array or a Variable: four of (n, units, …)."""
+    """Splits `x` (n, 4 * units, …), an array or a Variable, into the four gates, (n, units, …) each."""
     r = x.reshape((len(x), x.shape[1] // 4, 4, *x.shape[2:]))
     return [r[:, :, i] for i in range(4)]
 
@@ -52,15 +51,16 @@ def _join_gates(gates, shape):
 
 
 def _gates_gradients(g, c_prev, x):
-    """Of the gradient `g` by the new cells' sum: those by the first three numbers of `x`, and by `c_prev`."""
+    """From `g`, the gradient of the new cells, the gradients of a, i and f, the first three gates in `x`, and of
+    `c_prev`."""
     a, i, f, _ = _extract_gates(x)
     a, i, f = tanh(a), sigmoid(i), sigmoid(f)
     return g * i * _grad_tanh(a), g * a * _grad_sigmoid(i), g * c_prev * _grad_sigmoid(f), g * f
 
 
 class LSTMGrad(CallableFunction):
-    """The gradients of `lstm` by its two inputs, as a function of these, of its first output and of the outputs'
-    gradients.
+    """The gradients of `lstm` with respect to its two inputs, as a function of these, of its first output and of the
+    outputs' gradients.
 
     An instance is called with (c_prev, x, c, gc, gh); the gradient `gc` or `gh` may be None.
 
@@ -74,7 +74,7 @@ class LSTMGrad(CallableFunction):
     """
 
     def compose(self, *given: Variable) -> tuple[Variable, Variable]:
-        """The gradients by c_prev and x of what is not None of (c_prev, x, c, gc, gh)."""
+        """The gradients of c_prev and x. `given` are those of (c_prev, x, c, gc, gh) that are not None."""
         c_prev, x, c_next, gc, gh = self.all_inputs(given)
         batch = len(x)
         co, o = tanh(c_next[:batch]), sigmoid(_extract_gates(x)[3])
@@ -91,8 +91,8 @@ class LSTMGrad(CallableFunction):
 
 
 class SLSTMGrad(CallableFunction):
-    """The gradients of `slstm` by its four inputs, as a function of these, of its first output and of the outputs'
-    gradients.
+    """The gradients of `slstm` with respect to its four inputs, as a function of these, of its first output and of the
+    outputs' gradients.
 
     An instance is called with (c_prev1, c_prev2, x1, x2, c, gc, gh); the gradient `gc` or `gh` may be None.
 
@@ -106,7 +106,8 @@ class SLSTMGrad(CallableFunction):
     """
 
     def compose(self, *given: Variable) -> tuple[Variable, Variable, Variable, Variable]:
-        """The gradients by c_prev1, c_prev2, x1 and x2 of what is not None of (c_prev1, c_prev2, x1, x2, c, gc, gh)."""
+        """The gradients of c_prev1, c_prev2, x1 and x2. `given` are those of (c_prev1, c_prev2, x1, x2, c, gc, gh) that
+        are not None."""
         c_prev1, c_prev2, x1, x2, c_next, gc, gh = self.all_inputs(given)
         co, o = tanh(c_next), sigmoid(_extract_gates(x1)[3] + _extract_gates(x2)[3])
         g = 0 * co if gc is None else gc

@@ -1,4 +1,4 @@
-"""All time steps of a recurrent layer in one direction, as a function."""
+"""All time steps of a recurrent layer in one direction, as one function."""
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
@@ -38,6 +38,7 @@ def _checked(x, h, c, w, b, **params):
 
 rnn_layer = frontend.bind(
     "rnn_layer", _checked, module=__name__,
-    doc="""States (time, batch, units), then what else the op gives, of x (time, batch, gates), the first h and c, the
-    state's weight and bias; c and the bias may be None. Raises InvalidType where shapes or dtypes do not fit.""",
+    doc="""The states (time, batch, units) and the op's other results. The inputs are x (time, batch, gates), the first
+    h and c, and the weight and bias of the state; c and the bias may be None. Raises InvalidType where shapes or
+    dtypes do not fit.""",
 )  # fmt: skip

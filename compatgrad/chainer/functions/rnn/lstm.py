@@ -43,7 +43,7 @@ def lstm(c_prev: VariableOrArray, x: VariableOrArray) -> tuple[Variable, Variabl
     Args:
         c_prev: floating, (n, units, ...): cells.
         x: of the dtype of `c_prev`, (m, 4 units, ...) with m up to n: the input, the input gate, the forget gate and
-            the output gate, side by side for each unit (a, i, f, o). Cells beyond m stay as they are.
+            the output gate, (a, i, f, o) next to each other for each unit. Cells beyond m stay as they are.
 
     Returns:
         Two Variables of the dtype of `c_prev`: the next cells, of its shape, and outputs (m, units, ...).

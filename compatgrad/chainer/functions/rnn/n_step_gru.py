@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def _weights(w, b):
-    # Given in the order reset gate, update gate, new state; first of the input, then of the state.
+    # Chainer's order: reset gate, update gate and new state for the input, then the same three for the state.
     w_x, w_h, b_x, b_h = (concat(list(p[k : k + 3]), axis=0) for p in (w, b) for k in (0, 3))
     return w_x, b_x, w_h, b_h
 
 
 def _gru(x, h, c, w, b):
-    """One step with the weights of `n_step_gru`: (h, None), as `n_step_rnn_impl` takes it."""
+    """One step of a GRU with the weights of `n_step_gru`: returns (h, None), the result that `n_step_rnn_impl`
+    expects."""
     w_x, b_x, w_h, b_h = _weights(w, b)
     (r_x, z_x, n_x), (r_h, z_h, n_h) = (split_axis(y, 3, axis=1) for y in (linear(x, w_x, b_x), linear(h, w_h, b_h)))
     z = sigmoid(z_x + z_h)
@@ -50,16 +51,17 @@ def n_step_gru_base(
     use_bi_direction: bool,
     **kwargs: Any,
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """What `n_step_gru` and `n_step_bigru` share: stacked gated recurrent units in one direction or both.
+    """The common implementation of `n_step_gru` and `n_step_bigru`: stacked gated recurrent units in one direction or
+    both.
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
         ws: for each layer and direction, 6 weights: those of the reset gate, the update gate and the new state for the
             input, then for the state; those of the input are (units, in), those of the state (units, units).
         bs: for each layer and direction, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         use_bi_direction: True runs each layer in both directions.
         **kwargs: none; those of old versions are refused.
 
@@ -68,7 +70,8 @@ def n_step_gru_base(
         or (b, 2 units) for both directions.
 
     Raises:
-        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+        ValueError: the first weights do not fit the length of the inputs, or a removed option of older Chainer versions
+            is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 6] * 2, [[np.zeros(1)] * 6] * 2
@@ -98,19 +101,20 @@ def n_step_gru(
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units): first state of each layer.
         ws: for each layer, 6 weights: those of the reset gate, the update gate and the new state for the input, then
             for the state; those of the input are (units, in), those of the state (units, units).
         bs: for each layer, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         **kwargs: none; those of old versions are refused.
 
     Returns:
         The last states, of the shape of `hx`, and a tuple with the outputs (b, units) of the last layer for each step.
 
     Raises:
-        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+        ValueError: the first weights do not fit the length of the inputs, or a removed option of older Chainer versions
+            is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((1, 2, 1)), [[np.ones((1, 1))] * 6], [[np.zeros(1)] * 6]
@@ -138,13 +142,13 @@ def n_step_bigru(
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (2 layers, b, units): first state of each layer, the two directions of a layer one after the
             other.
         ws: for each layer and direction, 6 weights: those of the reset gate, the update gate and the new state for the
             input, then for the state; those of the input are (units, in), those of the state (units, units).
         bs: for each layer and direction, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         **kwargs: none; those of old versions are refused.
 
     Returns:
@@ -152,7 +156,8 @@ def n_step_bigru(
         step, both directions side by side.
 
     Raises:
-        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+        ValueError: the first weights do not fit the length of the inputs, or a removed option of older Chainer versions
+            is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 6] * 2, [[np.zeros(1)] * 6] * 2

@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
 
 def _weights(w, b):
-    # Given in the order input gate, forget gate, input, output gate; first of the input, then of the state.
+    # Chainer's order: input gate, forget gate, candidate and output gate for the input, then the same four for the
+    # state.
     w_x, w_h, b_x, b_h = (concat(list(p[k : k + 4]), axis=0) for p in (w, b) for k in (0, 4))
     return w_x, n_step_rnn.add_apart(b_x, b_h), w_h, None
 
 
 def _stack_weight(ws):
-    # The rows of all, in turn: as the gates stand in the input of `lstm`.
+    # `lstm` expects the four gates of a unit next to each other.
     w = stack(ws, axis=1)
     return reshape(w, (w.shape[0] * w.shape[1], *w.shape[2:]))
 
 
 def _lstm(x, h, c, w, b):
-    """One step with the weights of `n_step_lstm`: (h, c), as `n_step_rnn_impl` takes it."""
+    """One step of an LSTM with the weights of `n_step_lstm`: returns (h, c), the result that `n_step_rnn_impl`
+    expects."""
     w_x, w_h, b_x, b_h = (_stack_weight([p[i + k] for i in (2, 0, 1, 3)]) for p in (w, b) for k in (0, 4))
     return lstm(c, linear(x, w_x, b_x) + linear(h, w_h, b_h))[::-1]
 
@@ -55,18 +57,19 @@ def n_step_lstm_base(
     use_bi_direction: bool,
     **kwargs: Any,
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """What `n_step_lstm` and `n_step_bilstm` share: stacked long short-term memories in one direction or both.
+    """The common implementation of `n_step_lstm` and `n_step_bilstm`: stacked long short-term memories in one direction
+    or both.
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
         cx: of the dtype and shape of `hx`: first cell of each layer.
-        ws: for each layer and direction, 8 weights: those of the input gate, the forget gate, the input and the output
-            gate for the input, then for the state; those of the input are (units, in), those of the state (units,
-            units).
+        ws: for each layer and direction, 8 weights: those of the input gate, the forget gate, the candidate and the
+            output gate for the input, then for the state; those of the input are (units, in), those of the state
+            (units, units).
         bs: for each layer and direction, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         use_bi_direction: True runs each layer in both directions.
         **kwargs: none; those of old versions are refused.
 
@@ -75,7 +78,8 @@ def n_step_lstm_base(
         each step, or (b, 2 units) for both directions.
 
     Raises:
-        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+        ValueError: the first weights do not fit the length of the inputs, or a removed option of older Chainer versions
+            is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 8] * 2, [[np.zeros(1)] * 8] * 2
@@ -105,13 +109,13 @@ def n_step_lstm(
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units): first state of each layer.
         cx: of the dtype and shape of `hx`: first cell of each layer.
-        ws: for each layer, 8 weights: those of the input gate, the forget gate, the input and the output gate for the
-            input, then for the state; those of the input are (units, in), those of the state (units, units).
+        ws: for each layer, 8 weights: those of the input gate, the forget gate, the candidate and the output gate for
+            the input, then for the state; those of the input are (units, in), those of the state (units, units).
         bs: for each layer, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         **kwargs: none; those of old versions are refused.
 
     Returns:
@@ -119,7 +123,8 @@ def n_step_lstm(
         each step.
 
     Raises:
-        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+        ValueError: the first weights do not fit the length of the inputs, or a removed option of older Chainer versions
+            is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((1, 2, 1)), [[np.ones((1, 1))] * 8], [[np.zeros(1)] * 8]
@@ -148,15 +153,15 @@ def n_step_bilstm(
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (2 layers, b, units): first state of each layer, the two directions of a layer one after the
             other.
         cx: of the dtype and shape of `hx`: first cell of each layer.
-        ws: for each layer and direction, 8 weights: those of the input gate, the forget gate, the input and the output
-            gate for the input, then for the state; those of the input are (units, in), those of the state (units,
-            units).
+        ws: for each layer and direction, 8 weights: those of the input gate, the forget gate, the candidate and the
+            output gate for the input, then for the state; those of the input are (units, in), those of the state
+            (units, units).
         bs: for each layer and direction, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         **kwargs: none; those of old versions are refused.
 
     Returns:
@@ -164,7 +169,8 @@ def n_step_bilstm(
         each step, both directions side by side.
 
     Raises:
-        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+        ValueError: the first weights do not fit the length of the inputs, or a removed option of older Chainer versions
+            is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 8] * 2, [[np.zeros(1)] * 8] * 2

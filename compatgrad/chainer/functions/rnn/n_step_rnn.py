@@ -1,4 +1,4 @@
-"""Stacked recurrent networks over sequences of different lengths: what they share, and the plain network."""
+"""Stacked recurrent networks over sequences of different lengths: their shared code, and the plain network."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 _ACTIVATIONS = ("tanh", "relu")
-# Optimizer hooks write into gradients: those of a gate's two biases are arrays of their own.
+# The gradients of a gate's two biases have the same values, but must be two arrays: optimizer hooks write into
+# gradients.
 add_apart = frontend.bind("add_apart", dtype="same")
 
 
 def _check_arguments(ws, xs, kwargs):
-    """Refuses keywords of old versions, and inputs of another size than the first weights take."""
+    """Raises errors for removed keywords of older Chainer versions, and for inputs that the first weights do not
+    fit."""
     if kwargs:
         advice = "argument is not supported anymore. Use chainer.using_config"
         argument.check_unexpected_kwargs(kwargs, train=f"train {advice}", use_cudnn=f"use_cudnn {advice}")
@@ -43,9 +45,9 @@ def _cut(state, batch):
 
 
 def _one_direction(mode, weights, x, batches, backward, h, c):
-    """One layer on `x`, all steps' samples below one another: all outputs, and the last h and c.
-
-    The inputs' part of all steps is one product; only the state's part waits for the step before.
+    """Runs one layer on `x`, in which the samples of all steps follow each other; returns all outputs, and the last h
+    and c. One product multiplies the inputs of all steps by their weights; only the state's product has to wait for the
+    previous step.
     """
     w_x, b_x, w_h, b_h = weights
     runs = [(batch, len(list(steps))) for batch, steps in itertools.groupby(batches)]
@@ -54,7 +56,7 @@ def _one_direction(mode, weights, x, batches, backward, h, c):
     ys = []
     for part, (batch, steps) in reversed(parts) if backward else parts:
         rest = None
-        if len(h) > batch:  # sequences come sorted by length: the last rows have ended, or did not begin
+        if len(h) > batch:  # shorter sequences, which are the last rows, take no part in these steps
             (h, *rest), (c, *more) = (_cut(s, batch) for s in (h, c))
             rest += more
         part = reshape(part, (steps, batch, part.shape[1]))
@@ -73,7 +75,8 @@ def _one_direction(mode, weights, x, batches, backward, h, c):
 def _run_layers(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
     """Runs layers of `mode` ("lstm", "gru", "rnn_tanh", "rnn_relu"). Returns (hy, cy or None, tuple of outputs).
 
-    `weights`, a function of one layer's weights and biases, gives those of the inputs and those of the state.
+    `weights` turns one layer's weights and biases into (w_x, b_x, w_h, b_h): those of the inputs and those of the
+    state.
     """
     hx = separate(hx)
     cx = [None] * len(hx) if cx is None else separate(cx)
@@ -104,18 +107,18 @@ def n_step_rnn_impl(
     xs: Sequence[VariableOrArray],
     use_bi_direction: bool,
 ) -> tuple[Variable, Variable | None, tuple[Variable, ...]]:
-    """Runs a stacked network step by step, with a cell of the caller's.
+    """Runs a stacked network step by step with the cell `f`.
 
     Args:
         f: `f(x, h, c, w, b)` gives the next h and c for the inputs x of one step; c is None where `cx` is. `w` and `b`
             are the layer's entries of `ws` and `bs`.
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
         cx: first cell of each layer, of the shape of `hx`; None for none.
-        ws: for each layer and direction, what `f` takes as `w`.
-        bs: for each layer and direction, what `f` takes as `b`.
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        ws: the argument `w` of `f`, for each layer and direction.
+        bs: the argument `b` of `f`, for each layer and direction.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         use_bi_direction: True runs each layer in both directions.
 
     Returns:
@@ -165,8 +168,8 @@ def _one_directional_loop(f, xs, h, c, w, b):
     return h, c, ys
 
 
-_CUDNN = """{name} of cuDNN in the original. Making one raises RuntimeError: `{instead}` runs the engine's, on all
-devices.
+_CUDNN = """The class of cuDNN's {name} in Chainer. Making an instance raises RuntimeError: `{instead}` computes the
+same on all devices.
 
 Args:
     *args: anything; there is no instance.
@@ -192,7 +195,7 @@ class BaseNStepRNN:
     )
 
     def __init_subclass__(cls, instead: str | None = None, **kwargs: Any) -> None:
-        """`instead`: the function to call, which the docstring of the class names."""
+        """`instead`: the function to call, which is named in the docstring of the class."""
         super().__init_subclass__(**kwargs)
         if instead is not None:
             module = cls.__module__
@@ -234,15 +237,16 @@ def n_step_rnn_base(
     use_bi_direction: bool,
     **kwargs: Any,
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """What `n_step_rnn` and `n_step_birnn` share: stacked plain recurrent layers in one direction or both.
+    """The common implementation of `n_step_rnn` and `n_step_birnn`: stacked plain recurrent layers in one direction or
+    both.
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
         ws: for each layer and direction, two weights: of the input (units, in), then of the state (units, units).
         bs: for each layer and direction, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         activation: "tanh" or "relu".
         use_bi_direction: True runs each layer in both directions.
         **kwargs: none; those of old versions are refused.
@@ -252,8 +256,8 @@ def n_step_rnn_base(
         or (b, 2 units) for both directions.
 
     Raises:
-        ValueError: `activation` is neither, the first weights take inputs of another length, or an option of old
-            versions is given.
+        ValueError: `activation` has another value, the first weights do not fit the length of the inputs, or a removed
+            option of older Chainer versions is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 2] * 2, [[np.zeros(1)] * 2] * 2
@@ -287,11 +291,11 @@ def n_step_rnn(
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (layers, b, units): first state of each layer.
         ws: for each layer, two weights: of the input (units, in), then of the state (units, units).
         bs: for each layer, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         activation: "tanh" or "relu".
         **kwargs: none; those of old versions are refused.
 
@@ -299,8 +303,8 @@ def n_step_rnn(
         The last states, of the shape of `hx`, and a tuple with the outputs (b, units) of the last layer for each step.
 
     Raises:
-        ValueError: `activation` is neither, the first weights take inputs of another length, or an option of old
-            versions is given.
+        ValueError: `activation` has another value, the first weights do not fit the length of the inputs, or a removed
+            option of older Chainer versions is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((1, 2, 1)), [[np.ones((1, 1))] * 2], [[np.zeros(1)] * 2]
@@ -329,12 +333,12 @@ def n_step_birnn(
 
     Args:
         n_layers: the number of layers.
-        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.
         hx: floating, (2 layers, b, units): first state of each layer, the two directions of a layer one after the
             other.
         ws: for each layer and direction, two weights: of the input (units, in), then of the state (units, units).
         bs: for each layer and direction, as many biases (units,).
-        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        xs: for each step, inputs (b, in) of the b sequences that reach this step, the longest sequence first.
         activation: "tanh" or "relu".
         **kwargs: none; those of old versions are refused.
 
@@ -343,8 +347,8 @@ def n_step_birnn(
         step, both directions side by side.
 
     Raises:
-        ValueError: `activation` is neither, the first weights take inputs of another length, or an option of old
-            versions is given.
+        ValueError: `activation` has another value, the first weights do not fit the length of the inputs, or a removed
+            option of older Chainer versions is given.
 
     Example:
         >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 2] * 2, [[np.zeros(1)] * 2] * 2

@@ -30,7 +30,7 @@ class TreeLSTM(_native.NativeListFunction):
 
 
 def tree_lstm(*inputs: VariableOrArray) -> tuple[Variable, Variable]:
-    """One step of a Tree-LSTM: the cells of N children are forgotten each by a gate of its own.
+    """One step of a Tree-LSTM: the cell of each of the N children has a forget gate of its own.
 
     c = tanh(a) sigmoid(i) + the sum of c_k sigmoid(f_k), h = tanh(c) sigmoid(o).
 

@@ -1,4 +1,4 @@
-"""Functions that are computed again instead of stored."""
+"""Gradient checkpointing: backward computes intermediate results again instead of storing them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class Forget(function_node.FunctionNode):
 def forget(
     func: Callable[..., Variable | tuple[Variable, ...]], *xs: VariableOrArray
 ) -> Variable | tuple[Variable, ...]:
-    """`func(*xs)` without the results in between: `backward` calls `func` again, which saves memory and takes time.
+    """Returns `func(*xs)` without keeping intermediate results: `backward` calls `func` again, which saves memory and
+    takes time.
 
     Args:
         func: function of Variables that gives a Variable or a tuple of them. It is called twice and must compute the
@@ -70,11 +71,11 @@ def forget(
         *xs: Variables, or arrays, which become Variables that require a gradient.
 
     Returns:
-        What `func` gives.
+        The result of `func`.
 
     Raises:
         TypeError: `func` cannot be called.
-        RuntimeError: `func` gives something else, or the result is differentiated twice.
+        RuntimeError: `func` returns something else, or the result is differentiated twice.
 
     Example:
         >>> x = chainer.Variable(np.array([1.0, 2.0]))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _flattened(init, name, shape, flat_shape):
-    # An initializer of the given shape as one for the flattened array.
+    # Turns an initializer of an array of `shape` into one of the flattened array.
     if init is None or numpy.isscalar(init) or isinstance(init, initializer.Initializer):
         return init
     if isinstance(init, chainer.get_array_types()):

@@ -14,7 +14,8 @@ class PReLU(link.Link):
     """x where x > 0, else W * x, with a learnt slope W. Inputs are floating-point arrays of shape (batch, *shape, ...).
 
     Args:
-        shape: shape of W: the axes of the input after the batch that have slopes of their own; () is one slope for all.
+        shape: shape of W: the lengths of the first axes of a sample, whose elements have different slopes; () is one
+            slope for all.
         init: initializer of W.
 
     Example:

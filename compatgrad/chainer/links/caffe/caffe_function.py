@@ -47,7 +47,7 @@ class _Blob(initializer.Initializer):
 
 
 class _ConvolutionBlob(_Blob):
-    # Grouped filters as blocks of dense ones.
+    # The filters of a grouped convolution, as blocks on the diagonal of a dense filter.
 
     def __init__(self, blob, group):
         super().__init__(blob)
@@ -61,7 +61,7 @@ class _ConvolutionBlob(_Blob):
             block[...] = part.reshape(block.shape)
 
 
-# what reading a layer that lacks settings or blobs, or has odd ones, raises
+# the errors that reading a layer with missing or malformed settings or blobs raises
 _BROKEN = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)
 
 
@@ -93,7 +93,7 @@ class CaffeFunction(link.Chain):
         try:
             net.MergeFromString(content)
         except ValueError as e:
-            raise ValueError(f"{model_path} is no readable Caffe model: {e}") from e
+            raise ValueError(f"{model_path} cannot be read as a Caffe model: {e}") from e
         self.forwards = {}
         self.split_map = {}
         self.layers = []
@@ -106,7 +106,7 @@ class CaffeFunction(link.Chain):
                         setup(self, layer)
                 except _BROKEN as e:
                     raise ValueError(
-                        f"{model_path}: layer {layer.name!r} of type {layer.type} has no such settings or blobs as its "
+                        f"{model_path}: layer {layer.name!r} of type {layer.type} lacks settings or blobs of its "
                         f"type has: {e}"
                     ) from e
             else:
@@ -147,7 +147,7 @@ class CaffeFunction(link.Chain):
     def _add_child(self, layer, child):
         with self.init_scope():
             setattr(self, layer.name, child)
-        # by name, so that a copy of this link calls its own child
+        # children are called by name, so that a copy of this link calls its own child
         return _CallChildLink(self, layer.name)
 
     @_layer("Concat", "CONCAT")
@@ -250,7 +250,7 @@ class CaffeFunction(link.Chain):
         )
         _Blob(blobs[0])(child.avg_mean)
         _Blob(blobs[1])(child.avg_var)
-        if len(blobs) >= 3:  # Caffe keeps sums and the number of their terms
+        if len(blobs) >= 3:  # Caffe stores sums and the number of their terms, so that the mean is a quotient
             child.avg_mean /= blobs[2].data[0]
             child.avg_var /= blobs[2].data[0]
         forward = functools.partial(self._add_child(layer, child), finetune=False)
@@ -321,12 +321,12 @@ def _in_test_mode(f):
 
 
 def _by_engine(f, engine):
-    # default, Caffe's own, cuDNN
+    # the engines DEFAULT, CAFFE and CUDNN
     return f if engine == 0 else _with_config("use_cudnn", engine == 2, f)
 
 
 def _per_axis(param, name, key, default):
-    # Caffe has one number (or a list of them), or one for each axis.
+    # Caffe stores one number or a list for all axes, or one field for each axis.
     by_axis = getattr(param, f"{key}_h"), getattr(param, f"{key}_w")
     if by_axis[0] > 0 or (name == "pad" and by_axis[1] > 0):
         return by_axis

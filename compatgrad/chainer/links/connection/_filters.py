@@ -1,4 +1,4 @@
-"""What the links of convolutions and transposed convolutions have in common: the attributes of their filters."""
+"""Base classes of the links of convolutions and transposed convolutions: the attributes of their filters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pair(x: Any) -> Any:
-    """Two numbers, or what has its own."""
+    """A pair of numbers from one number; a sequence is returned unchanged."""
     return x if hasattr(x, "__getitem__") else (x, x)
 
 
@@ -29,8 +29,8 @@ class Filter2D(link.Link):
         pad: IntOrInts,
         dilate: IntOrInts,
     ) -> int | None:
-        """Set attributes; where `ksize` is left out, the first two numbers are out_channels and ksize. Return the
-        channels of the input."""
+        """Set the attributes of the filter and return the number of input channels. Where `ksize` is None, the first
+        two arguments mean out_channels and ksize."""
         if ksize is None:
             out_channels, ksize, in_channels = in_channels, out_channels, None
         self.ksize = ksize

@@ -27,13 +27,13 @@ _NO_DETERMINISTIC = (
 
 
 class Convolution2D(_filters.Filter2D):
-    """Convolution of images: each output pixel of channel o is the sum of W[o] times the patch of the input below it,
+    """Convolution of images: each output pixel of channel o is the sum over a patch of the input, weighted by W[o],
     plus b[o].
 
     `Convolution2D(in_channels, out_channels, ksize)`, or `Convolution2D(out_channels, ksize)` or `in_channels=None`,
-    where the first input tells the number. W has shape (out_channels, in_channels / groups, kh, kw), b (out_channels,).
-    Inputs are floating-point arrays of shape (batch, in_channels, height, width); a side of length n gives (n + 2 pad -
-    dilate (k - 1) - 1) // stride + 1 elements.
+    where the first input determines the number. W has shape (out_channels, in_channels / groups, kh, kw), b
+    (out_channels,). Inputs are floating-point arrays of shape (batch, in_channels, height, width); a side of length n
+    gives (n + 2 pad - dilate (k - 1) - 1) // stride + 1 elements.
 
     Args:
         in_channels: channels of the input; None takes them from the first input.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ConvolutionND(_filters.FilterND):
     """Convolution in `ndim` dimensions with W of shape (out_channels, in_channels / groups, k1, ..., kn).
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not
+    With `in_channels=None`, or without it, the first input determines the number. ValueError where `groups` does not
     divide the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, d1, ..., dn), as are results. The subclasses
@@ -39,10 +39,10 @@ class ConvolutionND(_filters.FilterND):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        cover_all: True lets the filter cover every input element, by a larger output.
+        cover_all: True makes the output larger where needed, so that the filter covers every input element.
         dilate: distance between the filter's elements, for all axes or one number for each.
-        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
-            divide both numbers of channels.
+        groups: number of groups into which channels are divided; the output channels of a group are computed from the
+            input channels of the same group. It must divide both numbers of channels.
 
     Raises:
         ValueError: `groups` does not divide both numbers of channels.
@@ -136,10 +136,10 @@ class Convolution1D(ConvolutionND):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        cover_all: True lets the filter cover every input element, by a larger output.
+        cover_all: True makes the output larger where needed, so that the filter covers every input element.
         dilate: distance between the filter's elements, for all axes or one number for each.
-        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
-            divide both numbers of channels.
+        groups: number of groups into which channels are divided; the output channels of a group are computed from the
+            input channels of the same group. It must divide both numbers of channels.
 
     Example:
         >>> link = L.Convolution1D(1, 1, 2, initialW=np.array([[[-1, 1]]], np.float32))
@@ -180,10 +180,10 @@ class Convolution3D(ConvolutionND):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        cover_all: True lets the filter cover every input element, by a larger output.
+        cover_all: True makes the output larger where needed, so that the filter covers every input element.
         dilate: distance between the filter's elements, for all axes or one number for each.
-        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
-            divide both numbers of channels.
+        groups: number of groups into which channels are divided; the output channels of a group are computed from the
+            input channels of the same group. It must divide both numbers of channels.
 
     Example:
         >>> link = L.Convolution3D(2, 4, ksize=3, pad=1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 class Deconvolution2D(_filters.Filter2D):
     """Transposed convolution of images: each input pixel of channel i adds its value times W[i] to a patch of the
-    output; the gradient of `Convolution2D` by its input.
+    output; the gradient of `Convolution2D` with respect to its input.
 
     `in_channels=None`, or leaving it out, lets the first input tell the number. W has shape (in_channels, out_channels
     / groups, kh, kw), b (out_channels,). Inputs are floating-point arrays of shape (batch, in_channels, height, width);

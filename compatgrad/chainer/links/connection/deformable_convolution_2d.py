@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class DeformableConvolution2D(link.Chain):
-    """Convolution whose filter's elements read where a second convolution says: `offset_conv` computes from the input,
-    for each output pixel, a shift for each of the kh * kw elements, and `deform_conv` samples the input there,
+    """Convolution whose filter reads positions that a second convolution determines: `offset_conv` computes from the
+    input, for each output pixel, a shift for each of the kh * kw elements, and `deform_conv` samples the input there,
     between pixels by bilinear interpolation.
 
     Inputs are floating-point arrays of shape (batch, in_channels, height, width).
@@ -77,7 +77,8 @@ class DeformableConvolution2D(link.Chain):
 
 
 class DeformableConvolution2DSampler(link.Link):
-    """Convolution at positions that are shifted by given offsets: the part of `DeformableConvolution2D` that samples.
+    """Convolution that reads positions which are shifted by given offsets: the child `deform_conv` of
+    `DeformableConvolution2D`.
 
     Inputs are floating-point arrays: x of shape (batch, in_channels, height, width) and the offsets of shape (batch, 2
     kh kw, out height, out width), first all shifts along x, then those along y.
@@ -130,7 +131,7 @@ class DeformableConvolution2DSampler(link.Link):
             self.b.initialize(self.out_channels)
 
     def forward(self, x: VariableOrArray, offset: VariableOrArray) -> Variable:
-        """Applies the convolution to `x`, sampled where `offset` says."""
+        """Applies the convolution to `x`, sampled at positions that are shifted by `offset`."""
         if self.W.tensor is None:
             self._initialize_params(x.shape[1])
         return F.deformable_convolution_2d_sampler(x, offset, self.W, self.b, self.stride, self.pad)

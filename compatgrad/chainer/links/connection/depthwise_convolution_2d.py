@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class DepthwiseConvolution2D(link.Link):
-    """A convolution of each channel by itself; W has shape (channel_multiplier, in_channels, kh, kw).
+    """Depthwise convolution: each channel is convolved by itself; W has shape (channel_multiplier, in_channels, kh,
+    kw).
 
     Channel i of the input gives channels i * channel_multiplier to (i + 1) * channel_multiplier - 1 of the result.
     Inputs are floating-point arrays of shape (batch, in_channels, height, width).

@@ -18,7 +18,7 @@ class EmbedID(link.Link):
         in_size: number of different integers: inputs lie in [0, in_size).
         out_size: length of the output vectors.
         initialW: initializer of W; None is `Normal(1.0)`.
-        ignore_label: the integer that gives zeros and no gradient; None for none.
+        ignore_label: the integer for which the result is zeros, without a gradient; None for none.
 
     Example:
         >>> link = L.EmbedID(3, 2, initialW=np.array([[0, 0], [1, 1], [2, 4]], np.float32), ignore_label=-1)
@@ -49,5 +49,5 @@ class EmbedID(link.Link):
         return cls(in_size, out_size, initialW=variable.as_array(W), ignore_label=ignore_label)
 
     def forward(self, x: VariableOrArray) -> Variable:
-        """The rows that the integers `x` name."""
+        """The rows of W with the indices `x`."""
         return F.embed_id(x, self.W, ignore_label=self.ignore_label)

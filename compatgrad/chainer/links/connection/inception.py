@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Inception(link.Chain):
-    """Inception module of GoogLeNet: 1x1, 3x3 and 5x5 convolutions and max pooling side by side, each of the latter
-    with a 1x1 convolution, joined along the channels.
+    """Inception module of GoogLeNet: 1x1, 3x3 and 5x5 convolutions and max pooling in parallel, the latter three each
+    with another 1x1 convolution; their results are joined along the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, height, width); the result has out1 + out3 + out5 +
     proj_pool channels and the same height and width.

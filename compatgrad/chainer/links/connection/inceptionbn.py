@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 class InceptionBN(link.Chain):
     """Inception module with batch normalisation after each convolution: 1x1, 3x3 and twice 3x3 convolutions and pooling
-    side by side, joined along the channels.
+    in parallel; their results are joined along the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, height, width); the result has out1 + out3 + out33 +
     proj_pool channels.
@@ -35,7 +35,7 @@ class InceptionBN(link.Chain):
         dtype: of the parameters and statistics; None is `chainer.config.dtype`.
 
     Raises:
-        NotImplementedError: another `pooltype`.
+        NotImplementedError: `pooltype` is not "max" or "avg".
         AssertionError: `out1` > 0 with another stride than 1 or without `proj_pool`.
 
     Example:
@@ -66,7 +66,7 @@ class InceptionBN(link.Chain):
         self.stride = stride
         self.pooltype = pooltype
         if pooltype not in ("max", "avg"):
-            raise NotImplementedError(f"InceptionBN: pooltype {pooltype!r}")
+            raise NotImplementedError(f"InceptionBN: pooltype must be 'max' or 'avg', not {pooltype!r}")
         dtype = chainer.get_dtype(dtype)
 
         def conv(n_in, n_out, ksize, **kwargs):

@@ -1,6 +1,5 @@
-"""Caffe's messages: those of networks and their layers that `CaffeFunction` and `exporters.caffe` know.
-
-Fields of other messages are skipped in reading.
+"""Caffe's protocol buffer messages, as far as `CaffeFunction` and `exporters.caffe` use them. Reading skips all other
+fields.
 """
 
 from compatgrad.formats.protobuf import define
