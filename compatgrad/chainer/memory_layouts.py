@@ -1,4 +1,4 @@
-"""Memory layouts of arrays: all are channel-first here. Mirrors ``chainer.memory_layouts``."""
+"""Memory layouts of arrays: compatgrad supports the channel-first layout alone. Mirrors ``chainer.memory_layouts``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _check_layout(layout):
 
 
 def get_raw_shape(arr_or_var: Any) -> tuple[int, ...]:
-    """The shape of an array or Variable as it is stored. It is the semantic one: all arrays have the channels first
-    here.
+    """The shape of an array or Variable as it is stored. In compatgrad it equals the semantic shape: all arrays are
+    stored channel-first.
 
     Args:
         arr_or_var: the array or Variable.
@@ -28,7 +28,7 @@ def get_raw_shape(arr_or_var: Any) -> tuple[int, ...]:
         The shape.
 
     Raises:
-        AttributeError: it has no shape.
+        AttributeError: the argument has no shape.
 
     Example:
         >>> chainer.memory_layouts.get_raw_shape(np.zeros((1, 3, 8, 8)))
@@ -44,14 +44,14 @@ def get_semantic_shape(arr_or_var: Any, *, assumed_layout: Any = None) -> tuple[
 
     Args:
         arr_or_var: the array or Variable.
-        assumed_layout: layout in which an array is stored; only None, channels first.
+        assumed_layout: layout in which an array is stored; must be None, which is channel-first.
 
     Returns:
         The shape.
 
     Raises:
-        AttributeError: it has no shape.
-        NotImplementedError: `assumed_layout` is another one.
+        AttributeError: the argument has no shape.
+        NotImplementedError: `assumed_layout` is not None.
 
     Example:
         >>> chainer.memory_layouts.get_semantic_shape(np.zeros((1, 3, 8, 8)))

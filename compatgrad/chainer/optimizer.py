@@ -1,4 +1,4 @@
-"""Optimizer and GradientMethod: how the parameters of a link change with their gradients."""
+"""Optimizer and GradientMethod: they update the parameters of a link from their gradients."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from compatgrad.chainer.serializer import AbstractSerializer
 
 for _known in (Hyperparameter, HyperparameterProxy, UpdateRule):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module from which programs import them
 del _known
 
 _Self = TypeVar("_Self", bound="Optimizer")
 _stock_update = variable.Parameter.update
-# Classes of rules that GradientMethod runs for many parameters in one call, with the number of attributes
-# that an instance has unless somebody gave it more (a replaced method, say).
+# Classes of rules that GradientMethod runs for many parameters in one call, with the number of attributes of a new
+# instance: an instance with more may have a replaced method.
 _compiled_rules = {}
 
 
 def _shares_call(param, shared):
-    """Whether the rule of `param` is a compiled one with nothing of its own, and takes its values from `shared`."""
+    """Whether the rule of `param` is compiled, unchanged by the program, and takes all hyperparameters from
+    `shared`."""
     rule = param.update_rule
     n_attributes = _compiled_rules.get(type(rule))
     if n_attributes is None:
@@ -89,8 +90,8 @@ class Optimizer:
     _hookable = None
 
     def setup(self: _Self, link: link_module.Link) -> _Self:
-        """Makes `link` the target, resets the counts, forgets all hooks, and returns itself. TypeError for
-        no Link."""
+        """Makes `link` the target, resets the counts, removes all hooks, and returns itself. TypeError where `link` is
+        not a Link."""
         if not isinstance(link, link_module.Link):
             raise TypeError(f"optimization target must be a link. Actual: {type(link).__name__}")
         self.target = link
@@ -104,8 +105,8 @@ class Optimizer:
         raise NotImplementedError
 
     def new_epoch(self, auto: bool = False) -> None:
-        """Counts an epoch. RuntimeError where the updater (`auto`) and the caller would both count, or
-        neither."""
+        """Counts an epoch. RuntimeError where both the updater, which calls with `auto`, and the program would count
+        epochs, or neither."""
         if auto and not self.use_auto_new_epoch:
             raise RuntimeError(
                 "invalid new_epoch call with auto=True.\nFix the updater to set optimizer.use_auto_new_epoch = True."
@@ -124,8 +125,8 @@ class Optimizer:
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
         """Calls `hook(optimizer)`, or `hook(rule, param)` for each parameter, before or after each update.
 
-        RuntimeError before `setup`, TypeError for what cannot be called, ValueError for an unknown timing or
-        no name, KeyError for a name in use.
+        RuntimeError before `setup`, TypeError where the hook is not callable, ValueError for an unknown timing or a
+        missing name, KeyError for a name in use.
         """
         self._check_set_up()
         self._hookable.add_hook(hook, name, timing)
@@ -163,7 +164,7 @@ class Optimizer:
                 rule.serialize(serializer[name])
 
     def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
-        """Multiplies the loss before backprop by `scale`, or by a factor that adapts itself every `interval`
+        """Multiplies the loss before backprop by `scale`; without `scale` by a factor that is adapted every `interval`
         steps.
 
         ValueError for an interval below 1 or a scale that is not positive.
@@ -185,8 +186,7 @@ class Optimizer:
         self.loss_scaling(scale=loss_scale)
 
     def check_nan_in_grads(self) -> None:
-        """With dynamic loss scaling, looks for gradients that are not finite, and warns of them
-        (UserWarning)."""
+        """With dynamic loss scaling, checks the gradients and gives a UserWarning where one is not finite."""
         self._loss_scaling_isnan = False
         if not self._loss_scaling_is_dynamic:
             return
@@ -205,7 +205,8 @@ class Optimizer:
         return not self._loss_scaling_isnan
 
     def update_loss_scale(self) -> None:
-        """Adapts the dynamic loss scale: halved after a gradient that was not finite, else grown."""
+        """Adapts the dynamic loss scale. It is halved after a gradient that was not finite. Without one it is doubled
+        in each step until the first such gradient, and afterwards within `interval` steps."""
         if not self._loss_scaling_is_dynamic:
             return
         if self._loss_scaling_isnan:
@@ -256,7 +257,7 @@ class GradientMethod(Optimizer):
         for param in _C.optim_without_grad(params):
             with using_device(param.device):
                 param.grad = param.xp.zeros_like(param.array)
-        return params  # what update() would look for next
+        return params  # so that update() need not walk over the links again
 
     def call_hook(self, hook: Callable[..., Any]) -> None:
         super().call_hook(hook)
@@ -293,7 +294,8 @@ class GradientMethod(Optimizer):
         self.update_loss_scale()
 
     def _update_after_hooks(self, params):
-        """Runs hooks and rules in one call; False, and nothing is done, where a hook or a rule is a program's own."""
+        """Runs hooks and rules in one call and returns True. Does nothing and returns False where a program defines a
+        hook or a rule of its own."""
         cls = type(self)
         if (
             params is None
@@ -330,7 +332,7 @@ class GradientMethod(Optimizer):
     def _update_params(self, params):
         """Runs the update rules in order; True if none ran code that could have cleared a gradient.
 
-        Runs of parameters with the same compiled rule and nothing of their own become one call.
+        Neighbouring parameters whose rules `_shares_call` accepts are updated in one call.
         """
         shared = self.hyperparam
         batch, kind, t, scale, plain = [], None, 0, None, True
@@ -345,7 +347,7 @@ class GradientMethod(Optimizer):
                     continue
                 rule_class, rule_t = type(rule), rule.t + 1
                 if batch and (rule_t != t or rule_class is not kind or param._loss_scale != scale):
-                    update_batch()  # before t of this rule changes: it may be in the batch
+                    update_batch()  # first, because this rule may be in the batch, and its t changes below
                     batch = []
                 rule.t = rule_t
                 batch.append(param)
@@ -380,7 +382,7 @@ class GradientMethod(Optimizer):
 _DEPRECATED = """Deprecated, with a DeprecationWarning: use `chainer.optimizer_hooks.{name}`.
 
 Args:
-    *args: those of `chainer.optimizer_hooks.{name}`.
+    *args: the arguments of `chainer.optimizer_hooks.{name}`.
     **kwargs: the same by name.
 
 Example:

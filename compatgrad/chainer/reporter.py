@@ -1,4 +1,4 @@
-"""Collecting values that links and training loops report. Mirrors ``chainer.reporter``."""
+"""Collects the values that links and training loops report. Mirrors ``chainer.reporter``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _thread_local = _ThreadState()
 
 
 class Reporter(_C.Scope):
-    """Holds `observation`, a dictionary of reported values, and the names of those who report.
+    """Holds `observation`, a dictionary of reported values, and the names of the objects that report.
 
     Inside `with reporter:` it is the current one of the thread.
 
@@ -71,11 +71,12 @@ class Reporter(_C.Scope):
         return block(settings)
 
     def add_observer(self, name: str, observer: Any) -> None:
-        """Gives an object, told by its identity, the name that is put before the keys that it reports."""
+        """Registers an object, which is compared by identity, with a name that is put before the keys that it
+        reports."""
         self._observer_names[id(observer)] = name
 
     def add_observers(self, prefix: str, observers: Iterable[tuple[str, Any]]) -> None:
-        """Gives objects the names ``prefix + name``; `observers` are pairs (name, object)."""
+        """Registers objects with the names ``prefix + name``; `observers` are pairs (name, object)."""
         for name, observer in observers:
             self.add_observer(prefix + name, observer)
 
@@ -117,7 +118,7 @@ def report(values: dict[str, Any], observer: Any = None) -> None:
     Args:
         values: dictionary of numbers, arrays or Variables, which are stored without their graph unless the
             configuration's `keep_graph_on_report` is True.
-        observer: object with a name in the reporter, which is put before the keys; None puts nothing.
+        observer: object with a name in the reporter, which is put before the keys; None adds no name.
 
     Raises:
         KeyError: the reporter has no name for `observer`.
@@ -137,7 +138,7 @@ def report(values: dict[str, Any], observer: Any = None) -> None:
 
 
 def report_scope(observation: dict[str, Any]) -> AbstractContextManager[None]:
-    """A context manager inside which the current reporter stores into a dictionary of the caller's.
+    """A context manager inside which the current reporter stores values in the caller's dictionary.
 
     Args:
         observation: the dictionary.
@@ -162,7 +163,7 @@ def report_scope(observation: dict[str, Any]) -> AbstractContextManager[None]:
 
 
 class Summary:
-    """Mean and standard deviation of scalars, computed as they come.
+    """Mean and standard deviation of scalars, updated with each scalar that is added.
 
     Example:
         >>> summary = chainer.Summary()
@@ -238,7 +239,7 @@ class DictSummary:
         self._summaries = collections.defaultdict(Summary)
 
     def add(self, d: Mapping[str, Any]) -> None:
-        """Adds the scalars, 0-dimensional arrays and Variables in `d`; what else is in it is skipped.
+        """Adds the scalars, 0-dimensional arrays and Variables in `d`; other values are skipped.
 
         A tuple is a value and its weight. Raises ValueError for a weight that is no scalar.
         """

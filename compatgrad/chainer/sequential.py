@@ -21,7 +21,8 @@ def _is_lambda(layer):
 
 
 class Sequential(_link.ChainList):
-    """A list of layers that are applied in order; a tuple that one gives becomes several arguments of the next.
+    """A list of layers that are applied in order; where a layer returns a tuple, its elements are the arguments of the
+    next layer.
 
     Args:
         *layers: Links or any other callables.
@@ -116,7 +117,7 @@ class Sequential(_link.ChainList):
         return _link._block_str(self, enumerate(layers))
 
     def append(self, layer: Callable[..., Any]) -> None:
-        """Adds a layer at the end. ValueError for what cannot be called."""
+        """Adds a layer at the end. ValueError where the layer is not callable."""
         self.insert(len(self), layer)
 
     def extend(self, sequential: Iterable[Callable[..., Any]]) -> None:
@@ -125,8 +126,8 @@ class Sequential(_link.ChainList):
             self.append(layer)
 
     def insert(self, i: int, layer: Callable[..., Any]) -> None:
-        """Puts a layer before position `i`. IndexError for a position outside, ValueError for what cannot
-        be called."""
+        """Puts a layer before position `i`. IndexError for a position outside, ValueError where the layer is not
+        callable."""
         n = len(self._layers)
         if not -n <= i <= n:
             raise IndexError(f"Index out of range: {i}")
@@ -136,8 +137,8 @@ class Sequential(_link.ChainList):
             raise ValueError(f"All elements of the argument should be callable. But given {layer} is not callable.")
         self._layers.insert(i, layer)
         if isinstance(layer, _link.Link):
-            # Behind the FIRST link, not the last one before it: the original numbers its children so, and
-            # these numbers are the names under which parameters are saved.
+            # The child goes after the first link, not after the last link before it: Chainer numbers the children in
+            # this way, and these numbers are the names under which parameters are saved.
             first = next((j for j in range(i) if isinstance(self._layers[j], _link.Link)), 0)
             self._children.insert(first + 1 if i else 0, layer)
             self._rename_children()
@@ -169,11 +170,11 @@ class Sequential(_link.ChainList):
         return self._layers[start:end].index(layer)
 
     def count(self, layer: Callable[..., Any]) -> int:
-        """How often `layer` occurs."""
+        """The number of occurrences of `layer`."""
         return self._layers.count(layer)
 
     def count_by_layer_type(self, type_name: str) -> int:
-        """How many links have the class name, and functions the name, `type_name`."""
+        """The number of links whose class, and of functions whose name, is `type_name`."""
         return sum(_type_name(layer) == type_name for layer in self._layers)
 
     def copy(self, mode: str = "share") -> Sequential:

@@ -27,14 +27,14 @@ class AbstractSerializer:
     def __call__(self, key, value):
         """Saves `value`, or returns what was saved.
 
-        A loader copies into `value` where it is an array and otherwise converts to its type; None as
-        `value` gives what was saved, and None that was saved gives None.
+        A deserializer copies into `value` where it is an array, and otherwise converts to the type of `value`. With
+        None as `value` it returns the saved value unchanged, and it returns None where None was saved.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
 
 class Serializer(AbstractSerializer):
-    """Base class of what saves. A subclass defines `__call__` and `__getitem__`.
+    """Base class of serializers that save. A subclass defines `__call__` and `__getitem__`.
 
     Example:
         >>> class Printing(chainer.Serializer):
@@ -57,7 +57,7 @@ class Serializer(AbstractSerializer):
 
 
 class Deserializer(AbstractSerializer):
-    """Base class of what loads. A subclass defines `__call__` and `__getitem__`.
+    """Base class of serializers that load. A subclass defines `__call__` and `__getitem__`.
 
     Example:
         >>> class Ones(chainer.Deserializer):
@@ -75,7 +75,7 @@ class Deserializer(AbstractSerializer):
     """
 
     def load(self, obj: Any) -> None:
-        """Loads into `obj`: calls ``obj.serialize(self)``. Where that fails, Chainer's deserializers leave `obj` as it
-        was."""
+        """Loads into `obj`: calls ``obj.serialize(self)``. Where that fails, the deserializers of `chainer.serializers`
+        leave `obj` unchanged."""
         with all_or_nothing():
             obj.serialize(self)

@@ -20,8 +20,8 @@ ScalarValue = numpy.generic | bytes | str | memoryview | numbers.Number
 
 
 class AbstractInitializer(Protocol):
-    """Type of what fills an array in place: an initializer or a function. Its attribute `dtype` is the dtype of the
-    parameter, None for any.
+    """Type of objects that fill an array in place: initializers and functions. Its attribute `dtype` is the dtype of
+    the parameter, None for any.
 
     Example:
         >>> initializer: chainer.types.AbstractInitializer = chainer.initializers.Constant(1)

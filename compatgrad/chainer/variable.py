@@ -1,4 +1,4 @@
-"""`Variable`, `Parameter` and `VariableNode`, as Chainer 7.8.1's `chainer.variable` has them.
+"""`Variable`, `Parameter` and `VariableNode` of Chainer 7.8.1's `chainer.variable`.
 
 Arrays are NumPy views (CuPy on CUDA) that share memory with the torch tensors the engine computes on.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.types import DeviceSpec, NdArray
 
 for _known in (variable_repr, variable_str):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module from which programs import them
 del _known
 
 _get_array = _C.Variable.array.__get__
@@ -48,7 +48,7 @@ def _create_variable(data, name, grad, requires_grad, device):
     return var
 
 
-_known_devices = (backend.CpuDevice, backend.GpuDevice)  # of which each array has one
+_known_devices = (backend.CpuDevice, backend.GpuDevice)  # the devices that follow from the class of the array
 
 
 class Variable(_C.Variable):
@@ -58,7 +58,7 @@ class Variable(_C.Variable):
         data: array or torch tensor, whose memory is shared; None for none yet.
         name: shown in texts and graphs.
         grad: gradient, an array of the dtype and shape of `data`; None for none.
-        requires_grad: False makes a constant, which backward leaves alone.
+        requires_grad: False makes a constant, for which backward computes no gradient.
         layout: None.
         **kwargs: none; those of old versions are refused.
 
@@ -79,7 +79,7 @@ class Variable(_C.Variable):
 
     _frontend = frontend
     _has_chainerx_array = False
-    _device = None  # where the variable was moved to
+    _device = None  # the device to which the variable was moved, if any
     __array_priority__ = 200
 
     def __init__(
@@ -125,8 +125,9 @@ class Variable(_C.Variable):
 
     @property
     def device(self):
-        """The device of the array; a device of the program's own class is the one that it was moved to."""
-        t, device = self.tensor, self._device  # not the array: in a trace a tensor has none
+        """The device of the array; for a device of a class that a program defines, the one to which the Variable was
+        moved."""
+        t, device = self.tensor, self._device  # the tensor, because in a trace it has no array
         if device is not None and (t is None or type(device) not in _known_devices):
             return device
         return backend.CpuDevice() if t is None or t.is_cpu else backend.get_device_from_array(self.array)
@@ -148,7 +149,7 @@ class Variable(_C.Variable):
         raise ValueError("chx_array is not available for Variable with non-ChainerX array.")
 
     def as_layout(self, layout: None) -> Variable:
-        """Only the standard layout, None, exists here."""
+        """Does nothing for the standard layout, None, the only one that is supported."""
         if layout is not None:
             raise NotImplementedError(f"memory layouts: Variable.as_layout({layout!r})")
         return self
@@ -196,7 +197,8 @@ class Variable(_C.Variable):
             grad.fill(0)
 
     def copydata(self, var: Variable) -> None:
-        """Copies the data of `var` into this array, across devices. An empty one is initialised first."""
+        """Copies the data of `var` into this array, also between devices. A parameter that has no array is initialised
+        first."""
         src, dst = var.array, self.array
         if src is None:
             if dst is None:
@@ -227,11 +229,10 @@ class Variable(_C.Variable):
     def backward(
         self, retain_grad: bool = False, enable_double_backprop: bool = False, loss_scale: float | None = None
     ) -> None:
-        """Backprop from here to all leaves, which accumulate.
-
-        Starts from this variable's gradient, which is used up; one element without a gradient starts from
-        ones times `loss_scale`. `retain_grad` keeps the gradients of intermediates, `enable_double_backprop`
-        records the pass.
+        """Backpropagates from this variable and adds the results to the gradients of all leaves. It starts from this
+        variable's gradient, which is cleared, or, for one element without a gradient, from `loss_scale` (1 by default).
+        `retain_grad` keeps the gradients of intermediates, `enable_double_backprop` records the computation of the
+        gradients.
         """
         own = gy = self.grad_var
         if own is not None:
@@ -366,7 +367,7 @@ def _check_data_type(data):
 
 
 def _recover_parameter(data, name, grad, *rest):
-    # six values before Chainer 7: without `grad_valid`
+    # pickles of Chainer before 7 have six values, without `grad_valid`
     grad_valid, initializer, update_rule, device = rest if len(rest) == 4 else (True, *rest)
     p = Parameter(initializer=initializer, name=name)
     p.array = data
@@ -378,8 +379,8 @@ def _recover_parameter(data, name, grad, *rest):
 
 
 class Parameter(Variable):
-    """A Variable that a link owns, and that may get its shape later. The gradient of one that an initializer has filled
-    is NaN until `cleargrad`.
+    """A Variable that a link owns, and whose shape may be set later. Where an initializer has filled the parameter, its
+    gradient is NaN until `cleargrad`.
 
     Args:
         initializer: a callable that fills an array in place, a number for all elements, an array or a torch tensor;
@@ -407,7 +408,7 @@ class Parameter(Variable):
     update_rule = None
     _grad_initializer = None
     _grad_valid = True
-    _sharing = None  # weak references to all shallow copies of one parameter: they get their array together
+    _sharing = None  # weak references to all shallow copies of a parameter, which are initialised together
 
     def __init__(
         self,
@@ -466,7 +467,7 @@ class Parameter(Variable):
         Variable.grad.fset(self, g)
         self._grad_valid = True
 
-    grad = property(_get_grad, _set_grad, doc="Gradient array or None; RuntimeError while neither is determined.")
+    grad = property(_get_grad, _set_grad, doc="Gradient array or None; RuntimeError while it is not determined.")
 
     @property
     def is_initialized(self):
@@ -475,7 +476,7 @@ class Parameter(Variable):
 
     @property
     def dtype(self):
-        """Dtype of the array, or of the initializer. RuntimeError where neither says it."""
+        """Dtype of the array, or of the initializer. RuntimeError where neither determines it."""
         if self.tensor is not None:
             return self.node.dtype
         if hasattr(self.initializer, "dtype"):
@@ -485,7 +486,7 @@ class Parameter(Variable):
         )
 
     def cleargrad(self) -> None:
-        """Sets the gradient to None, also for the time after initialisation."""
+        """Sets the gradient to None; an uninitialised parameter keeps None when it is initialised."""
         self.cleargrad_()
         self._grad_valid = True
         if self.tensor is None:
@@ -498,7 +499,7 @@ class Parameter(Variable):
             self._grad_initializer = initializers.Zero(getattr(self.initializer, "dtype", None))
 
     def initialize(self, shape: int | Sequence[int]) -> None:
-        """Makes the array, of `shape`, with the initializer, on the device the parameter was moved to."""
+        """Makes the array, of `shape`, with the initializer, on the device to which the parameter was moved."""
         device = self._device
         grad = None
         data = initializers.generate_array(self.initializer, shape, device.xp, device=device)
@@ -554,18 +555,18 @@ def as_variable(obj: Any) -> Variable:
     if isinstance(obj, Variable):
         return obj
     if isinstance(obj, _C.Variable):
-        return _identity(obj)  # another frontend's: stays connected
+        return _identity(obj)  # another framework's Variable, which stays connected with its graph
     return Variable(obj, requires_grad=False)
 
 
 def as_array(obj: Any) -> Any:
-    """The array of a Variable; anything else as it is.
+    """The array of a Variable; any other object is returned unchanged.
 
     Args:
         obj: Variable, or anything.
 
     Returns:
-        The array, None where the Variable has none yet; or `obj`.
+        The array, None where the Variable has no array; or `obj`.
 
     Raises:
         Nothing.

@@ -1,6 +1,5 @@
-"""ChainerMN, as programs import it, in one process: size 1, rank 0. Several processes are not there yet.
-
-What needs another process raises RuntimeError at the call; everything else is what ChainerMN gives in a group of one.
+"""ChainerMN's API for one process: size 1, rank 0. Several processes are not supported: a call that needs another
+process raises RuntimeError. All other results are those of ChainerMN in a group of one process.
 """
 
 from compatgrad.chainer import __version__  # noqa: F401

@@ -1,29 +1,30 @@
-"""The base of hooks whose arithmetic is a compiled loop over all parameters at once."""
+"""The base class of hooks that are computed by a compiled loop over all parameters at once."""
 
 from compatgrad import _C
 
-_stock_calls = {}  # classes of hooks that the call which updates can run as well: how they are called
+_stock_calls = {}  # hook classes that the compiled update can run itself, and their own `__call__`
 
 
 def stock(hook_class):
-    """Lets GradientMethod run instances of exactly this class together with the update, by their `_step`."""
+    """Class decorator: GradientMethod may run instances of exactly this class together with the update, as their
+    `_step` says."""
     _stock_calls[hook_class] = hook_class.__call__
     return hook_class
 
 
 def is_stock_class(hook_class):
-    """Whether that holds for the class, and nobody replaced its `__call__`."""
+    """Whether the class is decorated with `stock` and its `__call__` has not been replaced."""
     return _stock_calls.get(hook_class) is hook_class.__call__
 
 
 def is_stock(hook):
-    """The same for a hook, whose own attributes must be its numbers."""
+    """Whether the class of a hook is stock and the instance has not replaced a method."""
     return is_stock_class(type(hook)) and hook.__dict__.keys().isdisjoint(("_apply", "_step", "call_for_each_param"))
 
 
 class GradientHook:
-    """Called for each parameter, `hook(rule, param)`, or by the optimizer once with all of them,
-    `hook._apply(params)`.
+    """Base class: a hook is called as `hook(rule, param)` for each parameter, or the optimizer calls
+    `hook._apply(params)` once for all.
 
     Parameters without data or gradient are skipped.
     """
@@ -35,7 +36,7 @@ class GradientHook:
         self._apply((param,))
 
     def _step(self, loss_scale):
-        """Name and constants of the rule that changes gradients of this loss scale (None: 1)."""
+        """Name and constants of the compiled loop that changes gradients with this loss scale (None: 1)."""
         raise NotImplementedError
 
     def _apply(self, params):

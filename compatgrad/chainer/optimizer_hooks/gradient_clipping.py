@@ -11,11 +11,11 @@ __all__ = ["GradientClipping"]
 
 @stock
 class GradientClipping:
-    """Scales all gradients of the target so that the L2 norm of them together is at most `threshold`. Smaller ones stay
-    as they are.
+    """Scales all gradients of the target by one factor so that their joint L2 norm is at most `threshold`. Gradients of
+    a smaller norm stay unchanged.
 
     Args:
-        threshold: the greatest norm, over all parameters at once.
+        threshold: the largest norm of all gradients together.
 
     Example:
         >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[3, -4]]))

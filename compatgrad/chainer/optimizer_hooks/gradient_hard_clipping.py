@@ -7,7 +7,7 @@ __all__ = ["GradientHardClipping"]
 
 @stock
 class GradientHardClipping(GradientHook):
-    """Moves every element of each gradient into [lower_bound, upper_bound].
+    """Clips every element of each gradient to [lower_bound, upper_bound].
 
     Args:
         lower_bound: the smallest value.

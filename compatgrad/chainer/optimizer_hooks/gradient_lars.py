@@ -17,7 +17,7 @@ class GradientLARS:
     Args:
         threshold: norm of a parameter up to which its gradient is not scaled.
         weight_decay: factor of the parameter that is added to its gradient.
-        eps: keeps the divisor from 0.
+        eps: keeps the divisor from being 0.
 
     Example:
         >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[3, -4]]))
@@ -42,14 +42,14 @@ class GradientLARS:
         self.eps = eps
 
     def __call__(self, rule: Any, param: Parameter) -> None:
-        """Changes the gradient of one parameter; without one nothing is done."""
+        """Changes the gradient of one parameter, if it has one."""
         data = param.data
         grad = None if data is None else param.grad
         if grad is None:
             return
         with using_device(param.device):
             xp = param.device.xp
-            # as wide as NumPy 1 has it: in half precision eps is 0, and the ratio more than there is
+            # in float64, as with NumPy 1: in float16 eps is 0, and the ratio overflows
             data_norm = xp.linalg.norm(data).astype(float)
             ratio = data_norm / (self.eps + xp.linalg.norm(grad).astype(float) + self.weight_decay * data_norm)
             wide = xp.float32 if grad.dtype == xp.float16 else grad.dtype

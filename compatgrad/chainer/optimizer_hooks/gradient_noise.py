@@ -19,7 +19,7 @@ def exponential_decay_noise(xp: Any, shape: Sequence[int], dtype: DType, hook: G
     """Normal noise of mean 0 and variance hook.eta / (1 + opt.t) ** 0.55, which decays as training goes on.
 
     Args:
-        xp: module of the array, `numpy` or `cupy`; its global random state is drawn from.
+        xp: module of the array, `numpy` or `cupy`, whose global random state the noise is drawn from.
         shape: of the noise.
         dtype: of the noise.
         hook: the hook, whose `eta` is read.

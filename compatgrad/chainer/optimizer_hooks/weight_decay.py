@@ -7,7 +7,8 @@ __all__ = ["WeightDecay"]
 
 @stock
 class WeightDecay(GradientHook):
-    """L2 regularization: adds `rate` times the parameter to its gradient. Where the loss is scaled, so is the summand.
+    """L2 regularization: adds `rate` times the parameter to its gradient. Where the loss is scaled, the added term is
+    scaled too.
 
     Args:
         rate: coefficient of the regularization.
@@ -33,7 +34,7 @@ class WeightDecay(GradientHook):
         return "weight_decay", self.rate if loss_scale is None else self.rate * loss_scale
 
     def _apply(self, params):
-        scales = {}  # nearly always one
+        scales = {}  # parameters by loss scale, of which there is nearly always one
         for param in params:
             scales.setdefault(param._loss_scale, []).append(param)
         for scale, group in scales.items():

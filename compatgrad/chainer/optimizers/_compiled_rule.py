@@ -1,4 +1,4 @@
-"""The bases of optimizers and update rules whose arithmetic is a compiled loop."""
+"""Base classes of the optimizers and update rules that are computed by a compiled loop."""
 
 from typing import Any
 
@@ -10,24 +10,24 @@ from compatgrad.chainer.backend import get_array_types, using_device
 
 
 class CompiledRule(optimizer.UpdateRule):
-    """An update rule that names a compiled loop in `_step`; `update_core_cpu` runs it on one parameter."""
+    """An update rule whose `_step` names a compiled loop; `update_core_cpu` runs the loop on one parameter."""
 
     is_elementwise = True
-    _state_names = ()  # the arrays in `state`, in the order in which the loop takes them
+    _state_names = ()  # names of the arrays in `state`, in the order of the loop's arguments
 
     def __init__(self, parent_hyperparam, **hyperparams):
         super().__init__(parent_hyperparam)
-        self._bound = None  # (state arrays, their tensors)
+        self._bound = None  # the arrays in `state` and the tensors that share their memory
         for name, value in hyperparams.items():
             if value is not None:
                 setattr(self.hyperparam, name, value)
 
     def __getstate__(self):
-        # A copy binds its own arrays: copied tensors would not share their memory.
+        # Copied tensors would not share the memory of the copied arrays, so a copy makes its tensors anew.
         return {**self.__dict__, "_bound": None}
 
     def init_state(self, param):
-        """Makes zeros for all states."""
+        """Sets all states to arrays of zeros."""
         self._make_zeros(param, *self._state_names)
 
     def _make_zeros(self, param, *names):
@@ -36,7 +36,7 @@ class CompiledRule(optimizer.UpdateRule):
                 self.state[name] = _zeros_like(param.data, number)
 
     def _step(self, params, hp):
-        """Name and constants of the loop for `params`, which share t; `hp` has the values of the
+        """Name and constants of the loop for `params`, whose rules have the same t; `hp` has the values of the
         hyperparameters."""
         raise NotImplementedError
 
@@ -50,13 +50,13 @@ class CompiledRule(optimizer.UpdateRule):
                 raise
 
     def update_core_gpu(self, param):
-        # Not an alias: a subclass that overrides one of the two keeps the other.
+        # An explicit call rather than an alias: a subclass may override one of the two methods and must keep the other.
         CompiledRule.update_core_cpu(self, param)
 
     @staticmethod
     def _update_all(params, hp, hooks=()):
-        """One step of `params`, whose rules are of one class, with the same t and the hyperparameters `hp`, after
-        `hooks` on the gradients: tuples of a name and numbers."""
+        """Updates `params`, whose rules have one class, the same t and the hyperparameters `hp`. Before that it runs
+        `hooks` on the gradients, given as tuples of a name and numbers."""
         rules = [param.update_rule for param in params]
         for rule, param in zip(rules, params, strict=True):
             if rule._state is None:
@@ -65,7 +65,7 @@ class CompiledRule(optimizer.UpdateRule):
         try:
             name, hypers = rules[0]._step(params, hp)
             if not _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks):
-                for rule, param in zip(rules, params, strict=True):  # a parameter moved to another device
+                for rule, param in zip(rules, params, strict=True):  # a parameter has moved to another device
                     rule._init_states(param)
                 _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks)
         except TypeError:
@@ -73,7 +73,7 @@ class CompiledRule(optimizer.UpdateRule):
             raise
 
     def _state_tensors(self, names):
-        """Tensors that share the memory of the arrays in `state` of these names."""
+        """Tensors that share the memory of the arrays `names` in `state`."""
         state, bound = self._state, self._bound
         if bound is not None:
             arrays, tensors = bound
@@ -97,7 +97,8 @@ class CompiledRule(optimizer.UpdateRule):
 
 
 def _check_numbers(rule, hp, hooks=()):
-    """TypeError with the name of a hyperparameter or hook whose number is none: a string from the command line, say."""
+    """Raises TypeError with the name of a hyperparameter or hook whose value is not a number, such as a string from the
+    command line."""
     for name, *numbers in hooks:
         for value in numbers:
             if value is None or isinstance(value, str):
@@ -108,7 +109,7 @@ def _check_numbers(rule, hp, hooks=()):
 
 
 class CompiledMethod(optimizer.GradientMethod):
-    """An optimizer of a compiled rule: the arguments of `__init__` are the rule's hyperparameters."""
+    """Base class of optimizers with a compiled rule: the arguments of `__init__` are the rule's hyperparameters."""
 
     _rule_class: type[CompiledRule]
 
@@ -123,7 +124,7 @@ class CompiledMethod(optimizer.GradientMethod):
 
 
 def hyperparameters(**values: Any) -> optimizer.Hyperparameter:
-    """The hyperparameters of these names and values."""
+    """Makes a Hyperparameter with these names and values."""
     found = optimizer.Hyperparameter()
     for name, value in values.items():
         setattr(found, name, value)
@@ -134,10 +135,9 @@ _LARGE = 1 << 20  # bytes
 
 
 def _zeros_like(array, number):
-    """Zeros for a parameter's state of this number, in the layout of its array.
-
-    NumPy's own large arrays start 16 bytes behind a page, in the midst of a cache line, and all at the same place of a
-    page; a step over arrays that do not takes a tenth less time.
+    """Zeros for state number `number` of a parameter, in the memory layout of the parameter's array. NumPy's large
+    arrays start 16 bytes after a page boundary: in the middle of a cache line, and all at the same offset in a page.
+    With arrays that start on cache lines, at different offsets, a step takes a tenth less time.
     """
     flags = getattr(array, "flags", None)
     if not isinstance(array, numpy.ndarray) or array.nbytes < _LARGE or not (flags.c_contiguous or flags.f_contiguous):
@@ -150,7 +150,7 @@ def _zeros_like(array, number):
 
 
 def _aliasable(array):
-    # torch has no negative strides, no foreign byte order and no read-only memory.
+    # Copies an array whose memory torch cannot share: negative strides, foreign byte order, or read-only memory.
     if not isinstance(array, get_array_types()):
         array = numpy.asarray(array)
     if isinstance(array, numpy.ndarray) and (
@@ -161,6 +161,6 @@ def _aliasable(array):
 
 
 def compiled(rule_class):
-    """Lets GradientMethod run instances of exactly this class for many parameters in one call."""
+    """Class decorator: GradientMethod may run rules of exactly this class for many parameters in one call."""
     optimizer._compiled_rules[rule_class] = len(rule_class().__dict__)
     return rule_class

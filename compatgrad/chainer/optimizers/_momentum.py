@@ -1,4 +1,4 @@
-"""What stochastic gradient descent with momentum has in common, in its three forms."""
+"""Base classes of the three forms of stochastic gradient descent with momentum."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ _default_hyperparam = hyperparameters(rho=0.95, eps=1e-6)
 
 @compiled
 class AdaDeltaRule(CompiledRule):
-    """Update rule of one parameter by `AdaDelta`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `AdaDelta`, whose docstring has the formula. Each parameter has a rule of its own, in which
+    its hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `AdaDelta` gives its own. None takes
-            the defaults of `AdaDelta`.
-        rho: factor by which the means of squares keep their old values.
-        eps: small number in numerator and denominator; it sets the first steps.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `AdaDelta` passes its own.
+            None stands for the defaults of `AdaDelta`.
+        rho: weight of the old value when the means of squares are updated.
+        eps: small number in numerator and denominator; it determines the size of the first steps.
 
     Example:
         >>> param = chainer.Parameter(np.array([1, -2], np.float32))
@@ -51,8 +51,8 @@ class AdaDelta(CompiledMethod):
     dx**2; param -= dx.
 
     Args:
-        rho: factor by which the means of squares keep their old values.
-        eps: small number in numerator and denominator; it sets the first steps.
+        rho: weight of the old value when the means of squares are updated.
+        eps: small number in numerator and denominator; it determines the size of the first steps.
 
     Example:
         >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))

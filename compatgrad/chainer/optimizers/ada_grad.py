@@ -10,12 +10,12 @@ _default_hyperparam = hyperparameters(lr=0.001, eps=1e-8)
 
 @compiled
 class AdaGradRule(CompiledRule):
-    """Update rule of one parameter by `AdaGrad`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `AdaGrad`, whose docstring has the formula. Each parameter has a rule of its own, in which its
+    hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `AdaGrad` gives its own. None takes
-            the defaults of `AdaGrad`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `AdaGrad` passes its own.
+            None stands for the defaults of `AdaGrad`.
         lr: learning rate.
         eps: small number that keeps the divisor from 0.
 
@@ -45,8 +45,8 @@ class AdaGradRule(CompiledRule):
 
 
 class AdaGrad(CompiledMethod):
-    """Step sizes that fall with the squares of all gradients so far: h += grad**2; param -= lr * grad / (sqrt(h) +
-    eps).
+    """Step sizes that decrease with the sum of the squares of all gradients so far: h += grad**2; param -= lr * grad /
+    (sqrt(h) + eps).
 
     Args:
         lr: learning rate.

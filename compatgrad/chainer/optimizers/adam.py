@@ -41,22 +41,23 @@ def _intermediate_dtype(dtype):
 
 @compiled
 class AdamRule(CompiledRule):
-    """Update rule of one parameter by `Adam`, which tells the formula. A parameter of its own rule has hyperparameters
-    of its own.
+    """The update rule of `Adam`, whose docstring has the formula. Each parameter has a rule of its own, in which its
+    hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `Adam` gives its own. None takes the
-            defaults of `Adam`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `Adam` passes its own. None
+            stands for the defaults of `Adam`.
         alpha: learning rate.
-        beta1: factor by which the mean of gradients keeps its old value.
-        beta2: factor by which the mean of squared gradients keeps its old value.
+        beta1: weight of the old value when the mean of gradients is updated.
+        beta2: weight of the old value when the mean of squared gradients is updated.
         eps: small number that keeps the divisor from 0.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
-        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+        weight_decay_rate: factor of the parameter; the product is subtracted in each step, independently of the
+            gradient.
         amsgrad: True divides by the greatest mean square so far.
         adabound: True bounds the step size, see `AdaBound`.
         final_lr: step size to which the bounds converge.
-        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+        gamma: speed at which the bounds converge: about 1 / gamma updates.
 
     Raises:
         ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
@@ -123,7 +124,7 @@ class AdamRule(CompiledRule):
 
     @property
     def alpha_t(self) -> float:
-        """Learning rate of this step, with the bias corrections in it. RuntimeError before the first
+        """Learning rate of this step, including the bias corrections. RuntimeError before the first
         update."""
         return _learning_rate(self.hyperparam, self.t)
 
@@ -145,14 +146,14 @@ class AdamRule(CompiledRule):
                 "Can't determine the bounds of AdaBound optimizer because the update steps have not been started."
             )
         hp = self.hyperparam
-        final_lr = hp.final_lr * hp.alpha / self.initial_alpha  # follows changes of alpha
+        final_lr = hp.final_lr * hp.alpha / self.initial_alpha  # a program may have changed alpha
         lower = final_lr * (1.0 - 1.0 / (hp.gamma * self.t + 1))
         upper = final_lr * (1.0 + 1.0 / (hp.gamma * self.t))
         return lower, upper
 
 
 class Adam(CompiledMethod):
-    """Momentum divided by the root of a moving mean of squared gradients; the base of its variants here. float16 is
+    """Momentum divided by the root of a moving mean of squared gradients; the base class of its variants. float16 is
     computed in float32.
 
     m += (1 - beta1) * (grad - m); v += (1 - beta2) * (grad**2 - v); param -= eta * (alpha_t * m / (sqrt(v) + eps) +
@@ -160,15 +161,16 @@ class Adam(CompiledMethod):
 
     Args:
         alpha: learning rate.
-        beta1: factor by which the mean of gradients keeps its old value.
-        beta2: factor by which the mean of squared gradients keeps its old value.
+        beta1: weight of the old value when the mean of gradients is updated.
+        beta2: weight of the old value when the mean of squared gradients is updated.
         eps: small number that keeps the divisor from 0.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
-        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+        weight_decay_rate: factor of the parameter; the product is subtracted in each step, independently of the
+            gradient.
         amsgrad: True divides by the greatest mean square so far.
         adabound: True bounds the step size, see `AdaBound`.
         final_lr: step size to which the bounds converge.
-        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+        gamma: speed at which the bounds converge: about 1 / gamma updates.
 
     Raises:
         ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
@@ -224,7 +226,7 @@ class Adam(CompiledMethod):
 
     @property
     def alpha_t(self) -> float:
-        """Learning rate of this step, with the bias corrections in it. RuntimeError before the first
+        """Learning rate of this step, including the bias corrections. RuntimeError before the first
         update."""
         return _learning_rate(self.hyperparam, self.t)
 
@@ -240,15 +242,16 @@ class Adam(CompiledMethod):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: see `Adam`, whose formula holds.
+    """Adam with decoupled weight decay: see `Adam` for the formula.
 
     Args:
         alpha: learning rate.
-        beta1: factor by which the mean of gradients keeps its old value.
-        beta2: factor by which the mean of squared gradients keeps its old value.
+        beta1: weight of the old value when the mean of gradients is updated.
+        beta2: weight of the old value when the mean of squared gradients is updated.
         eps: small number that keeps the divisor from 0.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
-        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+        weight_decay_rate: factor of the parameter; the product is subtracted in each step, independently of the
+            gradient.
 
     Raises:
         ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
@@ -281,8 +284,8 @@ class AMSGrad(Adam):
 
     Args:
         alpha: learning rate.
-        beta1: factor by which the mean of gradients keeps its old value.
-        beta2: factor by which the mean of squared gradients keeps its old value.
+        beta1: weight of the old value when the mean of gradients is updated.
+        beta2: weight of the old value when the mean of squared gradients is updated.
         eps: small number that keeps the divisor from 0.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
 
@@ -312,17 +315,17 @@ class AMSGrad(Adam):
 
 
 class AdaBound(Adam):
-    """Adam whose step sizes are kept between bounds that converge to final_lr: it turns from Adam into SGD.
+    """Adam whose step sizes are kept between bounds that converge to final_lr: it changes gradually from Adam into SGD.
 
-    In the update of number t, alpha_t / (sqrt(v) + eps) is moved into [f * (1 - 1 / (gamma * t + 1)), f * (1 + 1 /
+    In the update of number t, alpha_t / (sqrt(v) + eps) is clipped to [f * (1 - 1 / (gamma * t + 1)), f * (1 + 1 /
     (gamma * t))], where f is final_lr times the ratio of alpha to its first value.
 
     Args:
         alpha: learning rate.
-        beta1: factor by which the mean of gradients keeps its old value.
-        beta2: factor by which the mean of squared gradients keeps its old value.
+        beta1: weight of the old value when the mean of gradients is updated.
+        beta2: weight of the old value when the mean of squared gradients is updated.
         final_lr: step size to which the bounds converge.
-        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+        gamma: speed at which the bounds converge: about 1 / gamma updates.
         eps: small number that keeps the divisor from 0.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
 
@@ -358,10 +361,10 @@ class AMSBound(Adam):
 
     Args:
         alpha: learning rate.
-        beta1: factor by which the mean of gradients keeps its old value.
-        beta2: factor by which the mean of squared gradients keeps its old value.
+        beta1: weight of the old value when the mean of gradients is updated.
+        beta2: weight of the old value when the mean of squared gradients is updated.
         final_lr: step size to which the bounds converge.
-        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+        gamma: speed at which the bounds converge: about 1 / gamma updates.
         eps: small number that keeps the divisor from 0.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
 

@@ -13,12 +13,12 @@ __all__ = ["CorrectedMomentumSGD", "CorrectedMomentumSGDRule"]
 
 @compiled
 class CorrectedMomentumSGDRule(MomentumRule):
-    """Update rule of one parameter by `CorrectedMomentumSGD`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `CorrectedMomentumSGD`, whose docstring has the formula. Each parameter has a rule of its own,
+    in which its hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `CorrectedMomentumSGD` gives its own.
-            None takes the defaults of `CorrectedMomentumSGD`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `CorrectedMomentumSGD`
+            passes its own. None stands for the defaults of `CorrectedMomentumSGD`.
         lr: learning rate.
         momentum: factor by which the last step is kept.
 
@@ -38,7 +38,7 @@ class CorrectedMomentumSGDRule(MomentumRule):
 
 class CorrectedMomentumSGD(MomentumMethod):
     """Stochastic gradient descent with momentum whose velocity does not contain the learning rate: v = momentum * v -
-    grad; param += lr * v. A change of lr acts on the whole step at once.
+    grad; param += lr * v. A change of lr therefore scales the whole next step.
 
     Args:
         lr: learning rate.

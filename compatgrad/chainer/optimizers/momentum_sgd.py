@@ -13,12 +13,12 @@ __all__ = ["MomentumSGD", "MomentumSGDRule"]
 
 @compiled
 class MomentumSGDRule(MomentumRule):
-    """Update rule of one parameter by `MomentumSGD`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `MomentumSGD`, whose docstring has the formula. Each parameter has a rule of its own, in which
+    its hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `MomentumSGD` gives its own. None
-            takes the defaults of `MomentumSGD`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `MomentumSGD` passes its
+            own. None stands for the defaults of `MomentumSGD`.
         lr: learning rate.
         momentum: factor by which the last step is kept.
 

@@ -9,14 +9,14 @@ _default_hyperparam = hyperparameters(lr=0.1, beta=0.9, eta=1.0, weight_decay_ra
 
 
 class MSVAGRule(CompiledRule):
-    """Update rule of one parameter by `MSVAG`, which tells the formula. A parameter of its own rule has hyperparameters
-    of its own.
+    """The update rule of `MSVAG`, whose docstring has the formula. Each parameter has a rule of its own, in which its
+    hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `MSVAG` gives its own. None takes the
-            defaults of `MSVAG`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `MSVAG` passes its own. None
+            stands for the defaults of `MSVAG`.
         lr: learning rate.
-        beta: factor by which the means keep their old values.
+        beta: weight of the old value when the means are updated.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
         weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
 
@@ -68,7 +68,7 @@ class MSVAG(CompiledMethod):
 
     Args:
         lr: learning rate.
-        beta: factor by which the means keep their old values.
+        beta: weight of the old value when the means are updated.
         eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
         weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
 

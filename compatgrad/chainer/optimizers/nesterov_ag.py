@@ -13,12 +13,12 @@ __all__ = ["NesterovAG", "NesterovAGRule"]
 
 @compiled
 class NesterovAGRule(MomentumRule):
-    """Update rule of one parameter by `NesterovAG`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `NesterovAG`, whose docstring has the formula. Each parameter has a rule of its own, in which
+    its hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `NesterovAG` gives its own. None
-            takes the defaults of `NesterovAG`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `NesterovAG` passes its own.
+            None stands for the defaults of `NesterovAG`.
         lr: learning rate.
         momentum: factor by which the last step is kept.
 

@@ -10,14 +10,14 @@ _default_hyperparam = hyperparameters(lr=0.01, alpha=0.99, eps=1e-8, eps_inside_
 
 @compiled
 class RMSpropRule(CompiledRule):
-    """Update rule of one parameter by `RMSprop`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `RMSprop`, whose docstring has the formula. Each parameter has a rule of its own, in which its
+    hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `RMSprop` gives its own. None takes
-            the defaults of `RMSprop`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `RMSprop` passes its own.
+            None stands for the defaults of `RMSprop`.
         lr: learning rate.
-        alpha: factor by which the mean of squares keeps its old value.
+        alpha: weight of the old value when the mean of squares is updated.
         eps: small number that keeps the divisor from 0.
         eps_inside_sqrt: True adds eps under the root.
 
@@ -65,7 +65,7 @@ class RMSprop(CompiledMethod):
 
     Args:
         lr: learning rate.
-        alpha: factor by which the mean of squares keeps its old value.
+        alpha: weight of the old value when the mean of squares is updated.
         eps: small number that keeps the divisor from 0.
         eps_inside_sqrt: True adds eps under the root.
 

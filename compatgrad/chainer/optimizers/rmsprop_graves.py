@@ -10,12 +10,12 @@ _default_hyperparam = hyperparameters(lr=1e-4, alpha=0.95, momentum=0.9, eps=1e-
 
 @compiled
 class RMSpropGravesRule(CompiledRule):
-    """Update rule of one parameter by `RMSpropGraves`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `RMSpropGraves`, whose docstring has the formula. Each parameter has a rule of its own, in
+    which its hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `RMSpropGraves` gives its own. None
-            takes the defaults of `RMSpropGraves`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `RMSpropGraves` passes its
+            own. None stands for the defaults of `RMSpropGraves`.
         lr: learning rate.
         alpha: factor by which the means keep their old values.
         momentum: factor by which the last step is kept.

@@ -10,12 +10,12 @@ _default_hyperparam = hyperparameters(lr=0.01)
 
 @compiled
 class SGDRule(CompiledRule):
-    """Update rule of one parameter by `SGD`, which tells the formula. A parameter of its own rule has hyperparameters
-    of its own.
+    """The update rule of `SGD`, whose docstring has the formula. Each parameter has a rule of its own, in which its
+    hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `SGD` gives its own. None takes the
-            defaults of `SGD`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `SGD` passes its own. None
+            stands for the defaults of `SGD`.
         lr: learning rate.
 
     Example:

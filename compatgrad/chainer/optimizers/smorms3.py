@@ -16,12 +16,12 @@ _default_hyperparam = hyperparameters(lr=0.001, eps=1e-16)
 
 @compiled
 class SMORMS3Rule(CompiledRule):
-    """Update rule of one parameter by `SMORMS3`, which tells the formula. A parameter of its own rule has
-    hyperparameters of its own.
+    """The update rule of `SMORMS3`, whose docstring has the formula. Each parameter has a rule of its own, in which its
+    hyperparameters can be set.
 
     Args:
-        parent_hyperparam: where hyperparameters are looked up that are None here: `SMORMS3` gives its own. None takes
-            the defaults of `SMORMS3`.
+        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `SMORMS3` passes its own.
+            None stands for the defaults of `SMORMS3`.
         lr: upper bound of the step size.
         eps: small number that keeps the divisor from 0.
 
@@ -47,7 +47,7 @@ class SMORMS3Rule(CompiledRule):
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, eps=eps)
 
     def init_state(self, param: Parameter) -> None:
-        """Begins with a memory of one update and means of 0."""
+        """Sets `mem` to 1 and the means to 0."""
         with using_device(param.device):
             self.state["mem"] = param.device.xp.ones_like(param.data)
         self._make_zeros(param, "g", "g2")
@@ -57,8 +57,8 @@ class SMORMS3Rule(CompiledRule):
 
 
 class SMORMS3(CompiledMethod):
-    """Squared mean over root mean squared cubed: the mean of gradients is taken over as many steps as its noise asks
-    for.
+    """Squared mean over root mean squared cubed: the noisier the gradients are, the more steps their mean is taken
+    over.
 
     r = 1 / (mem + 1); g = (1 - r) * g + r * grad; g2 = (1 - r) * g2 + r * grad**2; x = g**2 / (g2 + eps); param -= grad
     * min(x, lr) / (sqrt(g2) + eps); mem = 1 + mem * (1 - x).

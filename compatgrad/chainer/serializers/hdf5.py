@@ -29,7 +29,7 @@ def __getattr__(name):
 
 
 def _create_dataset(group, key, array, compression):
-    # HDF5 does not compress what is not stored in chunks, such as scalars.
+    # HDF5 compresses only chunked data, and scalars cannot be chunked.
     group.create_dataset(key, data=array, compression=None if array.size <= 1 else compression)
 
 
@@ -70,8 +70,8 @@ class HDF5Serializer(serializer.Serializer):
 
 
 def save_hdf5(filename: str, obj: Any, compression: int | None = 4) -> None:
-    """Saves an object to an HDF5 file. A file of that name appears once it is complete; an error leaves an older one as
-    it was.
+    """Saves an object to an HDF5 file. The file replaces an older one only when it is complete; an error leaves the
+    older file unchanged.
 
     Args:
         filename: name of the file.
@@ -81,8 +81,8 @@ def save_hdf5(filename: str, obj: Any, compression: int | None = 4) -> None:
     Raises:
         RuntimeError: h5py is not installed.
         ValueError: `compression` is above 9.
-        TypeError: HDF5 cannot hold a value of the dictionary: an object array.
-        AttributeError: `obj` is neither.
+        TypeError: HDF5 cannot store a value of the dictionary, such as an object array.
+        AttributeError: `obj` is neither such an object nor a dictionary.
 
     Example:
         >>> chainer.serializers.save_hdf5("arrays.h5", {"x": np.array([1, 2])})
@@ -106,10 +106,10 @@ def save_hdf5(filename: str, obj: Any, compression: int | None = 4) -> None:
 
 
 class HDF5Deserializer(serializer.Deserializer):
-    """Loads values from the datasets of a group of an HDF5 file; what is an array is copied into the one that is there.
+    """Loads values from the datasets of a group of an HDF5 file; an array is copied into the existing array.
 
     Args:
-        group: the `h5py.Group`; None stands for one that is missing.
+        group: the `h5py.Group`; None stands for a missing group.
         strict: True raises an error for a value that is missing; False leaves it as it is.
 
     Raises:
@@ -136,7 +136,7 @@ class HDF5Deserializer(serializer.Deserializer):
         self.strict = strict
 
     def __getitem__(self, key):
-        # By the full name: a key may begin with a slash, which h5py takes for the root.
+        # The full name is needed because a key may begin with a slash, which h5py would resolve from the root.
         group = None if self.group is None else self.group.get(f"{self.group.name}/{key}")
         return HDF5Deserializer(group, strict=self.strict)
 
@@ -146,11 +146,11 @@ class HDF5Deserializer(serializer.Deserializer):
             if not self.strict:
                 return value
             if self.group is None:
-                raise ValueError(f"Inexistent group is specified, where {key!r} should be")
+                raise ValueError(f"Inexistent group is specified: there is no group that could contain {key!r}")
             raise KeyError(f"{key!r} is not in group {self.group.name!r} of {self.group.file.filename!r}")
         try:
             dataset = self.group[key]
-        except (KeyError, OSError, RuntimeError) as e:  # it is there, but damaged
+        except (KeyError, OSError, RuntimeError) as e:  # the dataset exists, but is damaged
             raise ValueError(f"{key!r} in {self.group.file.filename!r} cannot be read: {e}") from e
         where = f"{dataset.name!r} in {self.group.file.filename!r}"
         if not isinstance(dataset, _h5py().Dataset):
@@ -190,7 +190,7 @@ def load_hdf5(filename: str, obj: Any) -> None:
     Raises:
         RuntimeError: h5py is not installed.
         FileNotFoundError: there is no such file.
-        OSError: it is no HDF5 file, or is damaged.
+        OSError: the file is no HDF5 file, or is damaged.
         KeyError: a value is missing.
 
     Example:

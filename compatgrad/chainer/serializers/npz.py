@@ -1,7 +1,7 @@
 """Saving to and loading from NPZ archives. Mirrors ``chainer.serializers.npz``.
 
-A parameter without a value is stored as an object array of None; `load_npz` refuses every other object unless it is
-told ``allow_pickle=True``.
+A parameter without a value is stored as an object array of None; `load_npz` loads other objects only with
+``allow_pickle=True``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["DictionarySerializer", "NpzDeserializer", "load_npz", "save_npz", "s
 
 
 class DictionarySerializer(serializer.Serializer):
-    """Saves values as NumPy arrays into a flat dictionary, as `numpy.savez` takes it. Keys are paths: the names of
+    """Saves values as NumPy arrays in a flat dictionary, for `numpy.savez`. Keys are paths: the names of
     children, joined by "/".
 
     Args:
-        target: the dictionary that values are put into; None makes a new one, the attribute `target`.
-        path: beginning of all keys.
+        target: the dictionary to store values in; None makes a new one. It is the attribute `target`.
+        path: prefix of all keys.
 
     Example:
         >>> layer = L.Linear(2, 1)
@@ -111,19 +111,19 @@ def save_npz(file: str | IO[bytes], obj: Any, compression: bool = True) -> None:
 
 
 class NpzDeserializer(serializer.Deserializer):
-    """Loads values from arrays by their paths; what is an array is copied into the one that is there.
+    """Loads values from arrays by their paths; an array is copied into the existing array.
 
     Args:
         npz: arrays by their paths.
-        path: beginning of all keys.
+        path: prefix of all keys.
         strict: True raises KeyError for a value that is missing; False leaves it as it is.
-        ignore_names: values that stay as they are: a path, a function of the path that returns whether, or a list of
-            such.
+        ignore_names: values that are not loaded: a path, a function that returns True for such paths, or a list of
+            both.
 
     Raises:
         KeyError: when called for a value that is missing, if `strict`.
         ValueError: when called, `ignore_names` is something else, or the shapes differ.
-        TypeError: when called, a number does not fit into the type of the old one: a float that was saved into an int.
+        TypeError: when called, a number does not fit into the type of the old value, such as a saved float into an int.
 
     Example:
         >>> layer = L.Linear(2, 1)
@@ -173,7 +173,7 @@ class NpzDeserializer(serializer.Deserializer):
             raise type(e)(f"{key!r} in {getattr(self.npz, 'name', 'the archive')}: {e}") from e
 
     def _check(self, key, value):
-        # The shape, before the array is unpacked: a small file may announce a large one.
+        # Check the shape before the array is decompressed: a small file may contain a very large array.
         shape, dtype = self.npz.announced(key)
         if dtype.hasobject or value is None:
             return
@@ -201,7 +201,7 @@ class NpzDeserializer(serializer.Deserializer):
 
 
 def _convert(saved, kind):
-    # Any integer fits into an int, whatever numpy.can_cast says of the platform's integer.
+    # Python's int holds any integer, but numpy.can_cast refuses those that are wider than the platform's integer.
     lossless = saved.dtype.kind in "iu" and kind is int or numpy.can_cast(saved.dtype, kind, casting="safe")
     if issubclass(saved.dtype.type, numpy.number) and not lossless:
         raise TypeError(
@@ -224,16 +224,16 @@ def load_npz(
     Args:
         file: name of the file, or a binary file that is open for reading.
         obj: an object with a method `serialize(serializer)`, whose values are replaced.
-        path: beginning of the paths in the archive, which loads a part of it: the model of a trainer's snapshot is
-            below "updater/model:main/".
+        path: prefix of the paths to load from the archive: the model in a trainer's snapshot has the prefix
+            "updater/model:main/".
         strict: True raises KeyError for a value that is missing; False leaves it as it is.
-        ignore_names: values that stay as they are: a path, a function of the path that returns whether, or a list of
-            such.
+        ignore_names: values that are not loaded: a path, a function that returns True for such paths, or a list of
+            both.
         allow_pickle: True unpickles objects in the archive, which runs code that the file contains.
 
     Raises:
         FileNotFoundError: there is no such file.
-        zipfile.BadZipFile: it is no archive, or is damaged.
+        zipfile.BadZipFile: the file is no archive, or is damaged.
         KeyError: a value is missing, if `strict`.
         ValueError: shapes differ, `ignore_names` is something else, or the archive contains pickled objects without
             `allow_pickle`.

@@ -59,7 +59,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    # Its module applies marks, which pytest's --strict-markers rejects in projects that do not declare them.
+    # Not imported here: its module uses pytest marks, which --strict-markers rejects in projects that do not declare
+    # them.
     if name == "distribution_unittest":
         from compatgrad.chainer.testing.distribution_test import distribution_unittest
 

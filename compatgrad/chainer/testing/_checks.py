@@ -1,4 +1,4 @@
-"""Comparisons of arrays for the tests of functions and links, which raise the class `error`."""
+"""Comparisons of arrays for the tests of functions and links; a failure raises an instance of `error`."""
 
 import numpy as np
 

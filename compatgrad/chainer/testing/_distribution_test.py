@@ -1,3 +1,3 @@
-"""Where the original keeps `distribution_unittest`, for what needs pytest."""
+"""The module in which Chainer defines `distribution_unittest`; it needs pytest."""
 
 from compatgrad.chainer.testing.distribution_test import distribution_unittest  # noqa: F401

@@ -1,4 +1,4 @@
-"""Comparison of arrays, and arrays of unusual layout."""
+"""Comparison of arrays, and arrays of unusual memory layout."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def assert_allclose(x: Any, y: Any, atol: float = 1e-5, rtol: float = 1e-4, verb
         verbose: whether the message shows the arrays.
 
     Raises:
-        AssertionError: an element exceeds the tolerance, or the shapes differ; the message shows the element that
-            exceeds it most.
+        AssertionError: an element exceeds the tolerance, or the shapes differ; the message shows the element with the
+            largest excess.
         TypeError: `x` or `y` is neither an array nor a number.
 
     Example:
@@ -69,7 +69,7 @@ def _describe_worst(x, y, atol, rtol):
 
 
 def _as_noncontiguous_array(array):
-    """Copy an array, or a list or tuple of arrays, into every other element of a larger one, backwards.
+    """Copy an array, or a list or tuple of arrays, into every other element of a larger array, in reverse order.
 
     None and arrays of at most one element are returned as they are.
     """

@@ -1,4 +1,4 @@
-"""Marks that say what a test needs. They are pytest's, and need pytest."""
+"""Pytest marks that say what a test needs. They need pytest."""
 
 from __future__ import annotations
 

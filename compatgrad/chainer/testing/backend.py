@@ -36,7 +36,7 @@ class BackendConfig:
     Source: `chainer.testing.BackendConfig` of Chainer 7.8.1.
     """
 
-    # The order is that of the generated class names.
+    # This order is also the order of the values in the generated class names.
     _props = [
         ("use_chainerx", False),
         ("chainerx_device", None),
@@ -73,7 +73,8 @@ class BackendConfig:
 
     @property
     def device(self):
-        """The device; made when first asked for, so that configurations exist for devices that do not."""
+        """The device; it is made when it is first read, so that a configuration can name a device that is not
+        available."""
         if self._device is None:
             self._device = self._make_device()
         return self._device
@@ -136,7 +137,8 @@ class BackendConfig:
 
 
 def _without_second_argument(func):
-    """Signature of a method whose argument after self is given: pytest takes the rest for fixtures."""
+    """The signature of a method without its first argument after self, which is passed by the wrapper: pytest treats
+    the remaining arguments as fixtures."""
     signature = inspect.signature(func)
     params = list(signature.parameters.values())
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -164,14 +166,15 @@ def inject_backend_tests(method_names: list[str] | None, params: list[dict[str, 
     after self.
 
     Args:
-        method_names: names of the methods that take a configuration; others run once. None is all.
+        method_names: names of the methods that take a configuration; other methods run once. None stands for all
+            methods.
         params: the configurations, for `BackendConfig`.
 
     Returns:
         The decorator.
 
     Raises:
-        TypeError: an argument is another object.
+        TypeError: an argument has the wrong type.
 
     Example:
         @testing.inject_backend_tests(None, [{}, {"use_cuda": True}])

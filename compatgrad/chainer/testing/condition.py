@@ -1,4 +1,4 @@
-"""Decorators that run a test method several times and ask for a number of successes."""
+"""Decorators that run a test method several times and require a number of successes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _run_once(instance, method, args, kwargs):
 
 
 def repeat_with_success_at_least(times: int, min_success: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Makes a decorator that runs a test method several times, each time in a fresh instance of its class, and asks for
+    """Makes a decorator that runs a test method several times, each time in a fresh instance of its class, and requires
     a number of successes. It stops as soon as the outcome is certain, and at the first skip, which skips the test.
 
     Args:
         times: greatest number of runs.
-        min_success: number of successes asked for.
+        min_success: required number of successes.
 
     Returns:
         The decorator. The test raises AssertionError, with the first error, for fewer successes.

@@ -9,11 +9,11 @@ from compatgrad.chainer.testing.helper import _requirements_met
 
 
 def skipif(condition: bool) -> bool:
-    """Whether to skip a block of a doctest: not in a build of the documentation (READTHEDOCS is "True"), where a
-    skipped block would vanish from the page.
+    """Whether to skip a block of a doctest. In a build of the documentation (READTHEDOCS is "True") no block is
+    skipped, because it would vanish from the page.
 
     Args:
-        condition: the condition elsewhere.
+        condition: whether to skip the block outside a build of the documentation.
 
     Returns:
         The condition, or False in a build of the documentation.
@@ -32,7 +32,7 @@ def skipif(condition: bool) -> bool:
 
 
 def skipif_requires_satisfied(*requirements: str) -> bool:
-    """Whether to skip a block of a doctest, as packages are installed.
+    """Whether to skip a block of a doctest because required packages are installed.
 
     Args:
         *requirements: the packages, as "numpy>=1.26".
@@ -55,7 +55,8 @@ def skipif_requires_satisfied(*requirements: str) -> bool:
 
 
 def skipif_not_enough_cuda_devices(device_count: int) -> bool:
-    """Whether to skip a block of a doctest, as the environment variable CHAINER_TEST_GPU_LIMIT allows fewer GPUs.
+    """Whether to skip a block of a doctest because the environment variable CHAINER_TEST_GPU_LIMIT allows fewer GPUs
+    than it needs.
 
     Args:
         device_count: number of GPUs that the block needs.

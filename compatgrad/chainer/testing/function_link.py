@@ -46,7 +46,7 @@ class _TestError(AssertionError):
     @classmethod
     @contextlib.contextmanager
     def raise_if_fail(cls, message, error_types=AssertionError):
-        """Context that turns `error_types` into this error."""
+        """A context manager that turns `error_types` into this error."""
         try:
             yield
         except error_types as e:
@@ -54,7 +54,7 @@ class _TestError(AssertionError):
 
 
 class FunctionTestError(_TestError):
-    """The function under test is wrong.
+    """A check of the function under test failed.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -68,7 +68,7 @@ class FunctionTestError(_TestError):
 
 
 class LinkTestError(_TestError):
-    """The link under test is wrong.
+    """A check of the link under test failed.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -82,7 +82,8 @@ class LinkTestError(_TestError):
 
 
 class InitializerArgument:
-    """An argument of a link and the initializer for which it stands, for `LinkInitializersTestCase.get_initializers`.
+    """An argument of a link and the initializer that the link uses for it, for
+    `LinkInitializersTestCase.get_initializers`.
 
     Args:
         argument_value: the argument, such as None.
@@ -110,7 +111,7 @@ class InitializerArgument:
 
 
 class _TestBase:
-    """What tests of functions and links share."""
+    """Base class of the tests of functions and links."""
 
     backend_config = None
     contiguous = None
@@ -163,9 +164,9 @@ class _TestBase:
         self.before_test(test_name)
 
     def _check_gradients(self, message, check, make_arguments):
-        """Run ``check(*args, **kwargs)`` with what ``make_arguments()`` returns.
-
-        With `dodge_nondifferentiable` this is repeated until the random input is a differentiable point.
+        """Run ``check(*args, **kwargs)`` with the arguments that ``make_arguments()`` returns. With
+        `dodge_nondifferentiable` the check is repeated with new random inputs until the function is differentiable
+        there.
         """
         retried = gradient_check.NondifferentiableError if self.dodge_nondifferentiable else ()
         while True:
@@ -184,7 +185,7 @@ class _TestBase:
 
 
 class FunctionTestBase(_TestBase):
-    """The tests of `FunctionTestCase` as methods that take a `BackendConfig`; it is no `unittest.TestCase`. Its
+    """The tests of `FunctionTestCase` as methods that take a `BackendConfig`; the class is no `unittest.TestCase`. Its
     attributes are those of `FunctionTestCase`.
 
     Args:
@@ -192,7 +193,7 @@ class FunctionTestBase(_TestBase):
         **kwargs: its keyword arguments.
 
     Raises:
-        FunctionTestError: a method finds that the function is wrong.
+        FunctionTestError: a check fails.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -242,7 +243,7 @@ class FunctionTestBase(_TestBase):
         return self._check_outputs(outputs)
 
     def run_test_forward(self, backend_config: BackendConfig) -> None:
-        """Compares `forward` with `forward_expected`, and checks that it leaves its inputs alone."""
+        """Compares `forward` with `forward_expected`, and checks that `forward` does not modify its inputs."""
         self._start("test_forward", backend_config)
         cpu_inputs = self._to_noncontiguous_as_needed(self._generate("generate_inputs"))
         copies = [a.copy() for a in cpu_inputs]
@@ -273,7 +274,7 @@ class FunctionTestBase(_TestBase):
             inputs = self._generate("generate_inputs")
             outputs = self._generate("forward_expected", inputs)
             grad_outputs = self._generate("generate_grad_outputs", outputs)
-            # None stands for an omitted gradient of a differentiable input and goes on to the check.
+            # None, which is kept, stands for the omitted gradient of a differentiable input.
             grad_grad_inputs = [
                 a for a in self._generate("generate_grad_grad_inputs", inputs) if a is None or a.dtype.kind == "f"
             ]
@@ -298,11 +299,11 @@ class FunctionTestCase(FunctionTestBase, unittest.TestCase):
         **kwargs: its keyword arguments.
 
     Raises:
-        FunctionTestError: a test finds that the function is wrong.
+        FunctionTestError: a check fails.
 
     Attributes:
         skip_forward_test, skip_backward_test, skip_double_backward_test: True skips a test.
-        dodge_nondifferentiable: True draws again where the input is not differentiable.
+        dodge_nondifferentiable: True draws other inputs where the function is not differentiable.
         numerical_grad_dtype: dtype to which inputs are cast for numerical gradients, float64.
         contiguous: "C", or None for arrays that are not contiguous where possible.
         check_forward_options, check_backward_options, check_double_backward_options: keyword arguments of
@@ -393,7 +394,7 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
         **kwargs: its keyword arguments.
 
     Raises:
-        LinkTestError: a test finds that the link is wrong.
+        LinkTestError: a check fails.
         TypeError: in a test, `create_link` returns no link.
 
     Attributes:
@@ -446,7 +447,7 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
         self._start("test_backward", backend_config)
 
         def make_arguments():
-            # The first link only provides inputs, parameters and the shape of the outputs.
+            # This first link is used only for its parameters and for the shapes of inputs and outputs.
             inits = self._generate_params()
             link, inputs, outputs = self._create_initialized_link(inits)
             params = [p.array for p in _get_link_params(link, self.param_names)]
@@ -480,7 +481,7 @@ class LinkInitializersTestCase(_LinkTestBase, unittest.TestCase):
         **kwargs: its keyword arguments.
 
     Raises:
-        LinkTestError: a test finds that a parameter has other values.
+        LinkTestError: a parameter does not have the values of its initializer.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -506,11 +507,11 @@ class LinkInitializersTestCase(_LinkTestBase, unittest.TestCase):
         super().__init__(*args, **kwargs)
 
     def get_initializers(self) -> Sequence[Sequence[Any]]:
-        """A list for each initializer argument: initializers without chance, or an `InitializerArgument`."""
+        """A list for each initializer argument: deterministic initializers, or `InitializerArgument`s."""
         raise NotImplementedError("get_initializers is not implemented.")
 
     def test_initializers(self, backend_config: BackendConfig) -> None:
-        """Compares the parameters with what the initializers give."""
+        """Compares the parameters with the values of the initializers."""
         self._start("test_initializers", backend_config)
         for index, candidates in enumerate(self._get_initializers()):
             inits = list(self._generate_params())

@@ -14,7 +14,7 @@ from typing import Any
 
 def _requirements_met(requirements):
     """Whether installed distributions satisfy requirement strings such as ``"numpy>=1.26"``."""
-    from packaging.requirements import Requirement  # installed along with pytest
+    from packaging.requirements import Requirement  # pytest depends on this package
 
     for text in requirements:
         requirement = Requirement(text)
@@ -96,7 +96,7 @@ def assert_warns(expected: type[Warning]) -> Iterator[None]:
         None.
 
     Raises:
-        AssertionError: no such warning was given.
+        AssertionError: no warning of this class was given.
 
     Example:
         >>> import warnings
@@ -114,8 +114,8 @@ def assert_warns(expected: type[Warning]) -> Iterator[None]:
 
 
 def patch(target: str, *args: Any, **kwargs: Any) -> Any:
-    """Replaces an object by a mock that calls it, to see how it is called: `unittest.mock.patch` with `wraps`. Methods
-    of classes cannot be wrapped.
+    """Replaces an object by a mock that calls the object and records the calls: `unittest.mock.patch` with `wraps`.
+    Methods of classes cannot be wrapped.
 
     Args:
         target: full name of the object.

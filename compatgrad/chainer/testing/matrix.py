@@ -1,4 +1,4 @@
-"""Random matrices of known condition."""
+"""Random matrices with given singular values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def generate_matrix(shape: tuple[int, ...], dtype: Any = float, *, singular_valu
         The array.
 
     Raises:
-        TypeError: `dtype` is another one, or `singular_values` is missing or complex.
+        TypeError: `dtype` is not such a dtype, or `singular_values` is missing or complex.
         ValueError: `shape` has fewer than 2 axes, or `singular_values` has a negative number or another shape.
 
     Example:

@@ -1,4 +1,4 @@
-"""Parameterised test classes, and the lists of parameters they take."""
+"""Parameterised test classes, and helpers that make lists of parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def _make_class_name(base_name, index, param):
 
 
 def _unbound(func):
-    """A method that calls `func` without self: a parameter that is a function must not become a method."""
+    """A method that calls `func` without self. A function that is a parameter would become a method as a class
+    attribute."""
 
     def method(self, *args, **kwargs):
         return func(*args, **kwargs)
@@ -130,7 +131,7 @@ def from_pytest_parameterize(names: str, values: Sequence[Any]) -> list[dict[str
         The dicts.
 
     Raises:
-        AssertionError: an argument is another object, or a sequence has another length.
+        AssertionError: an argument has the wrong type, or a sequence has another length than `names`.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -150,7 +151,7 @@ def from_pytest_parameterize(names: str, values: Sequence[Any]) -> list[dict[str
 
 
 def parameterize_pytest(names: str, values: Sequence[Any]) -> Callable[[Any], Any]:
-    """Makes the decorator of `parameterize` of parameters in pytest's form.
+    """`parameterize` with parameters in pytest's form.
 
     Args:
         names: names, separated by commas.
@@ -160,7 +161,7 @@ def parameterize_pytest(names: str, values: Sequence[Any]) -> Callable[[Any], An
         The decorator.
 
     Raises:
-        AssertionError: an argument is another object, or a sequence has another length.
+        AssertionError: an argument has the wrong type, or a sequence has another length than `names`.
 
     Example:
         @testing.parameterize_pytest("n", [1, 2])
@@ -183,8 +184,8 @@ def product(parameter: dict[str, Sequence[Any]] | list[list[dict[str, Any]]]) ->
         The combinations, dicts.
 
     Raises:
-        AssertionError: a value of several names has another length.
-        TypeError: `parameter` is another object.
+        AssertionError: a value for several names has another length than the names.
+        TypeError: `parameter` is neither a dict nor a list of lists of dicts.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -228,12 +229,12 @@ def _merge(dicts):
     return {k: v for d in dicts for k, v in d.items()}
 
 
-# A test run may put the pairwise variant in the place of `product_dict` while it collects; this one is kept.
+# A test run may replace `product_dict` by the pairwise variant while it collects tests; this name keeps the original.
 _product_dict_orig = product_dict
 
 
 def _pairwise_product_dict(*parameters):
-    """`product_dict` restricted to combinations that still show every pair of values of any two lists."""
+    """`product_dict`, restricted to so many combinations that every pair of values of any two lists still occurs."""
     if len(parameters) <= 2:
         return _product_dict_orig(*parameters)
     lists = [list(dicts) for dicts in parameters]
@@ -244,11 +245,11 @@ def _pairwise_product_dict(*parameters):
 
 
 def _nd_indices_to_cover_each_2d(shape):
-    """Yield indices into an array of `shape` until every pair of axes has seen all its pairs of indices."""
+    """Yield indices into an array of `shape` until, for every pair of axes, all pairs of indices have occurred."""
     axes = list(itertools.combinations(range(len(shape)), 2))
     missing = {(i, j): set(itertools.product(range(shape[i]), range(shape[j]))) for i, j in axes}
     candidates = list(itertools.product(*map(range, shape)))
-    # The seed is fixed: every worker of a distributed run has to collect the same classes.
+    # A fixed seed, because every worker of a distributed test run has to collect the same classes.
     np.random.RandomState(seed=0).shuffle(candidates)
     for index in candidates:
         new = [(i, j) for i, j in axes if (index[i], index[j]) in missing[i, j]]

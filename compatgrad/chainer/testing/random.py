@@ -50,7 +50,7 @@ def do_setup(deterministic: bool = True) -> None:
 
 
 def do_teardown() -> None:
-    """Restores the random states that `do_setup` saved. Raises TypeError where it was not called.
+    """Restores the random states that `do_setup` saved. Raises TypeError without a call of `do_setup` before it.
 
     Example:
         >>> from compatgrad.chainer.testing import random
@@ -69,7 +69,7 @@ def do_teardown() -> None:
     np.random.set_state(numpy_state)
 
 
-# `condition.retry` runs setUp inside setUp: only the outermost pair may touch the states.
+# `condition.retry` runs setUp inside setUp: only the outermost pair of setup and teardown may change the states.
 _nest_count = 0
 
 
@@ -94,7 +94,8 @@ def _teardown_random():
 
 
 def generate_seed() -> int:
-    """Draws a seed from the fixed random stream of a test under `fix_random`; elsewhere it raises AssertionError.
+    """Draws a seed from the fixed random stream of a test under `fix_random`; outside such a test it raises
+    AssertionError.
 
     Returns:
         A number below 2 ** 32 - 1.
@@ -116,9 +117,9 @@ def generate_seed() -> int:
 
 
 def fix_random(*, setup_method: str = "setUp", teardown_method: str = "tearDown") -> Callable[[Any], Any]:
-    """Makes a decorator that gives a test class or a test method the same random numbers in each run. It must stand
-    outside `condition.retry` and `condition.repeat`: inside, each run would draw the same numbers. The environment
-    variable CHAINER_TEST_RANDOM_NONDETERMINISTIC=1 seeds from the system instead.
+    """Makes a decorator that gives a test class or a test method the same random numbers in each run. It must be the
+    outer decorator of `condition.retry` and `condition.repeat`: as the inner one it would give each run the same
+    numbers. The environment variable CHAINER_TEST_RANDOM_NONDETERMINISTIC=1 seeds from the system instead.
 
     Args:
         setup_method: name of the method of a class that runs before each test.
@@ -150,7 +151,8 @@ def fix_random(*, setup_method: str = "setUp", teardown_method: str = "tearDown"
         bundle = _bundle.as_bundle(target)
         for klass, _, _ in bundle.cases:
             _fix_class(klass, setup_method, teardown_method)
-        # A plain class stays a class; a bundle goes on to the next decorator.
+        # The classes were changed in place, so a plain class stays a class, and a bundle stays a bundle for the next
+        # decorator.
         return target
 
     return decorator

@@ -22,7 +22,7 @@ def save_and_load(
         loader: loads an object from a path.
 
     Raises:
-        KeyError: the file lacks something that `dst` has.
+        KeyError: `dst` has a value that the file lacks.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -47,7 +47,7 @@ def save_and_load_npz(src: Any, dst: Any) -> None:
         dst: object that is loaded.
 
     Raises:
-        KeyError: the file lacks something that `dst` has.
+        KeyError: `dst` has a value that the file lacks.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -69,7 +69,7 @@ def save_and_load_hdf5(src: Any, dst: Any) -> None:
         dst: object that is loaded.
 
     Raises:
-        KeyError: the file lacks something that `dst` has.
+        KeyError: `dst` has a value that the file lacks.
         RuntimeError: h5py is not installed.
 
     Example:

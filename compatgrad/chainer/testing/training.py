@@ -1,4 +1,4 @@
-"""Trainers that train nothing."""
+"""Trainers with a mock updater, which trains nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def is_available() -> bool:
-    """Whether the mocks can be made: always, as they are those of the standard library.
+    """Whether mocks can be made: always, because they come from the standard library.
 
     Returns:
         True.
@@ -52,8 +52,8 @@ def get_error() -> None:
 def get_trainer_with_mock_updater(
     stop_trigger: Any = (10, "iteration"), iter_per_epoch: int = 10, extensions: Sequence[Any] | None = None
 ) -> Trainer:
-    """Makes a trainer that trains nothing, to test extensions and triggers: its updater is a mock that counts
-    iterations and epochs as a real one does.
+    """Makes a trainer that trains nothing, to test extensions and triggers: its updater is a mock that only counts
+    iterations and epochs.
 
     Args:
         stop_trigger: when to stop, a trigger or a pair of number and unit.

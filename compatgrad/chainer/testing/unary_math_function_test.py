@@ -57,22 +57,22 @@ def unary_math_function_unittest(
 
     Args:
         func: the function, or an old-style `Function`.
-        func_expected: function of an array and `dtype`; None is NumPy's function of the name.
+        func_expected: function of an array and `dtype`; None is NumPy's function of the same name.
         label_expected: label of the function; None is its name.
         make_data: function of shape and dtype that gives the arrays x, gy and ggx (x and gy for an old-style function);
             None draws from [-1, 1).
         is_linear: deprecated, with a DeprecationWarning.
         forward_options: keyword arguments of `assert_allclose` that replace the defaults.
-        backward_options: those of `gradient_check.check_backward`.
-        double_backward_options: those of `gradient_check.check_double_backward`.
+        backward_options: keyword arguments of `gradient_check.check_backward`.
+        double_backward_options: keyword arguments of `gradient_check.check_double_backward`.
 
     Returns:
         The decorator.
 
     Raises:
         RuntimeError: pytest is not installed.
-        ValueError: `func_expected` is None and NumPy has no such function, or `label_expected` is given and Chainer has
-            no function class of the name.
+        ValueError: `func_expected` is None and NumPy has no function of the same name, or `label_expected` is given and
+            Chainer has no function class of that name.
 
     Example:
         @testing.unary_math_function_unittest(F.exp)

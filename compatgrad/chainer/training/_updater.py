@@ -1,4 +1,4 @@
-"""The interface of updaters."""
+"""The base class of updaters."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Updater:
         raise NotImplementedError
 
     def get_optimizer(self, name: str) -> Optimizer:
-        """The optimizer of a name."""
+        """The optimizer with the given name."""
         raise NotImplementedError
 
     def get_all_optimizers(self) -> dict[str, Optimizer]:
-        """A dict from names to optimizers."""
+        """A dict of the optimizers by name."""
         raise NotImplementedError
 
     def update(self) -> None:

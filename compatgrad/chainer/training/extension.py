@@ -1,4 +1,4 @@
-"""What a trainer calls between updates."""
+"""`Extension`, the base class of the callables that a trainer calls after updates."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REMOVED = "invoke_before_training has been removed since Chainer v2.0.0. Use {}
 
 class Extension:
     """Base class of extensions, callables that take the trainer. Class attributes are the defaults of `Trainer.extend`:
-    `trigger`, how often it is called; `priority`, where extensions of higher priority come first; and `name`. Of the
-    priorities, writers (PRIORITY_WRITER) add values to the trainer's observation, editors change them, and readers come
-    last.
+    `trigger`, how often it is called; `priority`, of which higher ones are called first; and `name`. By convention,
+    extensions that add values to the trainer's observation have PRIORITY_WRITER, those that change values
+    PRIORITY_EDITOR, and those that read values PRIORITY_READER, the lowest.
 
     Example:
         >>> from compatgrad.chainer import testing
@@ -42,7 +42,7 @@ class Extension:
 
     @property
     def default_name(self):
-        """Name where `name` is None: that of the class."""
+        """The name where `name` is None: the name of the class."""
         return type(self).__name__
 
     def __call__(self, trainer):
@@ -57,7 +57,7 @@ class Extension:
         """Called at the end of the training."""
 
     def initialize(self, trainer: Any) -> None:
-        """Called before the training, also when it is resumed: sets what snapshots do not hold."""
+        """Called before the training, also when it is resumed: sets state that snapshots do not contain."""
 
     def on_error(self, trainer: Any, exc: Exception, tb: Any) -> None:
         """Called when an exception ends the training, before `finalize`; `tb` is its traceback."""
@@ -75,24 +75,24 @@ def make_extension(
     on_error: Callable[[Any, Exception, Any], None] | None = None,
     **kwargs: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a decorator that makes an extension of a function of the trainer. The arguments become attributes of the
+    """Makes a decorator that turns a function of the trainer into an extension. The arguments become attributes of the
     function.
 
     Args:
         trigger: how often it is called, a trigger or a pair of number and unit; None is each iteration.
         default_name: name of the extension; None is that of the function.
-        priority: priority; None is that of readers.
+        priority: priority; None is PRIORITY_READER.
         finalizer: called at the end of the training.
         initializer: called with the trainer before the training.
-        on_error: called with the trainer, the exception and its traceback where one ends the training.
-        **kwargs: nothing; checked to explain `invoke_before_training`.
+        on_error: called with the trainer, the exception and its traceback when an exception ends the training.
+        **kwargs: none; `invoke_before_training`, which Chainer 2 removed, raises an error that names the replacement.
 
     Returns:
         The decorator.
 
     Raises:
         TypeError: another keyword is given.
-        ValueError: `invoke_before_training` is given, which Chainer no longer has.
+        ValueError: `invoke_before_training` is given.
 
     Example:
         >>> from compatgrad.chainer import testing

@@ -32,13 +32,13 @@ class _ExtensionEntry:
 
 class Trainer:
     """The training loop: calls an updater, and after each update the extensions whose triggers fire, until the stop
-    trigger fires. The targets of the updater's optimizers report values under the optimizers' names; what was reported
-    in an iteration is the dict `observation`.
+    trigger fires. The targets of the updater's optimizers report values under the optimizers' names; the dict
+    `observation` has the values that were reported in an iteration.
 
     Args:
         updater: the updater.
         stop_trigger: when to stop, a trigger or a pair of a number and "iteration" or "epoch"; None never stops.
-        out: folder of the files that extensions write; it is made.
+        out: folder of the files that extensions write; `run` makes it.
         extensions: extensions to add, with their own names, triggers and priorities.
 
     Example:
@@ -76,12 +76,12 @@ class Trainer:
 
     @property
     def is_before_training(self):
-        """Whether no update was made yet."""
+        """Whether no update has been made."""
         return self.updater.iteration == 0
 
     @property
     def elapsed_time(self):
-        """Seconds of training, those before a snapshot included. Raises RuntimeError before `run`."""
+        """Seconds of training, including those before a loaded snapshot. Raises RuntimeError before `run`."""
         if self._done:
             return self._final_elapsed_time
         if self._start_at is None:
@@ -101,7 +101,7 @@ class Trainer:
         """Add an extension: any callable that takes the trainer.
 
         `name`, `trigger` and `priority` default to the extension's attributes, then to those of
-        `Extension`; extensions of high priority are called first. A name that is taken gets a number.
+        `Extension`; extensions of high priority are called first. A number is appended to a name that is in use.
         `call_before_training`: call it once before the first update, too. Raises TypeError where there is
         no name, ValueError for the name "training".
         """
@@ -128,19 +128,20 @@ class Trainer:
         )
 
     def get_extension(self, name: str) -> Any:
-        """The extension of a name. Raises ValueError where there is none."""
+        """The extension with the given name. Raises ValueError where there is none."""
         if name not in self._extensions:
             raise ValueError(f"extension {name} not found")
         return self._extensions[name].extension
 
     def run(self, show_loop_exception_msg: bool = True) -> None:
-        """Trains. Raises RuntimeError where this trainer has run already.
+        """Runs the training loop. Raises RuntimeError where this trainer has run already.
 
-        `show_loop_exception_msg`: True prints an exception at once, since finalizing may take long or hang.
+        `show_loop_exception_msg`: True prints an exception at once, because finalizing the extensions may take long or
+        hang.
         """
         if self._done:
             raise RuntimeError("cannot run training loop multiple times")
-        # Where nothing can be written, those who write say so.
+        # Where the folder cannot be made, the extensions that write to it raise the error.
         with contextlib.suppress(OSError):
             os.makedirs(self.out)
         entries = sorted(self._extensions.values(), key=lambda entry: entry.priority, reverse=True)
@@ -193,11 +194,11 @@ class Trainer:
                 try:
                     handler(self, error, error.__traceback__)
                 except Exception as e:
-                    # The error of the training is raised; all other handlers have their turn.
+                    # The training's own error is raised later; first, all other handlers must run.
                     _print_exception("error handler", e)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads the state of the updater, the triggers and the extensions, and the time."""
+        """Saves or loads the state of the updater, the triggers and the extensions, and the elapsed time."""
         self.updater.serialize(serializer["updater"])
         if hasattr(self.stop_trigger, "serialize"):
             self.stop_trigger.serialize(serializer["stop_trigger"])

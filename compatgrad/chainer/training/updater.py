@@ -1,4 +1,4 @@
-"""The old home of the updaters."""
+"""The module of the updaters in older Chainer versions."""
 
 from compatgrad.chainer.training._updater import Updater
 from compatgrad.chainer.training.updaters.parallel_updater import ParallelUpdater

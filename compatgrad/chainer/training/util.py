@@ -1,4 +1,4 @@
-"""From what users write to triggers."""
+"""Makes triggers from the forms that programs write."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from compatgrad.chainer.training.triggers import interval_trigger
 
 
 def get_trigger(trigger: Any) -> Callable[[Any], Any]:
-    """Makes a trigger of what users write.
+    """Makes a trigger from one of the forms that programs write.
 
     Args:
-        trigger: a trigger, that is a function of the trainer, which stays as it is; a pair of a number and "iteration"
-            or "epoch", for each of which it fires; or None, which never fires.
+        trigger: a trigger, that is a function of the trainer, which is returned unchanged; a pair of a number and
+            "iteration" or "epoch", for a trigger that fires at this interval; or None, for a trigger that never fires.
 
     Returns:
         The trigger.
 
     Raises:
-        TypeError: `trigger` is another object.
-        ValueError: the unit is another one.
+        TypeError: `trigger` is none of these.
+        ValueError: the unit is neither "iteration" nor "epoch".
 
     Example:
         >>> chainer.training.get_trigger((2, "epoch")).get_training_length()

@@ -72,8 +72,8 @@ __all__ = [
 
 
 def force_array(x: Any, dtype: DTypeSpec | None = None) -> Any:
-    """An array of a number or of an array: operations on 0-dimensional NumPy arrays give NumPy scalars, this gives an
-    array again.
+    """Turns a scalar into an array; an array is returned as it is. Operations on 0-dimensional NumPy arrays return
+    NumPy scalars, where functions need arrays.
 
     Args:
         x: an array or a scalar.
@@ -132,8 +132,8 @@ def tempdir(**kwargs: Any) -> Iterator[str]:
         The path of the directory.
 
     Raises:
-        OSError: the directory cannot be made, or not be removed.
-        TypeError: another keyword.
+        OSError: the directory cannot be made or removed.
+        TypeError: an unknown keyword is given.
 
     Example:
         >>> import os
@@ -159,7 +159,7 @@ def _repr_with_named_data(inst, **kwargs):
 
 
 def _device_of(x):
-    # The GPU's number or -1, and what to call it.
+    # The number of the GPU or -1, and the name of the device for messages.
     tensor = x.tensor if isinstance(x, _C.Variable) else None
     if tensor is not None:
         return (-1 if tensor.is_cpu else tensor.device.index or 0), tensor.device
@@ -167,7 +167,8 @@ def _device_of(x):
 
 
 def _check_devices(inputs, label):
-    """TypeError, with both devices, where inputs of a function, Variables or arrays, are on different ones."""
+    """Raises TypeError, with both devices, where the inputs of a function, Variables or arrays, are on different
+    devices."""
     devices = [_device_of(x) for x in inputs if x is not None]
     other = next((d for d in devices if d[0] != devices[0][0]), None)
     if other is not None:
@@ -187,6 +188,6 @@ def _check_arrays_forward_compatible(arrays, label=None):
 
 
 def _raise_from(exc_type, message, orig_exc):
-    # The cause is in the message, and the traceback leads to where it was raised.
+    # The message contains the cause, and the new exception has the traceback of the cause.
     new = exc_type(f"{message}\n\n(caused by)\n{type(orig_exc).__name__}: {orig_exc}\n")
     raise new.with_traceback(orig_exc.__traceback__) from None

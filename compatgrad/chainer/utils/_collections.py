@@ -1,3 +1,3 @@
-"""A dictionary that keeps the order in which keys came."""
+"""A dictionary that keeps the order of its keys."""
 
 from collections import OrderedDict as OrderedDict

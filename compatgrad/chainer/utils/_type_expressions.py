@@ -52,7 +52,7 @@ def get_function_check_context(f: Any) -> Iterator[None]:
 
 class LightMode:
     """Context manager of the light mode: inside the `with` block checks of this thread run on the arrays themselves,
-    which is one fast pass that only says whether something is wrong. `type_check.light_mode` is an instance.
+    which is fast, but only finds out whether something is wrong. `type_check.light_mode` is an instance.
 
     Example:
         >>> with chainer.utils.type_check.light_mode:
@@ -88,11 +88,12 @@ def in_light_mode() -> bool:
 
 
 class InvalidType(Exception):
-    """The inputs or gradients of a function have types that it does not take. Its attributes are `expect` and `actual`.
+    """The inputs or gradients of a function have types that the function does not accept. Its attributes are `expect`
+    and `actual`.
 
     Args:
         expect: what was expected, as an expression.
-        actual: what came.
+        actual: the actual value.
         msg: the whole message; None composes it, with the name of the function that is checked.
 
     Example:
@@ -105,7 +106,7 @@ class InvalidType(Exception):
     Source: `chainer.utils.type_check.InvalidType` of Chainer 7.8.1.
     """
 
-    __module__ = "compatgrad.chainer.utils.type_check"  # where programs find it: tracebacks say so
+    __module__ = "compatgrad.chainer.utils.type_check"  # where programs import it; tracebacks show it
 
     def __init__(self, expect: str, actual: str, msg: str | None = None) -> None:
         if msg is None:
@@ -121,8 +122,8 @@ class InvalidType(Exception):
         return InvalidType, (self.expect, self.actual, self.args[0])
 
 
-# Expressions. `priority` is how strongly the outermost operator binds, from 8 (an atom) to -1 (a
-# comparison): it decides where str() needs parentheses.
+# Expressions. `priority` is the precedence of the outermost operator, from 8 (an atom) to -1 (a comparison); str() adds
+# parentheses by it.
 
 
 def _unary(symbol, priority, func):
@@ -145,8 +146,8 @@ class Expr:
     larger trees; `str()` gives the source. An expression has no truth value: `bool()` raises RuntimeError.
 
     Args:
-        priority: how strongly the outermost operator binds, from 8 (an atom) to -1 (a comparison); it decides where
-            `str()` needs parentheses.
+        priority: precedence of the outermost operator, from 8 (an atom) to -1 (a comparison), by which `str()` adds
+            parentheses.
 
     Example:
         >>> x = chainer.utils.type_check.Variable(3, "x")
@@ -275,7 +276,7 @@ class Variable(Atom):
 
     Args:
         value: the value.
-        name: what `str()` gives.
+        name: the name, which `str()` returns.
 
     Example:
         >>> x = chainer.utils.type_check.Variable(3, "x")
@@ -393,7 +394,7 @@ class UnaryOperator(Expr):
     """A prefix operator.
 
     Args:
-        priority: how strongly it binds.
+        priority: precedence of the operator.
         term: the operand.
         exp: the symbol.
         func: computes it.
@@ -424,7 +425,7 @@ class BinaryOperator(Expr):
     """An infix operator.
 
     Args:
-        priority: how strongly it binds.
+        priority: precedence of the operator.
         lhs, rhs: the operands.
         exp: the symbol.
         func: computes it.
@@ -472,7 +473,7 @@ def _operand(term, priority, parenthesize_equal):
 
 
 class Testable:
-    """Base class of what `expect` takes.
+    """Base class of the arguments of `expect`.
 
     Example:
         >>> x = chainer.utils.type_check.Variable(3, "x")

@@ -7,14 +7,14 @@ from typing import Any
 
 
 def check_unexpected_kwargs(kwargs: dict[str, Any], **unexpected: str) -> None:
-    """Refuses keyword arguments that a function no longer takes.
+    """Raises an error for keyword arguments that a function of Chainer took in older versions.
 
     Args:
         kwargs: the keyword arguments of the function.
-        **unexpected: for each refused name the message of the error.
+        **unexpected: for each refused name, the message of the error.
 
     Raises:
-        ValueError: `kwargs` has one of the names; it has the message of the first.
+        ValueError: `kwargs` has one of the names; the error has the message of the first.
 
     Example:
         >>> chainer.utils.argument.check_unexpected_kwargs({"train": True}, train="train is a mode: using_config")
@@ -30,7 +30,7 @@ def check_unexpected_kwargs(kwargs: dict[str, Any], **unexpected: str) -> None:
 
 
 def parse_kwargs(kwargs: dict[str, Any], *name_and_values: tuple[str, Any], **unexpected: str) -> tuple[Any, ...]:
-    """Takes keyword arguments out of a dictionary, which is empty afterwards, and refuses what is left.
+    """Reads keyword arguments from a dictionary, which is empty afterwards; raises an error for unknown ones.
 
     Args:
         kwargs: the keyword arguments of the calling function.
@@ -70,7 +70,7 @@ def _refuse(kwargs):
 
 
 def assert_kwargs_empty(kwargs: dict[str, Any]) -> None:
-    """Refuses all keyword arguments.
+    """Raises an error where a keyword argument is given.
 
     Args:
         kwargs: the keyword arguments of the function.

@@ -10,9 +10,9 @@ from compatgrad.chainer.configuration import config
 
 
 class cached_property:
-    """Decorator of a method without arguments: a read-only attribute that is computed once, and once more where
-    recording (`config.enable_backprop`) is switched the other way, as a result that was computed without recording must
-    not be reused where a graph is wanted. Setting it raises AttributeError.
+    """Decorator of a method without arguments: a read-only attribute that is computed once with recording
+    (`config.enable_backprop`) and once without: a result that was computed without recording has no graph. Setting it
+    raises AttributeError.
 
     Args:
         func: the method.
@@ -45,5 +45,6 @@ class cached_property:
         return cache[recording]
 
     def __set__(self, obj, value):
-        # Being a data descriptor keeps the cache dictionary in obj.__dict__ from hiding this.
+        # With __set__ this is a data descriptor, which takes precedence over the cache of the same name in
+        # obj.__dict__.
         raise AttributeError(f"attribute {self.__name__!r} of {type(obj)} is readonly")

@@ -1,4 +1,4 @@
-"""Sizes of convolutions, and their patches as arrays. Mirrors ``chainer.utils.conv``."""
+"""Sizes of the results of convolutions, and their patches as arrays. Mirrors ``chainer.utils.conv``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def get_deconv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = Fals
         k: length of the window.
         s: stride.
         p: padding that the convolution has at each end.
-        cover_all: whether the convolution counts a last, partial window.
+        cover_all: whether the convolution has a last, partial window.
         d: dilation: distance between the elements of the window.
 
     Returns:
@@ -71,7 +71,7 @@ def get_deconv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = Fals
 
 
 def _taps(ksize, stride, dilate, outs):
-    """For each element of the kernel: its index, and the slices of the padded image that it meets."""
+    """For each element of the kernel: its index, and the slices of the padded image by which it is multiplied."""
     for index in itertools.product(*map(range, ksize)):
         starts = [i * d for i, d in zip(index, dilate, strict=True)]
         yield (
@@ -130,7 +130,7 @@ def im2col_cpu(
     out_h: int | None = None,
     out_w: int | None = None,
 ) -> NdArray:
-    """The patches of images that the windows of a convolution see.
+    """The patches of images that the windows of a convolution cover.
 
     Args:
         img: images of shape (n, c, h, w) and any dtype.
@@ -138,7 +138,7 @@ def im2col_cpu(
         sy, sx: strides.
         ph, pw: padding at both ends of the axes.
         pval: value of the padding.
-        cover_all: True has a last, partial window too.
+        cover_all: True adds a last, partial window.
         dy, dx: dilation: distances between the elements of the window.
         out_h, out_w: number of positions of the window; None computes them by `get_conv_outsize`.
 
@@ -179,14 +179,14 @@ def im2col(
     out_h: int | None = None,
     out_w: int | None = None,
 ) -> NdArray:
-    """The patches of images that the windows of a convolution see, with 0 in the padding; on a GPU by a kernel.
+    """The patches of images that the windows of a convolution cover, with 0 in the padding; on a GPU by a kernel.
 
     Args:
         img: images of shape (n, c, h, w) and any dtype.
         kh, kw: height and width of the window.
         sy, sx: strides.
         ph, pw: padding at both ends of the axes.
-        cover_all: True has a last, partial window too.
+        cover_all: True adds a last, partial window.
         dy, dx: dilation: distances between the elements of the window.
         out_h, out_w: number of positions of the window; None computes them by `get_conv_outsize`.
 
@@ -218,7 +218,7 @@ def col2im(col: NdArray, sy: int, sx: int, ph: int, pw: int, h: int, w: int, dy:
 
     Returns:
         Array of shape (n, c, h, w) and the dtype of `col`: each pixel is the sum of the elements of the patches that
-        see it.
+        were read from it.
 
     Raises:
         ValueError: the patches do not fit into images of that size.

@@ -45,7 +45,7 @@ def im2col_nd_cpu(
     cover_all: bool = False,
     dilate: int | Sequence[int] = 1,
 ) -> NdArray:
-    """The patches of images with any number of axes that the windows of a convolution see.
+    """The patches of images with any number of axes that the windows of a convolution cover.
 
     Args:
         img: images of shape (n, c, d_1, ..., d_N) and any dtype.
@@ -53,14 +53,14 @@ def im2col_nd_cpu(
         stride: strides.
         pad: padding at both ends of each axis.
         pval: value of the padding.
-        cover_all: True has last, partial windows too.
+        cover_all: True adds last, partial windows.
         dilate: distances between the elements of the window.
 
     Returns:
         Array of shape (n, c, k_1, ..., k_N, out_1, ..., out_N) and the dtype of `img`.
 
     Raises:
-        AssertionError: an argument has not N numbers, or a window is larger than the padded image.
+        AssertionError: an argument does not have N numbers, or a window is larger than the padded image.
 
     Example:
         >>> chainer.utils.conv_nd.im2col_nd_cpu(np.array([[[1, 2, 3]]]), (2,), (1,), (0,))[0, 0]
@@ -87,22 +87,22 @@ def im2col_nd(
     cover_all: bool = False,
     dilate: int | Sequence[int] = 1,
 ) -> NdArray:
-    """The patches of images with any number of axes that the windows of a convolution see, with 0 in the padding; on a
-    GPU by a kernel.
+    """The patches of images with any number of axes that the windows of a convolution cover, with 0 in the padding; on
+    a GPU by a kernel.
 
     Args:
         img: images of shape (n, c, d_1, ..., d_N) and any dtype.
         ksize: lengths of the window.
         stride: strides.
         pad: padding at both ends of each axis.
-        cover_all: True has last, partial windows too.
+        cover_all: True adds last, partial windows.
         dilate: distances between the elements of the window.
 
     Returns:
         Array of shape (n, c, k_1, ..., k_N, out_1, ..., out_N) and the dtype of `img`.
 
     Raises:
-        AssertionError: an argument has not N numbers, or a window is larger than the padded image.
+        AssertionError: an argument does not have N numbers, or a window is larger than the padded image.
 
     Example:
         >>> chainer.utils.conv_nd.im2col_nd(np.zeros((1, 3, 8)), (3,), (2,), (1,)).shape
@@ -126,11 +126,11 @@ def col2im_nd(
         dilate: distances between the elements of a window.
 
     Returns:
-        Array of shape (n, c, *dims) and the dtype of `col`: each element is the sum of those of the patches that see
-        it.
+        Array of shape (n, c, *dims) and the dtype of `col`: each element is the sum of the patches' elements that were
+        read from it.
 
     Raises:
-        AssertionError: an argument has not N numbers.
+        AssertionError: an argument does not have N numbers.
 
     Example:
         >>> chainer.utils.conv_nd.col2im_nd(np.ones((1, 1, 2, 2)), (1,), (0,), (3,))

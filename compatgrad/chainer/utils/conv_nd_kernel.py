@@ -18,7 +18,8 @@ def _arguments(ndim):
 
 
 def _unravel(names, sizes):
-    """Splits ``rest`` into one index per size, the last axis fastest; what is left stays in ``rest``."""
+    """CUDA code that splits the flat index ``rest`` into one index per size, the last axis fastest; the quotient stays
+    in ``rest``."""
     return [
         f"const int {name} = rest % {size}; rest /= {size};"
         for name, size in zip(reversed(names), reversed(sizes), strict=True)

@@ -1,4 +1,4 @@
-"""Parts of messages."""
+"""Parts of error messages."""
 
 
 def _format_array_props(arrays):

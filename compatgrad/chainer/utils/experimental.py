@@ -14,19 +14,19 @@ _silenced = _never
 
 
 def silence_when(test: Callable[[], bool]) -> None:
-    """Sets the test that decides whether `experimental` warns. Chainer itself sets it to
+    """Sets the function that decides whether `experimental` warns. Chainer itself sets it to
     `chainer.disable_experimental_feature_warning`.
 
     Args:
-        test: called at each warning; True leaves it out.
+        test: called at each warning; True suppresses the warning.
 
     Raises:
-        TypeError: when `experimental` is called, `test` cannot be called.
+        TypeError: when `experimental` is called, `test` is not callable.
 
     Example:
         >>> chainer.silence_when(lambda chainer=chainer: chainer.disable_experimental_feature_warning)
 
-    Source: none of Chainer's; there `chainer.utils.experimental` reads the flag itself.
+    Source: compatgrad's own; Chainer's `chainer.utils.experimental` reads the flag itself.
     """
     global _silenced
     _silenced = test
@@ -37,7 +37,7 @@ def experimental(api_name: str) -> None:
     True.
 
     Args:
-        api_name: what may change.
+        api_name: the name that may change.
 
     Raises:
         FutureWarning: warnings are made errors.

@@ -20,7 +20,8 @@ def oversample(images: Sequence[numpy.ndarray], crop_dims: Sequence[int]) -> num
 
     Raises:
         IndexError: there are no images.
-        ValueError: the images have not 3 axes, `crop_dims` has not two numbers, or a crop is larger than an image.
+        ValueError: the images do not have 3 axes, `crop_dims` does not have two numbers, or a crop is larger than an
+            image.
 
     Example:
         >>> chainer.utils.imgproc.oversample([np.zeros((3, 8, 8))], (4, 4)).shape

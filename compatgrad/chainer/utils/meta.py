@@ -1,4 +1,4 @@
-"""Methods that subclasses must not, or should no longer, override."""
+"""Methods that subclasses must not or should not override."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 
 def final(*args: Any, action: type = TypeError) -> Any:
-    """Decorator of a method that subclasses must not override. It works in classes derived from one of `enable_final`.
-    With or without arguments.
+    """Decorator of a method that subclasses must not override. It works in classes that are derived from a result of
+    `enable_final`. With or without arguments.
 
     Args:
         *args: the method, where the decorator has no arguments.
-        action: the exception that overriding raises, or a class of warnings, which it gives.
+        action: class of the exception that overriding raises, or of the warning that it gives.
 
     Returns:
         The method, or a decorator where the method is not given.
 
     Raises:
-        ValueError: there is more than one argument without a name.
+        ValueError: more than one positional argument is given.
 
     Example:
         >>> class Base(chainer.utils.enable_final()):
@@ -59,7 +59,7 @@ class _EnableFinal(type):
 
 
 def enable_final(base: Any = (), meta_base: Any = ()) -> type:
-    """A base class in which `final` has its effect.
+    """Makes a base class for classes in which `final` has an effect.
 
     Args:
         base: class from which it is derived, or a tuple or list of classes.

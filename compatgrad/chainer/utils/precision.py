@@ -1,4 +1,4 @@
-"""Float16 in, float32 inside, float16 out."""
+"""Functions that compute in float32 for float16 inputs."""
 
 import functools
 
@@ -10,9 +10,9 @@ def _cast(arrays, src, dst):
 
 
 def _fp16_mixed_precision_helper(fn):
-    """Decorator of ``forward(self, inputs)``: it computes in float32 where it gets float16.
+    """Decorator of ``forward(self, inputs)``: float16 inputs are cast to float32 first.
 
-    The results are cast back unless an input of another floating dtype takes part.
+    The results are cast back to float16 unless an input has another floating dtype.
     """
 
     @functools.wraps(fn)

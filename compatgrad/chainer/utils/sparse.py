@@ -22,15 +22,15 @@ class CooMatrix:
 
     Args:
         data: the entries, of shape (nnz,), or (batch, nnz) for a batch.
-        row, col: int arrays of the same shape: where the entries are; -1 in both marks padding.
+        row, col: int arrays of the same shape: the row and the column of each entry; -1 in both marks padding.
         shape: shape of one matrix.
         order: "C" promises that the entries are sorted by row, "F" by column, "other" promises nothing; None finds it
             out.
         requires_grad: whether `data` gets a gradient.
 
     Raises:
-        ValueError: the arrays have not the same number of axes, 1 or 2; `shape` has not two positive numbers; or
-            `order` is another one.
+        ValueError: the arrays do not have the same number of axes, 1 or 2; `shape` does not have two positive numbers;
+            or `order` has another value.
 
     Example:
         >>> m = chainer.utils.CooMatrix(np.array([2.0, 3.0]), np.array([0, 1]), np.array([1, 0]), (2, 2))
@@ -80,16 +80,16 @@ class CooMatrix:
 
 
 def to_coo(x: NdArray, ldnz: int | None = None, requires_grad: bool = False) -> CooMatrix:
-    """The elements of a matrix, or of each of a batch of matrices, that are not 0.
+    """The sparse form of a matrix, or of a batch of matrices: the elements that are not 0.
 
     Args:
         x: array of shape (m, n) or (batch, m, n).
-        ldnz: least number of places of each matrix; places without an entry hold 0 at (-1, -1). None is the largest
+        ldnz: least number of entries to store for each matrix; the padding is 0 at (-1, -1). None is the largest
             number of entries of a matrix.
         requires_grad: whether the entries get a gradient.
 
     Returns:
-        The sparse matrix, on the array's device; its places are of int32.
+        The sparse matrix, on the array's device, with indices of int32.
 
     Raises:
         AttributeError: `x` is no array.
@@ -121,16 +121,17 @@ def to_coo(x: NdArray, ldnz: int | None = None, requires_grad: bool = False) -> 
 
 
 def get_order(row: NdArray, col: NdArray) -> str:
-    """How the entries of a sparse matrix, or of all of a batch, are sorted. Places with -1 in both arrays are padding.
+    """The order in which the entries of a sparse matrix, or of all matrices of a batch, are sorted. Entries with -1 in
+    both arrays are padding.
 
     Args:
-        row, col: int arrays of shape (nnz,) or (batch, nnz): where the entries are.
+        row, col: int arrays of shape (nnz,) or (batch, nnz): the rows and columns of the entries.
 
     Returns:
         "C" where they are sorted by row and, within it, by column; "F" where by column first; otherwise "other".
 
     Raises:
-        ValueError: the shapes differ, or a place is negative in only one of the arrays.
+        ValueError: the shapes differ, or only one of an entry's two indices is negative.
 
     Example:
         >>> chainer.utils.get_order(np.array([0, 0, 1]), np.array([0, 1, 0]))

@@ -1,8 +1,8 @@
-"""Checks of the types that functions get, written as expressions that are evaluated late.
+"""Checks of the types of functions' inputs, written as expressions that are evaluated later.
 
 In the full mode ``in_types[0].ndim == 2`` builds a tree, so that a check that fails can show both the
-expression and the values. In the light mode (`light_mode`) the same code runs on the arrays themselves: one
-fast pass that only says whether something is wrong. Mirrors ``chainer.utils.type_check``.
+expression and the values. In the light mode (`light_mode`) the same code runs on the arrays themselves: this is fast,
+but only finds out whether something is wrong. Mirrors ``chainer.utils.type_check``.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class TypeInfo:
 
 
 class TypeInfoTuple(tuple):
-    """The types of all inputs in the full mode: expressions of `TypeInfo`. Its attribute `name` is what messages call
-    it.
+    """The types of all inputs in the full mode: expressions of `TypeInfo`. Its attribute `name` is its name in
+    messages.
 
     Args:
         iterable: the expressions.
@@ -117,8 +117,8 @@ def get_types(
 
     Args:
         data: the arrays.
-        name: what messages call the tuple; its elements are `name[i]`.
-        accept_none: whether None is taken, as shape () and dtype None.
+        name: name of the tuple in messages; its elements are `name[i]`.
+        accept_none: whether an element may be None, which counts as shape () and dtype None.
         shapes: shapes to use instead of the arrays' own.
 
     Returns:
@@ -182,7 +182,7 @@ def get_light_types(data: tuple[Any, ...], *, shapes: Iterable[Any] | None = Non
 
 
 # ----------------------------------------------------------------------------------------------------------
-# What functions call in check_type_forward
+# Functions that check_type_forward calls
 # ----------------------------------------------------------------------------------------------------------
 
 
@@ -241,7 +241,7 @@ def make_variable(value: Any, name: str) -> Any:
 
     Args:
         value: the value.
-        name: what messages call it.
+        name: the name in messages.
 
     Returns:
         A `Variable` of this module; in the light mode the value.
@@ -266,7 +266,7 @@ def _make_variable_from_array(array, name):
 
 
 def _argname(in_types, names):
-    """Gives the inputs names for messages; raises InvalidType where their number is not that of the names."""
+    """Names the inputs for messages; raises InvalidType where the numbers of inputs and names differ."""
     if len(in_types) != len(names):
         raise InvalidType(f"{len(names)} argument(s)", f"{len(in_types)} argument(s)", "Invalid number of arguments")
     for in_type, name in zip(in_types, names, strict=True):
@@ -281,7 +281,7 @@ def same_types(*arrays: Any) -> bool:
         *arrays: the arrays.
 
     Returns:
-        False also where one is no array; True for no arrays.
+        bool; False where an argument is no array, True without arguments.
 
     Raises:
         TypeError: an argument has a name.
@@ -331,7 +331,7 @@ def expect_broadcast_shapes(*shape_types: Any) -> None:
         *shape_types: expressions of shapes; in the light mode shapes.
 
     Raises:
-        InvalidType: they cannot; the message lists them.
+        InvalidType: the shapes cannot be broadcast; the message lists them.
 
     Example:
         >>> x = chainer.utils.type_check.Variable(np.zeros((2, 3)), "x")

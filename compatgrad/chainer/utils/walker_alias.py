@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class WalkerAlias(device_resident.DeviceResident):
     """Draws from a categorical distribution in constant time per sample, by Walker's alias method: of n bins, bin i
     gives `values[2 * i]` below `threshold[i]` and `values[2 * i + 1]` above it. Samples come from the global random
-    stream of NumPy, or of CuPy on a GPU; a seed gives the samples that it gives in Chainer.
+    stream of NumPy, or of CuPy on a GPU; a seed gives the same samples as in Chainer.
 
     Args:
         probs: the weights, a sequence or an array of n numbers that are not negative; they are normalised to sum 1.
@@ -38,9 +38,8 @@ class WalkerAlias(device_resident.DeviceResident):
         weights /= numpy.sum(weights)
         threshold = numpy.empty(n, numpy.float32)
         values = numpy.zeros(2 * n, numpy.int32)
-        # From the lightest entry on: each gets the next bin to itself, and what it has above 1 first fills
-        # up the bins that are not full yet. The order and the precision matter: a seed must give the
-        # original's samples.
+        # Entries are taken in the order of their weights. Each gets a new bin; before that, the part of its weight
+        # above 1 fills up earlier bins. Order and precision must be Chainer's, so that a seed gives the same samples.
         filled = 0
         for used, i in enumerate(sorted(range(n), key=lambda i: (weights[i], i))):
             p = float(weights[i]) * n

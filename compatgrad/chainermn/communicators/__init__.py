@@ -1,4 +1,4 @@
-"""Communicators: the groups of processes that programs exchange gradients in."""
+"""Communicators: groups of processes that exchange gradients."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _OLD = ("hierarchical", "two_dimensional", "single_node")
 def create_communicator(
     communicator_name: str = "pure_nccl", mpi_comm: Any = None, **kwargs: Any
 ) -> MpiCommunicatorBase:
-    """The communicator of that name, of this process alone, on any device.
+    """Makes the communicator with this name, for this process alone, on any device.
 
     Args:
-        communicator_name: "pure_nccl", "flat", "naive", "non_cuda_aware" or "dummy". Names of ChainerMN before 7,
-            "hierarchical", "two_dimensional" and "single_node", give "pure_nccl" with a DeprecationWarning.
+        communicator_name: "pure_nccl", "flat", "naive", "non_cuda_aware" or "dummy". "hierarchical", "two_dimensional"
+            and "single_node", names that Chainer 7 removed, give "pure_nccl" with a DeprecationWarning.
         mpi_comm: mpi4py's communicator of one process; None needs no mpi4py.
         **kwargs: `allreduce_grad_dtype`, a floating-point dtype or None, with "pure_nccl" only; `batched_copy`, True
             by default. In one process neither changes a result.
@@ -40,7 +40,7 @@ def create_communicator(
 
     Raises:
         RuntimeError: a launcher started several processes, or `mpi_comm` has several.
-        ValueError: another name, or `allreduce_grad_dtype` with a name that does not take it.
+        ValueError: the name is unknown, or `allreduce_grad_dtype` is given with another name than "pure_nccl".
         TypeError: another keyword.
 
     Example:
@@ -53,7 +53,7 @@ def create_communicator(
     dtype, batched_copy = argument.parse_kwargs(kwargs, ("allreduce_grad_dtype", None), ("batched_copy", True))
     if communicator_name in _OLD:
         warnings.warn(
-            f"communicator {communicator_name!r} is gone since Chainer 7; 'pure_nccl' is used", DeprecationWarning,
+            f"communicator {communicator_name!r} was removed in Chainer 7; 'pure_nccl' is used", DeprecationWarning,
             stacklevel=2,
         )  # fmt: skip
         communicator_name = "pure_nccl"

@@ -1,4 +1,4 @@
-"""A group of one process: whether there is no other, and MPI's view of it."""
+"""A group of one process: the check that there are no others, and its MPI communicator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import socket
 from typing import Any
 
-# What launchers tell a process of the size of its group.
+# Environment variables in which launchers store the number of processes.
 _SIZES = (
     "WORLD_SIZE",
     "OMPI_COMM_WORLD_SIZE",
@@ -17,18 +17,19 @@ _SIZES = (
 
 
 def check_alone(who: str) -> None:
-    """RuntimeError where a launcher started several processes: each would train on its own, silently."""
+    """Raises RuntimeError where a launcher started several processes, each of which would otherwise train on its
+    own."""
     for name in _SIZES:
         size = os.environ.get(name, "")
         if size.isdigit() and int(size) > 1:
             raise RuntimeError(
-                f"{who}: this is one of {size} processes ({name}), and communication between processes is not there "
-                "yet. Start one process."
+                f"{who}: this is one of {size} processes ({name}), and communication between processes is not "
+                "supported. Start one process."
             )
 
 
 def check_rank(who: str, rank: Any) -> None:
-    """RuntimeError unless `rank` is 0: there is no other process.
+    """Raises RuntimeError unless `rank` is 0: there is no other process.
 
     Args:
         who: name of the caller, for the error.
@@ -42,17 +43,18 @@ def check_rank(who: str, rank: Any) -> None:
         Traceback (most recent call last):
         RuntimeError: bcast: there is no rank 1. This process is alone, and communication between processes is not ...
 
-    Source: compatgrad's own; Chainer 7.8.1 leaves such a rank to MPI.
+    Source: compatgrad's own; in Chainer 7.8.1 MPI checks the rank.
     """
     if rank != 0:
         raise RuntimeError(
-            f"{who}: there is no rank {rank}. This process is alone, and communication between processes is not there "
-            "yet."
+            f"{who}: there is no rank {rank}. This process is alone, and communication between processes is not "
+            "supported."
         )
 
 
 class OneProcess:
-    """What mpi4py's COMM_WORLD is to a process alone, as far as programs read it of `communicator.mpi_comm`."""
+    """A replacement of mpi4py's COMM_WORLD for one process, with the attributes that programs read from
+    `communicator.mpi_comm`."""
 
     rank = 0
     size = 1
@@ -77,7 +79,7 @@ class OneProcess:
         return OneProcess()
 
     def barrier(self) -> None:
-        """Returns: nobody is waited for."""
+        """Returns: there is no other process to wait for."""
 
     Barrier = barrier
 
@@ -121,6 +123,6 @@ class OneProcess:
 
 
 def _no_partner(who: str, rank: Any) -> None:
-    """Raises: ValueError for the process itself, RuntimeError for another."""
+    """Raises: Raises ValueError where `rank` is this process, RuntimeError for another rank."""
     check_rank(who, rank)
     raise ValueError(f"{who}: rank must be different from communicator rank, otherwise deadlock occurs")

@@ -1,4 +1,4 @@
-"""What every communicator can do."""
+"""The interface of all communicators."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class CommunicatorBase(metaclass=ABCMeta):
-    """A group of processes, each with its rank: what they exchange, and its configuration.
+    """A group of processes, each with its rank: methods for the exchange of arrays and objects, and the configuration.
 
-    Attributes that are set within `config_scope` are configuration, which `get_config` shows. The class is abstract:
-    `create_communicator` makes communicators.
+    Attributes that are set within `config_scope` are the configuration, which `get_config` returns. The class is
+    abstract: `create_communicator` makes communicators.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")
@@ -69,11 +69,11 @@ class CommunicatorBase(metaclass=ABCMeta):
         """The number of machines."""
 
     def set_config(self, name: str, **kwargs: Any) -> None:
-        """Sets what `name` configures. ValueError for an unknown name."""
+        """Sets the configuration entry `name`. ValueError for an unknown name."""
         raise ValueError(f"Unknown config: {name}")
 
     def get_config(self, name: str | None = None) -> Any:
-        """The value of `name`, or a dict of all. KeyError for an unknown name."""
+        """The configuration entry `name`, or a dict of all entries. KeyError for an unknown name."""
         return self._configs if name is None else self._configs[name]
 
     @abstractmethod
@@ -82,42 +82,42 @@ class CommunicatorBase(metaclass=ABCMeta):
 
     @abstractmethod
     def alltoall(self, xs: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Sends the i-th of `xs` to the i-th process; what they sent to this one."""
+        """Sends the i-th of `xs` to the i-th process; returns the arrays that all processes sent to this one."""
 
     @abstractmethod
     def send(self, data: Array | tuple[Array, ...], dest: int, tag: int) -> None:
-        """Sends an array, or a tuple of them."""
+        """Sends an array, or a tuple of arrays, to the process `dest`."""
 
     @abstractmethod
     def recv(self, source: int, tag: int) -> Any:
-        """What `source` sent with this tag."""
+        """The array, or tuple of arrays, that `source` sent with this tag."""
 
     @abstractmethod
     def bcast(self, data: Array, max_buf_len: int | None = None, root: int = 0) -> Array:
-        """The array of `root`."""
+        """The array of the process `root`, in all processes."""
 
     @abstractmethod
     def gather(self, data: Array, root: int = 0) -> tuple[Array, ...] | None:
-        """At `root` all processes' arrays, else None."""
+        """The arrays of all processes in the process `root`, None in the others."""
 
     @abstractmethod
     def allgather(self, x: Array) -> tuple[Array, ...]:
-        """All processes' arrays."""
+        """The arrays of all processes, in all processes."""
 
     @abstractmethod
     def allreduce(self, data: Array) -> Array:
-        """The sum of all processes' arrays."""
+        """The sum of the arrays of all processes."""
 
     @abstractmethod
     def scatter(self, xs: Array | tuple[Array, ...], root: int = 0) -> Array:
-        """This process's of the arrays of `root`."""
+        """The element for this process of the arrays of `root`."""
 
     def finalize(self) -> None:  # noqa: B027  (most have nothing to end)
         """Ends communication."""
 
     @abstractmethod
     def send_obj(self, obj: Any, dest: int, tag: int) -> None:
-        """As `send`, for what can be pickled."""
+        """As `send`, for objects that can be pickled."""
 
     @abstractmethod
     def recv_obj(self, source: int, tag: int) -> Any:
@@ -133,11 +133,11 @@ class CommunicatorBase(metaclass=ABCMeta):
 
     @abstractmethod
     def allreduce_obj(self, obj: Any) -> Any:
-        """The sum of all processes' objects."""
+        """The sum of the objects of all processes."""
 
     @abstractmethod
     def bcast_data(self, model: Link) -> None:
-        """Gives all processes the parameters of the first."""
+        """Copies the parameters of the first process to all processes."""
 
     def broadcast_data(self, model: Link) -> None:
         """The old name of `bcast_data`."""
@@ -145,8 +145,8 @@ class CommunicatorBase(metaclass=ABCMeta):
 
     @abstractmethod
     def multi_node_mean_grad(self, model: Link, zero_fill: bool = False) -> None:
-        """Makes the gradients of the model's parameters the mean of all processes'. `zero_fill`: a parameter without
-        a gradient gets zeros; else it is passed over.
+        """Replaces the gradients of the model's parameters by their mean over all processes. `zero_fill`: a parameter
+        without a gradient counts as zeros; otherwise it is skipped.
         """
 
     def allreduce_grad(self, model: Link, zero_fill: bool = False) -> None:
@@ -156,12 +156,12 @@ class CommunicatorBase(metaclass=ABCMeta):
 
     @property
     def within_config_scope(self) -> bool:
-        """Whether attributes that are set now are configuration."""
+        """True within `config_scope`: attributes that are set belong to the configuration."""
         return getattr(self, "_within_config_scope", False)
 
     @contextlib.contextmanager
     def config_scope(self) -> Iterator[None]:
-        """Attributes that are set within are configuration."""
+        """A context manager: attributes that are set within it belong to the configuration."""
         before = self.within_config_scope
         self._within_config_scope = True
         try:

@@ -4,10 +4,10 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class DummyCommunicator(MpiCommunicatorBase):
-    """No communication, for measurements. In one process there is nothing to exchange.
+    """A communicator that exchanges nothing, for measurements. In one process there is nothing to exchange.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
 
     Raises:
         RuntimeError: `mpi_comm` has several processes.

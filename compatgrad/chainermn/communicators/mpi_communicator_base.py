@@ -1,4 +1,4 @@
-"""The communicators' common part: a group of one process."""
+"""Base class of the communicators: a group of one process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _is_array(x):
 
 
 def _check_message(who, x):
-    """TypeError or ValueError for what cannot be sent. Returns whether it is several arrays."""
+    """Raises TypeError or ValueError unless `x` can be sent. Returns whether it is a tuple of arrays."""
     chainer.utils.experimental(f"chainermn.communicators.MpiCommunicatorBase.{who}")
     if _is_array(x):
         arrays = [x]
@@ -44,10 +44,10 @@ def _check_message(who, x):
 
 
 class MpiCommunicatorBase(CommunicatorBase):
-    """A communicator over `mpi_comm`, which has one process: what all the communicators have in common.
+    """A communicator over `mpi_comm`, which has one process: the base class of all communicators.
 
-    `send` and `recv` have no partner: they raise ValueError for rank 0, which is this process's own, and RuntimeError
-    for another. Arrays that are exchanged are int32, int64, float16, float32 or float64; TypeError for other dtypes.
+    `send` and `recv` have no partner: they raise ValueError for rank 0, which is this process, and RuntimeError for any
+    other rank. Arrays that are exchanged are int32, int64, float16, float32 or float64; TypeError for other dtypes.
 
     Args:
         mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
@@ -73,7 +73,7 @@ class MpiCommunicatorBase(CommunicatorBase):
         if self.mpi_comm.size != 1:
             raise RuntimeError(
                 f"{type(self).__name__}: mpi_comm has {self.mpi_comm.size} processes, and communication between "
-                "processes is not there yet"
+                "processes is not supported"
             )
         with self.config_scope():
             self.batched_copy = False
@@ -156,7 +156,7 @@ class MpiCommunicatorBase(CommunicatorBase):
 
     def bcast_obj(self, obj: Any, max_buf_len: int = 256 * 1024 * 1024, root: int = 0) -> Any:
         if obj is None or not 0 < max_buf_len < 2**31 - 1:
-            raise AssertionError(f"bcast_obj: the root gives an object, and 0 < max_buf_len < 2**31 - 1: {max_buf_len}")
+            raise AssertionError(f"bcast_obj: the root must give an object, and 0 < max_buf_len < 2**31 - 1: {max_buf_len}")
         self._check_root("bcast_obj", root)
         return obj
 
@@ -170,7 +170,7 @@ class MpiCommunicatorBase(CommunicatorBase):
     # ---- models ------------------------------------------------------------------------------------------------------
 
     def bcast_data(self, model: Link) -> None:
-        """Leaves the parameters: those of the first process are this one's."""
+        """Does nothing, because this process is the first one."""
 
     def multi_node_mean_grad(self, model: Link, zero_fill: bool = False) -> None:
         for _, param in sorted(model.namedparams()):
@@ -182,8 +182,8 @@ class MpiCommunicatorBase(CommunicatorBase):
                 self._multi_node_mean(None, param.grad)
 
     def _multi_node_mean(self, sendbuf, recvbuf):
-        """Writes the mean of all processes' `sendbuf` (None: `recvbuf`) to `recvbuf`. In debug mode, ValueError where
-        a number is not finite.
+        """Writes the mean over all processes of `sendbuf` (None: `recvbuf`) to `recvbuf`. In debug mode, raises
+        ValueError where a number is not finite.
         """
         if sendbuf is not None:
             recvbuf[...] = sendbuf

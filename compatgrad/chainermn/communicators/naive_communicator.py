@@ -4,7 +4,7 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class NaiveCommunicator(MpiCommunicatorBase):
-    """All gradients one by one. In one process there is nothing to exchange.
+    """A communicator that exchanges each gradient separately. In one process there is nothing to exchange.
 
     Args:
         mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.

@@ -1,4 +1,4 @@
-"""The communicator `pure_nccl`: the default, and the only one whose type of communication can be chosen."""
+"""The communicator `pure_nccl`: the default, and the only one with `allreduce_grad_dtype`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class PureNcclCommunicator(MpiCommunicatorBase):
-    """Gradients as one array, by NCCL, in the dtype `allreduce_grad_dtype`. In one process there is nothing to
-    exchange, and arrays may be on the CPU.
+    """A communicator that exchanges gradients as one array, by NCCL, in the dtype `allreduce_grad_dtype`. In one
+    process there is nothing to exchange, and arrays may be on the CPU.
 
     Args:
         mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.

@@ -1,4 +1,4 @@
-"""A dataset of nothing, of the length of another."""
+"""A dataset of empty examples with the length of another dataset."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 
 def create_empty_dataset(dataset: Any) -> list[tuple[()]]:
-    """As many empty tuples as `dataset` has examples: for the processes of a network that read none.
+    """A list of empty tuples with the length of `dataset`, for processes of a model-parallel network that read no
+    examples.
 
     Args:
-        dataset: what has a length.
+        dataset: an object with a length.
 
     Returns:
         The list of empty tuples.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DataSizeError(RuntimeError):
-    """Was raised for data too large to send. Nothing raises it.
+    """In older ChainerMN versions: the data is too large to send. Nothing raises it.
 
     Example:
         >>> issubclass(chainermn.DataSizeError, RuntimeError)
@@ -36,19 +36,19 @@ def scatter_dataset(
     *,
     force_equal_length: bool = True,
 ) -> SubDataset:
-    """This process's part of the dataset of `root`.
+    """The part for this process of the dataset of the process `root`.
 
     Args:
         dataset: the dataset, with a length and indices; only that of the process `root` counts.
         comm: the communicator.
         root: rank of the process whose dataset is shared.
         shuffle: True shares the examples in a random order.
-        seed: of that order; None draws one.
+        seed: seed of that order; None draws a seed.
         max_buf_len: bytes of a message, below 2**31 - 1.
         force_equal_length: True makes all parts equally long: they overlap where the examples cannot be shared evenly.
 
     Returns:
-        A `SubDataset` of the examples of this process. In one process these are all.
+        A `SubDataset` of the examples of this process: all examples where there is one process.
 
     Raises:
         AssertionError: there is no process `root`, or `max_buf_len` is out of range.
@@ -63,7 +63,7 @@ def scatter_dataset(
     Source: `chainermn.scatter_dataset` of Chainer 7.8.1.
     """
     if not 0 <= root < comm.size:
-        raise AssertionError(f"scatter_dataset: root {root} is no rank of {comm.size}")
+        raise AssertionError(f"scatter_dataset: root {root} is not one of the {comm.size} ranks")
     order = None
     if shuffle and dataset is not None:
         order = numpy.random.RandomState(seed).permutation(len(dataset))
@@ -76,19 +76,19 @@ def scatter_dataset(
 def scatter_index(
     n_total_samples: int, comm: CommunicatorBase, root: int = 0, *, force_equal_length: bool = True
 ) -> Sequence[int]:
-    """Where this process's part of so many examples begins and ends.
+    """The range of this process's part of `n_total_samples` examples.
 
     Args:
         n_total_samples: number of examples, 0 or more.
         comm: the communicator.
-        root: rank of the process that shares.
+        root: rank of the process that computes the parts.
         force_equal_length: True makes all parts equally long: they overlap where the examples cannot be shared evenly.
 
     Returns:
-        Two ints: index of the first example, and index behind the last.
+        Two ints: index of the first example, and index of the last example plus 1.
 
     Raises:
-        AssertionError: a negative number of examples.
+        AssertionError: `n_total_samples` is negative.
         RuntimeError: `root` is not 0, and there is no other process.
 
     Example:
@@ -124,7 +124,8 @@ def _warn_deprecated(name):
 
 
 def get_n_iterations_for_one_epoch(dataset: Any, local_batch_size: int, comm: CommunicatorBase) -> int:
-    """How many batches of that size the dataset of the first process has. Deprecated, as its DeprecationWarning says.
+    """The number of batches of size `local_batch_size` in the dataset of the first process. Deprecated, with a
+    DeprecationWarning.
 
     Args:
         dataset: what has a length.
@@ -132,7 +133,7 @@ def get_n_iterations_for_one_epoch(dataset: Any, local_batch_size: int, comm: Co
         comm: the communicator.
 
     Returns:
-        The number of batches; a last one that is smaller counts.
+        The number of batches, including a smaller last one.
 
     Raises:
         ZeroDivisionError: `local_batch_size` is 0.
@@ -149,7 +150,7 @@ def get_n_iterations_for_one_epoch(dataset: Any, local_batch_size: int, comm: Co
 
 
 def get_epoch_trigger(n_epochs: int, dataset: Any, local_batch_size: int, comm: CommunicatorBase) -> tuple[int, str]:
-    """A trigger, in iterations, for so many epochs. Deprecated, as its DeprecationWarning says.
+    """A trigger, in iterations, for `n_epochs` epochs. Deprecated, as its DeprecationWarning says.
 
     Args:
         n_epochs: number of epochs.

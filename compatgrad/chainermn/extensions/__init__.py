@@ -1,4 +1,4 @@
-"""Extensions of a trainer over several processes."""
+"""Extensions for the trainers of several processes."""
 
 from compatgrad.chainermn.extensions._multi_node_snapshot import multi_node_snapshot  # noqa: F401
 from compatgrad.chainermn.extensions.allreduce_persistent import AllreducePersistent  # noqa: F401

@@ -1,4 +1,4 @@
-"""Snapshots of processes that have the same or another state."""
+"""Snapshots of several processes, of which some have the same state."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 def multi_node_snapshot(
     comm: CommunicatorBase, snapshot: Any, replica_sets: Sequence[int | Sequence[int]]
 ) -> _MultiNodeSnapshot:
-    """`snapshot`, as `training.extensions.snapshot` makes it, of sets of processes that have the same state.
-
-    The first process of a set writes, under a file name with its rank; where the snapshot loads by itself, it gives the
-    state to the others.
+    """Makes an extension that runs `snapshot` once for each set of processes that have the same state. The first
+    process of a set writes the file, with its rank appended to the name. Where `snapshot` has autoload, this process
+    also sends the loaded state to the others.
 
     Args:
         comm: the communicator.
-        snapshot: the snapshot; its file name changes.
-        replica_sets: a list of ranks and of lists of ranks; those that are not in it are one more set.
+        snapshot: the result of `training.extensions.snapshot`; its file name is changed.
+        replica_sets: a list of ranks and of lists of ranks, the sets; the remaining ranks are one more set.
 
     Returns:
         An extension of a trainer.
 
     Raises:
-        AssertionError: a rank is in two sets, or is none; `comm` or `snapshot` is None.
+        AssertionError: a rank is in two sets, or there is no such rank; `comm` or `snapshot` is None.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")
@@ -71,7 +70,7 @@ class _MultiNodeSnapshot(Extension):
 
     @property
     def is_master(self):
-        """Whether this process writes for its set."""
+        """Whether this process writes the file of its set."""
         return self.master == self.comm.rank
 
     def initialize(self, trainer):

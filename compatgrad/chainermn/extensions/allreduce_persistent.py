@@ -1,4 +1,4 @@
-"""Statistics of layers, made the mean of all processes'."""
+"""An extension that averages the statistics of layers over all processes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def _namedpersistents(model):
 
 
 class AllreducePersistent(extension.Extension):
-    """Once an epoch, makes the arrays among the persistent values of `model` the mean of all processes'.
+    """Replaces, once an epoch, the arrays among the persistent values of `model` by their mean over all processes.
 
     Args:
-        model: the link whose persistent values are meant, with its children's.
+        model: the link; the persistent values of its children are averaged too.
         comm: the communicator.
 
     Raises:
-        AssertionError: at the call, `model` is no link.
-        ValueError: at the call in debug mode, a number is not finite.
+        AssertionError: when the extension is called, `model` is no link.
+        ValueError: when the extension is called in debug mode, a number is not finite.
 
     Example:
         >>> model = L.BatchNormalization(1)

@@ -1,4 +1,4 @@
-"""Files from which all processes go on at the same iteration."""
+"""Checkpoints from which all processes resume at the same iteration."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from compatgrad.chainer.training import extension
 if TYPE_CHECKING:
     from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
-_SPARE = 5  # files beyond those to be kept, before the old ones are removed
+_SPARE = 5  # old files are removed when there are so many more than are to be kept
 
 
 def create_multi_node_checkpointer(
     name: str, comm: CommunicatorBase, cp_interval: int = 5, gc_interval: int = 5, path: str | None = None
 ) -> _MultiNodeCheckpointer:
-    """An extension that saves each process's trainer, and with `maybe_load` goes on from the newest iteration that all
-    processes have. When training ends, its files are removed. Deprecated, as its DeprecationWarning says.
+    """An extension that saves each process's trainer, and whose `maybe_load` resumes at the newest iteration for which
+    all processes have a file. When training ends, its files are removed. Deprecated, as its DeprecationWarning says.
 
     Args:
-        name: first part of the files' names, which go on with the rank and the iteration.
+        name: first part of the file names; rank and iteration follow.
         comm: the communicator.
-        cp_interval: how many of the newest files are kept when old ones are removed, above 0.
-        gc_interval: has no effect, as in Chainer; above 0.
+        cp_interval: number of newest files that are kept when old ones are removed, at least 1.
+        gc_interval: at least 1; has no effect, as in Chainer.
         path: the folder; None is the trainer's.
 
     Returns:
         An extension of a trainer.
 
     Raises:
-        AssertionError: `name` or `comm` is None, or an interval is not above 0.
+        AssertionError: `name` or `comm` is None, or an interval is less than 1.
 
     Example:
         >>> import os
@@ -56,7 +56,7 @@ def create_multi_node_checkpointer(
 
 
 class _CheckpointStats:
-    """When saving began, and how long it took, each time."""
+    """The start and the duration of each save."""
 
     def __init__(self):
         self.timings, self.begin = [], None
@@ -70,7 +70,7 @@ class _CheckpointStats:
         self.begin = None
 
     def report(self):
-        """The times in words."""
+        """A sentence about the durations."""
         if not self.timings:
             return "No stats available"
         s = [t["d"] for t in self.timings]
@@ -94,7 +94,7 @@ class _MultiNodeCheckpointer(extension.Extension):
         self.save(trainer, trainer.updater.iteration)
 
     def save(self, target, iteration):
-        """Saves `target`, to be called in all processes."""
+        """Saves `target`. All processes must call it."""
         self.stats.start()
         filename = self._filename(iteration)
         os.makedirs(self.path, exist_ok=True)
@@ -107,16 +107,16 @@ class _MultiNodeCheckpointer(extension.Extension):
     def finalize(self):
         """Removes the files."""
         if self.path is None:
-            raise AssertionError("the checkpointer has saved and loaded nothing")
+            raise AssertionError("the checkpointer has neither saved nor loaded a file")
         self._remove(self.files)
         self.files = []
 
     def get_stats(self):
-        """How long saving took, in words."""
+        """A sentence about the durations of the saves."""
         return self.stats.report()
 
     def maybe_load(self, trainer, optimizer=None, path=None):
-        """Loads the newest iteration that all processes have, if there is one."""
+        """Loads the newest iteration for which all processes have a file, if there is one."""
         if self.path is None:
             self.path = trainer.out if path is None else path
         found = os.listdir(self.path) if os.path.isdir(self.path) else []
@@ -131,7 +131,8 @@ class _MultiNodeCheckpointer(extension.Extension):
             optimizer.needs_broadcast = False
 
     def _keep_common(self, remove=False):
-        """Forgets the files of iterations that some process lacks, and of old ones."""
+        """Keeps in the list of files the newest iterations for which all processes have one. `remove` deletes the other
+        files."""
         everybody = self.comm.gather_obj(self.files)
         common = None
         if self.comm.rank == 0:
@@ -153,7 +154,7 @@ class _MultiNodeCheckpointer(extension.Extension):
         return {self._parse(file)[1] for file in files}
 
     def _parse(self, file):
-        """Rank and iteration of a file, or None of another's."""
+        """Rank and iteration of a file name; None where the name is not this checkpointer's."""
         name, *numbers = file.split(".")
         if name != self.name or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
             return None

@@ -1,4 +1,4 @@
-"""Training that ends early, in all processes at once."""
+"""Early stopping of all processes at the same time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MultiNodeEarlyStoppingTrigger:
-    """`EarlyStoppingTrigger` by the mean of all processes' values of `monitor`.
+    """`EarlyStoppingTrigger` for the mean over all processes of the value `monitor`.
 
     Args:
         comm: the communicator.
@@ -23,7 +23,7 @@ class MultiNodeEarlyStoppingTrigger:
             else "min".
         verbose: True prints when it stops the training.
         max_trigger: fires in any case, a trigger or a pair of number and unit.
-        suffix: the mean is observed under the name `monitor` with this behind it.
+        suffix: is appended to `monitor` for the name under which the mean is observed.
         **kwargs: `patients`, an old name of `patience`.
 
     Raises:
@@ -73,5 +73,5 @@ class MultiNodeEarlyStoppingTrigger:
         return self.actual_trigger._init_summary()
 
     def get_training_length(self) -> tuple[int, str]:
-        """The longest training, a number and its unit, which a progress bar shows."""
+        """The greatest length of the training, a number and its unit, for a progress bar."""
         return self.actual_trigger.get_training_length()

@@ -1,4 +1,4 @@
-"""Evaluation that all processes share."""
+"""An evaluator whose batches are shared among all processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
-_ROUND = 8  # batches between two questions whether all are done
+_ROUND = 8  # number of batches between two checks whether all processes are done
 
 
 class GenericMultiNodeEvaluator(extension.Extension):

@@ -99,7 +99,7 @@ class CooMatMul(_native.NativeFunction):
     def _run_bound(self, inputs):
         sp, dn = promoted(*inputs)
         dtype = sp.dtype if self.dtype is None else numpy.dtype(self.dtype)
-        if sp.dtype == numpy.float16:  # in 64 bits: many small terms are added
+        if sp.dtype == numpy.float16:  # in float32, as many small terms are added
             sp, dn = cast(sp, numpy.float32), cast(dn, numpy.float32)
         xp = backend.get_array_module(sp)
         row, col, rows = self.sp_row, self.sp_col, self.sp_shape[0]

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 class Linear(link.Link):
     """Fully connected layer: x W^T + b, with W of shape (out_size, in_size).
 
-    `Linear(in_size, out_size)`, or `Linear(out_size)` or `in_size=None`, where the first input tells the size.
+    `Linear(in_size, out_size)`, or `Linear(out_size)` or `in_size=None`, where the first input determines the size.
 
-    `Linear(in_size, out_size)`, or `Linear(out_size)` or `in_size=None`, where the first input tells the size. W and b
-    are the parameters; inputs are floating-point arrays of shape (batch, ...), whose axes after the batch are flattened
-    into in_size elements.
+    `Linear(in_size, out_size)`, or `Linear(out_size)` or `in_size=None`, where the first input determines the size. W
+    and b are the parameters; inputs are floating-point arrays of shape (batch, ...), whose axes after the batch are
+    flattened into in_size elements.
 
     Args:
-        in_size: elements of one sample; None takes them from the first input. With `out_size` left out, the place of
-            `out_size`.
+        in_size: elements of one sample; None takes them from the first input. Where `out_size` is left out, this
+            argument means `out_size`.
         out_size: length of the output vectors.
         nobias: True leaves out the bias.
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class LocalConvolution2D(link.Link):
-    """Convolution with a filter of its own for each output position: W has shape (out_channels, oh, ow, in_channels,
+    """Convolution with a different filter for each output position: W has shape (out_channels, oh, ow, in_channels,
     kh, kw), b (out_channels, oh, ow).
 
-    `in_channels=None` or `in_size=None` lets the first input tell both. Inputs are floating-point arrays of shape
+    `in_channels=None` or `in_size=None` makes the first input determine both. Inputs are floating-point arrays of shape
     (batch, in_channels, height, width).
 
     Args:
@@ -69,7 +69,7 @@ class LocalConvolution2D(link.Link):
     def _initialize_params(self, in_channels, in_size):
         kh, kw = _filters.pair(self.ksize)
         ih, iw = _filters.pair(in_size)
-        outsize = (ih - kh + 1, iw - kw + 1)  # whatever the stride is, as in the original
+        outsize = (ih - kh + 1, iw - kw + 1)  # without the stride: Chainer ignores it here, so that only stride 1 works
         self.W.initialize((self.out_channels, *outsize, in_channels, kh, kw))
         if not self.nobias:
             self.b.initialize((self.out_channels, *outsize))

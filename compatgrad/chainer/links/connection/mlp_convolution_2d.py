@@ -19,9 +19,9 @@ _NO_WSCALE = (
 
 
 class MLPConvolution2D(link.ChainList):
-    """A convolution followed by 1x1 convolutions with `activation` between them: a small network that slides over the
-    image. The first convolution is child 0. Inputs are floating-point arrays of shape (batch, in_channels, height,
-    width).
+    """A convolution followed by 1x1 convolutions with `activation` between them: a small network applied at each
+    position of the image. The first convolution is child 0. Inputs are floating-point arrays of shape (batch,
+    in_channels, height, width).
 
     Args:
         in_channels: channels of the input; None takes them from the first input.
@@ -30,7 +30,7 @@ class MLPConvolution2D(link.ChainList):
         stride: step of the first convolution, one number or a pair.
         pad: zeros around the input of the first convolution.
         activation: function between the convolutions, from Variable to Variable.
-        *args: none; an old position of `wscale`.
+        *args: none; in older Chainer versions `wscale` stood here.
         **kwargs: `conv_init` and `bias_init`, the initializers of all W and all biases (None: `LeCunNormal()` and 0).
 
     Raises:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Parameter(link.Link):
-    """A link that holds one array as its parameter W, which its call without arguments gives as a Variable: for weights
-    that belong to no layer.
+    """A link with one array as its parameter W, for weights that belong to no layer. Calling the link without arguments
+    returns W as a Variable.
 
     Args:
         array: first value of W, floating-point, any shape; W keeps this array.
@@ -35,4 +35,4 @@ class Parameter(link.Link):
 
     def forward(self, volatile: Any = "off") -> Variable:
         """A Variable computed from W by the identity."""
-        return F.identity(F.identity(self.W))  # two functions, as in the original
+        return F.identity(F.identity(self.W))  # two functions, because Chainer's graph has two here

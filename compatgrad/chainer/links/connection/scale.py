@@ -27,7 +27,7 @@ class Scale(link.Chain):
         bias_shape: shape of the bias where `W_shape` is None.
 
     Raises:
-        ValueError: a bias without `W_shape` and `bias_shape`.
+        ValueError: `bias_term` is True, and both `W_shape` and `bias_shape` are None.
 
     Example:
         >>> link = L.Scale(axis=1, W_shape=(2,))

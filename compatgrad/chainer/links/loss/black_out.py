@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class BlackOut(link.Link):
-    """BlackOut loss of a large classifier: the label against `sample_size` labels drawn by their frequencies. Inputs
-    are a floating-point array of shape (batch, in_size) and int32 labels of shape (batch,); the result is the mean
-    over the batch, of shape ().
+    """BlackOut loss of a large classifier: it compares the label with `sample_size` labels, which are drawn in
+    proportion to their frequencies. Inputs are a floating-point array of shape (batch, in_size) and int32 labels of
+    shape (batch,); the result is the mean over the batch, of shape ().
 
     Args:
         in_size: length of the input vectors.
@@ -36,7 +36,7 @@ class BlackOut(link.Link):
     Source: `chainer.links.BlackOut` of Chainer 7.8.1; Ji et al., 2016.
     """
 
-    sample_data = None  # when it is set, these samples are used
+    sample_data = None  # samples to use instead of drawn ones; None draws them
 
     def __init__(self, in_size: int, counts: Sequence[int], sample_size: int) -> None:
         super().__init__()

@@ -18,7 +18,8 @@ class CRF1d(link.Link):
 
     The parameter `cost` holds the costs of passing from one label to another. Called as `link(xs, ys)`: `xs` are
     floating-point scores of shape (batch, n_label), one array for each time step, `ys` int32 labels of shape (batch,);
-    sequences are sorted, longest first, so that batches may become smaller. The result is the negative log-likelihood.
+    sequences are sorted by descending length, so that later steps may have fewer rows. The result is the negative
+    log-likelihood.
 
     Args:
         n_label: number of labels.

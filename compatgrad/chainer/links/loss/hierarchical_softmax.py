@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class TreeParser:
-    """Numbers the inner nodes of a binary tree of nested pairs, from left to right and from the top.
+    """Numbers the inner nodes of a binary tree of nested pairs.
 
     After `parse`, `paths[leaf]` are the nodes on the way to a leaf and `codes[leaf]` the turns: 1 left, -1 right.
 
-    `BinaryHierarchicalSoftmax` parses its tree by it.
+    `BinaryHierarchicalSoftmax` parses its tree with this class.
 
     Args:
         dtype: of the codes.
@@ -52,11 +52,11 @@ class TreeParser:
         return self.paths
 
     def get_codes(self) -> dict[int, np.ndarray]:
-        """For each leaf the turns on the way to it, of `dtype`: 1 is left, -1 right."""
+        """For each leaf the turns on the way to it, arrays of `dtype`: 1 is left, -1 right."""
         return self.codes
 
     def parse(self, tree: Tree) -> None:
-        """Visits the tree. ValueError for an inner node that has not two children."""
+        """Visits the tree. ValueError where an inner node does not have two children."""
         self.next_id = 0
         self.paths = {}
         self.codes = {}
@@ -85,7 +85,7 @@ class BinaryHierarchicalSoftmaxFunction(device_resident.DeviceResident, function
         dtype: of the codes of the tree.
 
     Raises:
-        ValueError: an inner node has not two children.
+        ValueError: an inner node does not have two children.
 
     Example:
         >>> loss = chainer.links.loss.hierarchical_softmax.BinaryHierarchicalSoftmaxFunction((0, 1), np.float32)
@@ -132,7 +132,7 @@ class BinaryHierarchicalSoftmaxFunction(device_resident.DeviceResident, function
         self.begins = visitor.visit_array(self.begins)
 
     def _nodes(self, xp, t):
-        # For all labels at once: which sample each step belongs to, its node and its turn.
+        # The paths of all labels in one array: for each step its sample, its node and its turn.
         begins, lengths = self.begins[t], self.begins[t + 1] - self.begins[t]
         ends = xp.cumsum(lengths)
         total = int(ends[-1]) if len(t) else 0
@@ -163,8 +163,9 @@ class BinaryHierarchicalSoftmaxFunction(device_resident.DeviceResident, function
 
 
 class BinaryHierarchicalSoftmax(link.Link):
-    """Softmax over many labels as a walk through a binary tree: each inner node decides by a logistic regression, with
-    one row of W for each, and the loss is the sum of -log p of the turns on the way to the label, over the batch.
+    """Softmax over many labels by a binary tree: each inner node is a logistic regression, with one row of W, that
+    decides between left and right. The loss is -log p, summed over the turns on the way to the label and over the
+    batch.
 
     Inputs are a floating-point array of shape (batch, in_size) and int32 labels of shape (batch,); the result has shape
     ().
@@ -175,7 +176,7 @@ class BinaryHierarchicalSoftmax(link.Link):
         dtype: of the codes of the tree; None is `chainer.config.dtype`.
 
     Raises:
-        ValueError: an inner node has not two children.
+        ValueError: an inner node does not have two children.
 
     Example:
         >>> tree = L.BinaryHierarchicalSoftmax.create_huffman_tree({0: 8, 1: 5, 2: 6})
@@ -191,7 +192,7 @@ class BinaryHierarchicalSoftmax(link.Link):
 
     def __init__(self, in_size: int, tree: Tree, dtype: DType | None = None) -> None:
         super().__init__()
-        # Copied at every forward: a Function is used once.
+        # forward copies it, because a Function can be called only once.
         self._func = BinaryHierarchicalSoftmaxFunction(tree, chainer.get_dtype(dtype))
         with self.init_scope():
             self.W = variable.Parameter(initializers.Uniform(1), (self._func.parser_size, in_size))
@@ -205,7 +206,7 @@ class BinaryHierarchicalSoftmax(link.Link):
         """Huffman tree of a dict of counts by label. ValueError for an empty one."""
         if not word_counts:
             raise ValueError("Empty vocabulary")
-        # The number makes equal counts comparable.
+        # The number orders words of equal count, which may not be comparable.
         heap = [(count, number, word) for number, (word, count) in enumerate(word_counts.items())]
         heapq.heapify(heap)
         while len(heap) >= 2:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class NegativeSampling(link.Link):
     """Negative sampling loss of word2vec: -log sigmoid(w_t x) - sum of log sigmoid(-w_s x) over `sample_size` labels s,
-    drawn with probabilities in proportion to counts ** power. Inputs are a floating-point array of shape (batch,
+    drawn with probabilities proportional to counts ** power. Inputs are a floating-point array of shape (batch,
     in_size) and int32 labels of shape (batch,), of which -1 is ignored.
 
     Args:

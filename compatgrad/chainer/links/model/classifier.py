@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class Classifier(link.Chain):
-    """Loss and accuracy of a predictor: `link(x, t)` computes y = predictor(x), gives lossfun(y, t), and reports `loss`
-    and `accuracy`, for a model that a trainer runs. Prediction, loss and accuracy stay in the attributes `y`, `loss`
-    and `accuracy`; `compute_accuracy = False` leaves the accuracy out.
+    """Loss and accuracy of a predictor: `link(x, t)` computes y = predictor(x), returns lossfun(y, t), and reports
+    `loss` and `accuracy` for a trainer. Prediction, loss and accuracy stay in the attributes `y`, `loss` and
+    `accuracy`; `compute_accuracy = False` leaves the accuracy out.
 
     Args:
         predictor: the network, a child link.
         lossfun: function of prediction and label that gives the loss, a Variable of shape ().
         accfun: function of prediction and label that gives the accuracy.
-        label_key: which positional (int) or keyword (str) argument of the call is the label; the call is a ValueError
-            without it.
+        label_key: which positional (int) or keyword (str) argument of the call is the label; a call without it raises
+            ValueError.
 
     Raises:
         TypeError: `label_key` is neither int nor str.

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 def _highprec_parameter(initial, default, dtype):
-    """A parameter of `dtype` whatever its initializer says."""
+    """A parameter of `dtype`, even where its initializer has another dtype."""
     initializer = initializers._get_initializer(default if initial is None else initial)
     initializer.dtype = dtype
     return variable.Parameter(initializer)
 
 
 class BatchNormalization(link.Link):
-    """gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance of the batch in training and the running ones
-    otherwise (`chainer.config.train`).
+    """gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance of the batch in training
+    (`chainer.config.train`), and the running statistics otherwise.
 
-    Mean and variance are taken over all axes but those of `size`, or over `axis`; without `size` the first input tells
-    it. The running statistics `avg_mean` and `avg_var`, and the count `N` of finetuning steps, are persistent values.
-    Inputs are floating-point arrays of shape (batch, *size, ...).
+    Mean and variance are taken over all axes but those of `size`, or over `axis`; without `size` the first input
+    determines it. The running statistics `avg_mean` and `avg_var`, and the count `N` of finetuning steps, are
+    persistent values. Inputs are floating-point arrays of shape (batch, *size, ...).
 
     Args:
         size: shape of gamma, beta and the statistics: the number of channels, or the shape of the axes that are kept;
             None takes it from the first input, for which `axis` must be given.
-        decay: factor by which the running statistics keep their old values in each step.
+        decay: weight of the old value when a step updates the running statistics.
         eps: added to the variance, so that nothing is divided by zero.
         dtype: of the parameters and statistics; None is `chainer.config.dtype`.
         use_gamma: False leaves out the factor gamma.
@@ -133,7 +133,8 @@ class BatchNormalization(link.Link):
         yield "use_beta", hasattr(self, "beta")
 
     def _start_step(self, finetune):
-        # The decay of this step; an extra forward of F.forget neither counts nor updates.
+        # Returns the decay of this step, and whether F.forget computes it again: such a forward neither counts nor
+        # updates the statistics.
         recomputing = chainer.config.in_recomputing
         if not finetune:
             return self.decay, recomputing
@@ -143,9 +144,8 @@ class BatchNormalization(link.Link):
         return decay, recomputing
 
     def forward(self, x: VariableOrArray, **kwargs: Any) -> Variable:
-        """Normalises `x`, with its own statistics in training, with the running ones otherwise.
-
-        `finetune=True` makes the running statistics the means of all steps since `start_finetuning`.
+        """Normalises `x` by its own statistics in training, by the running statistics otherwise. With `finetune=True`
+        the running statistics become the averages over all steps since `start_finetuning`.
         """
         finetune = False
         if kwargs:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 class BatchRenormalization(BatchNormalization):
     """Batch normalisation whose result in training is corrected towards the running statistics: (x - mean) / std * r +
-    d, with r and d bounded by `rmax` and `dmax` and without gradients. See `BatchNormalization` for what both share.
+    d, with r and d bounded by `rmax` and `dmax` and without gradients. Parameters and statistics are those of
+    `BatchNormalization`.
 
     Args:
         size: shape of gamma, beta and the statistics: the number of channels.
@@ -53,8 +54,7 @@ class BatchRenormalization(BatchNormalization):
         initial_avg_mean: Initializer = None,
         initial_avg_var: Initializer = None,
     ) -> None:
-        # The original hands initial_avg_mean over as `axis` and initial_avg_var as `initial_avg_mean`: here
-        # they arrive.
+        # By keyword: Chainer passes initial_avg_mean as `axis` and initial_avg_var as `initial_avg_mean`, by mistake.
         super().__init__(
             size,
             decay,

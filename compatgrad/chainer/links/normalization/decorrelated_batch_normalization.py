@@ -26,7 +26,7 @@ class DecorrelatedBatchNormalization(link.Link):
 
     Args:
         size: number of channels.
-        groups: number of groups of channels that are whitened by themselves.
+        groups: number of groups of channels, each of which is whitened separately.
         decay: factor by which the running statistics keep their old values in each step.
         eps: added to the variance, so that nothing is divided by zero.
         dtype: of the statistics.
@@ -89,7 +89,7 @@ class DecorrelatedBatchNormalization(link.Link):
 
 
 class _GroupedDeserializer(serializer_module.Deserializer):
-    # Models of Chainer before 7.0 have statistics without the axis of groups.
+    # Adds the axis of groups to the statistics of models that Chainer before 7.0 saved.
 
     def __init__(self, base, groups):
         self.base = base

@@ -1,4 +1,4 @@
-"""What links with a recurrent state share."""
+"""Base class of the links with a recurrent state."""
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import link, variable

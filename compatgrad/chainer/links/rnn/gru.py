@@ -77,8 +77,8 @@ class StatelessGRU(GRUBase):
 
 class StatefulGRU(GRUBase, _state.StatefulChain):
     """GRU layer that keeps its state `h` from call to call: x of shape (batch, in_size) gives the new state of shape
-    (batch, out_size). The first step begins without a state, `reset_state()` forgets it. See `StatelessGRU` for the
-    formula.
+    (batch, out_size). The first step starts without a state; `reset_state()` drops the state. See `StatelessGRU` for
+    the formula.
 
     Args:
         in_size: length of the input vectors; None takes it from the first input.
@@ -110,7 +110,7 @@ class StatefulGRU(GRUBase, _state.StatefulChain):
         self.reset_state()
 
     def set_state(self, h: Variable) -> None:
-        """Makes a Variable the state; it is moved to the link's device."""
+        """Sets the state to a Variable, which is moved to the link's device."""
         self._set_states(h)
 
     def forward(self, x: VariableOrArray) -> Variable:
@@ -127,8 +127,8 @@ class StatefulGRU(GRUBase, _state.StatefulChain):
 
 
 class GRU(StatefulGRU):
-    """Same as `StatefulGRU`, under the name that once was a stateless layer: a call with (h, x), as `StatelessGRU`
-    takes, is a ValueError.
+    """Same as `StatefulGRU`, under a name that stood for a stateless layer in Chainer 1: a call with (h, x), the
+    arguments of `StatelessGRU`, raises ValueError.
 
     Args:
         in_size: length of the input vectors; None takes it from the first input.

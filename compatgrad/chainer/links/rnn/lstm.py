@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LSTMBase(link.Chain):
     """Parameters of an LSTM layer: `upward` (with bias) and `lateral`, whose 4 * out_size rows interleave the gates.
 
-    `in_size=None`, or leaving it out, lets the first input tell the size.
+    `in_size=None`, or leaving it out, makes the first input determine the size.
 
     The base of `LSTM` and `StatelessLSTM`.
 
@@ -71,7 +71,7 @@ class LSTMBase(link.Chain):
         for i in range(0, 4 * size, size):
             lateral_init(self.lateral.W.array[i : i + size, :])
             upward_init(self.upward.W.array[i : i + size, :])
-        gates = self.upward.b.array.reshape(size, 4, 1)  # element 4 j + k is gate k of unit j
+        gates = self.upward.b.array.reshape(size, 4, 1)  # element 4 j + k belongs to gate k of unit j
         for k, init in enumerate((bias_init, bias_init, forget_bias_init, bias_init)):
             init(gates[numpy.newaxis, :, k])
 
@@ -83,7 +83,7 @@ class LSTMBase(link.Chain):
 
 class StatelessLSTM(LSTMBase):
     """A step of an LSTM layer: `c, h = link(c, h, x)`, with x of shape (batch, in_size), cell c and output h of shape
-    (batch, out_size), all floating-point; c and h may be None, which is zeros.
+    (batch, out_size), all floating-point; c and h may be None, which stands for zeros.
 
     Args:
         in_size: length of the input vectors; None takes it from the first input. With `out_size` left out, the place of
@@ -119,10 +119,10 @@ class StatelessLSTM(LSTMBase):
 
 class LSTM(LSTMBase, _state.StatefulChain):
     """LSTM layer that keeps cell `c` and output `h` from call to call: x of shape (batch, in_size) gives h of shape
-    (batch, out_size), floating-point. `reset_state()` forgets c and h.
+    (batch, out_size), floating-point. `reset_state()` drops c and h.
 
-    A smaller batch than before advances the first rows of the state (sequences sorted by length, longest first), a
-    larger one is a TypeError.
+    A batch that is smaller than the last one updates the first rows of the state alone, for sequences sorted by
+    descending length; a larger batch raises TypeError.
 
     Args:
         in_size: length of the input vectors; None takes it from the first input. With `out_size` left out, the place of
@@ -158,7 +158,7 @@ class LSTM(LSTMBase, _state.StatefulChain):
         self.reset_state()
 
     def set_state(self, c: Variable, h: Variable) -> None:
-        """Makes Variables the state; they are moved to the link's device."""
+        """Sets cell and output to Variables, which are moved to the link's device."""
         self._set_states(c, h)
 
     def forward(self, x: VariableOrArray) -> Variable:

@@ -5,8 +5,8 @@ from compatgrad.chainer.links.rnn import n_step_rnn
 
 
 class NStepGRUBase(n_step_rnn.NStepRNNBase):
-    """What `NStepGRU` and `NStepBiGRU` share: six weights for each layer, three on the input and three on the state.
-    See `NStepRNNBase` for inputs and results.
+    """The base class of `NStepGRU` and `NStepBiGRU`: six weights for each layer, three on the input and three on the
+    state. See `NStepRNNBase` for inputs and results.
 
     Args:
         n_layers: number of layers on top of one another.
@@ -16,7 +16,7 @@ class NStepGRUBase(n_step_rnn.NStepRNNBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> len(L.NStepGRU(1, 3, 2, 0.0).ws[0])
@@ -40,7 +40,7 @@ class NStepGRU(NStepGRUBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepGRU(1, 3, 2, 0.0)
@@ -66,7 +66,7 @@ class NStepBiGRU(NStepGRUBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepBiGRU(1, 3, 2, 0.0)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class NStepLSTMBase(n_step_rnn.NStepRNNBase):
-    """What `NStepLSTM` and `NStepBiLSTM` share: eight weights for each layer, and cells beside the outputs. Called as
-    `hy, cy, ys = link(hx, cx, xs)`. See `NStepRNNBase` for inputs and results.
+    """The base class of `NStepLSTM` and `NStepBiLSTM`: eight weights for each layer, and cells in addition to the
+    outputs. Called as `hy, cy, ys = link(hx, cx, xs)`. See `NStepRNNBase` for inputs and results.
 
     Args:
         n_layers: number of layers on top of one another.
@@ -24,7 +24,7 @@ class NStepLSTMBase(n_step_rnn.NStepRNNBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> len(L.NStepLSTM(1, 3, 2, 0.0).ws[0])
@@ -57,7 +57,7 @@ class NStepLSTM(NStepLSTMBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepLSTM(1, 3, 2, 0.0)
@@ -84,7 +84,7 @@ class NStepBiLSTM(NStepLSTMBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepBiLSTM(1, 3, 2, 0.0)

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 def argsort_list_descent(lst: Sequence[Any]) -> np.ndarray:
-    """Positions of the sequences, longest first. Those of one length stay in order: it says which dropout mask each
-    gets, and NumPy's own order of equal numbers is another on each kind of processor.
+    """Positions of the sequences in order of descending length. Sequences of the same length keep their order: the
+    order determines the dropout mask of each sequence, and NumPy's default sort orders equal numbers differently on
+    different processors.
 
     Args:
         lst: sequences, of which only the lengths count.
 
     Returns:
-        int32 array of the length of `lst`: position k names the sequence that is k-th longest.
+        int32 array of the length of `lst`: element k is the position of the k-th longest sequence.
 
     Raises:
         TypeError: an element has no length.
@@ -42,7 +43,7 @@ def argsort_list_descent(lst: Sequence[Any]) -> np.ndarray:
 
 
 def permutate_list(lst: Sequence[Any], indices: Sequence[int] | np.ndarray, inv: bool) -> list[Any]:
-    """The list in the order of `indices`, or (`inv`) back in the order it had before.
+    """The list in the order of `indices`; with `inv`, a list in that order back in its original order.
 
     Args:
         lst: the items.
@@ -53,7 +54,7 @@ def permutate_list(lst: Sequence[Any], indices: Sequence[int] | np.ndarray, inv:
         The items in their new order.
 
     Raises:
-        IndexError: an index is beyond the list.
+        IndexError: an index is out of range.
 
     Example:
         >>> chainer.links.rnn.n_step_rnn.permutate_list(["a", "b", "c"], [2, 0, 1], inv=False)
@@ -87,7 +88,7 @@ class NStepRNNBase(link.ChainList):
         dropout: ratio of elements that are dropped between the layers, in training.
         initialW: initializer of all weights; None is `LeCunNormal()`.
         initial_bias: initializer of all biases; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepRNNTanh(2, 3, 4, 0.0)
@@ -97,7 +98,7 @@ class NStepRNNBase(link.ChainList):
     Source: `chainer.links.rnn.n_step_rnn.NStepRNNBase` of Chainer 7.8.1.
     """
 
-    _function: Callable[..., tuple[Any, ...]] | None = None  # what `rnn` calls
+    _function: Callable[..., tuple[Any, ...]] | None = None  # the function that `rnn` calls
 
     def __init__(
         self,
@@ -203,7 +204,7 @@ class NStepRNNTanh(NStepRNNBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepRNNTanh(1, 3, 2, 0.0)
@@ -232,7 +233,7 @@ class NStepRNNReLU(NStepRNNBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepRNNReLU(1, 3, 2, 0.0)
@@ -261,7 +262,7 @@ class NStepBiRNNTanh(NStepRNNBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepBiRNNTanh(1, 3, 2, 0.0)
@@ -290,7 +291,7 @@ class NStepBiRNNReLU(NStepRNNBase):
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: none; removed options of older Chainer versions raise an error that names the replacement.
 
     Example:
         >>> link = L.NStepBiRNNReLU(1, 3, 2, 0.0)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class StatefulPeepholeLSTM(_state.StatefulChain):
-    """LSTM layer whose gates see the cell through full matrices `peep_i`, `peep_f` and `peep_o`. It keeps cell `c` and
-    output `h` from call to call: x of shape (batch, in_size) gives h of shape (batch, out_size).
+    """LSTM layer whose gates also depend on the cell, through the full matrices `peep_i`, `peep_f` and `peep_o`. It
+    keeps cell `c` and output `h` from call to call: x of shape (batch, in_size) gives h of shape (batch, out_size).
 
     Args:
         in_size: length of the input vectors.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class _TreeLSTM(link.Chain):
     def _input(self, states, x):
-        # Zeros for a node without input, as many as the states have.
+        # The input of a node without one is zeros, with as many rows as the states have.
         if x is not None:
             return x
         known = next((state for state in states if state is not None), None)
@@ -29,9 +29,9 @@ class _TreeLSTM(link.Chain):
 
 
 class ChildSumTreeLSTM(_TreeLSTM):
-    """Tree LSTM whose nodes may have any number of children, of which the gates see the sum: `c, h = link(c1, ..., cn,
-    h1, ..., hn, x)`, with x of shape (batch, in_size) and cells and outputs of shape (batch, out_size),
-    floating-point. Missing states and a missing input are None; at least one must be given (ValueError).
+    """Tree LSTM whose nodes may have any number of children; the gates are computed from the sum over the children: `c,
+    h = link(c1, ..., cn, h1, ..., hn, x)`, with x of shape (batch, in_size) and cells and outputs of shape (batch,
+    out_size), floating-point. Missing states and a missing input are None; at least one must be given (ValueError).
 
     Args:
         in_size: length of the input vectors.
@@ -79,7 +79,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
 
 
 class NaryTreeLSTM(_TreeLSTM):
-    """Tree LSTM with weights of its own for each of `n_ary` children: `c, h = link(c1, ..., cn, h1, ..., hn, x)`, with
+    """Tree LSTM with separate weights for each of `n_ary` children: `c, h = link(c1, ..., cn, h1, ..., hn, x)`, with
     x of shape (batch, in_size) and cells and outputs of shape (batch, out_size), floating-point. Missing states and
     a missing input are None; at least one must be given (ValueError).
 

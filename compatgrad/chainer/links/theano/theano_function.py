@@ -1,4 +1,4 @@
-"""A part of a Theano graph as a link."""
+"""A link that computes a part of a Theano graph."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _to_var_tuple(variables):
 
 
 class TheanoFunction(link.Link):
-    """The part of a Theano graph between the TensorVariables `inputs` and `outputs`, as a link: compiled when the link
-    is made, computed by Theano. Arrays have the dtypes and numbers of axes of the TensorVariables.
+    """The part of a Theano graph between the TensorVariables `inputs` and `outputs`, as a link: Theano compiles it when
+    the link is made, and computes it. Arrays have the dtypes and numbers of axes of the TensorVariables.
 
     Args:
         inputs: a TensorVariable, or a list or tuple of them.
@@ -34,7 +34,7 @@ class TheanoFunction(link.Link):
 
     Raises:
         RuntimeError: Theano is not installed.
-        TypeError: other `inputs` or `outputs`.
+        TypeError: `inputs` or `outputs` are neither a TensorVariable nor a list or tuple of them.
 
     Example:
         >>> L.TheanoFunction(None, None)

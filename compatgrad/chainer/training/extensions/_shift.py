@@ -1,4 +1,4 @@
-"""What the extensions that change an optimizer's attribute share."""
+"""Base classes of the extensions that change an attribute of an optimizer."""
 
 import numpy as np
 
@@ -6,9 +6,8 @@ from compatgrad.chainer.training import extension
 
 
 class OptimizerExtension(extension.Extension):
-    """Base class of extensions that set the attribute `attr` of `optimizer`, by default the main one.
-
-    They count their calls in ``_t``.
+    """Base class of extensions that set the attribute `attr` of `optimizer`, by default of the main one. ``_t`` counts
+    the calls.
     """
 
     def __init__(self, attr, optimizer):
@@ -30,10 +29,10 @@ class OptimizerExtension(extension.Extension):
 
 
 class Shift(OptimizerExtension):
-    """Base class of those whose value is a function of the number of calls, ``_compute_value(t)``.
+    """Base class of such extensions whose value is a function of the number of calls, ``_compute_value(t)``.
 
-    `init`: value before the first call, by default what the optimizer has. `target`: value at which the
-    shift ends. ``_increasing`` tells on which side of the start the target is.
+    `init`: value before the first call, by default the optimizer's. `target`: value at which the
+    shift ends. ``_increasing`` says whether the value moves away from 0.
     """
 
     _increasing = False
@@ -53,7 +52,7 @@ class Shift(OptimizerExtension):
         self._t += 1
         value = self._compute_value(self._t)
         if self._target is not None:
-            # As a ratio: values and target may be negative.
+            # The ratio is compared, because both value and target may be negative.
             ratio = value / self._target
             if ratio > 1 if self._increasing else ratio < 1:
                 value = self._target

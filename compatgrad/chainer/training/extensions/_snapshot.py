@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def _find_snapshot_files(fmt, path):
-    """Return (time, name) of the files in a folder that start and end as the format does, sorted."""
+    """Return sorted pairs (time, name) of the files in a folder whose names match the beginning and the end of the
+    format."""
     prefix = fmt.split("{")[0]
     suffix = fmt.split("}")[-1]
     return sorted(
@@ -42,7 +43,7 @@ def _find_stale_snapshots(fmt, path, n_retains, **kwargs):
 
 
 def _get_n_retains(name, n_retains, kwargs):
-    """Take the old name of `n_retains` out of `kwargs`, which must then be empty."""
+    """Read `num_retain`, the old name of `n_retains`, from `kwargs`, which may contain nothing else."""
     if "num_retain" in kwargs:
         warnings.warn(
             "Argument `num_retain` is deprecated. Please use `n_retains` instead", DeprecationWarning, stacklevel=3
@@ -69,11 +70,11 @@ def snapshot_object(
     trigger is given to `Trainer.extend`.
 
     Args:
-        target: the object, which can be serialized.
+        target: the object, which has a method `serialize`.
         filename: name of the file, formatted with the trainer, or a function of it.
         savefun: saves the object under a path; None is `save_npz`.
-        condition: says at each call whether to save; None always saves.
-        writer: a writer of `snapshot_writers`, in the place of `savefun`.
+        condition: called without arguments at each call; returns whether to save. None always saves.
+        writer: a writer of `snapshot_writers`, instead of `savefun`.
         snapshot_on_error: True also saves where an exception ends the training.
         n_retains: number of files kept, the newest ones; -1 keeps all.
         autoload: True loads the newest npz file of that name before the training.
@@ -83,7 +84,7 @@ def snapshot_object(
         The extension.
 
     Raises:
-        TypeError: both `savefun` and `writer` are given, or another keyword.
+        TypeError: both `savefun` and `writer` are given, or an unknown keyword is.
 
     Example:
         >>> import os
@@ -127,8 +128,8 @@ def snapshot(
         savefun: saves the object under a path; None is `save_npz`.
         filename: name of the file, formatted with the trainer, or a function of it.
         target: another object to save; None is the trainer.
-        condition: says at each call whether to save; None always saves.
-        writer: a writer of `snapshot_writers`, in the place of `savefun`.
+        condition: called without arguments at each call; returns whether to save. None always saves.
+        writer: a writer of `snapshot_writers`, instead of `savefun`.
         snapshot_on_error: True also saves where an exception ends the training.
         n_retains: number of files kept, the newest ones; -1 keeps all.
         autoload: True loads the newest npz file of that name before the training.
@@ -138,7 +139,7 @@ def snapshot(
         The extension.
 
     Raises:
-        TypeError: both `savefun` and `writer` are given, or another keyword.
+        TypeError: both `savefun` and `writer` are given, or an unknown keyword is.
 
     Example:
         >>> import os

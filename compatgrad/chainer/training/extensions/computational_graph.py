@@ -1,4 +1,4 @@
-"""A picture of the graph."""
+"""An extension that writes a picture of the graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_return_code_zero(args: Sequence[str]) -> bool:
-    """Whether a command exists and succeeds; what it prints is dropped.
+    """Whether a command exists and succeeds; its output is discarded.
 
     Args:
         args: the command and its arguments.
@@ -73,7 +73,7 @@ class DumpGraph(extension.Extension):
         **kwargs: `out_name`: old name of `filename`.
 
     Raises:
-        TypeError: another keyword is given, or, when it is called, the value is no Variable.
+        TypeError: another keyword is given, or, when the extension is called, the value is no Variable.
 
     Example:
         >>> from types import SimpleNamespace

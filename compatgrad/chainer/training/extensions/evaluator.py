@@ -1,4 +1,4 @@
-"""The evaluation of models during training."""
+"""An extension that evaluates models during training."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ _KNOWN_ITERATORS = (iterators.SerialIterator, iterators.MultiprocessIterator, it
 
 
 class Evaluator(extension.Extension):
-    """Reports, each epoch, the means of what a model reports for the batches of an iterator, in test mode and without
-    graphs. Names are prefixed with the extension's, as "validation/main/loss". It can also be called without a trainer.
-    Subclasses override `evaluate` for other evaluations.
+    """Runs a model on the batches of an iterator, each epoch, in test mode and without graphs, and reports the means of
+    the values that the model reports. The extension's name is put before their names, as in "validation/main/loss". It
+    can also be called without a trainer. Subclasses override `evaluate` for other evaluations.
 
     Args:
-        iterator: iterator over the examples that ends, such as `SerialIterator` with `repeat=False`, named "main", or a
-            dict of iterators.
-        target: the model, named "main" too, or a dict of models.
-        converter: makes arrays of a batch and a device.
+        iterator: iterator over the examples that stops at the end, such as `SerialIterator` with `repeat=False`, named
+            "main", or a dict of iterators.
+        target: the model, which is also named "main", or a dict of models.
+        converter: function of a batch and a device that returns arrays.
         device: device to which the arrays are sent; None leaves them.
         eval_hook: called with this extension before each evaluation.
         eval_func: called with the arrays; None is the target.
         progress_bar: True shows a progress bar.
 
     Raises:
-        KeyError: when it is called, a dict has no "main".
-        TypeError: when it is called, `progress_bar` is True and the iterator lacks what the bar shows.
+        KeyError: when the extension is called, a dict has no "main".
+        TypeError: when the extension is called, `progress_bar` is True and the iterator lacks the attributes that the
+            bar shows.
 
     Example:
         >>> data = [(np.ones(2, np.float32), np.int32(1))] * 4
@@ -82,24 +83,24 @@ class Evaluator(extension.Extension):
             if isinstance(it, _KNOWN_ITERATORS) and it.repeat:
                 warnings.warn(
                     f"The `repeat` property of the iterator {name} is set to `True`: the "
-                    "evaluation reads it until it stops, and might do so forever.",
+                    "evaluation reads it until it stops, and may never end.",
                     stacklevel=2,
                 )
 
     def get_iterator(self, name: str) -> Iterator:
-        """The iterator of a name."""
+        """The iterator with the given name."""
         return self._iterators[name]
 
     def get_all_iterators(self) -> dict[str, Iterator]:
-        """A dict from names to iterators."""
+        """A dict of the iterators by name."""
         return dict(self._iterators)
 
     def get_target(self, name: str) -> Link:
-        """The target of a name."""
+        """The target with the given name."""
         return self._targets[name]
 
     def get_all_targets(self) -> dict[str, Link]:
-        """A dict from names to targets."""
+        """A dict of the targets by name."""
         return dict(self._targets)
 
     def __call__(self, trainer: Any = None) -> dict[str, Any]:
@@ -115,7 +116,7 @@ class Evaluator(extension.Extension):
         return result
 
     def evaluate(self) -> dict[str, Any]:
-        """Reads the main iterator to its end and returns the means of what was reported, a dict."""
+        """Reads the main iterator to its end and returns a dict of the means of the reported values."""
         if self.eval_hook:
             self.eval_hook(self)
         eval_func = self.eval_func or self._targets["main"]

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class ExponentialShift(_shift.Shift):
-    """Sets an attribute of an optimizer to init * rate ** t: exponential decay of a learning rate. It counts its calls,
-    t, which a snapshot keeps.
+    """Sets an attribute of an optimizer to init * rate ** t: exponential decay of a learning rate. t is the number of
+    its calls, which snapshots contain.
 
     Args:
         attr: name of the attribute, as "lr" or "alpha".
         rate: factor of each call.
         init: value before the first call; None takes the optimizer's.
-        target: value at which the shift ends; None goes on.
+        target: value at which the shift ends; None for no end.
         optimizer: the optimizer; None takes the main one of the trainer's updater.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The check that a training has not diverged."""
+"""An extension that checks whether a training has diverged."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class FailOnNonNumber(extension.Extension):
-    """Ends a training that has diverged: at each call it looks at all parameters of the updater's optimizers. Calls
-    take time; `trigger` of `Trainer.extend` says how often.
+    """Ends a training that has diverged: each call checks all parameters of the updater's optimizers, which takes time;
+    `trigger` of `Trainer.extend` says how often it is called.
 
     Raises:
         RuntimeError: when called, a parameter holds NaN or an infinity; the message names it.

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class InverseShift(_shift.Shift):
-    """Sets an attribute of an optimizer to init * (1 + gamma * t) ** -power: inverse decay. It counts its calls, t,
-    which a snapshot keeps.
+    """Sets an attribute of an optimizer to init * (1 + gamma * t) ** -power: inverse decay. t is the number of its
+    calls, which snapshots contain.
 
     Args:
         attr: name of the attribute, as "lr" or "alpha".
-        gamma: how fast it decays.
+        gamma: speed of the decay.
         power: exponent of the decay; a negative one makes the value grow.
         init: value before the first call; None takes the optimizer's.
-        target: value at which the shift ends; None goes on.
+        target: value at which the shift ends; None for no end.
         optimizer: the optimizer; None takes the main one of the trainer's updater.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Linear changes."""
+"""Linear change of an attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a training."""
+"""An extension that writes a training log."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class LogReport(extension.Extension):
         self._init_summary()
 
     def _write(self, path):
-        with replacing(path, "w") as f:  # a reader never sees half a file
+        with replacing(path, "w") as f:  # so that readers never see an incomplete file
             json.dump(self._log, f, indent=4)
 
     @property
@@ -101,7 +101,7 @@ class LogReport(extension.Extension):
             self._summary.serialize(serializer["_summary"])
         except KeyError:
             warnings.warn("The statistics are not saved.", stacklevel=2)
-        # As text, which may round numbers a little.
+        # Snapshots contain the log as JSON text, which may round numbers slightly.
         if isinstance(serializer, serializer_module.Serializer):
             serializer("_log", json.dumps(self._log))
         else:

@@ -1,4 +1,4 @@
-"""Ratios of sums."""
+"""An extension that reports ratios of sums."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 
 class MicroAverage(extension.Extension):
-    """Reports the sum of one observed value over the sum of another, as the accuracy over batches of different lengths.
+    """Reports the sum of one observed value over the sum of another, such as the accuracy over batches of different
+    sizes.
 
     Args:
         numerator_key: name of the value in the numerator.
         denominator_key: name of the value in the denominator.
         result_key: name of the ratio.
-        trigger: the interval summed over, a trigger or a pair of number and unit.
+        trigger: the interval over which values are summed, a trigger or a pair of number and unit.
 
     Raises:
-        ZeroDivisionError: when it is called, the denominator is 0.
+        ZeroDivisionError: when the extension is called, the denominator is 0.
 
     Example:
         >>> from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Decay at given times."""
+"""Decay at given calls."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class MultistepShift(_shift.OptimizerExtension):
-    """Multiplies an attribute of an optimizer by a factor at given calls. It counts its calls, t, which a snapshot
-    keeps.
+    """Multiplies an attribute of an optimizer by a factor at given calls. t is the number of its calls, which snapshots
+    contain.
 
     Args:
         attr: name of the attribute, as "lr" or "alpha".

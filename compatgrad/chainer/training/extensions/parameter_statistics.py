@@ -24,19 +24,19 @@ def _xp_function(name, *args):
 
 
 class ParameterStatistics(extension.Extension):
-    """Reports statistics of the parameters of links and of their gradients, as means over an interval. Names are made
-    of the prefix, the link's name, the parameter's, "data" or "grad", the statistic's, and a number where there are
-    several.
+    """Reports statistics of the parameters of links and of their gradients, as means over an interval. A name is made
+    of the prefix, the link's name, the parameter's name, "data" or "grad", the statistic's name, and a number where the
+    statistic has several values.
 
     Args:
         links: a link or several.
         statistics: functions of a vector that return a number or several, by their names; "default" is "mean", "std",
             "min", "max", "zeros" (the number of zeros) and "percentile".
-        report_params: whether to report the parameters'.
-        report_grads: whether to report the gradients'.
+        report_params: whether to report statistics of the parameters.
+        report_grads: whether to report statistics of the gradients.
         prefix: prefix of the names.
         trigger: the interval, a trigger or a pair of number and unit.
-        skip_nan_params: True reports NaN, and computes nothing, where a parameter contains one.
+        skip_nan_params: True reports NaN, without computing the statistic, where a parameter contains NaN.
 
     Example:
         >>> from types import SimpleNamespace

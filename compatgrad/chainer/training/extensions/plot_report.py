@@ -1,4 +1,4 @@
-"""Plots of a training."""
+"""An extension that plots observed values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PlotReport(extension.Extension):
 
     Args:
         y_keys: name or names of the values.
-        x_key: what is on the other axis: "iteration", "epoch" or one of the names.
+        x_key: name of the value on the x axis: "iteration", "epoch" or an observed value.
         trigger: the interval, a trigger or a pair of number and unit.
         postprocess: called with the figure, the axes and the `DictSummary` before the plot is saved.
         filename: name of the file in the trainer's output folder; None is "plot.png".
@@ -56,7 +56,7 @@ class PlotReport(extension.Extension):
         **kwargs: `file_name`: old name of `filename`.
 
     Raises:
-        KeyError: when it is called, `x_key` is not known.
+        KeyError: when the extension is called, `x_key` is not known.
         TypeError: another keyword is given.
 
     Example:
@@ -112,7 +112,7 @@ class PlotReport(extension.Extension):
             self._init_summary()
 
     def _plot(self, path):
-        # Not before: a program may choose matplotlib's backend after the import of this module.
+        # matplotlib is imported this late because a program may choose its backend after the import of this module.
         import matplotlib.pyplot as plt
 
         figure = plt.figure()

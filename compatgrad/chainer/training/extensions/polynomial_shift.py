@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class PolynomialShift(_shift.Shift):
-    """Sets an attribute of an optimizer to init * max(1 - t / max_count, 0) ** rate: polynomial decay to 0. It counts
-    its calls, t, which a snapshot keeps.
+    """Sets an attribute of an optimizer to init * max(1 - t / max_count, 0) ** rate: polynomial decay to 0. t is the
+    number of its calls, which snapshots contain.
 
     Args:
         attr: name of the attribute, as "lr" or "alpha".

@@ -1,4 +1,4 @@
-"""The log of a training on the screen."""
+"""An extension that prints a training log."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class PrintReport(extension.Extension):
         out: file that takes the text; None is the standard output.
 
     Raises:
-        TypeError: when it is called, `log_report` is another object.
-        ValueError: when it is called, the trainer has no extension of the name.
+        TypeError: when the extension is called, `log_report` is neither a name nor a `LogReport`.
+        ValueError: when the extension is called, the trainer has no extension of this name.
 
     Example:
         >>> import io
@@ -64,7 +64,7 @@ class PrintReport(extension.Extension):
         else:
             raise TypeError(f"log report has a wrong type {type(log_report)}")
         for entry in log_report.log[self._log_len :]:
-            util.erase_display(self._out)  # a progress bar may be there
+            util.erase_display(self._out)  # erases a progress bar, which may stand there
             self._print(entry)
         self._log_len = len(log_report.log)
 

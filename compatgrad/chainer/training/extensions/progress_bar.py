@@ -1,4 +1,4 @@
-"""The progress bar of a training."""
+"""An extension that shows a progress bar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ProgressBar(extension.Extension):
         out: file that takes the text; None is the standard output.
 
     Raises:
-        AttributeError: when it is called, `training_length` is None and the stop trigger tells no length.
+        AttributeError: when the extension is called, `training_length` is None and the stop trigger has no length.
 
     Example:
         >>> import io

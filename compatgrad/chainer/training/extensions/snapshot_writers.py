@@ -1,4 +1,4 @@
-"""How snapshots get to the disk."""
+"""Writers, which save snapshots to the disk."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from compatgrad.core.files import in_folder_beside
 
 
 class Writer:
-    """Base class of writers, which bring snapshots to the disk: callables of a file name, a folder and what is saved, a
-    dict of arrays.
+    """Base class of writers, which save snapshots: callables of a file name, a folder and a dict of arrays to save.
 
     Example:
         >>> class Printer(chainer.training.extensions.snapshot_writers.Writer):
@@ -39,10 +38,10 @@ class Writer:
         self.finalize()
 
     def finalize(self) -> None:
-        """Waits for what is under way. A trainer calls it at its end; it may be called twice."""
+        """Waits until all files are written. A trainer calls it at its end; it may be called twice."""
 
     def save(self, filename: str, outdir: str, target: Any, savefun: Callable[..., None], **kwds: Any) -> None:
-        """Calls `savefun(path, target, **kwds)`, lets the file appear when it is complete, and removes old files."""
+        """Calls `savefun(path, target, **kwds)` so that readers never see an incomplete file, and removes old files."""
         with in_folder_beside(os.path.join(outdir, filename)) as temp_path:
             savefun(temp_path, target, **kwds)
         self._post_save()
@@ -81,8 +80,8 @@ class SimpleWriter(Writer):
 
 
 class StandardWriter(SimpleWriter):
-    """Base class of writers that start a worker, with methods `start` and `join`, for each file, after they have waited
-    for the one before. A subclass defines `create_worker`.
+    """Base class of writers that start a worker, with methods `start` and `join`, for each file, after the previous
+    worker has ended. A subclass defines `create_worker`.
 
     Args:
         savefun: saves an object under a path, with the keyword arguments.
@@ -169,7 +168,7 @@ class ProcessWriter(StandardWriter):
 
 class QueueWriter(Writer):
     """Base class of writers that hand files to one worker through a queue. A subclass defines `create_queue` and
-    `create_consumer`. An error of a file is printed, and the worker goes on.
+    `create_consumer`. Where writing a file fails, the worker prints the error and continues.
 
     Args:
         savefun: saves an object under a path.
@@ -214,7 +213,7 @@ class QueueWriter(Writer):
         raise NotImplementedError
 
     def consume(self, q: Any) -> None:
-        """Writes what comes from the queue, until None comes."""
+        """Writes the files that are put into the queue, until None is."""
         while True:
             task = q.get()
             try:
@@ -222,13 +221,14 @@ class QueueWriter(Writer):
                     return
                 task[0](task[1], task[2], task[3])
             except Exception:
-                # The training goes on: without a consumer it would wait for ever at its end.
+                # The training continues, so the consumer must too: finalize waits until the consumer has taken all
+                # files.
                 traceback.print_exc()
             finally:
                 q.task_done()
 
     def finalize(self) -> None:
-        """Waits until all is written, and ends the worker."""
+        """Waits until all files are written, and ends the worker."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             self._queue.put(None)

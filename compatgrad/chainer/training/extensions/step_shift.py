@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class StepShift(_shift.Shift):
-    """Sets an attribute of an optimizer to init * gamma ** (t // step): decay in equal steps. It counts its calls, t,
-    which a snapshot keeps.
+    """Sets an attribute of an optimizer to init * gamma ** (t // step): decay in equal steps. t is the number of its
+    calls, which snapshots contain.
 
     Args:
         attr: name of the attribute, as "lr" or "alpha".
         gamma: factor of each step.
         step: number of calls in a step.
         init: value before the first call; None takes the optimizer's.
-        target: value at which the shift ends; None goes on.
+        target: value at which the shift ends; None for no end.
         optimizer: the optimizer; None takes the main one of the trainer's updater.
 
     Example:

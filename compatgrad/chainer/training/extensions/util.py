@@ -11,11 +11,11 @@ from typing import Any
 
 def _enable_escape_sequences():
     if os.name == "nt":
-        os.system("")  # has the side effect of switching them on
+        os.system("")  # its side effect makes a Windows terminal obey escape sequences
 
 
 def erase_display(out: Any) -> None:
-    """Erases what stands below the cursor of a terminal.
+    """Erases the terminal from the cursor to its end.
 
     Args:
         out: the terminal's file.
@@ -69,7 +69,7 @@ class ProgressBar:
         return (iteration - old_iteration) / span, (epoch_detail - old_epoch) / span
 
     def format_bar(self, name: str, rate: float) -> str:
-        """A line with a bar that is filled by `rate`, between 0 and 1."""
+        """A line with a bar of which the fraction `rate` is filled."""
         marks = "#" * int(rate * self._bar_length)
         return f"{name} [{marks:.<{self._bar_length}}] {rate:6.2%}\n"
 
@@ -78,7 +78,7 @@ class ProgressBar:
         raise NotImplementedError
 
     def update(self) -> None:
-        """Shows the lines in the place of the old ones."""
+        """Replaces the shown lines by new ones."""
         self.erase_console()
         lines = self.get_lines()
         self._out.writelines(lines)
@@ -91,7 +91,7 @@ class ProgressBar:
         self.flush()
 
     def erase_console(self) -> None:
-        """Erases what stands below the cursor."""
+        """Erases the terminal from the cursor to its end."""
         erase_display(self._out)
 
     def move_cursor_up(self, n: int) -> None:

@@ -1,4 +1,4 @@
-"""Values that nobody reports."""
+"""Extensions that add a value to the trainer's observation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def observe_value(observation_key: str, target_func: Callable[[Trainer], Any]) -> Callable[[Trainer], None]:
-    """Makes an extension that adds a value to the trainer's observation, each epoch unless `Trainer.extend` says
-    otherwise; `LogReport` then writes it.
+    """Makes an extension that adds a value to the trainer's observation, each epoch unless `Trainer.extend` gets
+    another trigger; `LogReport` then writes it.
 
     Args:
         observation_key: name of the value in the observation.
@@ -47,7 +47,7 @@ def observe_value(observation_key: str, target_func: Callable[[Trainer], Any]) -
 
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Callable[[Trainer], None]:
     """Makes an extension that adds an optimizer's attribute `lr` to the trainer's observation, each epoch unless
-    `Trainer.extend` says otherwise.
+    `Trainer.extend` gets another trigger.
 
     Args:
         optimizer_name: name of the optimizer in the updater.

@@ -1,4 +1,4 @@
-"""Plots of statistics of variables."""
+"""An extension that plots statistics of Variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _unpack_variables(x):
 
 
 class Reservoir:
-    """A random sample, uniform, of the arrays that were added, with numbers.
+    """A uniform random sample of the arrays that were added, with their indices.
 
     Args:
         size: greatest number of arrays kept.
@@ -57,7 +57,7 @@ class Reservoir:
         self.counter = 0
 
     def add(self, x: Any, idx: int | None = None) -> None:
-        """Adds an array under a number, by default a running one."""
+        """Adds an array with an index, by default the number of arrays added before."""
         place = self.counter
         if self.counter >= self.size:
             keep = np.random.random() < self.size / (self.counter + 1)
@@ -68,7 +68,7 @@ class Reservoir:
         self.counter += 1
 
     def get_data(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers, sorted, and the arrays."""
+        """The indices in ascending order, and the arrays in this order."""
         idxs = self.idxs[: min(self.counter, self.size)]
         order = np.argsort(idxs)
         return idxs[order], self.data[order]
@@ -189,7 +189,7 @@ class VariableStatisticsPlot(extension.Extension):
     def __call__(self, trainer: Trainer) -> None:
         if not self.available():
             return
-        # Not before: a program may choose matplotlib's backend after the import of this module.
+        # matplotlib is imported this late because a program may choose its backend after the import of this module.
         import matplotlib.pyplot as plt
 
         xp = backend.get_array_module(self._vars[0].data)
@@ -240,7 +240,8 @@ class VariableStatisticsPlot(extension.Extension):
             ax.plot(idxs, data[:, 0], color=_COLOR, label="mean" if self._plot_mean else "std", marker=self._marker)
 
     def _plot_percentiles(self, ax, idxs, data):
-        """Bands between the first and the last, the second and the last but one, …; a line in the middle."""
+        """Fills the band between the first and the last percentile, that between the second and the second to last, and
+        so on; a percentile in the middle is a line."""
         n = data.shape[1]
         for i in range((n + 1) // 2):
             last = i == (n - 1) // 2

@@ -1,4 +1,4 @@
-"""The cut of graphs that observations hold."""
+"""An extension that releases the graphs of observed Variables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class unchain_variables(extension.Extension):
-    """Cuts the graphs of observed Variables after all other extensions, where these were kept for them. It runs where
-    `config.keep_graph_on_report` was True at its last call.
+    """Releases the graphs of observed Variables after all other extensions have run, so that no graph is kept until the
+    next iteration. It runs where `config.keep_graph_on_report` was True in the iteration before.
 
     Example:
         >>> from types import SimpleNamespace
@@ -31,11 +31,11 @@ class unchain_variables(extension.Extension):
         self._prev_flag = None
 
     def initialize(self, _: Trainer) -> None:
-        """Notes whether graphs are kept."""
+        """Stores whether graphs are kept."""
         self._prev_flag = configuration.config.keep_graph_on_report
 
     def trigger(self, _: Trainer) -> bool:
-        """Fires where graphs were kept at the last call."""
+        """Fires where graphs were kept at the call before."""
         flag = self._prev_flag
         self._prev_flag = configuration.config.keep_graph_on_report
         return flag

@@ -1,4 +1,4 @@
-"""Linear growth at the start."""
+"""Linear warm-up."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class WarmupShift(_shift.OptimizerExtension):
-    """Moves an attribute of an optimizer linearly from a small value to the one of the training, during its first
-    calls. It counts its calls, t, which a snapshot keeps.
+    """Moves an attribute of an optimizer linearly from a start value to the value for the rest of the training, during
+    its first calls. It counts its calls, t, which a snapshot keeps.
 
     Args:
         attr: name of the attribute, as "lr" or "alpha".

@@ -1,10 +1,10 @@
-"""What the triggers on iterations and epochs share."""
+"""Base class of the triggers that count iterations or epochs."""
 
 import warnings
 
 
 class ProgressTrigger:
-    """Base class of triggers that look at the progress since their last call.
+    """Base class of triggers that compare the progress with that at their last call.
 
     `unit`: "iteration" or "epoch", ValueError otherwise.
     """
@@ -13,12 +13,12 @@ class ProgressTrigger:
         if unit not in ("epoch", "iteration"):
             raise ValueError(f"Trigger unit must be either 'epoch' or 'iteration'. Actual: {unit!r}")
         self.unit = unit
-        # Negative: unknown, since an old snapshot was loaded.
+        # Negative where it is unknown, after an old snapshot was loaded.
         self._previous_iteration = 0
         self._previous_epoch_detail = 0.0
 
     def _advance(self, updater):
-        """Return the progress at the last call and now."""
+        """Return the progress at the previous call and the current progress."""
         if self.unit == "epoch":
             previous, current = self._previous_epoch_detail, updater.epoch_detail
             if previous < 0:

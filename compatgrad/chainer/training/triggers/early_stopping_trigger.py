@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class EarlyStoppingTrigger:
-    """Stops a training that makes no progress: as `stop_trigger` of a `Trainer`, it fires when the mean of a value over
-    an interval was `patience` times in a row not the best so far.
+    """Stops a training that makes no progress: as `stop_trigger` of a `Trainer`, it fires when, `patience` times in a
+    row, the mean of a value over an interval was not better than the best one so far.
 
     Args:
         check_trigger: the interval, a trigger or a pair of number and unit.
-        monitor: name of the observed value. An interval at whose end it is not observed does not count, with a warning.
+        monitor: name of the observed value. An interval at whose end it is not observed is skipped with a warning.
         patience: number of intervals without progress; None is 3.
         mode: "max" or "min", whether large or small values are good; "auto" is "max" for names that contain "accuracy",
             else "min".
         verbose: True prints when it stops the training.
-        max_trigger: fires in any case, a trigger or a pair of number and unit.
+        max_trigger: the greatest length of the training, a trigger or a pair of number and unit.
         **kwargs: `patients`, an old name of `patience`.
 
     Raises:
-        TypeError: both `patience` and `patients` are given, or another keyword.
+        TypeError: both `patience` and `patients` are given, or an unknown keyword is.
 
     Example:
         >>> from types import SimpleNamespace
@@ -108,5 +108,5 @@ class EarlyStoppingTrigger:
         self._summary = reporter.DictSummary()
 
     def get_training_length(self) -> tuple[float, str]:
-        """The greatest length of the training: that of `max_trigger`."""
+        """The greatest length of the training, which is that of `max_trigger`."""
         return self._max_trigger.get_training_length()

@@ -16,7 +16,7 @@ class IntervalTrigger(_progress.ProgressTrigger):
         unit: "iteration" or "epoch".
 
     Raises:
-        ValueError: `unit` is another one.
+        ValueError: `unit` is neither "iteration" nor "epoch".
 
     Example:
         >>> from types import SimpleNamespace

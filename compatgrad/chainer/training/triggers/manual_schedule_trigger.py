@@ -1,4 +1,4 @@
-"""Triggers at given times."""
+"""Triggers at given iterations or epochs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class ManualScheduleTrigger(_progress.ProgressTrigger):
-    """Fires at given iterations or epochs. Its attribute `finished` tells that it will not fire again.
+    """Fires at given iterations or epochs. Its attribute `finished` is True when it will not fire again.
 
     Args:
         points: a number of iterations or epochs, fractions included, or a list of them.
         unit: "iteration" or "epoch".
 
     Raises:
-        ValueError: `unit` is another one.
+        ValueError: `unit` is neither "iteration" nor "epoch".
 
     Example:
         >>> from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Triggers on the best value so far."""
+"""Triggers that fire for the best value so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class BestValueTrigger:
     """Fires at the end of an interval where the mean of an observed value over that interval is the best so far. The
-    first one is.
+    first interval always counts as the best.
 
     Args:
         key: name of the observed value, as "validation/main/loss".

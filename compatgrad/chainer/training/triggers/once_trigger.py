@@ -1,4 +1,4 @@
-"""Triggers at the start."""
+"""A trigger that fires once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class OnceTrigger:
-    """Fires at its first call alone.
+    """Fires at its first call only.
 
     Args:
-        call_on_resume: True lets it fire also at the first call after a snapshot was loaded.
+        call_on_resume: True makes it fire at the first call after a snapshot was loaded, too.
 
     Example:
         >>> trigger = chainer.training.triggers.OnceTrigger()
@@ -30,7 +30,7 @@ class OnceTrigger:
 
     @property
     def finished(self) -> bool:
-        """Whether it will not fire again."""
+        """True when it will not fire again."""
         return not (self._flag_first or self._flag_resumed)
 
     def __call__(self, trainer: Trainer) -> bool:
@@ -39,7 +39,8 @@ class OnceTrigger:
         return fire
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads whether it has fired; a snapshot without that counts as fired, with a warning."""
+        """Saves or loads whether it has fired; after a snapshot without this entry it counts as fired, with a
+        warning."""
         try:
             self._flag_first = serializer("_flag_first", self._flag_first)
         except KeyError:

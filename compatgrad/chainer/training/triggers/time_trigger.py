@@ -1,4 +1,4 @@
-"""Triggers by the clock."""
+"""A trigger that fires after seconds of training."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class TimeTrigger:
         return fire
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads when it fires next, in seconds of training."""
+        """Saves or loads the time at which it fires next, in seconds of training."""
         self._next_time = serializer("next_time", self._next_time)

@@ -1,4 +1,4 @@
-"""The updater of several processes with a GPU each: only its helpers are here."""
+"""The updater of several processes with a GPU each, which is not available, and its helpers, which are."""
 
 from __future__ import annotations
 

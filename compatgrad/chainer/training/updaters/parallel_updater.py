@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class ParallelUpdater(standard_updater.StandardUpdater):
-    """Updater that splits each batch among copies of a model on several devices of this process. Gradients are summed
-    up in the model "main", which the optimizer updates and whose parameters are copied back.
+    """Updater that splits each batch among copies of a model on several devices of this process. Gradients are added up
+    in the model "main", which the optimizer updates and whose parameters are copied back.
 
     Args:
         iterator: iterator over the examples, which is named "main", or a dict of iterators.
-        optimizer: the optimizer, named "main" too, or a dict of optimizers.
-        converter: makes arrays of a part of the batch and a device.
+        optimizer: the optimizer, which is also named "main", or a dict of optimizers.
+        converter: function of a part of the batch and a device that returns arrays.
         models: the copies of the model, the optimizer's target among them; None makes them.
         devices: the device of each copy, by the same names. Without `models` the one of the optimizer's target is named
             "main".
-        loss_func: computes the loss of the arrays; None is the copy itself.
+        loss_func: function of the arrays that returns the loss; None calls the copy itself.
         loss_scale: factor of the loss in backprop, for float16.
         auto_new_epoch: True calls the optimizer's `new_epoch` after each epoch.
 
@@ -83,7 +83,7 @@ class ParallelUpdater(standard_updater.StandardUpdater):
         return {name: model for name, model in self._models.items() if model is not main}
 
     def connect_trainer(self, trainer: Any) -> None:
-        """Lets the copies report under their names."""
+        """Registers the copies with the trainer's reporter under their names."""
         for name, model in self._get_copies().items():
             trainer.reporter.add_observer(name, model)
 
@@ -103,7 +103,7 @@ class ParallelUpdater(standard_updater.StandardUpdater):
             with function.force_backprop_mode(), using_device(self._devices[name]):
                 losses.append(standard_updater._call(self.loss_func or model, in_arrays[name]))
         for model in models.values():
-            model.cleargrads()  # parameters that the forward pass initialised
+            model.cleargrads()  # the forward pass may have initialised parameters
         for loss in losses:
             loss.backward(loss_scale=self.loss_scale)
         copies = self._get_copies().values()

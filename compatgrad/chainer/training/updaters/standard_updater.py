@@ -1,4 +1,4 @@
-"""The updater of most trainings."""
+"""The updater of one model with one optimizer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _call(function, arguments):
-    """Call a function with what a converter returned: a tuple of arguments, a dict of keywords, or one."""
+    """Call a function with a converter's result: a tuple of arguments, a dict of keyword arguments, or one argument."""
     if isinstance(arguments, tuple):
         return function(*arguments)
     if isinstance(arguments, dict):
@@ -29,21 +29,21 @@ def _call(function, arguments):
 
 
 class StandardUpdater(_updater.Updater):
-    """Updater of one optimizer with the batches of one iterator. Subclasses override `update_core` for several.
+    """Updater of one optimizer with the batches of one iterator. Subclasses override `update_core` to use several.
 
     Args:
         iterator: iterator over the examples, which is named "main", or a dict of iterators.
         optimizer: the optimizer, named "main" too, or a dict of optimizers.
-        converter: makes arrays of a batch and a device: an array, a tuple of arguments or a dict of keyword arguments
-            of the loss.
-        device: device of the models, to which they are sent, and of the arrays; None leaves them.
-        loss_func: computes the loss of the arrays; None is the optimizer's target.
+        converter: function of a batch and a device that returns the arguments of the loss: an array, a tuple of
+            arguments or a dict of keyword arguments.
+        device: device to which the models and the arrays are sent; None leaves them where they are.
+        loss_func: function of the arrays that returns the loss; None is the optimizer's target.
         loss_scale: factor of the loss in backprop, for float16.
         auto_new_epoch: True calls the optimizer's `new_epoch` after each epoch.
         input_device: device of the arrays; None is `device`.
 
     Raises:
-        KeyError: when it updates, a dict has no "main".
+        KeyError: in an update, a dict has no "main".
 
     Example:
         >>> data = [(np.ones(2, np.float32), np.int32(1))] * 4
@@ -109,7 +109,7 @@ class StandardUpdater(_updater.Updater):
 
     @property
     def epoch_detail(self):
-        """The same with a fraction."""
+        """Completed epochs of the main iterator, with the fraction of this epoch."""
         return self._iterators["main"].epoch_detail
 
     @property
@@ -140,7 +140,7 @@ class StandardUpdater(_updater.Updater):
         return self._iterators[name]
 
     def update(self) -> None:
-        """Runs one iteration: `update_core`, and counts it."""
+        """Runs one iteration by `update_core`, and counts it."""
         self.update_core()
         self.iteration += 1
 
@@ -169,7 +169,7 @@ class StandardUpdater(_updater.Updater):
 
 
 def _send(model, device):
-    """Send a model to a device, except for what lies on another GPU, of which a FutureWarning tells."""
+    """Send a model to a device. Parameters on another GPU stay there, with a FutureWarning."""
     if not isinstance(device, backend.GpuDevice):
         model.to_device(device)
         return

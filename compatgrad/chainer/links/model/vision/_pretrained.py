@@ -1,4 +1,4 @@
-"""What the classifiers of ImageNet images share."""
+"""Shared code of the classifiers of ImageNet images."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ available = importlib.util.find_spec("PIL") is not None
 
 
 def download_caffemodel(url):
-    """A function that downloads a Caffe model, once, and tells its path."""
+    """Makes a function that downloads a Caffe model, if it is not there already, and returns its path."""
 
     def find(folder):
         from compatgrad.chainer.dataset import download
@@ -27,7 +27,7 @@ def download_caffemodel(url):
 
 
 def copy_weights(dst, src):
-    """Copies W and b, where there is one."""
+    """Copies W, and b where both links have one."""
     dst.W.array[:] = src.W.array
     if dst.b is not None and src.b is not None:
         dst.b.array[:] = src.b.array
@@ -37,10 +37,8 @@ _NO_LONGER = " argument is not supported anymore. Use chainer.using_config"
 
 
 def prepare(image, size, mean):
-    """An image (PIL's, or an array of shape (h, w), (1, h, w) or (3, h, w)) as array of shape (3, h, w) in
-    BGR.
-
-    `mean` is subtracted. ImportError without Pillow.
+    """An image (PIL's, or an array of shape (h, w), (1, h, w) or (3, h, w)) as an array of shape (3, h, w) in BGR,
+    minus `mean`. Raises ImportError without Pillow.
     """
     try:
         from PIL import Image
@@ -64,7 +62,8 @@ def prepare(image, size, mean):
 class PretrainedChain(link.Chain):
     """A classifier as an ordered dict `functions` of layer name -> list of functions.
 
-    Subclasses set `_mean` (the mean pixel), `_feature_layer` (what `extract` gives) and `_old_argument`.
+    Subclasses set `_mean` (the mean pixel), `_feature_layer` (the layer that `extract` returns by default) and
+    `_old_argument`.
     """
 
     _old_argument = "test"
@@ -81,22 +80,22 @@ class PretrainedChain(link.Chain):
 
     @classmethod
     def convert_caffemodel_to_npz(cls, path_caffemodel, path_npz):
-        """Writes the weights of a Caffe model to an npz file that `pretrained_model` may name."""
+        """Writes the weights of a Caffe model to an npz file, for the argument `pretrained_model`."""
         from compatgrad.chainer.links.caffe import caffe_function
 
         npz.save_npz(path_npz, cls._from_caffe(caffe_function.CaffeFunction(path_caffemodel)), compression=False)
 
     @classmethod
     def _from_caffe(cls, caffemodel):
-        # The model with the weights of a CaffeFunction; where all names agree, that itself.
+        # Returns an object with the weights of a CaffeFunction under the names of this class: by default names agree.
         return caffemodel
 
     def _load(self, pretrained_model, name, find_caffemodel, **options):
         """Loads the npz file `pretrained_model`.
 
-        "auto", or a name that ends with .caffemodel, is the file of that `name` among the downloaded data;
-        where it is missing, it is converted, with `options`, from the Caffe model whose path
-        `find_caffemodel(folder)` gives.
+        "auto", or a name that ends with .caffemodel, stands for the file `name`.npz in the folder of downloaded data.
+        Where that is missing, it is converted, with `options`, from the Caffe model at the path that
+        `find_caffemodel(folder)` returns.
         """
         if pretrained_model != "auto" and not pretrained_model.endswith(".caffemodel"):
             npz.load_npz(pretrained_model, self)
@@ -122,7 +121,7 @@ class PretrainedChain(link.Chain):
             argument.assert_kwargs_empty(kwargs)
 
     def _inputs(self):
-        # Layers that take another layer's output than that of the one before.
+        # For each layer whose input is not the output of the layer before it: the layer that gives its input.
         return {}
 
     def forward(self, x, layers=None, **kwargs):
@@ -149,7 +148,7 @@ class PretrainedChain(link.Chain):
         return numpy.stack([prepare(image, size, self._mean) for image in images])
 
     def extract(self, images, layers=None, size=(224, 224), **kwargs):
-        """The outputs of `layers` for a list of images, resized to `size` (None: as they are)."""
+        """The outputs of `layers` for a list of images, resized to `size` (None keeps their sizes)."""
         self._check_kwargs(kwargs, self._old_argument, "volatile")
         x = variable.Variable(self.xp.asarray(self._batch(images, size)))
         return self(x, layers=[self._feature_layer] if layers is None else layers)

@@ -158,7 +158,7 @@ class GoogLeNet(_pretrained.PretrainedChain):
             layers[pool] = [_average_pooling_2d_k7 if pool == "pool5" else _max_pooling_2d]
         layers["loss3_fc"] = [_dropout, self.loss3_fc]
         layers["prob"] = [F.softmax]
-        # Last, so that they are computed only when they are asked for.
+        # At the end of the dict, so that they are computed only where `layers` names them.
         for k in "12":
             conv, fc1, fc2 = (getattr(self, f"loss{k}_{name}") for name in ("conv", "fc1", "fc2"))
             layers[f"loss{k}_fc2"] = [_average_pooling_2d_k5, conv, F.relu, fc1, F.relu, fc2]

@@ -71,7 +71,7 @@ def _find_caffemodel(name, folder):
 
 
 def _copy_normalized(conv, bn, source, conv_name, suffix):
-    # Caffe has batch normalisation in two layers: statistics, then scale and bias.
+    # In Caffe, batch normalisation is two layers: one with the statistics, one with scale and bias.
     _pretrained.copy_weights(conv, source[conv_name])
     statistics, scale = source[f"bn{suffix}"], source[f"scale{suffix}"]
     bn.avg_mean[:] = statistics.avg_mean
@@ -87,13 +87,13 @@ class ResNetLayers(_pretrained.PretrainedChain):
 
     Args:
         pretrained_model: path of an .npz file of weights; "auto", or a name that ends with .caffemodel, for the file
-            among the downloaded data, made from the Caffe model that the user put there (OSError without it); None for
-            random weights.
+            among the downloaded data, which is converted from the Caffe model that the user has put there (OSError
+            where it is missing); None for random weights.
         n_layers: 50, 101 or 152.
         downsample_fb: True strides in the 3x3 convolutions, False in the 1x1 ones.
 
     Raises:
-        ValueError: another number of layers.
+        ValueError: `n_layers` is not 50, 101 or 152.
 
     Example:
         >>> chainer.links.model.vision.resnet.ResNetLayers(None, n_layers=34)
@@ -129,7 +129,7 @@ class ResNetLayers(_pretrained.PretrainedChain):
 
     @classmethod
     def convert_caffemodel_to_npz(cls, path_caffemodel: str, path_npz: str, n_layers: int = 50) -> None:
-        """Writes the weights of a Caffe model to an npz file. ValueError for another number of layers."""
+        """Writes the weights of a Caffe model to an npz file. ValueError for `n_layers` is not 50, 101 or 152."""
         from compatgrad.chainer.links.caffe import caffe_function
 
         source = caffe_function.CaffeFunction(path_caffemodel)
