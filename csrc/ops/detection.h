@@ -186,16 +186,27 @@ void match(const T* scores, int64_t rows, int64_t columns, bool smallest, bool t
     int64_t number;  // in the order in which equal ones come
     bool operator<(const Pair& o) const { return score == o.score ? number > o.number : score < o.score; }
   };
-  std::vector<Pair> heap;
+  const auto better = [](const Pair& a, const Pair& b) { return b < a; };
+  std::vector<Pair> heap, best;
   for (int64_t i = 0; i < rows; ++i) {
-    const auto first = heap.size();
-    for (int64_t j = 0; j < columns; ++j)
-      if (const Wide<T> v = scores[i * columns + j]; wanted(v))
-        heap.push_back({smallest ? -v : v, turned ? j * rows + i : i * columns + j});
-    if (const auto most = first + rows; heap.size() > most) {  // other rows leave one of so many
-      std::nth_element(heap.begin() + first, heap.begin() + most, heap.end(), [](auto& a, auto& b) { return b < a; });
-      heap.resize(most);
+    best.clear();
+    auto least = -std::numeric_limits<Wide<T>>::infinity();  // what is less is not among the best
+    for (int64_t j = 0; j < columns; ++j) {
+      const Wide<T> v = scores[i * columns + j], score = smallest ? -v : v;
+      if (score < least || !wanted(v)) continue;
+      const Pair pair{score, turned ? j * rows + i : i * columns + j};
+      if (static_cast<int64_t>(best.size()) < rows) {  // other rows leave one of so many
+        best.push_back(pair);
+        if (static_cast<int64_t>(best.size()) < rows) continue;
+        std::make_heap(best.begin(), best.end(), better);
+      } else if (best.front() < pair) {
+        std::pop_heap(best.begin(), best.end(), better);
+        best.back() = pair;
+        std::push_heap(best.begin(), best.end(), better);
+      }
+      least = best.front().score;
     }
+    heap.insert(heap.end(), best.begin(), best.end());
   }
   std::make_heap(heap.begin(), heap.end());
   std::vector<bool> row(rows), column(columns);

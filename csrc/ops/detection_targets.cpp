@@ -65,7 +65,7 @@ struct MultiboxTarget {
       TORCH_CHECK_VALUE(static_cast<int64_t>(found.size()) >= wanted, "multibox_target: negative mining wants ", wanted,
                         " anchors, but only ", found.size(), " overlap no box by ", op.mining_threshold);
       const auto harder = [&](int64_t i, int64_t j) { return ease[i] < ease[j] || (ease[i] == ease[j] && i < j); };
-      std::partial_sort(found.begin(), found.begin() + wanted, found.end(), harder);
+      std::nth_element(found.begin(), found.begin() + wanted, found.end(), harder);
       found.resize(wanted);
       return found;
     }
