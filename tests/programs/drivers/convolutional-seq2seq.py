@@ -31,7 +31,7 @@ def convert_with_weight_normalization(link, *args, **kwargs):
 
 def train(run):
     run.path()
-    run.without("nltk", "nltk.translate")
+    run.without("nltk", "nltk.translate", "progressbar")
     name = "weight_normalization"
     inner = types.SimpleNamespace(convert_with_weight_normalization=convert_with_weight_normalization)
     sys.modules[name] = types.SimpleNamespace(weight_normalization=inner)
