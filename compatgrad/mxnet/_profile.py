@@ -143,7 +143,7 @@ class Recorder:
     # ---- events and statistics ---------------------------------------------------------------------------------------
 
     def record(self, name: str, category: str, start: int, end: int, spent: int | None = None) -> None:
-        """Records a span between two readings of `time.perf_counter_ns`; statistics count `spent`, None for all of it."""
+        """Records a span between two readings of `time.perf_counter_ns`; `spent` is what statistics count."""
         self._events += ((name, category, "B", start, None), (name, category, "E", end, None))
         statistic = self.statistics.setdefault(category, {}).setdefault(name, _Statistic())
         statistic.add((end - start if spent is None else spent) / 1e6)

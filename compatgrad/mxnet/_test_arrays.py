@@ -410,7 +410,7 @@ def create_sparse_array(
 
     Raises:
         ValueError: `density` is not between 0 and 1.
-        AssertionError: `stype` is another word, or the shape does not fit.
+        AssertionError: `stype` has another value, or the shape does not fit.
 
     Example:
         >>> mx.test_utils.create_sparse_array((3, 2), "row_sparse", data_init=2, rsp_indices=[1]).asnumpy()

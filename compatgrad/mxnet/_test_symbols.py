@@ -147,7 +147,7 @@ def check_numeric_gradient(
         dtype: float16, float32 or float64.
 
     Raises:
-        AssertionError: gradients differ, or `dtype` is another one.
+        AssertionError: gradients differ, or `dtype` has another value.
         ValueError: a dict's names are not those of the symbol.
 
     Example:
@@ -247,7 +247,7 @@ def check_symbolic_backward(
 
     Raises:
         AssertionError: a gradient differs.
-        ValueError: a dict's names are not those of the symbol, or a request is another word.
+        ValueError: a dict's names are not those of the symbol, or a request has another value.
 
     Example:
         >>> x, ones = np.array([1, 2]), np.ones(2)
@@ -308,7 +308,7 @@ def check_speed(
         The mean of the runs.
 
     Raises:
-        ValueError: `typ` is another word.
+        ValueError: `typ` has another value.
 
     Example:
         >>> mx.test_utils.check_speed(mx.sym.exp(mx.sym.var("x")), N=1, x=(2, 3)) < 60

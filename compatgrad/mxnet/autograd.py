@@ -171,7 +171,7 @@ def mark_variables(
 
     Raises:
         AssertionError: the numbers of variables, gradients and requests differ.
-        KeyError: a request is another word.
+        KeyError: a request has another value.
         MXNetError: a gradient has another shape than its variable.
 
     Example:

@@ -37,7 +37,7 @@ class Context(_C.Scope, metaclass=_ContextType):
         device_id: number of the device, from 0.
 
     Raises:
-        KeyError: `device_type` is another word.
+        KeyError: `device_type` has another value.
 
     Example:
         >>> with mx.Context("cpu", 1):

@@ -110,7 +110,7 @@ class Executor:
 
     Raises:
         TypeError: `ctx` is no Context, or arrays are none.
-        ValueError: an array is missing, or a request is another word.
+        ValueError: an array is missing, or a request has another value.
 
     Example:
         >>> x, gx = nd.array([1, 2]), nd.zeros(2)

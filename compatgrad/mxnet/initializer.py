@@ -266,7 +266,7 @@ class Orthogonal(Initializer):
         rand_type: "uniform" or "normal", the distribution of the matrix that is made orthogonal.
 
     Raises:
-        ValueError: in a call, `rand_type` is another word.
+        ValueError: in a call, `rand_type` has another value.
 
     Example:
         >>> x = nd.zeros((2, 3))
@@ -309,7 +309,7 @@ class Xavier(Initializer):
         magnitude: the numerator.
 
     Raises:
-        ValueError: in a call, the weight has fewer than two axes, or an argument is another word.
+        ValueError: in a call, the weight has fewer than two axes, or an argument has another value.
 
     Example:
         >>> x = nd.zeros((2, 6))
@@ -358,7 +358,7 @@ class MSRAPrelu(Xavier):
         slope: the PReLU's first slope.
 
     Raises:
-        ValueError: in a call, the weight has fewer than two axes, or `factor_type` is another word.
+        ValueError: in a call, the weight has fewer than two axes, or `factor_type` has another value.
 
     Example:
         >>> x = nd.zeros((100, 200))

@@ -12,8 +12,7 @@ class LRScheduler:
     """Base class of schedulers: a callable from the number of updates (the largest of any weight) to the learning rate.
 
     Subclasses define `_after_warmup(num_update)`, or `__call__` for the whole course. Schedulers keep the present rate
-    in
-    `base_lr`.
+    in `base_lr`.
 
     Args:
         base_lr: the rate after the warm-up; an optimizer with a `learning_rate` of its own writes it here.
@@ -22,7 +21,7 @@ class LRScheduler:
         warmup_mode: "linear", the rate rises in equal steps to `base_lr`, or "constant", it stays at `warmup_begin_lr`.
 
     Raises:
-        ValueError: `warmup_begin_lr` is above `base_lr`, `warmup_steps` is negative, or `warmup_mode` is another one.
+        ValueError: `warmup_begin_lr` is above `base_lr`, `warmup_steps` is negative, or `warmup_mode` is neither.
         AssertionError: `warmup_steps` is no int.
 
     Example:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy
 
-from . import ndarray as ndarray  # programs take it from here
+from . import ndarray as ndarray  # programs import it from here
 from ._metric_base import EvalMetric, PairMetric, _create, alias, as_list, check_label_shapes, register
 from ._metric_classes import (
     F1,

@@ -1,4 +1,4 @@
-"""Checkpoints, and FeedForward: the interface from before modules, built on one."""
+"""FeedForward, MXNet's older interface for training, which runs a Module here; and the functions for checkpoints."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FeedForward:
             self._check_arguments()
 
     def _check_arguments(self) -> None:
-        """ValueError for names used twice; parameters that the symbol lacks go where that is allowed."""
+        """ValueError for names used twice; with `allow_extra_params`, drops parameters that the symbol lacks."""
         _check_arguments(self.symbol)
         if self.allow_extra_params:
             args, auxs = set(self.symbol.list_arguments()), set(self.symbol.list_auxiliary_states())

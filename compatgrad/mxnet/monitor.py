@@ -60,7 +60,7 @@ class Monitor:
         self.exes: list[Any] = []
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """What executors call for each array."""
+        """The callback that executors call for each array."""
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
@@ -93,7 +93,7 @@ class Monitor:
     @staticmethod
     def _text(values: Any) -> str:
         values = values if isinstance(values, list) else [values]
-        # str: where a number of NumPy is put into an f-string, it has other digits
+        # str(): an f-string prints a NumPy number with other digits than the original does
         return "".join(str(v.asscalar() if v.shape == (1,) else v.asnumpy()) + "\t" for v in values)
 
     def toc_print(self) -> None:

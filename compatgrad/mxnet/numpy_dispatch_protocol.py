@@ -1,4 +1,4 @@
-"""`mxnet.numpy_dispatch_protocol`: which functions of NumPy are answered by those of `mx.np`."""
+"""`mxnet.numpy_dispatch_protocol`: lists of NumPy's functions that `mx.np` replaces, and decorators for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators in Python that files of MXNet hold where NumPy's function stood in their place there."""
+"""Custom operators that MXNet puts into symbols for functions of NumPy, so that symbol files with them can be run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MultivariateNormal(operator.CustomOp):
 
 @operator.register("mvn_fallback")
 class MultivariateNormalProp(operator.CustomOpProp):
-    """What is known of `np.random.multivariate_normal` on symbols, the operator "mvn_fallback".
+    """The CustomOpProp of `np.random.multivariate_normal` on symbols, the operator "mvn_fallback".
 
     Args:
         size: number or shape of the vectors for each mean, None for one; also as text.

@@ -1,4 +1,4 @@
-"""`mxnet.numpy_op_signature`: the functions that stand behind operators named `_np_...` and `_npx_...`."""
+"""`mxnet.numpy_op_signature`: the functions of `mx.np` and `mx.npx` for operators named `_np_...` and `_npx_...`."""
 
 from __future__ import annotations
 

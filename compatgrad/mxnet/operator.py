@@ -1,4 +1,4 @@
-"""Operators defined in Python: `CustomOp`, and before it objects whose `get_symbol` makes a symbol that calls them."""
+"""Operators defined in Python: CustomOp, and the deprecated NumpyOp and NDArrayOp, which are for symbols."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _count = itertools.count()
 
 
 class PythonOp:
-    """What NumpyOp and NDArrayOp have in common; deprecated in favour of CustomOp.
+    """Base class of NumpyOp and NDArrayOp; deprecated in favour of CustomOp.
 
     A subclass defines `forward(in_data, out_data)`, which writes the outputs in place, `backward(out_grad, in_data,
     out_data, in_grad)`, which writes the gradients, `infer_shape`, `list_arguments` and `list_outputs`; the defaults
@@ -83,7 +83,7 @@ class PythonOp:
 
 
 class _Prop(CustomOpProp):
-    """What a PythonOp says of itself, as CustomOpProp."""
+    """A CustomOpProp that asks a PythonOp for shapes and names."""
 
     def __init__(self, python_op: PythonOp, make: Any) -> None:
         super().__init__(python_op.need_top_grad())
@@ -117,7 +117,7 @@ class _OnArrays(CustomOp):
 
 
 class _OnNumPy(_OnArrays):
-    """Runs a NumpyOp: on NumPy copies, which are written back."""
+    """Runs a NumpyOp on copies in NumPy, and writes the results back."""
 
     def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
         results = [np.zeros(y.shape, y.dtype) for y in out_data]

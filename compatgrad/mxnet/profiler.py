@@ -44,7 +44,7 @@ _state = {"run": False, "unwritten": False}
 
 
 def _at_exit() -> None:
-    if _state["run"]:  # a program that ends while it is profiled finds its file
+    if _state["run"]:  # writes the file of a program that ends while it is profiled
         set_state("stop")
 
 
@@ -73,15 +73,16 @@ def set_config(**kwargs: Any) -> None:
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Starts profiling, or ends it and writes the file.
 
-    Operators are seen in the thread that starts it, by MXNet's names where they are one function of the engine, else by
-    those of the functions that they are made of; of arrays that are made, `_zeros`, `_ones`, `_full` and `_empty`.
+    Operators are recorded in the thread that starts profiling. An operator that is one function of the engine has
+    MXNet's name; others appear as the functions of which they consist. Of the functions that create arrays, only
+    `_zeros`, `_ones`, `_full` and `_empty` are recorded.
 
     Args:
         state: "run" or "stop".
         profile_process: accepted; there are no servers.
 
     Raises:
-        KeyError: `state` is another word.
+        KeyError: `state` has another value.
 
     Example:
         >>> mx.profiler.set_state("run")
@@ -182,7 +183,7 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
         The text; '' unless `set_config(aggregate_stats=True)`. Times are in milliseconds.
 
     Raises:
-        AssertionError: an argument is another word, or no bool.
+        AssertionError: an argument has another value, or no bool.
 
     Example:
         >>> mx.profiler.set_config(aggregate_stats=True)
@@ -226,7 +227,7 @@ def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") 
         filename: the file that is written.
 
     Raises:
-        ValueError: `mode` is another word.
+        ValueError: `mode` has another value.
 
     Example:
         >>> mx.profiler.profiler_set_config("all", "profile.json")
@@ -244,7 +245,7 @@ def profiler_set_state(state: str = "stop") -> None:
         state: "run" or "stop".
 
     Raises:
-        KeyError: `state` is another word.
+        KeyError: `state` has another value.
 
     Example:
         >>> mx.profiler.profiler_set_state("stop")
@@ -285,7 +286,7 @@ def set_kvstore_handle(handle: Any) -> None:
 
 
 class _Span:
-    """A stretch of time with a name, shown in the profile."""
+    """A span of time with a name, shown in the profile."""
 
     _category = "event"
 
@@ -294,11 +295,11 @@ class _Span:
         self._start: int | None = None
 
     def start(self) -> None:
-        """Begins the stretch."""
+        """Begins the span."""
         self._start = time.perf_counter_ns()
 
     def stop(self) -> None:
-        """Ends the stretch."""
+        """Ends the span."""
         if self._start is not None and recorder.on:
             recorder.record(self.name, self._category, self._start, time.perf_counter_ns())
         self._start = None
@@ -308,7 +309,7 @@ class _Span:
 
 
 class Task(_Span):
-    """A stretch of time of a domain, from `start` to `stop`, shown in the profile.
+    """A span of time of a domain, from `start` to `stop`, shown in the profile.
 
     Args:
         domain: the Domain.
@@ -330,7 +331,7 @@ class Task(_Span):
 
 
 class Frame(Task):
-    """A stretch of time of a domain that is repeated, such as a training step, from `start` to `stop`.
+    """A span of time of a domain that recurs, such as a training step, from `start` to `stop`.
 
     Args:
         domain: the Domain.
@@ -346,7 +347,7 @@ class Frame(Task):
 
 
 class Event(_Span):
-    """A stretch of time of no domain, from `start` to `stop`, shown in the profile.
+    """A span of time of no domain, from `start` to `stop`, shown in the profile.
 
     Args:
         name: the name that is shown.

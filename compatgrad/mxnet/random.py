@@ -14,7 +14,7 @@ __all__ = ["seed", *_random.__all__]
 
 
 def seed(seed_state: int, ctx: Any = "all") -> None:
-    """Makes the random numbers that are drawn from now on repeatable.
+    """Seeds the random generators, so that the numbers drawn after it are repeatable.
 
     Args:
         seed_state: the seed, an integer.

@@ -48,7 +48,7 @@ class MXRecordIO:
         flag: "w" to write, which empties the file, or "r" to read.
 
     Raises:
-        ValueError: `flag` is another word.
+        ValueError: `flag` has another value.
         MXNetError: the file cannot be opened; in `read`, it is corrupt.
 
     Example:
@@ -87,7 +87,7 @@ class MXRecordIO:
             self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """For a copy in another process, which opens the file anew."""
+        """The state for a pickle, without the open file, which another process opens itself."""
         is_open = self.is_open
         self.close()
         state = dict(self.__dict__)
@@ -102,7 +102,7 @@ class MXRecordIO:
             self.open()
 
     def _check_pid(self, allow_reset: bool = False) -> None:
-        # processes after a fork would share one position in the file
+        # after a fork, both processes would share one position in the file
         if self.pid != multiprocessing.current_process().pid:
             if not allow_reset:
                 raise RuntimeError(f"MXRecordIO: {self.uri!r} was opened by another process; call reset() first")
@@ -167,7 +167,7 @@ class MXIndexedRecordIO(MXRecordIO):
         key_type: makes a key of the text in the index.
 
     Raises:
-        ValueError: `flag` is another word.
+        ValueError: `flag` has another value.
         MXNetError: the file of records cannot be opened, or a line of the index is no entry.
         OSError: the index cannot be opened.
 
@@ -229,7 +229,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self.handle.seek(self.idx[idx])
 
     def tell(self) -> int:
-        """Where the next record will be written."""
+        """The position at which the next record will be written."""
         if not self.writable:
             raise AssertionError(f"MXIndexedRecordIO: {self.uri!r} is open for reading")
         return self.handle.tell()
@@ -250,7 +250,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
 
 class IRHeader(NamedTuple):
-    """What stands before the bytes in a record.
+    """The header of a record: its label and its numbers.
 
     Args:
         flag: the number of labels where `label` is an array of them, else 0.
@@ -375,7 +375,7 @@ def pack_img(header: Any, img: np.ndarray, quality: int = 95, img_fmt: str = ".j
         The record's bytes.
 
     Raises:
-        ValueError: the format is another one.
+        ValueError: `img_fmt` has another value.
         TypeError: the image has another number of channels.
 
     Example:

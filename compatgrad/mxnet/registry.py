@@ -13,7 +13,7 @@ _REGISTRY: dict[type, dict[str, type]] = {}
 
 
 def _shown(base_class: type) -> str:
-    # the module of a class, as examples write it
+    # the module of a class in examples: "mx." and so on
     return base_class.__module__.replace("compatgrad.mxnet", "mx")
 
 
@@ -105,14 +105,14 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
 
 def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """The factory of decorators `alias(*names)`, which register a subclass under further names.
+    """The function `alias(*names)`, which gives a decorator that registers a subclass under further names.
 
     Args:
         base_class: the class.
         nickname: what one of its subclasses is called in messages, such as "optimizer".
 
     Returns:
-        The factory.
+        The function `alias`.
 
     Raises:
         TypeError: `base_class` cannot be hashed.

@@ -1,4 +1,4 @@
-"""CUDA code from Python programs."""
+"""`mx.rtc`: explains that CUDA sources in Python programs are not compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["CudaKernel", "CudaModule"]
 
 
 class CudaModule:
-    """Says what takes the place of CUDA sources in Python programs: CuPy's RawKernel takes the same source.
+    """Raises an error that names the replacement for CUDA sources: CuPy's RawKernel takes the same source.
 
     Args:
         source: CUDA code.
@@ -37,7 +37,7 @@ class CudaModule:
 
 
 class CudaKernel:
-    """What `CudaModule.get_kernel` would give.
+    """The class that `CudaModule.get_kernel` gives in MXNet; it cannot be made here.
 
     Args:
         *args: anything.

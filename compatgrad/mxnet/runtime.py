@@ -1,4 +1,4 @@
-"""What this build can do, by the names of MXNet's build options."""
+"""`mx.runtime`: the features of this build, under the names of MXNet's build options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Feature:
 
     Args:
         name: its name, such as "CUDA".
-        enabled: whether it is there.
+        enabled: whether the build has it.
 
     Attributes:
         name, enabled: as given.
@@ -40,7 +40,7 @@ class Feature:
 
 
 def feature_list() -> list[Feature]:
-    """All build options of MXNet, each enabled or not, asked of PyTorch where it knows.
+    """All build options of MXNet, each enabled or not, as PyTorch reports them where it does.
 
     Returns:
         A list of Feature.
@@ -91,7 +91,7 @@ class Features(collections.OrderedDict):
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Whether a feature is there, by its name in any case; RuntimeError for an unknown name."""
+        """Whether a feature, named in any case, is enabled; RuntimeError for an unknown name."""
         name = feature_name.upper()
         if name not in self:
             raise RuntimeError(f"Feature '{name}' is unknown; known are {list(self)}")

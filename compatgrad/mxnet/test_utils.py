@@ -1,6 +1,6 @@
 """Helpers for tests: comparison with tolerances by dtype, random arrays, scopes, and checks of symbols.
 
-There is no `__all__`: tests import everything with a star and count on `mx` and `np` among it.
+There is no `__all__`: tests that import everything with a star expect `mx` and `np` too.
 """
 
 # ruff: noqa: F401
@@ -143,7 +143,7 @@ def assert_exception(f: Callable[..., Any], exception_type: Any, *args: Any, **k
 
 @contextmanager
 def discard_stderr() -> Iterator[None]:
-    """A scope in which what goes to standard error, also from C, is thrown away.
+    """A scope in which output to standard error, from C code too, is discarded.
 
     Returns:
         A context manager.
@@ -157,7 +157,7 @@ def discard_stderr() -> Iterator[None]:
     """
     try:
         number = sys.stderr.fileno()
-    except (AttributeError, OSError):  # captured: it is no file
+    except (AttributeError, OSError):  # stderr is captured and is no file
         yield
         return
     kept = os.dup(number)
@@ -172,7 +172,7 @@ def discard_stderr() -> Iterator[None]:
 
 @contextmanager
 def environment(*args: Any) -> Iterator[None]:
-    """A scope with environment variables set; what was there before comes back at its end.
+    """A scope with environment variables set; the earlier values are restored at its end.
 
     Args:
         *args: the name and the value of a variable, or a dict from names to values; None as a value removes the
@@ -305,7 +305,7 @@ def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Whether two arrays share memory, found out by writing to the first.
+    """Whether two arrays share memory, which is tested by writing to the first.
 
     Args:
         array1, array2: the arrays; their values stay.

@@ -41,7 +41,7 @@ __all__ = [
 
 
 class _State(threading.local):
-    """What this thread says of NumPy semantics."""
+    """The flags of NumPy semantics of one thread."""
 
     shape = False
     array = False
@@ -146,7 +146,7 @@ def set_np_shape(active: bool) -> bool:
     if active:
         _announce("shape")
     elif is_np_array():
-        raise ValueError("set_np_shape: NumPy's shapes cannot go while its arrays are on; see npx.reset_np()")
+        raise ValueError("set_np_shape: NumPy's shapes must stay on while its arrays are on; see npx.reset_np()")
     previous, _state.shape = _state.shape, bool(active)
     return previous
 
@@ -184,7 +184,7 @@ def is_np_array() -> bool:
 
 
 class _Scope(_C.Scope):
-    """One of the two flags, for the length of a `with`; the same object may be entered again."""
+    """A scope that sets one of the two flags; the same object may be entered again."""
 
     def __init__(self, name: str, active: bool | None) -> None:
         self._name, self._active = name, active
@@ -197,7 +197,7 @@ class _Scope(_C.Scope):
 class _ShapeScope(_Scope):
     def _settings(self) -> Settings:
         if self._active is False and is_np_array() and is_np_shape():
-            set_np_shape(False)  # says why not
+            set_np_shape(False)  # raises
         return super()._settings()
 
 
@@ -224,7 +224,7 @@ def np_shape(active: bool = True) -> _Scope:
 
 
 class _NumpyArrayScope(_Scope):
-    """What `np_array` returns, under the name by which libraries know it; `_current` are the flags of each thread."""
+    """The scope that `np_array` returns, under MXNet's name, which libraries use; `_current`: the thread's flags."""
 
     _current = _state
 
@@ -256,13 +256,13 @@ def np_array(active: bool = True) -> _NumpyArrayScope:
 
 
 def _use(func: Any, scope: Callable[[], _Scope], name: str) -> Any:
-    """`func`, or every method and property of a class, with `scope` around it."""
+    """Wraps `func`, or every method and property of a class, in `scope`."""
     if inspect.isclass(func):
         for key, member in inspect.getmembers(
             func, lambda m: inspect.isfunction(m) or inspect.ismethod(m) or isinstance(m, property)
         ):
             if isinstance(member, types.MethodType):
-                continue  # of the class, not of its objects
+                continue  # class methods and static methods are left as they are
             if not isinstance(member, property):
                 static = isinstance(inspect.getattr_static(func, key), staticmethod)
                 wrapped = _use(member, scope, name)
@@ -390,7 +390,7 @@ def reset_np() -> None:
 
 
 def set_module(module: str | None) -> Callable[[Any], Any]:
-    """The decorator that gives a function the name of the module that shows it.
+    """The decorator that sets the name of the module from which programs import a function.
 
     Args:
         module: the name, None to leave the function's own.
@@ -453,7 +453,7 @@ def np_ufunc_legal_option(key: str, value: Any) -> bool:
 
 
 def _check_ufunc_options(name: str, options: dict[str, Any]) -> None:
-    """Options of NumPy's ufuncs are accepted with their default values only."""
+    """Raises for options of NumPy's ufuncs that do not have their default values."""
     for key, value in options.items():
         if key not in _UFUNC_DEFAULTS:
             raise TypeError(f"{name}: '{key}' is no keyword argument of it")

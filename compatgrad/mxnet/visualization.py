@@ -17,7 +17,7 @@ _STATISTICS = ("_moving_mean", "_moving_var", "_running_mean", "_running_var")
 
 
 class _Graph:
-    """The nodes of a symbol, with shapes where those of its inputs are given."""
+    """The nodes of a symbol, with shapes if those of its inputs are given."""
 
     def __init__(self, who: str, symbol: Any, shape: dict[str, tuple[int, ...]] | None) -> None:
         if not isinstance(symbol, Symbol):
@@ -28,7 +28,7 @@ class _Graph:
             inside = symbol.get_internals()
             _, found, _ = inside.infer_shape(**shape)
             if found is None:
-                raise ValueError(f"{who}: shape: the shapes {shape} do not tell those of all operators")
+                raise ValueError(f"{who}: shape: the shapes {shape} do not determine those of all operators")
             self.shapes = dict(zip(inside.list_outputs(), found, strict=True))
 
     def shape(self, node: dict[str, Any]) -> tuple[int, ...] | None:
@@ -42,7 +42,7 @@ class _Graph:
         return node["op"] == "null" and node["name"].endswith(_PARAMETERS + _STATISTICS)
 
     def parameters(self, node: dict[str, Any]) -> int:
-        """How many numbers the operator learns; 0 where shapes are not known."""
+        """The number of the operator's trainable elements; 0 where shapes are not known."""
         total = 0
         for source in self.inputs(node):
             if source["op"] == "null" and source["name"].endswith(_PARAMETERS):
@@ -65,7 +65,7 @@ def print_summary(
     Args:
         symbol: the symbol.
         shape: shapes of the inputs by name; without it, shapes stay empty and numbers of parameters 0.
-        line_length: in characters.
+        line_length: the length of a line, in characters.
         positions: where the four columns end, in characters or as parts of the line.
 
     Raises:

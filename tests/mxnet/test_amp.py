@@ -60,7 +60,7 @@ def test_lists_are_checked():
         amp.convert_symbol(net, target_dtype_ops=["no_such_op"])
     with pytest.raises(AssertionError, match="list of strs"):
         amp.convert_symbol(net, excluded_sym_names="fc")
-    amp.convert_symbol(net, excluded_sym_names=["other"])  # means nothing
+    amp.convert_symbol(net, excluded_sym_names=["other"])  # the graph has no such name
     with pytest.raises(mx.MXNetError, match="bfloat16"):
         amp.convert_symbol(net, target_dtype="bfloat16")
     assert "Convolution" in amp.list_lp16_ops("float16") and "softmax" in amp.list_fp32_ops("float16")

@@ -122,7 +122,7 @@ def test_fused_convolutions_want_bytes(name):
 
 def test_activations_that_bytes_do_not_have(monkeypatch):
     monkeypatch.setitem(mxnet_int8.ACTIVATIONS, "gelu", ("LeakyReLU", {"act_type": "gelu"}))
-    with pytest.raises(mx.MXNetError, match="fused: LeakyReLU gelu of 8-bit numbers is not there; relu, leaky and"):
+    with pytest.raises(mx.MXNetError, match="fused: LeakyReLU gelu of 8-bit numbers is not supported; relu, leaky and"):
         mxnet_int8.run(mx, {"data": "uint8", "act": "gelu", "reach": (-2, 2)}, 0)
 
 

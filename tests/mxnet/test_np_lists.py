@@ -94,7 +94,7 @@ def test_booleans_in_arithmetic():
     for y, expected in ((a + b, [True, True, True]), (a * b, [True, False, False]), (a + 1, [2, 1, 2])):
         assert y.tolist() == expected and y.dtype == (bool if expected[0] is True else np.int64)
     assert a.sum().dtype == np.int64 and a.sum() == 2
-    with pytest.raises(MXNetError, match="not of two arrays of booleans"):
+    with pytest.raises(MXNetError, match="not supported for two arrays of booleans"):
         a - b
 
 

@@ -107,7 +107,7 @@ ROWS = mxnp.array([[0, 5], [1, 1]])
 @pytest.mark.parametrize(("wrong", "error", "words"), [
     (lambda: npx.broadcast_like(X, 3), AssertionError, "broadcast_like: argument rhs must have NDArray type"),
     (lambda: npx.broadcast_like(X, X[0]), MXNetError, r"shape \(2, 2\) does not broadcast like \(2,\)"),
-    (lambda: npx.broadcast_like(X, X, lhs_axes=(0,)), MXNetError, "lhs_axes and rhs_axes come together"),
+    (lambda: npx.broadcast_like(X, X, lhs_axes=(0,)), MXNetError, "lhs_axes and rhs_axes must be given together"),
     (lambda: npx.broadcast_like(X, X, lhs_axes=(5,), rhs_axes=(0,)), MXNetError, r"axes \(5,\) and \(0,\)"),
     (lambda: npx.masked_softmax(X, 3), AssertionError, "masked_softmax: argument mask must have NDArray type"),
     (lambda: npx.masked_softmax(X, mxnp.ones(3)), MXNetError, r"a mask of shape \(3,\) does not broadcast"),

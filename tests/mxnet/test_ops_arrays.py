@@ -233,7 +233,7 @@ BAD = [
     (lambda: nd.reshape(X3, shape=(5, -1)), r"reshape: cannot reshape an array of shape \(2, 3, 4\)"),
     (lambda: nd.reshape(X3, shape=(-1, -1)), "only one size"),
     (lambda: nd.reshape(X3, shape=(0, 0, 0, 0)), "not there"),
-    (lambda: nd.reshape(X3, shape=(-5,)), "-5 means nothing"),
+    (lambda: nd.reshape(X3, shape=(-5,)), "-5 is no valid size"),
     (lambda: nd.reshape(X3), "shape must not be empty"),
     (lambda: nd.reshape(X3, shape=(-4, 3, -1, 0, 0)), "cannot be split"),
     (lambda: nd.reshape(X3, shape=(2, -4, 3)), "-4 is followed"),

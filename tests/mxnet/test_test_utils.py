@@ -164,7 +164,7 @@ def test_numpy_semantics_switches():
     assert Both().made and Both().flag and Both().plain(3) == (3, True) and not util.is_np_shape()
     mx.npx.set_np()
     assert inside() == (True, True) and util.is_np_array()
-    with pytest.raises(ValueError, match="cannot go while its arrays are on"):
+    with pytest.raises(ValueError, match="must stay on while its arrays are on"):
         util.set_np_shape(False)
     mx.npx.reset_np()
     assert not util.is_np_shape()

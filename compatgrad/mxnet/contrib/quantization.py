@@ -321,8 +321,8 @@ def quantize_graph(
         The symbol without ranges, its parameters, its states, and the collector, None where there is no calibration.
 
     Raises:
-        ValueError: an argument is another word, or names are no list.
-        MXNetError: `quantize_mode` is another word.
+        ValueError: an argument has another value, or names are no list.
+        MXNetError: `quantize_mode` has another value.
         NotImplementedError: `quantize_granularity` is "channel-wise".
 
     Example:
@@ -414,8 +414,8 @@ def quantize_model(
         The symbol, its parameters and its states.
 
     Raises:
-        ValueError: an argument is another word, names are no list, `ctx` is a list, or `calib_data` is missing.
-        MXNetError: `quantize_mode` is another word.
+        ValueError: an argument has another value, names are no list, `ctx` is a list, or `calib_data` is missing.
+        MXNetError: `quantize_mode` has another value.
         NotImplementedError: `quantize_granularity` is "channel-wise".
 
     Example:
@@ -484,8 +484,8 @@ def quantize_net_v2(
         A SymbolBlock.
 
     Raises:
-        ValueError: there are neither data nor shapes, an argument is another word, or names are no list.
-        MXNetError: `quantize_mode` is another word.
+        ValueError: there are neither data nor shapes, an argument has another value, or names are no list.
+        MXNetError: `quantize_mode` has another value.
         NotImplementedError: `quantize_granularity` is "channel-wise".
 
     Example:
@@ -550,8 +550,8 @@ def quantize_net(
         A SymbolBlock.
 
     Raises:
-        ValueError: there are neither data nor shapes, an argument is another word, or names are no list.
-        MXNetError: `quantize_mode` is another word.
+        ValueError: there are neither data nor shapes, an argument has another value, or names are no list.
+        MXNetError: `quantize_mode` has another value.
 
     Example:
         >>> net = gluon.nn.Dense(1, use_bias=False, in_units=2)

@@ -12,7 +12,7 @@ _L = TypeVar("_L", bound=type)
 
 _EACH = "one number for all axes, or one for each."
 _MEANINGS = {
-    "activation": 'the activation of the result: "relu", "sigmoid", "tanh", "softrelu" or "softsign"; None is none.',
+    "activation": 'the activation of the result: "relu", "sigmoid", "tanh", "softrelu" or "softsign"; None for none.',
     "axis": "the axis of the channels; negative ones count from the end.",
     "base_cell": "the cell inside, which programs must not call any more.",
     "beta_initializer": "the initializer of `beta`, or its name.",
@@ -44,10 +44,10 @@ _MEANINGS = {
     "i2h_kernel": "the lengths of the kernel of the input: one number for all axes, or one for each.",
     "i2h_pad": "zeros at both ends of each axis of the input, likewise.",
     "i2h_weight_initializer": "the initializer of the weight of the input, or its name; None is that of `initialize`.",
-    "in_channels": "the number of channels of the data; 0 for the number in the first call.",
+    "in_channels": "the number of channels of the data; 0 is inferred in the first call.",
     "input_dim": "the number of rows, which is the number of indices.",
-    "input_shape": "the shape of the data without the batch; its number of channels may be 0: that of the first call.",
-    "input_size": "the width of the data; 0 for the width in the first call.",
+    "input_shape": "the shape of the data without the batch; 0 channels are inferred in the first call.",
+    "input_size": "the width of the data; 0 is inferred in the first call.",
     "kernel_size": f"the lengths of the kernel: {_EACH}",
     "kwargs": "`prefix` and `params`, as in HybridBlock.",
     "momentum": "the part of the running values that is kept at each step.",

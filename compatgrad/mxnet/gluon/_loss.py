@@ -157,8 +157,7 @@ class L2Loss(_ElementwiseLoss):
 
     Call: `loss(pred, label, sample_weight=None)`. `pred` is floating point of any shape with the batch at `batch_axis`,
     `label` has as many elements and is taken in the shape of `pred`, `sample_weight` broadcasts to `pred` and
-    multiplies its
-    elements. The result has shape (batch size,) and the dtype of `pred`.
+    multiplies its elements. The result has shape (batch size,) and the dtype of `pred`.
 
     Args:
         weight: number that every loss is multiplied by; None is 1.

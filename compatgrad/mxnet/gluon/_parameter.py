@@ -70,7 +70,7 @@ class Parameter:
         grad_stype: the storage type of the gradients, one of the same.
 
     Raises:
-        AssertionError: `grad_req`, `stype` or `grad_stype` is another one.
+        AssertionError: `grad_req`, `stype` or `grad_stype` has another value.
         RuntimeError: `data` or `grad` is asked for before `initialize`, or on another context.
 
     Example:

@@ -48,10 +48,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     """Cross entropy of labels in [0, 1] and sigmoid(pred), averaged over each sample.
 
     Call: `loss(pred, label, sample_weight=None, pos_weight=None)`. `pred` is floating point of any shape, `label` has
-    as many
-    elements; `sample_weight` and `pos_weight`, a factor on the part of positive labels, broadcast to `pred`. The result
-    has
-    shape (batch size,).
+    as many elements; `sample_weight` and `pos_weight`, a factor on the part of positive labels, broadcast to `pred`.
+    The result has shape (batch size,).
 
     Args:
         from_sigmoid: `pred` is a probability already; otherwise it is a score, which is the safer choice for large
@@ -119,8 +117,7 @@ class SoftmaxCrossEntropyLoss(Loss):
     Args:
         axis: axis of the classes in `pred`.
         sparse_label: labels are numbers of classes, in the shape of `pred` without `axis`, in any dtype; otherwise they
-            are
-            probabilities in the shape of `pred`.
+            are probabilities in the shape of `pred`.
         from_logits: `pred` is a log probability already (the result of log_softmax).
         weight: number that every loss is multiplied by; None is 1.
         batch_axis: axis of the samples in `pred`.
@@ -178,8 +175,7 @@ class KLDivLoss(Loss):
     """The Kullback-Leibler divergence of `label` from `pred`: the sum of label * (log(label) - pred) over each sample.
 
     Call: `loss(pred, label, sample_weight=None)`. `pred` holds log probabilities, `label` probabilities, both floating
-    point
-    and of one shape; `sample_weight` broadcasts to `pred`. The result has shape (batch size,).
+    point and of one shape; `sample_weight` broadcasts to `pred`. The result has shape (batch size,).
 
     Args:
         from_logits: `pred` is a log probability already; otherwise log_softmax along `axis` makes it one.
@@ -225,8 +221,7 @@ class CTCLoss(Loss):
     Call: `loss(pred, label, pred_lengths=None, label_lengths=None, sample_weight=None)`. `pred` holds scores of shape
     (batch, time, classes) in the order of `layout`, without a softmax; its last class is the blank. `label` has shape
     (batch, longest) in the order of `label_layout`, numbers of classes, padded with -1. The lengths and `sample_weight`
-    have
-    shape (batch size,), and so has the result.
+    have shape (batch size,), and so has the result.
 
     Args:
         layout: "NTC" or "TNC", the order of the axes batch, time and classes of `pred`.
@@ -286,8 +281,7 @@ class TripletLoss(Loss):
     """max(0, |positive - pred|^2 - |negative - pred|^2 + margin) of each sample.
 
     Call: `loss(pred, positive, negative)`, three floating-point arrays of as many elements, in which the anchor `pred`
-    is to
-    be nearer to `positive` than to `negative`. The result has shape (batch size,).
+    is to be nearer to `positive` than to `negative`. The result has shape (batch size,).
 
     Args:
         margin: squared distance by which the negative has to be farther away.
@@ -322,8 +316,8 @@ class PoissonNLLLoss(Loss):
     """Negative log likelihood of counts under Poisson distributions, averaged over all elements and samples.
 
     Call: `loss(pred, target, sample_weight=None, epsilon=1e-08)`. `pred` is floating point, `target` has as many
-    elements,
-    `sample_weight` broadcasts to `pred`, `epsilon` keeps the logarithm of a rate finite. The result has shape (1,).
+    elements, `sample_weight` broadcasts to `pred`, `epsilon` keeps the logarithm of a rate finite. The result has shape
+    (1,).
 
     Args:
         weight: number that the loss is multiplied by; None is 1.
@@ -377,8 +371,7 @@ class CosineEmbeddingLoss(Loss):
     """1 - cos(input1, input2) for label 1, max(0, cos(input1, input2) - margin) for label -1.
 
     Call: `loss(input1, input2, label, sample_weight=None)`. The rows of two floating-point arrays of shape (batch size,
-    n) are
-    compared, `label` has shape (batch size,), the result (batch size, 1).
+    n) are compared, `label` has shape (batch size,), the result (batch size, 1).
 
     Args:
         weight: number that every loss is multiplied by; None is 1.

@@ -68,7 +68,7 @@ class DetBorrowAug(DetAugmenter):
         augmenter: the Augmenter.
 
     Raises:
-        TypeError: it is none.
+        TypeError: `augmenter` is no Augmenter.
 
     Example:
         >>> augment = mx.image.DetBorrowAug(mx.image.CastAug("uint8"))

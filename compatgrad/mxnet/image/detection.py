@@ -169,8 +169,8 @@ class ImageDetIter(ImageIter):
 
     Raises:
         AssertionError: there is neither a record file nor a list, or a part or shuffling without an index.
-        ValueError: `data_shape` is another one.
-        RuntimeError: a label is none.
+        ValueError: `data_shape` has another value.
+        RuntimeError: a label is malformed.
 
     Example:
         >>> image = np.zeros((4, 4, 3), np.uint8)

@@ -450,7 +450,7 @@ def imrotate(src: nd.NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom
 
     Raises:
         ValueError: both zooms, another number of axes, or not as many angles as images.
-        TypeError: the dtype is another one, or the angle of a single image is no number.
+        TypeError: the dtype is not float32, or the angle of a single image is no number.
 
     Example:
         >>> mx.image.imrotate(nd.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]), 90).asnumpy().round(3)
@@ -509,7 +509,7 @@ def random_rotate(
 
     Raises:
         ValueError: both zooms, or another number of axes.
-        TypeError: the dtype is another one.
+        TypeError: the dtype is not float32.
 
     Example:
         >>> mx.image.random_rotate(nd.ones((1, 3, 3)), (-10, 10)).shape

@@ -42,7 +42,7 @@ class ImageIter(io.DataIter):
     Raises:
         AssertionError: there is neither a record file nor a list, another `dtype`, or a part or shuffling without an
             index.
-        ValueError: `data_shape` is another one.
+        ValueError: `data_shape` has another value.
         RuntimeError: in `next`, an image is broken; the message names it.
         OSError: in `next`, an image file cannot be read.
 

@@ -22,7 +22,7 @@ __all__ = ["ImageRecordIter", "ImageRecordIter_v1", "ImageRecordInt8Iter", "Imag
 
 
 class ImageRecordIter(MXDataIter):
-    """Batches of the images of a record file, float32 unless `dtype` is another one.
+    """Batches of the images of a record file, float32 unless `dtype` has another value.
 
     Args:
         path_imgrec: the record file.
@@ -47,8 +47,8 @@ class ImageRecordIter(MXDataIter):
         **others: the other arguments of MXNet; those that change images are not supported.
 
     Raises:
-        MXNetError: the file cannot be read or has no samples, `dtype` is another one, or an argument is not supported;
-            the message names it.
+        MXNetError: the file cannot be read or has no samples, `dtype` has another value, or an argument, which the
+            message names, is not supported.
 
     Example:
         >>> image = np.zeros((2, 2, 3), np.uint8)

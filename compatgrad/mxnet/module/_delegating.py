@@ -1,4 +1,4 @@
-"""Modules that have outputs, gradients of data and states from what runs them."""
+"""DelegatingModule: a base class of modules whose outputs, gradients and states come from another object."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .base_module import BaseModule
 
 
 class DelegatingModule(BaseModule):
-    """A module whose property `_runner` is what runs it: executors, or the module of the current bucket."""
+    """A module whose property `_runner` runs it: a group of executors, or the module of the current bucket."""
 
     @property
     def _runner(self) -> Any:
@@ -25,7 +25,7 @@ class DelegatingModule(BaseModule):
         return self._runner.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """The states, a list of each context for each; they cannot be merged (AssertionError)."""
+        """The states, each a list with an array for each context; AssertionError with `merge_multi_context`."""
         self._need("binded", "params_initialized")
         return self._runner.get_states(merge_multi_context=merge_multi_context)
 

@@ -1,4 +1,4 @@
-"""BaseModule: what all modules can do with `forward`, `backward` and `update` of their own."""
+"""BaseModule: `fit`, `score`, `predict` and all else that modules share."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _BY = {
 
 
 class BaseModule:
-    """A computation with parameters, in states that follow each other: bound, initialized, with an optimizer.
+    """Base class of modules: a computation with parameters, which is bound, then initialized, then gets an optimizer.
 
     A subclass defines names and shapes, `bind`, `init_params`, `init_optimizer`, `forward`, `backward`, `update`,
     `get_outputs`, `get_input_grads`, `get_params`, `update_metric` and `install_monitor`; the rest follows from them.
@@ -267,11 +267,11 @@ class BaseModule:
                 self.update()
                 self._update_metric_of(eval_metric, data_batch)
                 next_data_batch = next(data_iter, None)
-                if next_data_batch is not None:  # a store may fetch rows for it by now
+                if next_data_batch is not None:  # lets a store fetch the rows that the next batch needs
                     self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
                 if monitor is not None:
                     monitor.toc_print()
-                if next_data_batch is None:  # before callbacks that reset the metric
+                if next_data_batch is None:  # read here, because a callback may reset the metric
                     eval_name_vals = eval_metric.get_global_name_value()
                 if batch_end_callback is not None:
                     _call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
@@ -298,7 +298,7 @@ class BaseModule:
             train_data.reset()
 
     def _begin_epoch(self, train_data: Any, epoch: int) -> None:
-        """What a subclass does before an epoch of `fit`."""
+        """Called before each epoch of `fit`; does nothing in this class."""
 
     # ---- what subclasses define ----
 
@@ -394,15 +394,13 @@ class BaseModule:
             raise
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """The arrays of states; none."""
+        """An empty list: the module has no states."""
         self._need("binded", "params_initialized")
-        assert not merge_multi_context, (
-            "a module without states has none for each context either: merge_multi_context must be False"
-        )
+        assert not merge_multi_context, "get_states: merge_multi_context must be False for a module without states"
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states to arrays or to a number; there are none."""
+        """AssertionError for states or a value: the module has no states."""
         self._need("binded", "params_initialized")
         assert not states and not value, "the module has no states that could be set"
 
@@ -411,7 +409,7 @@ class BaseModule:
         raise self._undefined("install_monitor")
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
-        """Gets ready for a batch. `sparse_row_id_fn` tells which rows of row_sparse parameters it needs."""
+        """Prepares for a batch. `sparse_row_id_fn` gives the rows of row_sparse parameters that the batch needs."""
         if sparse_row_id_fn is not None:
             warnings.warn("sparse_row_id_fn is not invoked for BaseModule.", UserWarning, stacklevel=2)
 
@@ -420,11 +418,11 @@ class BaseModule:
         raise self._undefined("forward")
 
     def backward(self, out_grads: Any = None) -> None:
-        """Computes gradients from those of the outputs, which losses do not need."""
+        """Computes gradients. `out_grads`: gradients of the outputs; losses need none."""
         raise self._undefined("backward")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """The outputs of the last `forward`, of all contexts together or a list for each output."""
+        """The outputs of the last `forward`, joined over the contexts, or as a list with an array for each context."""
         raise self._undefined("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:

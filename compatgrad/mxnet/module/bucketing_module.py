@@ -165,7 +165,7 @@ class BucketingModule(DelegatingModule):
             warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=3)
             return
         self._curr_module.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
-        # those of the current module are in the executors, and no update has made them old
+        # the new values are only in the executors of the current module: get_params must read them from there
         self._params_dirty = True
         self.params_initialized = True
 

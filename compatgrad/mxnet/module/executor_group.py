@@ -1,4 +1,4 @@
-"""The executors of a Module, one for each context, and what is divided among them and put together again."""
+"""The executors of a Module, one for each context: batches are divided among them, and results are joined."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _load(arrays: Sequence[Any], targets: Sequence[Any], axes: Sequence[int]) ->
 
 
 def _merged(outputs: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
-    """One array of those of all contexts."""
+    """The arrays of all contexts joined into one."""
     return [
         parts[0] if axis < 0 or len(parts) == 1
         else nd.concat(*[x.as_in_context(parts[0].context) for x in parts], dim=axis)
@@ -72,7 +72,7 @@ class DataParallelExecutorGroup:
         data_shapes, label_shapes: descriptions (DataDesc, or name and shape) of data and labels; labels may be None.
         param_names: the arguments that are parameters.
         for_training: whether gradients are wanted.
-        inputs_need_grad: whether those of the data are wanted too.
+        inputs_need_grad: whether gradients of the data are wanted too.
         shared_group: a group whose parameters these executors use; None for none.
         logger: what logs, with the methods of the module `logging`.
         fixed_param_names: parameters without a gradient.
@@ -196,7 +196,7 @@ class DataParallelExecutorGroup:
         self._collect_arrays()
 
     def _bind_ith_exec(self, i: int, shapes: list[DataDesc], shared_group: Any) -> Any:
-        declared = self.symbol.attr_dict()  # a variable's own type goes before that of the data
+        declared = self.symbol.attr_dict()  # a variable's declared dtype takes precedence over that of the data
         types = {x.name: x.dtype for x in shapes if declared.get(x.name, {}).get("__dtype__", "-1") == "-1"}
         return self.symbol.simple_bind(
             self.contexts[i],

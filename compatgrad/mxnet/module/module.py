@@ -47,7 +47,7 @@ class Module(DelegatingModule):
         data_names, label_names, state_names: which arguments are data, labels and states; all others are parameters.
         logger: what logs, with the methods of the module `logging`.
         context: a context, or a list of contexts, to which batches are dealt out.
-        work_load_list: in which proportions they are; None for equal parts.
+        work_load_list: the proportions of the parts; None for equal parts.
         fixed_param_names: parameters that are not trained.
         group2ctxs: contexts of groups of operators: a dict from a group to its context, or a list of a dict for each of
             `context`.
@@ -271,7 +271,7 @@ class Module(DelegatingModule):
         if shared_module is not None:
             self.params_initialized = True
             self._arg_params, self._aux_params = shared_module._arg_params, shared_module._aux_params
-        elif self.params_initialized:  # of a checkpoint, or of an earlier bind
+        elif self.params_initialized:  # by a checkpoint, or before an earlier bind
             group.set_params(self._arg_params, self._aux_params)
         else:
             assert self._arg_params is None and self._aux_params is None
@@ -324,7 +324,7 @@ class Module(DelegatingModule):
             self._preload_opt_states = None
 
     def _made_optimizer(self, optimizer: Any, params: Any, rescale_grad: float, on_store: bool) -> Any:
-        """An Optimizer that knows the parameters' names by the numbers under which they are updated."""
+        """An Optimizer that maps the indices of updates to the parameters' names."""
         count = 1 if on_store else len(self._context)
         names = {i * count + k: name for i, name in enumerate(self._param_names) for k in range(count)}
         if isinstance(optimizer, str):

@@ -80,13 +80,13 @@ class PythonModule(BaseModule):
         return {}, {}
 
     def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
-        """Nothing to initialize."""
+        """Does nothing: there are no parameters."""
 
     def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
-        """Nothing to optimize."""
+        """Does nothing: there are no parameters."""
 
     def update(self) -> None:
-        """Nothing to update."""
+        """Does nothing: there are no parameters."""
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Adds outputs and labels to a metric where there are labels; RuntimeError for a list for each context."""
@@ -174,7 +174,7 @@ class PythonLossModule(PythonModule):
         return [self._scores]
 
     def backward(self, out_grads: Any = None) -> None:
-        """Computes the gradient of the data; a loss takes none itself (AssertionError)."""
+        """Computes the gradient of the data; AssertionError for `out_grads`, which a loss does not take."""
         assert out_grads is None, "For a loss module, out_grads should be None"
         assert self.for_training, "backward wants a module that was bound with for_training=True"
         self._backward_impl()

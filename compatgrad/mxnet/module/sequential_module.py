@@ -13,7 +13,7 @@ __all__ = ["SequentialModule"]
 
 
 class SequentialModule(BaseModule):
-    """Modules of which each gets the outputs of the one before as data; see `add`.
+    """A chain of modules: each gets the outputs of the one before as its data; see `add`.
 
     Args:
         logger: what logs, with the methods of the module `logging`.
@@ -46,7 +46,8 @@ class SequentialModule(BaseModule):
     def add(self, module: Any, **kwargs: Any) -> SequentialModule:
         """Adds a module at the end, and returns itself.
 
-        take_labels=True: it gets the labels. auto_wiring=True: the outputs before get the names of its data.
+        take_labels=True: the module gets the labels. auto_wiring=True: the outputs of the module before are matched
+        with its data by position instead of by name.
         AssertionError for other keyword arguments.
         """
         for key in kwargs:

@@ -54,7 +54,7 @@ from . import op as op
 from . import _methods as _methods
 
 
-# what `operator` made asks for arrays itself
+# functions that `operator` made check and convert their arrays themselves
 _closed = {f for f in operators.values() if getattr(f, "__code__", _lend.__code__).co_filename.startswith("<operator ")}
 for _function in set(operators.values()) - _closed:
     if not isinstance(_function, _Op):

@@ -1,4 +1,4 @@
-"""What array operators share: axes and indices as their arguments say, and results that are no scalars."""
+"""Functions with which operators check and convert axes, indices, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .ndarray import NDArray
 
 
 def public_names(scope: dict[str, Any], *functions: str) -> list[str]:
-    """`__all__` of a module of operators: they and `functions`. Enters the operators' aliases into the module."""
+    """The `__all__` of a module of operators, and `functions`; also defines the operators' aliases in the module."""
     mine = {name: f for name, f in operators.items() if f.__module__ == scope["__name__"]}
     scope.update(mine)
     return sorted(name for name in mine if not name.startswith("_")) + list(functions)
 
 
 def as_ints(name: str, argument: str, value: Any) -> list[int]:
-    """A tuple of integers, or one of them, as a list."""
+    """An integer, or a tuple of integers, as a list."""
     if isinstance(value, Iterable) and not isinstance(value, str):
         values = list(value)
     else:
@@ -50,13 +50,13 @@ def axes_in(name: str, axes: Any, ndim: int, argument: str = "axis") -> list[int
 
 
 def constant(value: torch.Tensor, data: NDArray) -> NDArray:
-    """A result that has no gradient. As in MXNet it is in the graph where `data`, from which it was computed, is."""
+    """A result without a gradient. As in MXNet it is in the graph if `data`, from which it was computed, is."""
     y = NDArray(value)
     return op.constant_of(data, y) if _C.in_graph(data) else y
 
 
 def vector(y: Any) -> Any:
-    """The result, with shape (1,) where it is a single number: there are no arrays without axes."""
+    """The result; a single number gets the shape (1,), because MXNet has no arrays without axes here."""
     return y if y.tensor.dim() else op.reshape(y, (1,))
 
 
@@ -83,12 +83,12 @@ def as_index(array: Any) -> torch.Tensor:
 
 
 def clipped(index: torch.Tensor, size: int) -> torch.Tensor:
-    """Indices below the axis mean its first element, those beyond it its last one."""
+    """Indices, of which those below the axis become its first element, and those beyond it its last one."""
     return index.clamp(0, max(size - 1, 0))
 
 
 def bounded(name: str, index: torch.Tensor, size: int, mode: str) -> torch.Tensor:
-    """Indices within an axis, as `mode` says: clip, wrap, or raise, at the next wait, for one outside."""
+    """Indices brought into an axis: "clip", "wrap", or "raise", which raises at the next wait if one is outside."""
     if mode == "wrap":
         return index.remainder(size)
     if mode == "raise" and index.numel() and not (0 <= int(index.min()) and int(index.max()) < size):
@@ -102,7 +102,9 @@ def bounded(name: str, index: torch.Tensor, size: int, mode: str) -> torch.Tenso
 
 
 def within(name: str, index: torch.Tensor, shape: tuple) -> torch.Tensor:
-    """Indices (axes, ...) into an array of a shape, which may count from the end. IndexError for one that is not."""
+    """Checks indices (axes, ...) into an array of `shape`; negative ones count from the end. IndexError if one is
+    out of bounds.
+    """
     for axis, (rows, n) in enumerate(zip(index, shape, strict=False)):
         if rows.numel():
             low, high = int(rows.min()), int(rows.max())
@@ -113,7 +115,7 @@ def within(name: str, index: torch.Tensor, shape: tuple) -> torch.Tensor:
 
 
 def check_bias(name: str, bias: Any, no_bias: bool, size: int) -> None:
-    """MXNetError where a bias is there or missing against `no_bias`, or does not fit."""
+    """MXNetError where `bias` contradicts `no_bias`, or has another shape than (size,)."""
     if (bias is None) != bool(no_bias):
         given = "none" if bias is None else "one"
         raise MXNetError(f"{name}: bias: no_bias={bool(no_bias)} needs {'no bias' if no_bias else 'one'}, got {given}")
@@ -129,7 +131,7 @@ def required(name: str, argument: str, value: Any) -> Any:
 
 
 def slices(x: NDArray, axis: int) -> list[NDArray]:
-    """All slices along an axis, which they lose."""
+    """All slices along an axis, without that axis."""
     y = op.unstack(x, axis=axis)
     return [y] if isinstance(y, NDArray) else list(y)
 

@@ -1,4 +1,4 @@
-"""8-bit numbers and the ranges that they stand for, counted as MXNet counts them on a CPU, with oneDNN.
+"""Conversion between 8-bit numbers and the ranges that they stand for, with the arithmetic of MXNet on CPUs (oneDNN).
 
 All factors are float32, as there; numbers are rounded to the nearest integer, halves to the even one.
 """
@@ -12,8 +12,8 @@ from .ndarray import NDArray
 __all__ = ["STEPS", "TOPS", "Ends", "ends_of", "number_of", "product_range", "reach_of", "saturated", "steps_by_unit"]
 
 TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
-# the farther end of a range lies half a step behind the largest integer. Tensors: torch divides a number by a tensor by
-# multiplying the number with a reciprocal, which rounds twice
+# The far end of a range lies half a step beyond the largest integer. These are tensors, because for `number / tensor`
+# torch multiplies the number by the tensor's reciprocal, which rounds twice.
 STEPS = {torch.int8: torch.tensor(127.5), torch.uint8: torch.tensor(255.5), torch.int32: torch.tensor(2147483647.0)}
 
 Ends = tuple[torch.Tensor, torch.Tensor]
@@ -27,7 +27,7 @@ def number_of(value: NDArray | float) -> torch.Tensor:
 
 
 def reach_of(low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-    """How far a range goes from 0."""
+    """The largest absolute value in a range."""
     return torch.maximum(low.abs(), high.abs())
 
 
@@ -37,21 +37,22 @@ def ends_of(low: torch.Tensor, high: torch.Tensor, like: NDArray) -> list[NDArra
 
 
 def steps_by_unit(dtype: torch.dtype, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-    """How many steps of `dtype` a range has for each 1; of a range without length, as many as MXNet takes then."""
+    """The number of integer steps of `dtype` for each 1 of a range; for the range [0, 0], MXNet's number."""
     reach = reach_of(low, high)
     return torch.where(reach > 0, STEPS[dtype] / reach, STEPS[torch.int32])
 
 
 def product_range(first: Ends, second: Ends, dtype: torch.dtype) -> Ends:
-    """The ends of the range that sums of products stand for, int32: of numbers of both ranges, one of them int8, the
-    other one of `dtype`."""
+    """The range for which int32 sums of products stand: products of an int8 number, of the range `first`, and a number
+    of `dtype`, of the range `second`.
+    """
     unit = reach_of(*first) / number_of(TOPS[torch.int8]) * (reach_of(*second) / number_of(TOPS[dtype]))
     reach = unit * STEPS[torch.int32]
     return -reach, reach
 
 
 def saturated(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The nearest integers that the dtype has; what is no number becomes its largest one."""
+    """Rounds to integers and clips them to the dtype's range; NaN becomes its largest integer."""
     info = torch.iinfo(dtype)
     whole = numbers.double().nan_to_num(info.max, info.max, info.min).round()
     return whole.clamp(info.min, info.max).to(dtype)

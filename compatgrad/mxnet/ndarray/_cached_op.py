@@ -39,7 +39,9 @@ class CachedOp:
         self.flags = list(flags)
 
     def __call__(self, *args: NDArray, out: Any = None) -> Any:
-        """The outputs, a list where there are several; `out`: written there. MXNetError for a wrong number."""
+        """The outputs, a list where there are several; with `out`, they are written there. MXNetError for a wrong
+        number of arrays.
+        """
         if len(args) != len(self._names):
             raise MXNetError(f"CachedOp: expected {len(self._names)} arrays for {self._names}, got {len(args)}")
         args = entered(fe, args)

@@ -1,4 +1,4 @@
-"""The range of 8-bit numbers that keeps most of what a histogram tells."""
+"""`calibrate_entropy`: the range of 8-bit numbers that loses the least information of a histogram."""
 
 import numpy as np
 import torch
@@ -8,11 +8,11 @@ from ._arguments import public_names
 from ._operator import operator
 from .ndarray import NDArray
 
-_EPS = 0.0001  # the part of a count that an empty bin is given
+_EPS = 0.0001  # the count that smoothing gives to an empty bin
 
 
 def _smoothed(p: np.ndarray) -> np.ndarray | None:
-    """Counts with a little in the empty bins, taken from the others; None where that is more than there is."""
+    """Smooths counts: empty bins get `_EPS`, which the other bins lose; None where these have too little."""
     empty = p == 0
     others = p.size - int(empty.sum())
     share = _EPS * (p.size - others) / others if others else 1.0
@@ -20,7 +20,7 @@ def _smoothed(p: np.ndarray) -> np.ndarray | None:
 
 
 def _divergence(p: np.ndarray, counts: np.ndarray, bins: int) -> float:
-    """How far `p` is from `counts` told in so few bins (Kullback and Leibler), infinite where that cannot be told."""
+    """The Kullback-Leibler divergence of `p` from `counts` quantized to `bins` bins; infinite where it is undefined."""
     width = counts.size // bins
     begins = np.arange(bins) * width
     filled = np.add.reduceat((counts != 0).astype(np.int64), begins)
@@ -36,7 +36,8 @@ def _divergence(p: np.ndarray, counts: np.ndarray, bins: int) -> float:
 
 @operator("hist, hist_edges", name="_contrib_calibrate_entropy")
 def calibrate_entropy(hist, hist_edges, num_quantized_bins=255):
-    """(threshold, divergence): where numbers are cut so that their histogram loses least in `num_quantized_bins` bins.
+    """The threshold at which numbers are clipped so that their histogram, in `num_quantized_bins` bins, loses the least
+    information, and its Kullback-Leibler divergence.
 
     Args:
         hist: counts in an odd number of bins, which are symmetrical about 0.
@@ -44,7 +45,7 @@ def calibrate_entropy(hist, hist_edges, num_quantized_bins=255):
         num_quantized_bins: an odd number of bins, no more than `hist` has.
 
     Raises:
-        MXNetError: sizes do not fit, or no cut can be told.
+        MXNetError: sizes do not fit, or the histogram has too few numbers.
 
     Returns:
         A list of the threshold and the divergence, float32.
@@ -65,7 +66,7 @@ def calibrate_entropy(hist, hist_edges, num_quantized_bins=255):
     for half in range(bins // 2, middle + 1):
         begin, end = middle - half, middle + half + 1
         inner = counts[begin:end].copy()
-        inner[0] = 0  # as in MXNet: the first bin counts as cut off
+        inner[0] = 0  # as in MXNet, which leaves the first bin out
         p = counts[begin:end].astype(np.float64)
         p[0] = below[begin]
         p[-1] += below[-1] - below[end - 1]

@@ -1,4 +1,4 @@
-"""What programs hand over as dtypes and as arrays of a certain shape, checked."""
+"""Checks of dtypes, and of arrays that must have a certain shape."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
         return torch.float32
     if isinstance(dtype, torch.dtype):
         return dtype
-    if isinstance(dtype, fe.variable_class):  # its type is meant, as NumPy before version 2 finds out
+    if isinstance(dtype, fe.variable_class):  # an array stands for its dtype, as in NumPy before version 2
         dtype = dtype.dtype
     try:
         return _TORCH_DTYPES[dtype if isinstance(dtype, type) and dtype in _TORCH_DTYPES else np.dtype(dtype).type]
@@ -33,7 +33,7 @@ def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
 
 
 def check_same_shape(who: str, name: str, value: Any, like: Any) -> None:
-    """TypeError or MXNetError where `value` is no NDArray of like's shape."""
+    """TypeError where `value` is no NDArray, MXNetError where it has another shape than `like`."""
     if not isinstance(value, fe.variable_class):
         raise TypeError(f"{who}: {name}: expected an NDArray, got {type(value).__name__}")
     if value.shape != like.shape:

@@ -1,4 +1,4 @@
-"""What `mxnet.nd.contrib` has for arrays; the module `contrib` hands it out."""
+"""Operators of `mx.nd.contrib` on arrays of any kind, which `contrib` exports."""
 
 from __future__ import annotations
 

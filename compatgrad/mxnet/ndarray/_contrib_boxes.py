@@ -1,4 +1,4 @@
-"""What `mxnet.nd.contrib` has for detection; the module `contrib` hands it out.
+"""Operators of `mx.nd.contrib` for object detection, which `contrib` exports.
 
 Boxes are four numbers: x1, y1, x2, y2 in format "corner", or x, y of the center, width and height in "center".
 """
@@ -84,11 +84,12 @@ def box_nms(
 ):  # fmt: skip
     """Boxes (..., n, width) by falling scores, without those that overlap a better one by more than `overlap_thresh`.
 
-    Of each box score_index, id_index and coord_start (four numbers) say where its numbers are. Boxes whose score is not
-    above `valid_thresh`, those of class background_id and all after the best `topk` are out; boxes of different
-    classes stay both, unless id_index is -1 or `force_suppress`. Missing boxes at the end are -1. Where the formats
-    differ, boxes that begin left of 0 keep theirs; with a topk of 0 the data is given as it is. The gradient goes to
-    the boxes that stay. MXNetError where an index is no column, or two are the same.
+    score_index, id_index and coord_start (four columns) are the columns of score, class and coordinates. Boxes whose
+    score is not above `valid_thresh`, those of class background_id and all after the best `topk` are left out. Boxes of
+    different classes do not suppress each other, unless id_index is -1 or `force_suppress` is set. Rows at the end
+    are -1 for the boxes left out. Where the formats differ, boxes that begin left of 0 are not converted; with a topk
+    of 0 the data is returned unchanged. The gradient goes to the boxes that stay. MXNetError where an index is no
+    column, or two are the same.
 
     Args:
         data: boxes with their scores and classes in the last axis, shape (..., N, at least 5).
@@ -130,7 +131,7 @@ def box_nms(
 # ---- targets ---------------------------------------------------------------------------------------------------------
 @operator("samples, matches, anchors, refs, means?, stds?", name="_contrib_box_encode", outputs=2)
 def box_encode(samples, matches, anchors, refs, means=None, stds=None):
-    """What a network must give for each anchor to find its reference box; and a mask of which anchors count.
+    """Training targets of a detector: the offset of each anchor to its reference box, and a mask of anchors that count.
 
     samples (batch, n): above 0.5 where the anchor counts; matches (batch, n): which of refs (batch, m, 4) belongs to
     it; anchors (batch, n, 4); means, stds (4,). Boxes are corners. Both results are (batch, n, 4), without gradient.
@@ -163,7 +164,7 @@ def box_encode(samples, matches, anchors, refs, means=None, stds=None):
 
 @operator("data, anchors", name="_contrib_box_decode")
 def box_decode(data, anchors, std0=1.0, std1=1.0, std2=1.0, std3=1.0, clip=-1.0, format="center"):
-    """The boxes, as corners, that a network's results data (batch, n, 4) mean for anchors (1, n, 4).
+    """Decodes a network's results, data (batch, n, 4), into boxes, as corners, by their anchors (1, n, 4).
 
     `format`: that of the anchors; std0 ... std3 multiply the results; clip > 0 bounds the logarithms of sizes. No
     gradient. MXNetError where shapes do not fit.
@@ -174,7 +175,7 @@ def box_decode(data, anchors, std0=1.0, std1=1.0, std2=1.0, std3=1.0, clip=-1.0,
         std1: the factor of the second change.
         std2: the factor of the third change.
         std3: the factor of the fourth change.
-        clip: the largest height and width, as the logarithm of a factor; negative is none.
+        clip: the largest height and width, as the logarithm of a factor; a negative number for no limit.
 
     Example:
         >>> nd.contrib.box_decode(nd.zeros((1, 1, 4)), nd.array([[[0.5, 0.5, 1.0, 1.0]]])).asnumpy()
@@ -232,13 +233,14 @@ def multibox_target(
     anchor, label, cls_pred, overlap_threshold=0.5, ignore_label=-1.0, negative_mining_ratio=-1.0,
     negative_mining_thresh=0.5, minimum_negative_samples=0, variances=(0.1, 0.1, 0.2, 0.2),
 ):  # fmt: skip
-    """What a single-shot detector must give: offsets (batch, n * 4), their mask, and classes (batch, n).
+    """Training targets of a single-shot detector: offsets (batch, n * 4), their mask, and classes (batch, n).
 
     anchor (1, n, 4); label (batch, m, 5): class, x1, y1, x2, y2, ended by a class -1; cls_pred (batch, classes, n).
-    An anchor gets the box that it overlaps most, if by more than `overlap_threshold`, and each box its best anchor;
-    class 0 means none. With negative_mining_ratio > 0 only that many hardest anchors without a box per one with a box
-    count, of those that overlap no box by negative_mining_thresh; the others have `ignore_label`. No gradient.
-    minimum_negative_samples is not looked at, as in MXNet. MXNetError where mining finds too few anchors.
+    Each box is matched with its best anchor, and an anchor with the box that it overlaps most, if by more than
+    `overlap_threshold`; class 0 means no box. With negative_mining_ratio > 0, that many unmatched anchors for each
+    matched one are negative samples: the hardest of those that overlap no box by negative_mining_thresh. The others
+    get `ignore_label`. No gradient. minimum_negative_samples has no effect, as in MXNet. MXNetError where mining finds
+    too few anchors.
 
     Args:
         label: boxes: class, left, top, right, bottom; shape (batch, M, at least 5); the class is -1 where there is

@@ -1,4 +1,4 @@
-"""Graphs as csr matrices, and counts of what sparse matrices store: what `mxnet.nd.contrib` has of them."""
+"""Operators of `mx.nd.contrib` on graphs, which are csr matrices, and `getnnz`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _csr(
 
 @operator("data", name="_contrib_getnnz")
 def getnnz(data, axis=None):
-    """How many numbers a csr matrix stores, zeros too: (1,), or for axis=1 of each row; int64.
+    """How many numbers a csr matrix stores, stored zeros included: int64 of shape (1,), or with axis=1 for each row.
 
     MXNetError for axis=0, as in the original, and for what is no csr matrix.
 
@@ -101,8 +101,8 @@ def dgl_adjacency(data):
 def dgl_subgraph(data, num_args=None, return_mapping=None):
     """The parts of a graph between the vertices of each following array, which are sorted.
 
-    Gives a csr matrix for each array, of which vertex i is the array's i-th, with the numbers 0, 1, ... of its edges;
-    `return_mapping`: and for each array a second one with the graph's own edge values.
+    Gives a csr matrix for each array, in which vertex i is the array's i-th element and edges are numbered 0, 1, ...;
+    with `return_mapping`, also one for each array with the graph's own edge values.
 
     Args:
         data: a CSR matrix of the numbers of edges, then the vertices of each subgraph, int64, ascending.
@@ -145,7 +145,7 @@ def dgl_subgraph(data, num_args=None, return_mapping=None):
 def _sampled(
     name: str, graph: Any, weights: torch.Tensor | None, seeds: torch.Tensor, hops: int, neighbors: int, limit: int
 ) -> list[Any]:
-    """The neighbourhood of some vertices: its vertices and their number, edges, weights and distances."""
+    """Samples the neighbourhood of `seeds`: its vertices and their number, edges, weights and distances."""
     indptr, indices, values = _graph(name, graph)
     random = generator(indptr.device)
     layer: dict[int, int] = {}
@@ -154,7 +154,7 @@ def _sampled(
             layer.setdefault(v, 0)
     edges: dict[int, torch.Tensor] = {}
     queue = list(layer)
-    for v in queue:  # grows while it is read
+    for v in queue:  # the loop appends to the queue
         if layer[v] >= hops:
             continue
         at = torch.arange(int(indptr[v]), int(indptr[v + 1]), device=indptr.device)
@@ -248,7 +248,7 @@ def dgl_graph_compact(data, num_args=None, return_mapping=None, graph_sizes=None
     """Drawn neighbourhoods, whose columns are the graph's vertices, as square matrices of their own vertices.
 
     data: csr matrices, then for each the array of its vertices; `graph_sizes`: how many vertices each has. Values are
-    numbers of edges 0, 1, ...; `return_mapping`: and, after all of them, matrices with the graph's own values.
+    numbers of edges 0, 1, ...; with `return_mapping`, matrices with the graph's own values follow.
 
     Args:
         data: CSR matrices, then the vertices of each, as the samplers give them.

@@ -1,4 +1,4 @@
-"""What `mxnet.nd.contrib` has for networks: resizing, pooling, attention; the module `contrib` hands it out."""
+"""Operators of `mx.nd.contrib` for networks: resizing, pooling, attention; `contrib` exports them."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _SIZES: dict[str, Callable[[int], int]] = {
 def bilinear_resize_2d(
     data, like=None, height=1, width=1, scale_height=None, scale_width=None, mode="size", align_corners=True
 ):
-    """Images (batch, channels, height, width) in another size, between pixels by distance.
+    """Resizes images (batch, channels, height, width) with bilinear interpolation.
 
-    mode "size": (height, width), or scale_height and scale_width times the given one; "like": that of a second image;
-    "odd_scale": as scaled, but (n - 1) * scale + 1 where n is odd; "to_even_down", "to_even_up", "to_odd_down",
-    "to_odd_up": the nearest such size. `align_corners`: corners map to corners, else pixels are areas. MXNetError
-    where anything does not fit.
+    `mode` tells the new size. "size": (height, width), or the old size times scale_height and scale_width; "like": the
+    size of a second image; "odd_scale": the scaled size, but (n - 1) * scale + 1 where n is odd; "to_even_down",
+    "to_even_up", "to_odd_down" and "to_odd_up": the nearest such size. `align_corners`: centres of corner pixels lie on
+    each other, else the corners of images do. MXNetError where anything does not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
-        mode: "size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down" or "to_odd_up": how the result's
-            shape is told.
+        mode: how the result's size is computed: "size", "odd_scale", "like", "to_even_down", "to_even_up",
+            "to_odd_down" or "to_odd_up".
 
     Example:
         >>> nd.contrib.BilinearResize2D(nd.array([[[[0.0, 1.0]]]]), height=1, width=3).asnumpy()
@@ -85,7 +85,7 @@ def _averages(size: int, out: int) -> torch.Tensor:
 
 @operator("data", name="_contrib_AdaptiveAvgPooling2D")
 def adaptive_avg_pooling_2d(data, output_size=()):
-    """Means of parts of images (batch, channels, height, width), as many along each axis as output_size says.
+    """Adaptive average pooling: the means of output_size parts of images (batch, channels, height, width).
 
     output_size: (height, width), one number for both, or () for one mean per channel. MXNetError otherwise.
 
@@ -116,10 +116,10 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     """Means of pooled_size (height, width) bins of regions of images: (regions, channels, *pooled_size).
 
     data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, times
-    `spatial_scale`. Each bin is the mean of sample_ratio ** 2 readings between pixels, or of about one for each pixel
-    where that is not positive. `aligned`: pixels are areas, so places move by half a pixel. Regions of an image below
-    0 are 0; regions get no gradient. `position_sensitive`: each bin reads channels of its own, of which data has
-    pooled_size times as many. MXNetError where shapes do not fit.
+    `spatial_scale`. Each bin is the mean of sample_ratio ** 2 bilinear samples, or of about one for each pixel where
+    sample_ratio is not positive. `aligned`: places are moved by half a pixel. Regions with a negative number of the
+    image give 0; regions get no gradient. `position_sensitive`: each bin reads channels of its own, so that data has
+    pooled_size[0] * pooled_size[1] times as many channels. MXNetError where shapes do not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -138,7 +138,7 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     group = out if position_sensitive else ()
     boxes = rois.tensor.detach().to(data.tensor.dtype, copy=True)
     boxes[:, 1:] *= required(name, "spatial_scale", spatial_scale)
-    if not aligned:  # the kernel takes places minus half a pixel
+    if not aligned:  # the kernel expects places that are moved by half a pixel
         boxes[:, 3:] = torch.maximum(boxes[:, 3:], boxes[:, 1:3] + 1)
         boxes[:, 1:] += 0.5
     none = images < 0
@@ -152,7 +152,7 @@ _LAYOUTS = (None, "None", "NCHW")
 
 def _deformable(name, data, offset, mask, weight, bias, kernel, stride, dilate, pad, num_filter, num_group,
                 num_deformable_group, no_bias, layout, clamp):  # fmt: skip
-    """Columns of the image at the places that offset names, and their product with the weight."""
+    """Samples the image at the places moved by `offset` (im2col), and multiplies the columns by the weight."""
     for argument, x in (("data", data), ("offset", offset), ("weight", weight)):
         require_ndim(name, argument, x, 4)
     if layout not in _LAYOUTS:
@@ -190,8 +190,7 @@ def deformable_convolution(
     data, offset, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
     num_deformable_group=1, workspace=1024, no_bias=False, layout=None,
 ):  # fmt: skip
-    """Convolution over images that reads each pixel at a distance of its own from its place, between pixels by
-    distance.
+    """Deformable convolution of images: each element of the kernel is sampled at an offset of its own, bilinearly.
 
     data: (batch, channels, height, width); offset: (batch, num_deformable_group * kh * kw * 2, *out), rows before
     columns; weight: (num_filter, channels / num_group, kh, kw); bias: (num_filter,) unless `no_bias`. Places outside
@@ -220,10 +219,10 @@ def modulated_deformable_convolution(
     data, offset, mask, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
     num_deformable_group=1, workspace=1024, no_bias=False, im2col_step=64, layout=None,
 ):  # fmt: skip
-    """DeformableConvolution of which each reading is multiplied by mask (batch, num_deformable_group * kh * kw, *out).
+    """DeformableConvolution whose samples are multiplied by mask (batch, num_deformable_group * kh * kw, *out).
 
-    Beyond the image are zeros, to which it fades over a pixel. `im2col_step` divides the batch, or exceeds it. Zhu et
-    al. 2018. MXNetError where anything does not fit.
+    Outside of the image are zeros, which take part in the interpolation. `im2col_step` divides the size of the batch,
+    or exceeds it. Zhu et al. 2018. MXNetError where anything does not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -251,12 +250,12 @@ def modulated_deformable_convolution(
 
 @operator("data, rois", name="_contrib_PSROIPooling")
 def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=None, group_size=0):
-    """Means of pooled_size ** 2 bins of regions of images, each group of which reads channels of its own: (regions,
-    output_dim, pooled_size, pooled_size).
+    """Means of pooled_size ** 2 bins of regions of images, where each group of bins reads channels of its own. The
+    result has the shape (regions, output_dim, pooled_size, pooled_size).
 
-    data: (batch, output_dim * group_size ** 2, height, width); group_size: that of the result where it is 0; rois: as
-    in `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions of an image below 0,
-    are 0. Regions get no gradient. MXNetError where shapes do not fit.
+    data: (batch, output_dim * group_size ** 2, height, width); a group_size of 0 is pooled_size; rois: as in
+    `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions with a negative number
+    of the image, give 0. Regions get no gradient. MXNetError where shapes do not fit.
 
     Args:
         data: floating point, shape (batch, output_dim * group_size * group_size, height, width).

@@ -1,4 +1,4 @@
-"""Likelihoods of point processes, and transforms: what `mxnet.nd.contrib` has of them."""
+"""Operators of `mx.nd.contrib`: likelihoods of Hawkes processes, Fourier transforms, count sketches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     terms, memory = [], state
 
     def passed(distance: torch.Tensor) -> tuple[NDArray, NDArray]:
-        """What is left of the memory after a time, and the events expected in it."""
+        """What is left of the memory after a time, and the number of events expected in that time."""
         far = NDArray(distance)
         left = memory * op.exp(far * beta * -1)
         return left, lda * far + alpha * (memory - left)
@@ -67,7 +67,7 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     for j in range(steps):
         here = NDArray(hot[:, j])
         left, expected = passed(at[:, j, None] - last)
-        # of kinds without an event now the logarithm of 1 is taken
+        # a mark without an event at this step contributes log(1) = 0
         terms.append(op.log((lda + alpha * beta * left) * here + NDArray(1 - hot[:, j])) - expected * here)
         memory = memory + here * (left + 1 - memory)
         last = torch.where(hot[:, j] > 0, at[:, j, None], last)
@@ -80,7 +80,7 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
 def fft(data, compute_size=128):
     """Fourier transforms along the last axis: real and imaginary parts in turn, twice as long.
 
-    `compute_size` only says how much the original does at once.
+    `compute_size` has no effect: in MXNet it is the number of transforms computed at once.
 
     Args:
         data: float32, shape (..., n).
@@ -123,7 +123,8 @@ def ifft(data, compute_size=128):
 def count_sketch(data, h, s, out_dim=None, processing_batch_size=32):
     """data (rows, in) as (rows, out_dim): column i, times s[0, i], is added to column h[0, i].
 
-    `processing_batch_size` only says how much the original does at once. MXNetError where shapes do not fit.
+    `processing_batch_size` has no effect: in MXNet it is the number of rows processed at once. MXNetError where shapes
+    do not fit.
 
     Args:
         data: floating point, shape (batch, n).

@@ -1,4 +1,4 @@
-"""Regions of images where something may be, and pooling of turned and of moved regions."""
+"""Region proposals, and pooling of rotated regions and of regions with offsets."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def proposal(
 # ---- pooling of regions ----------------------------------------------------------------------------------------------
 @operator("data, rois", name="_contrib_RROIAlign")
 def rroi_align(data, rois, pooled_size=None, spatial_scale=None, sampling_ratio=-1):
-    """Means of pooled_size (height, width) bins of turned regions: (regions, channels, *pooled_size).
+    """Means of pooled_size (height, width) bins of rotated regions: (regions, channels, *pooled_size).
 
     rois: (regions, 6), each the number of an image, the center x and y, width and height, times `spatial_scale`, and
-    an angle in degrees. Each bin is the mean of sampling_ratio ** 2 readings between pixels, or of about one for each
-    pixel where that is not positive. Regions get no gradient.
+    an angle in degrees. Each bin is the mean of sampling_ratio ** 2 bilinear samples, or of about one for each pixel
+    where sampling_ratio is not positive. Regions get no gradient.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -150,8 +150,8 @@ def deformable_psroi_pooling(
     data: (images, output_dim * group_size ** 2, height, width); rois: (regions, 5), each the number of an image, x1,
     y1, x2, y2, times `spatial_scale`; trans: (regions, 2 * classes, part_size, part_size), offsets along x then y, as
     shares of a region's size times `trans_std`, none with `no_trans`. Gives (regions, output_dim, pooled_size,
-    pooled_size); each bin is the mean of sample_per_part ** 2 readings, as far as they lie in the image. Gradients: by
-    data and trans.
+    pooled_size); each bin is the mean of those of its sample_per_part ** 2 samples that lie in the image. Gradients are
+    computed by data and trans.
 
     Args:
         data: floating point, shape (batch, output_dim * group_size * group_size, height, width).
@@ -178,7 +178,7 @@ def deformable_psroi_pooling(
     (height, width), n, device = data.shape[2:], rois.shape[0], data.tensor.device
     t = rois.tensor.detach().to(data.tensor.dtype)
     image = as_index(rois)[:, 0]
-    # C's round: halves go away from zero
+    # rounds halves away from zero, like C
     corners = torch.sign(t[:, 1:]) * torch.floor(t[:, 1:].abs() + 0.5)
     start = corners[:, :2] * spatial_scale - 0.5
     size = ((corners[:, 2:] + 1) * spatial_scale - 0.5 - start).clamp(min=0.1)  # (regions, 2): x, y

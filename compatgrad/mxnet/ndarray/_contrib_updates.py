@@ -1,4 +1,4 @@
-"""Operators of `nd.contrib` that update weights: AdamW, LAMB on several weights, AdaGrad by rows."""
+"""Operators of `nd.contrib` that update weights: AdamW, LAMB on several weights, and AdaGrad with a history per row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def _scale(who: str, rescale_grad: Any) -> float | None:
-    # the factor on gradients, None where the step is to be left out because an overflow made it 0 or not finite
+    # The factor on gradients. None where it is 0 or not finite, which means an overflow: the step is left out.
     if isinstance(rescale_grad, NDArray):
         if rescale_grad.size != 1:
             raise MXNetError(f"{who}: argument rescale_grad: expected one element, got shape {rescale_grad.shape}")
@@ -128,7 +128,7 @@ def mp_adamw_update(
 
 
 def _places(who, weights, out, *lists):
-    # for each weight its place in `out`; the lists must have one for each
+    # the array in `out` for each weight, or None; the lists must have one element for each weight
     for values in lists:
         if values is not None and len(values) != len(weights):
             raise MXNetError(f"{who}: expected {len(weights)} arrays, one for each weight, got {len(values)}")

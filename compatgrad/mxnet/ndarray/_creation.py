@@ -1,4 +1,4 @@
-"""Arrays from nothing, from numbers and from other libraries' arrays."""
+"""Functions that create arrays: from a shape, from numbers, and from arrays of other libraries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _made(fill: Any, shape: Any, ctx: Context | None, dtype: Any, who: str, out:
 
 
 def _out_of(who: str, options: dict[str, Any]) -> NDArray | None:
-    """`out` among what is left of the arguments; MXNetError for one that is not known."""
+    """The argument `out` of **kwargs, or None; MXNetError for an unknown argument."""
     for name in options:
         if name not in ("out", "name") and not (name.startswith("__") and name.endswith("__")):
             raise MXNetError(f"Cannot find argument '{name}', Possible Arguments: out, name, in operator {who}")
@@ -74,11 +74,11 @@ def zeros(
         NDArray of `shape`, `dtype` and `stype`.
 
     Raises:
-        TypeError: `shape` has no integers, or `dtype` is none.
+        TypeError: `shape` has no integers, or `dtype` is no dtype.
         ValueError: `stype` is "csr" and the array no matrix.
         mxnet.base.MXNetError: a length is negative; the shape is (), or a length is 0, which means "unknown" outside of
             `mx.util.np_shape()`; `out` has another shape; an argument is not known;
-            `stype` is another one.
+            `stype` has another value.
 
     Example:
         >>> nd.zeros((2, 3), dtype="int32").asnumpy()
@@ -105,7 +105,7 @@ def ones(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, *
         NDArray of `shape` and `dtype`.
 
     Raises:
-        TypeError: `shape` has no integers, or `dtype` is none.
+        TypeError: `shape` has no integers, or `dtype` is no dtype.
         mxnet.base.MXNetError: a length is negative; the shape is (), or a length is 0, which means "unknown" outside of
             `mx.util.np_shape()`; `out` has another shape; an argument is not known.
 
@@ -133,9 +133,9 @@ def empty(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, 
         NDArray of `shape`, `dtype` and `stype`.
 
     Raises:
-        TypeError: `shape` has no integers, or `dtype` is none.
+        TypeError: `shape` has no integers, or `dtype` is no dtype.
         ValueError: `stype` is "csr" and the array no matrix.
-        mxnet.base.MXNetError: a length is negative, or `stype` is another one.
+        mxnet.base.MXNetError: a length is negative, or `stype` has another value.
 
     Example:
         >>> nd.empty((2, 3)).shape
@@ -164,7 +164,7 @@ def full(
         NDArray of `shape` and `dtype`.
 
     Raises:
-        TypeError: `shape` has no integers, `val` is no number, or `dtype` is none.
+        TypeError: `shape` has no integers, `val` is no number, or `dtype` is no dtype.
         mxnet.base.MXNetError: a length is negative, or `out` has another shape.
 
     Example:
@@ -193,7 +193,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Dtype | None = N
         NDArray with the values of `source_array`.
 
     Raises:
-        TypeError: `source_array` has something else than numbers, or `dtype` is none.
+        TypeError: `source_array` has something else than numbers, or `dtype` is no dtype.
 
     Example:
         >>> nd.array([[1, 2], [3, 4]]).asnumpy()
@@ -335,7 +335,7 @@ def arange(
         NDArray of shape (ceil((stop - start) / step) * repeat,), or (0,).
 
     Raises:
-        TypeError: `start`, `stop` or `step` is no number, or `dtype` is none.
+        TypeError: `start`, `stop` or `step` is no number, or `dtype` is no dtype.
         mxnet.base.MXNetError: `step` is 0.
 
     Example:
@@ -351,7 +351,7 @@ def arange(
     n = max(0, int(np.ceil((stop - start) / step)))
     context = Context(ctx) if ctx is not None else current_context()
     kind = torch_dtype(dtype, "arange: dtype")
-    if not kind.is_floating_point:  # integers step by integers, as in NumPy
+    if not kind.is_floating_point:  # an integer dtype has an integer step, as in NumPy
         start, step = int(start), int(step)
     working = torch.float32 if kind == torch.float32 else torch.float64  # rounded as the original does
     t = torch.arange(n, dtype=working) * torch.tensor(step, dtype=working) + torch.tensor(start, dtype=working)
@@ -381,7 +381,7 @@ def linspace(
         NDArray of shape (num,).
 
     Raises:
-        TypeError: `num` is no integer, `start` or `stop` no number, or `dtype` none.
+        TypeError: `num` is no integer, `start` or `stop` no number, or `dtype` is no dtype.
         ValueError: `num` is negative.
 
     Example:
@@ -416,7 +416,7 @@ def eye(
         NDArray of shape (N, M).
 
     Raises:
-        TypeError, ValueError: `N`, `M` or `k` is no integer, or a length negative; `dtype` is none.
+        TypeError, ValueError: `N`, `M` or `k` is no integer, or a length negative; `dtype` is no dtype.
         mxnet.base.MXNetError: `out` has another shape; an argument is not known.
 
     Example:

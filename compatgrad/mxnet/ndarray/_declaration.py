@@ -1,4 +1,4 @@
-"""What graphs know of an operator: its inputs, states and outputs, as its declaration says them."""
+"""Declarations of operators: their inputs, states and outputs, which symbols need to know."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Declaration", "declarations", "describe", "parse"]
 
 
 def parse(value: Any) -> Any:
-    """An attribute that a program wrote as a string, as its value: "(2, 2)", "True", "0.5", "-inf"."""
+    """The value of an attribute that is written as a string: "(2, 2)", "True", "0.5", "-inf"."""
     if not isinstance(value, str):
         return value
     try:
@@ -22,16 +22,16 @@ def parse(value: Any) -> Any:
         return value
 
 
-_NOT_FINITE = ("inf", "-inf", "nan")  # as symbols write them, which are no literals of Python
+_NOT_FINITE = ("inf", "-inf", "nan")  # symbols write these, which are not literals of Python
 
 
 class Declaration:
     """The inputs, outputs and states of one operator.
 
-    inputs: as text, see `operator`. outputs: their number, a function that tells it from the parameters, or names:
-    "output, mean? if output_mean_var" has a second output that users see if the parameter says so, and which is
-    computed in any case, for the gradient ("?"). states: names of the inputs that the operator writes to. body: the
-    function whose signature has the defaults of the parameters.
+    inputs: text, as for `operator`. outputs: their number, a function from the parameters to their number, or names.
+    "output, mean? if output_mean_var" declares a second output that is always computed, for the gradient ("?"), and
+    that users see if the parameter is set. states: names of the inputs that the operator writes to. body: the function
+    whose signature has the parameters' defaults.
     """
 
     __slots__ = ("_defaults", "body", "inputs", "outputs", "states")
@@ -45,7 +45,7 @@ class Declaration:
         self._defaults: dict[str, Any] | None = None
 
     def _parameters(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """All parameters, those that were not given too, as values."""
+        """The values of all parameters, with defaults for those that are not given."""
         if self._defaults is None:
             own = inspect.signature(self.body).parameters.values() if self.body else ()
             self._defaults = {p.name: p.default for p in own if p.default is not p.empty}
@@ -53,11 +53,11 @@ class Declaration:
 
     @property
     def open(self) -> bool:
-        """Whether a node may have inputs that its parameters do not tell of: those that were given, in their order."""
+        """Whether inputs are optional by themselves, so that a node has those that were given, in their order."""
         return any(i.optional and not i.condition for i in self.inputs.items)
 
     def needed(self, given: Mapping[str, str]) -> list[str]:
-        """Names of the inputs that there are with these parameters; what is not given becomes a variable."""
+        """Names of the inputs with these parameters; a symbol creates variables for those that are not given."""
         if not any(self.inputs.optional):
             return list(self.inputs.names)
         parameters = self._parameters(given)
@@ -69,7 +69,7 @@ class Declaration:
         return tuple(self.inputs.names.index(item.name) for item in items_of(self.states))
 
     def counts(self, given: Mapping[str, str]) -> tuple[int, int]:
-        """How many outputs users see, and how many there are."""
+        """The number of outputs that users see, and the number that is computed."""
         if isinstance(self.outputs, int):
             return self.outputs, self.outputs
         parameters = self._parameters(given)
@@ -81,16 +81,16 @@ class Declaration:
         return sum(seen), sum(s or i.optional for s, i in zip(seen, items, strict=True))
 
     def suffixes(self, n: int) -> list[str]:
-        """What the names of the first `n` outputs have after that of their node."""
+        """The suffixes that the first `n` outputs add to the name of their node."""
         if isinstance(self.outputs, str):
             return [item.name for item in items_of(self.outputs)[:n]]
         return ["output"] if n == 1 else [f"output{i}" for i in range(n)]
 
 
-declarations: dict[Callable[..., Any], Declaration] = {}  # by the functions
+declarations: dict[Callable[..., Any], Declaration] = {}  # by function
 
 
 def describe(function: Callable[..., Any], declaration: Declaration) -> Callable[..., Any]:
-    """Enters what graphs know of a function."""
+    """Registers the declaration of a function, and returns the function."""
     declarations[function] = declaration
     return function

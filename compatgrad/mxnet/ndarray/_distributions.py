@@ -1,4 +1,4 @@
-"""Drawing from distributions, on tensors; `random`, `numpy.random` and the operators put MXNet's names around it."""
+"""Draws tensors from distributions, for `mx.random`, `mx.np.random` and the operators."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Params = tuple[torch.Tensor, ...]
 
 @dataclass
 class Distribution:
-    """Names and defaults of its parameters, what they must satisfy, and how numbers are drawn from expanded ones."""
+    """Names and defaults of a distribution's parameters, conditions on them, and a function that draws numbers."""
 
     params: dict[str, float]
     draw: Callable[[Params, torch.Generator], torch.Tensor]
-    allowed: tuple[tuple[Callable[..., Any], str], ...] = ()  # a test of the parameters, and the error's words
+    allowed: tuple[tuple[Callable[..., Any], str], ...] = ()  # (condition, message of the error)
 
 
 def _at_least_zero(i: int) -> Callable[..., Any]:
@@ -57,14 +57,14 @@ def _poisson(p: Params, g: torch.Generator) -> torch.Tensor:
 
 def _negative_binomial(p: Params, g: torch.Generator) -> torch.Tensor:
     k, prob = p
-    # a Poisson distribution whose rate is itself drawn
+    # a Poisson distribution whose rate is drawn from a gamma distribution
     rate = torch.where(k > 0, _gamma((torch.where(k > 0, k, 1.0), (1 - prob).clamp(min=0) / prob), g), 0.0)
     return torch.poisson(rate.clamp(min=0), generator=g)
 
 
 def _generalized_negative_binomial(p: Params, g: torch.Generator) -> torch.Tensor:
     mu, alpha = p
-    spread = alpha > 0  # without it: a Poisson distribution
+    spread = alpha > 0  # alpha = 0 is a Poisson distribution
     shape = 1 / torch.where(spread, alpha, 1.0)
     rate = torch.where(spread, _gamma((shape, mu * alpha), g), mu)
     return torch.poisson(rate, generator=g)
@@ -106,8 +106,8 @@ def draw(
 ) -> torch.Tensor:
     """Numbers of a distribution; `params` are numbers or tensors that broadcast to `shape`.
 
-    Drawn in float32, or in float64 for that dtype. A parameter that is not allowed gives NaN, and an `error` at the
-    next wait; without `error` it gives what its formula gives.
+    They are drawn in float32, or in float64 for that dtype. A parameter that is not allowed gives NaN and raises
+    `error` at the next wait; with `error=None`, it is not checked.
     """
     d = DISTRIBUTIONS[name]
     for allowed, words in d.allowed if error is not None else ():
@@ -122,7 +122,7 @@ def draw(
          else torch.tensor(float(p), dtype=working, device=device)).expand(shape)
         for p in params
     )  # fmt: skip
-    if name in ("uniform", "normal", "exponential"):  # what is made like a parameter needs memory of its own
+    if name in ("uniform", "normal", "exponential"):  # these write into a copy of the first parameter
         first = torch.empty(shape, dtype=working, device=device)
         expanded = (first.copy_(expanded[0]), *expanded[1:])
     return d.draw(expanded, generator(device)).to(dtype)
@@ -131,7 +131,7 @@ def draw(
 def draw_integers(
     low: int, high: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, who: str = "randint"
 ) -> torch.Tensor:
-    """Integers of [low, high). Where that is empty: `low`, and MXNetError at the next wait."""
+    """Integers of [low, high). If the range is empty, all are `low`, and MXNetError is raised at the next wait."""
     if high <= low:
         keep(MXNetError(f"{who}: low must be less than high, got low={low}, high={high}"))
         return torch.full(shape, int(low), dtype=dtype, device=device)

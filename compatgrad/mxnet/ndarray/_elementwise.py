@@ -36,9 +36,8 @@ def _add(
 
 # ---- one array -------------------------------------------------------------------------------------------------
 def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool = True) -> Callable[..., Any]:
-    """The slow way: other types than floating ones are computed in float32 and cut back, as in the original.
-
-    Other arguments are ignored, as MXNet does where an operator has no parameters.
+    """The general form of an operator, which the fast path of the engine falls back to. As in the original, dtypes that
+    are not floating are computed in float32 and truncated, and unknown arguments are ignored.
     """
 
     def call(data: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any) -> NDArray:
@@ -60,7 +59,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
 
 
 def _of_one(name: str, doc: str) -> str:
-    """The docstring of a function of one array; its example stands in a table."""
+    """The docstring of a function of one array, with its example from the table `EXAMPLES`."""
     given, result = EXAMPLES.get(name, ("", ""))
     example = f">>> nd.{name}(nd.array({given})).asnumpy().round(4)\n        array({result}, dtype=float32)"
     return composed(
@@ -92,7 +91,7 @@ for _name, _engine in _PLAIN.items():
 
 
 def _rint(x: NDArray) -> NDArray:
-    return _stored.same(op.ceil(x - 0.5), x)  # the original takes n.5 down
+    return _stored.same(op.ceil(x - 0.5), x)  # the original rounds halves down
 
 
 _COMPOSED: dict[str, tuple[Callable[[NDArray], NDArray], str]] = {
@@ -169,7 +168,7 @@ def _checked_pair(name: str, a: Any, b: Any, strict: bool) -> tuple[NDArray, NDA
 
 
 def _exact(name: str, body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
-    """Of integers: computed in float64, which holds their results, and cut back to their type.
+    """Calls `body`; integers are computed in float64, which holds their results exactly, and truncated.
 
     Remainders of integers have the gradient 0, as in the original.
     """
@@ -199,7 +198,7 @@ def _as_float(body: Callable[..., NDArray]) -> Callable[..., NDArray]:
 
 def _hypot(a: NDArray, b: NDArray) -> NDArray:
     y = op.sqrt(op.square(a) + op.square(b))
-    if y.tensor.isnan().any():  # far away in one direction is far away, whatever the other one is
+    if y.tensor.isnan().any():  # as in C, the hypotenuse of infinity and NaN is infinity
         far = (a.tensor.isinf() | b.tensor.isinf()).expand(y.shape)
         y = op.where(NDArray(far), NDArray(torch.full_like(y.tensor, math.inf)), y)
     return y
@@ -271,7 +270,7 @@ for _name, (_body, _doc) in _BINARY.items():
 
 # ---- an array and a number, and Python's operators ---------------------------------------------------------------
 _SCALAR: dict[str, tuple[Callable[[NDArray, float], NDArray], Callable[[NDArray, float], NDArray]]] = {
-    # x with a number, a number with x
+    # (array with a number, number with an array)
     "add": (lambda x, v: op.add_scalar(x, value=v), lambda x, v: op.add_scalar(x, value=v)),
     "sub": (lambda x, v: op.add_scalar(x, value=-v), lambda x, v: op.rsub_scalar(x, value=v)),
     "mul": (lambda x, v: op.mul_scalar(x, value=v), lambda x, v: op.mul_scalar(x, value=v)),
@@ -302,7 +301,7 @@ _LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 def _number(v: Any, x: NDArray) -> Any:
-    """A number as the operators take it: for arrays of integers, without its fraction."""
+    """A number for an operation with x: arrays of integers drop its fraction, as in the original."""
     v = float(v)
     if x.tensor.is_floating_point():
         return v if -_LARGEST_HALF < v < _LARGEST_HALF else in_range(v, x.tensor.dtype)
@@ -310,7 +309,7 @@ def _number(v: Any, x: NDArray) -> Any:
 
 
 def _pair(name: str, lhs: Any, rhs: Any) -> NDArray:
-    """One of Python's operators, or a function such as `nd.maximum`: arrays broadcast, one side may be a number."""
+    """Runs one of Python's operators, or a function such as `nd.maximum`, on two arrays, or an array and a number."""
     if isinstance(lhs, NDArray):
         if isinstance(rhs, NDArray):
             return operators[f"broadcast_{name}"](lhs, rhs)

@@ -1,8 +1,8 @@
-"""Results that docstrings of operators on each element show."""
+"""Examples in the docstrings of elementwise operators: inputs and results."""
 
 __all__ = ["EXAMPLES", "PAIRS"]
 
-# of one array: what is given, and the result rounded to four digits
+# operators of one array: the input, and the result rounded to four digits
 EXAMPLES = {
     "abs": ("[-1.5, 2.0]", "[1.5, 2. ]"),
     "arccos": ("[0.25, 0.5]", "[1.3181, 1.0472]"),
@@ -50,7 +50,7 @@ EXAMPLES = {
     "tanh": ("[0.25, 0.5]", "[0.2449, 0.4621]"),
     "trunc": ("[-1.5, 1.2]", "[-1.,  1.]"),
 }
-# of [5, 2] and [2, 2], by the operation
+# operators of two arrays: the result for [5, 2] and [2, 2]
 PAIRS = {
     "add": "[7., 4.]",
     "sub": "[3., 0.]",

@@ -1,4 +1,4 @@
-"""What `x[key]` and `x[key] = value` mean for NDArrays: parsing of keys, and the operators behind them."""
+"""`x[key]` and `x[key] = value` for NDArrays: keys are parsed, and operators run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _is_integer(k: Any) -> bool:
 
 
 def _entry(k: Any, device: torch.device) -> Any:
-    """One entry of a key as torch takes it; arrays become int64 tensors."""
+    """One entry of a key in a form for torch; arrays become int64 tensors."""
     if k is None or k is Ellipsis:
         return k
     if _is_integer(k):
@@ -71,8 +71,8 @@ def _expanded(key: Any, x: Any) -> tuple[list[Any], bool]:
 
 
 def _without_negative_steps(entries: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], list[int]]:
-    """Slices that run backwards as slices that run forwards, and the axes of the result to flip: torch knows no
-    negative step.
+    """The key with forward slices instead of backward ones, which torch does not support, and the axes of the result
+    that must be flipped.
     """
     result, flips, axis, out = [], [], 0, 0
     for k in entries:
@@ -114,7 +114,7 @@ def get_item(x: Any, key: Any) -> Any:
             return y if y.shape else op.reshape(y, shape=(1,))
     originals, arrays = _expanded(key, x)
     entries, flips = _without_negative_steps(originals, x.shape)
-    if flips and arrays:  # where an axis of the result lies is not known beforehand: flip the array
+    if flips and arrays:  # arrays in the key move axes of the result, so that x is flipped instead
         axes = [a for a, k in enumerate(k for k in originals if k is not None) if _runs_backwards(k)]
         return op.get_item(op.flip(x, axis=tuple(axes)), index=tuple(_mirrored(originals, x.shape)))
     y = op.get_item(x, index=tuple(entries))
@@ -131,10 +131,10 @@ _LONG = 1 << 63
 
 
 def in_range(v: float, dtype: torch.dtype) -> float:
-    """A number as a dtype holds it, without an error for one that is too large.
+    """A number in the range of a dtype; one that is too large is converted without an error.
 
-    It is infinite in a floating dtype. Integers are converted as the original's machine code does: in 32 or 64 bits the
-    least one stands for what is out of range, and shorter ones are the lower bits of 32.
+    In a floating dtype it becomes infinite. Integers are converted as in the original: for 32 and 64 bits, the smallest
+    integer stands for all that are out of range; shorter integers are the lower bits of 32.
     """
     if dtype == torch.bool:
         return v
@@ -163,7 +163,7 @@ def _value(value: Any, like: torch.Tensor) -> Any:
 
 
 def _fill(x: Any, value: Any) -> None:
-    """`x[:] = value` of a recorded array while recording: x takes the value's place in the graph."""
+    """`x[:] = value` inside `record()`, with a value that is in the graph: x stands for the value in the graph then."""
     if value.tensor.dtype != x.tensor.dtype:
         value = op.cast(value, dtype=x.tensor.dtype)
     try:
@@ -173,7 +173,7 @@ def _fill(x: Any, value: Any) -> None:
 
 
 def _fitting(v: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """A value in the shape, the dtype and the place of what is assigned to; ValueError where it does not broadcast."""
+    """A value converted to shape, dtype and device of the assigned part; ValueError where it does not broadcast."""
     v = v.to(device=target.device, dtype=target.dtype)
     while v.dim() > target.dim() and v.shape[0] == 1:
         v = v[0]
@@ -182,18 +182,18 @@ def _fitting(v: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     except RuntimeError:
         raise ValueError(
             f"NDArray: a value of shape {tuple(v.shape)} cannot be broadcast to shape {tuple(target.shape)}, "
-            "the shape of what is assigned to"
+            "the shape of the assigned part"
         ) from None
 
 
 def _numbers_as_arrays(entries: list[Any]) -> list[Any]:
-    """Beside an array a number is one too, for NumPy; torch takes it first."""
+    """Replaces numbers in a key that has arrays by arrays, as NumPy does; torch would index by the numbers first."""
     first = next(k for k in entries if isinstance(k, torch.Tensor))
     return [torch.full_like(first, k) if isinstance(k, int) else k for k in entries]
 
 
 def _set_by_places(x: Any, entries: list[Any], v: Any) -> None:
-    """`x[entries] = v` by the places in memory that the key names."""
+    """`x[entries] = v`, by the positions in x's memory to which the key refers."""
     t = x.tensor
     axes = [a for a, k in enumerate(k for k in entries if k is not None) if _runs_backwards(k)]
     places = torch.arange(t.numel(), device=t.device).reshape(t.shape).flip(axes)
@@ -217,7 +217,7 @@ def set_item(x: Any, key: Any, value: Any) -> None:
         if arrays:
             originals = _numbers_as_arrays(originals)
         entries, flips = _without_negative_steps(originals, x.shape)
-        if flips and arrays:  # as for reading: torch knows no negative step
+        if flips and arrays:  # as in get_item, the axes to flip are not known
             _set_by_places(x, originals, v)
             return
         where = tuple(entries)

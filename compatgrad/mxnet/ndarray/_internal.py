@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._operator import operators
-from ._scalars import SCALARS  # those with a number, which graphs have too
+from ._scalars import SCALARS  # operators of an array and a number
 
 
 def _capitals(name: str) -> str:
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_") and name in operators:
         return operators[name]
     if name.startswith("_") and not name.startswith("__"):
-        for known in (name, _capitals(name)):  # first names of some: _PlusScalar, _Greater_Equal
+        for known in (name, _capitals(name)):  # older names of some operators: _PlusScalar, _Greater_Equal
             found = operators.get(known) or SCALARS.get(known)
             if found is not None:
                 return found

@@ -1,8 +1,8 @@
-"""Errors that only values tell of: raised where somebody waits for a result, as by the original's engine.
+"""Errors that depend on values of arrays: they are raised when a program waits for a result, as by the original.
 
-The original computes in the background, so a wrong parameter of a distribution is met by `asnumpy`, `wait_to_read` or
-`waitall` and not by the call. Here the call keeps the error and gives NaN, and the next wait for whatever array raises
-it, once. With MXNET_ENGINE_TYPE=NaiveEngine, by which the original runs operators at once, the call itself raises.
+The original computes in the background, so that `asnumpy`, `wait_to_read` or `waitall` raises the error for a wrong
+parameter of a distribution, and not the call. Here the call keeps the error and gives NaN, and the next wait, for any
+array, raises it once. With MXNET_ENGINE_TYPE=NaiveEngine, where the original runs operators at once, the call raises.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _at_once = False
 
 @contextmanager
 def at_once() -> Iterator[None]:
-    """Inside, what would be kept is raised: nobody waits for the results of runs that only tell shapes."""
+    """Inside the `with` block, errors are raised at once: runs that only infer shapes have no wait after them."""
     global _at_once
     before, _at_once = _at_once, True
     try:
@@ -34,12 +34,12 @@ def keep(error: Exception) -> None:
         try:
             raise error
         finally:
-            del error  # the traceback holds this frame, which is not to hold the error
+            del error  # else this frame, which the error's traceback holds, would hold the error: a cycle
     _kept.append(error)
 
 
 def meet() -> None:
-    """Raises the first error that was kept; all are forgotten, as there."""
+    """Raises the first error that was kept, and drops the others, as the original does."""
     if _kept:
         first = _kept[0]
         _kept.clear()

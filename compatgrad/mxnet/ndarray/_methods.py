@@ -1,4 +1,4 @@
-"""Methods of NDArray that need what is built on it: differentiation, storage types, files."""
+"""Methods of NDArray that need modules which import NDArray: differentiation, storage types, pickling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _reduced(self: NDArray) -> tuple[Any, ...]:
 
 @method_of(NDArray, "__setstate__")
 def _restore(self: NDArray, state: dict[str, Any]) -> None:
-    """Reads what a pickle holds, one of the original's too."""
+    """Restores an array from the state of a pickle; pickles of the original have the same state."""
     if state.get("handle") is not None:
         _C.Variable.__init__(self, unpacked(state["handle"]).tensor, False)
     if state.get("context") is not None:

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def grouped(who: str, data: Sequence[NDArray], count: Any, size: int) -> list[tuple[NDArray, ...]]:
-    """Arrays of `count` weights, which follow each other by `size`, as tuples of these."""
+    """Splits a flat list, with `size` arrays for each of `count` weights, into `size` tuples of `count` arrays."""
     if len(data) == 1 and isinstance(data[0], (list, tuple)):
         (data,) = data
     count = int(parse(count))
@@ -62,7 +62,7 @@ def _multi(who, groups, lrs, wds, rescale_grad, clip_gradient, momentum, mixed, 
     rest = start[2:] if momentum is None else (*start[2:], number(who, "momentum", momentum))
     rule = sgd_rule("mx_sgd" if momentum is None else "mx_sgd_momentum", start)
     if all(isinstance(x, NDArray) and x.dtype == np.float32 and x.shape == (count,) for x in (lrs, wds)):
-        # numbers that are on the device stay there
+        # rates that are arrays stay on their device: reading them would wait for it
         results = update_all(who, rule, weights, grads, states, masters, (0.0, 0.0, *rest), outs, (lrs, wds))
     else:
         each = zip(rates(who, "lrs", lrs, count), rates(who, "wds", wds, count), strict=True)
@@ -72,7 +72,7 @@ def _multi(who, groups, lrs, wds, rescale_grad, clip_gradient, momentum, mixed, 
 
 
 def _declare(prefix: str, mixed: bool, has_momentum: bool) -> Callable[..., Any]:
-    # multi_sgd_update and its seven relatives
+    # declares one of the eight operators multi_sgd_update, multi_mp_sgd_mom_update and so on
     size = 2 + mixed + has_momentum
     preloaded = prefix == "preloaded_multi_"
     who = f"{prefix}{'mp_' if mixed else ''}sgd_{'mom_' if has_momentum else ''}update"

@@ -1,14 +1,14 @@
-"""How the operators of `mxnet.nd` are declared.
+"""`operator`, the decorator that declares the operators of `mxnet.nd`.
 
-A declaration is a body over the engine's ops together with MXNet's names::
+A declaration is a body, which calls the engine's ops, with MXNet's names of its inputs and parameters::
 
     @operator("data, length?", method=True)
     def softmax(data, length=None, axis=-1, temperature=None, use_length=False, dtype=None):
         return op.softmax(data, axis=axis)
 
-The decorator makes the public function around it: it checks what is no NDArray, knows `out=` and `name=`, and finds
-MXNet's error for what an op refuses. What the body computes is recorded op by op, so every operator can be
-differentiated at any order.
+The decorator makes the public function: it checks that inputs are NDArrays, takes `out=` and `name=`, and turns errors
+of ops into MXNet's errors. The body's ops are recorded one by one, so that every operator can be differentiated at any
+order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def not_an_array(who: str, name: str, value: Any) -> AssertionError:
 
 
 def array_of(who: str, name: str, value: Any) -> NDArray:
-    """What stands for an input that is no NDArray: one in the place of another frontend's Variable, else the error."""
+    """Converts an input that is no NDArray: another frontend's Variable becomes one; for all else the error."""
     if isinstance(value, _C.Variable):
         value = to("mxnet", value)
         if isinstance(value, NDArray):
@@ -51,7 +51,7 @@ def array_of(who: str, name: str, value: Any) -> NDArray:
 
 
 def is_own(e: Exception) -> bool:
-    """Whether an error is MXNet's already, or that of a program's own code."""
+    """Whether an error is one of MXNet's already, or comes from a program's own code."""
     last = e.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
@@ -59,8 +59,9 @@ def is_own(e: Exception) -> bool:
 
 
 def explained(who: str, e: Exception, inputs: Sequence[Any]) -> MXNetError:
-    """MXNet's error for what an op refused. A caller raises it at once: in a variable of its frame, which the error's
-    traceback holds, it would be a cycle that keeps the arrays of the call."""
+    """MXNet's error for the error of an op. The caller must raise it at once: in a variable, it would make a cycle with
+    the frame in its traceback, which would keep the arrays of the call alive.
+    """
     arrays = [x for x in inputs if x is not None]
     arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
     shown = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays if isinstance(x, NDArray))
@@ -71,10 +72,10 @@ _OUR_FILES: set[str] = {__file__}
 
 
 def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str], inputs: Sequence[Any] = ()) -> None:
-    """MXNet's error for arguments that an operator does not have. One without any parameters ignores them.
+    """Raises MXNet's error for arguments that an operator does not have; operators without parameters ignore them.
 
-    Names between double underscores are attributes of graphs, which every operator takes. `num_args`, a parameter of
-    operators of any number of `inputs`, must be their number.
+    Names between double underscores are attributes of graphs, which every operator accepts. `num_args`, a parameter of
+    operators with any number of `inputs`, must be that number.
     """
     unknown = next((n for n in attrs if n not in parameters and not (n.startswith("__") and n.endswith("__"))), None)
     if parameters and unknown is not None:
@@ -88,7 +89,7 @@ def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str], inputs: S
 
 
 def write(out: Any, y: Any) -> Any:
-    """`out=`: one array for one result, a list for several."""
+    """Writes results to `out`: an array for one result, a list for several."""
     if isinstance(out, NDArray):
         if isinstance(y, (list, tuple)):
             if len(y) != 1:
@@ -130,14 +131,14 @@ def operator(
     outputs: int | str | Callable[[Mapping[str, Any]], int] = 1,
     states: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares an operator; see the module's text.
+    """Declares an operator; the module's docstring has an example.
 
-    `inputs`: names of the tensor inputs in order, "?" after an optional one, "*data" for any number of them.
-    "bias? unless no_bias", "state_cell? if mode=lstm": whether an optional one is there, as the parameters say it.
-    `outputs`, `states`: what graphs know of the results and of the inputs that are written to, see `Declaration`.
-    `view`: the result may share memory with an input; otherwise it gets its own where an op gives a view.
-    `method`: also a method of NDArray. `name`: MXNet's name, where it is not the body's.
-    `stored(y, *arguments)`: the result with the storage type that MXNet gives it where the first input is sparse.
+    `inputs`: names of the array inputs in order, "?" after an optional one, "*data" for any number of them. In
+    "bias? unless no_bias" and "state_cell? if mode=lstm", a parameter tells whether the optional input is there.
+    `outputs`, `states`: the results, and the inputs that the operator writes to, see `Declaration`.
+    `view`: the result may share memory with an input; otherwise a view is copied.
+    `method`: the operator is also a method of NDArray. `name`: MXNet's name, where it is not the body's.
+    `stored(y, *arguments)`: gives the result the storage type that MXNet gives it where the first input is sparse.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,7 +198,7 @@ def operator(
 
 
 def _document(made: Any, inputs: Inputs, parameters: Sequence[inspect.Parameter], outputs: Any) -> None:
-    """The types and the docstring that the declaration of an operator tells."""
+    """Sets the annotations and the docstring of an operator from its declaration."""
     arrays = {i.name: "NDArray | None" if i.optional else "NDArray" for i in inputs.items}
     several = outputs != 1 and not (isinstance(outputs, str) and _ONE_SEEN.fullmatch(outputs))
     always = several and _ALWAYS.fullmatch(str(outputs))
@@ -214,7 +215,7 @@ def _document(made: Any, inputs: Inputs, parameters: Sequence[inspect.Parameter]
     made.__doc__ = composed(made.__doc__, (*names, "out", "name", "**attrs"), source, returns, ERRORS, arrays)
 
 
-_ONE_SEEN = re.compile(r"\w+(, \w+\?)*")  # one that users see, and others for the gradient
+_ONE_SEEN = re.compile(r"\w+(, \w+\?)*")  # one output that users see, and others for the gradient only
 _ALWAYS = re.compile(r"\d+|\w+(, \w+)+")
 ERRORS = """AssertionError: an input is no NDArray.
         mxnet.base.MXNetError: dtypes, shapes or arguments do not fit; an argument is not known."""
@@ -231,7 +232,7 @@ def shown_name(name: str) -> str:
 def register(
     function: Callable[..., Any], aliases: Sequence[str] = (), method: bool = False, inputs: str | None = None
 ) -> Callable[..., Any]:
-    """Enters a finished function under its names; `inputs` as for `operator`, where graphs have the function too."""
+    """Registers a function as an operator under its names; `inputs`, as for `operator`, makes `mx.sym` have it too."""
     if inputs is not None:
         describe(function, Declaration(inputs))
     for alias in (function.__name__, *aliases):

@@ -1,4 +1,4 @@
-"""`.params` files: arrays as they are kept there, and MXNet's errors."""
+"""Reads and writes `.params` files, with MXNet's errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .ndarray import NDArray
 
 __all__ = ["array_of", "arrays_and_names", "named", "packed", "read_params", "stored_of", "unpacked", "write_params"]
 
-SPARSE = 1 << 31  # bytes that a sparse array may have dense, or 16 times what the file has of it
+SPARSE = 1 << 31  # the bytes to which a sparse array may be expanded, unless 16 times its bytes in the file are more
 
 
 def read_params(source: str | bytes, name: str | None = None) -> tuple[list[Stored], list[str]]:
@@ -42,7 +42,7 @@ def write_params(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> N
 
 
 def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
-    """What a file keeps of an array."""
+    """The contents of an array in the form of a file."""
     where = (x.context.device_typeid, x.context.device_id)
     if isinstance(x, BaseSparseNDArray):
         return Stored(x.shape, x._values(), x.stype, list(x._indices()), context=where)
@@ -53,7 +53,9 @@ NOT_NUMPY_SHAPES = "the arrays were not saved under NumPy's shape semantics"
 
 
 def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "the buffer") -> NDArray | None:
-    """The array that a file kept, on its GPU where that is there, else on the CPU; None for one that had no value."""
+    """The array from a file, on its GPU where the machine has that GPU, else on the CPU; None for an array without a
+    value.
+    """
     if a.np_shape and not is_np_shape():
         raise MXNetError(
             f"load: {name}: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
@@ -74,7 +76,7 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "t
     if needed > max(SPARSE, 16 * a.data.numel() * a.data.dtype.itemsize):
         raise MXNetError(
             f"load: {name}: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes, "
-            f"more than {SPARSE} and 16 times what the file has of it"
+            f"more than {SPARSE} and 16 times its bytes in the file"
         )
     values = dense(a)
     assert values is not None
@@ -116,14 +118,14 @@ def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
 
 
 def packed(x: NDArray) -> bytearray:
-    """One array in the form of a file, as pickles of the original hold it."""
+    """The bytes of an array, as pickles of the original hold them."""
     out = BytesIO()
     write_array(out, stored_of(x, x._zero_dim))
     return bytearray(out.getvalue())
 
 
 def unpacked(handle: bytes | bytearray) -> NDArray:
-    """The array that `packed` took apart; MXNetError for damaged bytes."""
+    """The array from the bytes of `packed`; MXNetError for damaged bytes."""
     ((stored,), _) = read_params(FILE_OF_ONE + bytes(handle) + bytes(8), "a pickled NDArray")
     with np_shape(stored.np_shape):
         x = array_of(stored)

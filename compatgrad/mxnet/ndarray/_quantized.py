@@ -1,7 +1,7 @@
-"""Arithmetic on 8-bit numbers: what `mxnet.nd.contrib` has for networks that are quantized.
+"""Operators of `mx.nd.contrib` for quantized networks: arithmetic on 8-bit numbers.
 
-A quantized array comes with the ends of the range that its type stands for, arrays of one float32. int8 and int32 stand
-for (-r, r), r being the larger one of both ends' distances from 0; uint8 stands for (0, r). No gradients.
+A quantized array comes with the two ends of its range, arrays of one float32 each. int8 and int32 cover (-r, r), where
+r is the larger absolute value of the two ends; uint8 covers (0, r). There are no gradients.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _ends(low: float, high: float, like: NDArray) -> list[NDArray]:
 
 
 def _unit(low: NDArray, high: NDArray, dtype: torch.dtype) -> float:
-    """What one step of an array stands for in the ranges of products."""
+    """The real number for which one integer step of an array stands in products."""
     return _reach(_number(low), _number(high)) / TOPS[dtype]
 
 
@@ -44,7 +44,7 @@ _TYPES = {"int8": torch.int8, "uint8": torch.uint8}
 
 
 def _calibrated(low: Any, high: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """The ends of the range that a call gives, if it gives both."""
+    """The ends of a range that a call gives; None unless it gives both."""
     return None if low is None or high is None else (number_of(float(low)), number_of(float(high)))
 
 
@@ -63,7 +63,7 @@ def _check(name: str, **arrays: NDArray) -> None:
 
 @operator("data, min_range, max_range", name="_contrib_quantize", outputs=3)
 def quantize(data, min_range, max_range, out_type="uint8"):
-    """`data` as uint8 or int8 for a range, and the ends of the range that it stands for then.
+    """`data` as uint8 or int8 for a range, and the ends of the range that the result covers.
 
     Args:
         data: float32, any shape.
@@ -87,8 +87,8 @@ def quantize(data, min_range, max_range, out_type="uint8"):
 def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=None):
     """`data` as int8 or uint8, for the given range or its own ("auto": uint8 for a given range of positive numbers).
 
-    Gives the array and the ends of its range, which lie half a step behind -127 and 127, or behind 255. Of data that
-    is int8 or uint8 already the bytes stay.
+    Gives the array and the ends of its range, which lie half a step beyond -127 and 127, or beyond 255. Data that are
+    int8 or uint8 already are returned unchanged.
 
     Args:
         data: float32, int8 or uint8, any shape.
@@ -158,7 +158,7 @@ def dequantize(data, min_range, max_range, out_type="float32"):
 
 @operator("data, min_range, max_range", name="_contrib_requantize", outputs=3)
 def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None, max_calib_range=None):
-    """int32 numbers as int8 or uint8 for the given range, or for the one that they fill; with the ends of that range.
+    """int32 numbers as int8 or uint8 for the given range, or for the one that they fill, and the ends of that range.
 
     Args:
         data: int32, any shape.
@@ -192,7 +192,7 @@ def _product_range(unit: float, like: NDArray) -> list[NDArray]:
 
 
 def _with_bias(name, y, data, weight, bias, ranges, no_bias):
-    """int32 sums of products, with the bias in their unit, and the ends of their range."""
+    """Adds the bias, converted to the unit of the sums of products, to them; with the ends of their range."""
     ends = [number_of(required(name, n, v)) for n, v in zip(_ENDS, ranges[: 4 if no_bias else 6], strict=False)]
     dtype, t = data.tensor.dtype, y.tensor
     if not no_bias:
@@ -209,7 +209,7 @@ _RANGED = "output, min_output, max_output"
 
 
 def _arranged(no_bias: bool, bias: Any, ranges: list[Any]) -> tuple[Any, list[Any]]:
-    """Without a bias the ends of ranges move up in the order of arguments."""
+    """Bias and ranges as arguments: without a bias, positional arguments for the ranges begin one place earlier."""
     if no_bias and bias is not None and ranges[3] is None:
         return None, [bias, *ranges[:3], None, None]
     return bias, ranges
@@ -283,7 +283,7 @@ def quantized_pooling(
     data, min_data, max_data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False,
     pooling_convention="valid", stride=(), pad=(), p_value=None, count_include_pad=True, layout=None,
 ):  # fmt: skip
-    """Pooling of 8-bit numbers ("max" or "avg"), whose range stays what it is.
+    """Pooling of 8-bit numbers ("max" or "avg"); their range does not change.
 
     Args:
         data: int8 or uint8, shape (batch, channels, height, width).
@@ -305,7 +305,7 @@ def quantized_pooling(
 
 @operator("data, min_data, max_data", name="_contrib_quantized_act", outputs=_RANGED)
 def quantized_act(data, min_data, max_data, act_type=None):
-    """relu of 8-bit numbers, whose range stays what it is.
+    """relu of 8-bit numbers; their range does not change.
 
     Args:
         data: int8, any shape.
@@ -325,7 +325,7 @@ def quantized_act(data, min_data, max_data, act_type=None):
 
 @operator("data, min_data, max_data", name="_contrib_quantized_flatten", outputs=_RANGED)
 def quantized_flatten(data, min_data, max_data):
-    """The array with one axis after the first, whose range stays what it is.
+    """The array with all axes after the first merged into one; its range does not change.
 
     Args:
         data: int8 or uint8, at least one axis.
@@ -345,7 +345,7 @@ def quantized_flatten(data, min_data, max_data):
 def quantized_embedding(
     data, weight, min_weight, max_weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False
 ):
-    """Rows of an 8-bit weight, whose range stays what it is.
+    """Rows of an 8-bit weight; its range does not change.
 
     Args:
         data: rows of `weight`, of any dtype.
@@ -372,7 +372,7 @@ def _real(x: NDArray, low: NDArray, high: NDArray) -> torch.Tensor:
 def quantized_elemwise_add(
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None
 ):  # fmt: skip
-    """Sums of 8-bit numbers: int32 for all that they can reach, or 8-bit ones for the given range.
+    """Sums of 8-bit numbers: int32 for the range of all possible sums, or 8-bit for the given range.
 
     Args:
         lhs: int8 or uint8, any shape.
@@ -400,7 +400,7 @@ def quantized_elemwise_add(
         dtype, (low, high) = arrays[0].dtype if alike else torch.int8, given
         scale = STEPS[dtype] / reach_of(low, high)
         factors = [scale / (STEPS[x.dtype] / r) for x, r in zip(arrays, reaches, strict=True)]
-    if given is not None and not alike:  # bytes without sign become int8 before they are added
+    if given is not None and not alike:  # uint8 becomes int8 before the addition
         k = int(arrays[1].dtype == torch.uint8)
         arrays[k], factors[k] = saturated(arrays[k].float() * factors[k], dtype), number_of(1.0)
     total = arrays[0].float() * factors[0] + arrays[1].float() * factors[1]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .._typing import Dtype, Shape
 
 __all__: list[str] = []
-likes: dict[str, Callable[..., NDArray]] = {}  # "uniform_like" and so on, which only `nd.random` shows
+likes: dict[str, Callable[..., NDArray]] = {}  # "uniform_like" and so on, which only `nd.random` has
 
 
 def given(value: Any) -> Any:
@@ -57,7 +57,7 @@ def _dtype(dtype: Any, who: str, allowed: tuple[torch.dtype, ...] = _FLOATS) -> 
 def context_of_argument(ctx: Any) -> Context:
     """A context, also one that is written as an attribute: "cpu(0)"."""
     ctx = given(ctx)
-    if isinstance(ctx, str):  # as attributes have it: "cpu(0)"
+    if isinstance(ctx, str):  # from an attribute of a symbol
         kind, _, number = ctx.rstrip(")").partition("(")
         return Context(kind, int(number or 0))
     return current_context() if ctx is None else ctx
@@ -107,7 +107,7 @@ def _make_random(distribution: str) -> Callable[..., NDArray]:
 
 
 def _of_sample(distribution: str) -> tuple[str, ...]:
-    """Names of the parameters; the original calls the normal distribution's by other names than `random_normal`."""
+    """Names of the parameters of `sample_<name>`; those of `sample_normal` differ from those of `random_normal`."""
     return ("mu", "sigma") if distribution == "normal" else tuple(DISTRIBUTIONS[distribution].params)
 
 
@@ -133,7 +133,8 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         default = out.dtype if out is not None else None
         dtype = _dtype(named.get("dtype", default), who)
         params = tuple(a.tensor.reshape(a.shape + (1,) * len(extra)) for a in arrays)
-        t = draw(distribution, params, shape, dtype, first.tensor.device, who, error=None)  # as the original
+        # as in the original, parameters in arrays are not checked
+        t = draw(distribution, params, shape, dtype, first.tensor.device, who, error=None)
         return _finish(who, t, first.context, out)
 
     document(sample, "sample", distribution, (*names, "shape", "dtype"))
@@ -215,7 +216,7 @@ def random_randint(
     Raises:
         TypeError: `out` is no NDArray, or an argument is not known.
         mxnet.base.MXNetError: `low` or `high` is no integer; `high` is not greater (when the result is read); `shape`
-            is missing or not that of `out`; `dtype` is another one.
+            is missing or not that of `out`; `dtype` has another value.
 
     Example:
         >>> x = nd.random_randint(low=0, high=5, shape=(2, 3))
@@ -243,7 +244,7 @@ def sample_multinomial(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | list[NDArray]:
-    """Numbers of the classes that the rows of `data`, probabilities along the last axis, give.
+    """Draws numbers of classes, with probabilities along the last axis of `data`.
 
     Args:
         data: probabilities, floating point, the classes along the last axis; rows are divided by their sums.
@@ -260,8 +261,8 @@ def sample_multinomial(
     Raises:
         AssertionError: `data` is no NDArray.
         mxnet.base.MXNetError: `data` has no classes; probabilities are negative, not finite or all 0 in a row; the
-            shape of `out` is another one.
-        TypeError: `dtype` is none, or an argument is not known.
+            shape of `out` has another value.
+        TypeError: `dtype` is no dtype, or an argument is not known.
 
     Example:
         >>> nd.sample_multinomial(nd.array([[0.0, 1.0], [1.0, 0.0]]), shape=3).asnumpy()
@@ -282,7 +283,7 @@ def sample_multinomial(
     total = rows.sum(-1)
     if bool((rows < 0).any()) or not bool(((total > 0) & total.isfinite()).all()):
         raise MXNetError(f"{who}: data must be probabilities: not negative, and not all zero in a row")
-    # along cumulated probabilities, in float64: torch.multinomial knows at most 2^24 classes
+    # search in cumulated probabilities, in float64, because torch.multinomial allows at most 2^24 classes
     ends = (rows.double() / total.double().unsqueeze(-1)).cumsum(-1)
     points = torch.rand((len(rows), n), dtype=torch.float64, device=t.device, generator=generator(t.device))
     drawn = torch.searchsorted(ends, points * ends[:, -1:], right=True).clamp_(max=t.shape[-1] - 1)
@@ -339,8 +340,8 @@ _add(shuffle, "_shuffle")
 def _sample_unique_zipfian(
     range_max: Any, shape: Any = _Null, ctx: Any = _Null, out: Any = None, name: str | None = None
 ) -> list[NDArray]:
-    """For each of shape[0] rows shape[1] distinct classes below `range_max`, the smaller the likelier, and how many
-    draws that took; both int64.
+    """Draws shape[1] distinct classes below `range_max` for each of shape[0] rows; smaller classes are more likely.
+    Also gives the number of draws that each row took. Both are int64.
 
     MXNetError where there are fewer classes than are asked for.
     """

@@ -1,4 +1,4 @@
-"""One generator per device for everything random; `mxnet.random.seed` seeds them."""
+"""The random generators, one for each device, which `mxnet.random.seed` seeds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 __all__ = ["generator", "seed_all", "seed_device", "unmoved"]
 
 _generators: dict[torch.device, torch.Generator] = {}
-_seed: int | None = None  # of generators that are made later
+_seed: int | None = None  # the seed of generators that are created later
 
 
 def _index(device: torch.device) -> int:
@@ -18,7 +18,7 @@ def _index(device: torch.device) -> int:
 
 
 def generator(device: torch.device) -> torch.Generator:
-    """The generator of a device, made (from the operating system's entropy unless seeded) when first asked for."""
+    """The generator of a device. It is created at the first call, with a random seed unless `seed_all` was called."""
     g = _generators.get(device)
     if g is None:
         g = _generators[device] = torch.Generator(device)
@@ -31,7 +31,7 @@ def generator(device: torch.device) -> torch.Generator:
 
 @contextmanager
 def unmoved() -> Iterator[None]:
-    """What is drawn inside on the CPU is drawn again behind."""
+    """Restores the states of the CPU's generators at the end of the `with` block: draws inside leave no trace."""
     generators = [generator(torch.device("cpu")), torch.default_generator]
     states = [g.get_state() for g in generators]
     try:
@@ -42,18 +42,18 @@ def unmoved() -> Iterator[None]:
 
 
 def _seed_torch(device: torch.device | None, value: int) -> None:
-    """The engine's own random ops draw from PyTorch's generators."""
+    """Seeds PyTorch's generators too, from which the engine's random ops draw."""
     if device is None or device.type == "cpu":
         torch.default_generator.manual_seed(value)
     if torch.cuda.is_available() and device is None:
-        torch.cuda.manual_seed_all(value)  # waits for the first use of the GPU
+        torch.cuda.manual_seed_all(value)  # takes effect at the first use of the GPU
     elif device is not None and device.type == "cuda":
         with torch.cuda.device(device):
             torch.cuda.manual_seed(value)
 
 
 def seed_all(value: int) -> None:
-    """Seeds the generators of all devices, of each with the device's number added."""
+    """Seeds the generators of all devices, each with `value` plus the device's number."""
     global _seed
     _seed = value % 2**63
     for device, g in _generators.items():

@@ -1,4 +1,4 @@
-"""What docstrings of the functions that draw random numbers say alike."""
+"""The shared parts of the docstrings of functions that draw random numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["described", "document"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# of each distribution: what it is, and of its parameters the meaning and a value for examples
+# distribution -> (summary, {parameter: (meaning, value in examples)})
 _DISTRIBUTIONS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "uniform": (
         "Numbers of [low, high), evenly distributed.",

@@ -1,4 +1,4 @@
-"""Regions of images, as the layers that pool them take them."""
+"""Regions of images (`rois`) for operators that pool them: checks, rounding, bins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["bins_of", "check_regions", "rounded"]
 
 
 def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
-    """The number of each region's image. MXNetError where shapes do not fit; those below 0 are none."""
+    """The number of each region's image; a negative one stands for no image. MXNetError where shapes do not fit."""
     require_ndim(name, "data", data, 4)
     require_ndim(name, "rois", rois, 2)
     require_shape(name, "rois", rois.shape, (rois.shape[0], 5))
@@ -23,12 +23,12 @@ def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
 
 
 def rounded(x: torch.Tensor) -> torch.Tensor:
-    """To whole numbers, halves away from 0."""
+    """Rounds to whole numbers, halves away from 0."""
     return torch.sign(x) * torch.floor(x.abs() + 0.5)
 
 
 def bins_of(start: torch.Tensor, length: torch.Tensor, out: int) -> list[torch.Tensor]:
-    """Of each region the first pixel of each of `out` bins, and the pixel past its last one."""
+    """For each region: the first pixel of each of `out` bins, and the pixel after its last one."""
     width, places = (length / out)[:, None], torch.arange(out, device=start.device)
     start = start[:, None]
     return [torch.floor(places * width + start), torch.ceil((places + 1) * width + start)]

@@ -1,4 +1,4 @@
-"""Operators that graphs have and `mx.nd` only as Python's operators: an array and a number, or two arrays."""
+"""Operators of symbols that `mx.nd` has only as Python's operators: of an array and a number, or of two arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ for _name, _kind in (("plus", "add"), ("minus", "sub"), ("mul", "mul"), ("div", 
         SCALARS[f"_r{_name}_scalar"] = _with_number(_kind, True)
 for _kind in PAIRS:
     SCALARS[f"_{_kind}"] = _elementwise(_kind)
-for _kind in ("add", "sub", "mul", "div"):  # a graph's elemwise_* broadcast here too
+for _kind in ("add", "sub", "mul", "div"):  # in graphs, elemwise_* broadcast here too
     SCALARS[f"elemwise_{_kind}"] = _elementwise(_kind)
 for _name in ("zeros", "ones", "full", "arange", "eye", "linspace"):
     SCALARS[f"_{_name}"] = getattr(_creation, _name)
@@ -54,7 +54,7 @@ def _full(shape: Any, value: Any = 0.0, ctx: Any = None, dtype: Any = "float32")
 
 def _filled(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(shape: Any = None, ctx: Any = None, dtype: Any = "float32") -> Any:
-        # a length of 0 (or -1) is one that was not known, a batch's in the states of recurrent layers; 1 broadcasts
+        # a length of 0 or -1 is unknown, such as the batch's in states of recurrent layers; length 1 broadcasts to it
         shape = (shape,) if isinstance(shape, int) else tuple(max(n, 1) for n in shape)
         return function(shape, ctx=_context(ctx), dtype=dtype)
 
@@ -81,7 +81,7 @@ def _cumsum(data: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 
 def _rnn(data: Any, parameters: Any, state: Any, *more: Any, **params: Any) -> Any:
-    """RNN, with states of batch 1 for all of the batch."""
+    """RNN; states with a batch of length 1 are broadcast to the batch of the data."""
     n = data.shape[1]
     states = [
         broadcast_to(s, shape=(s.shape[0], n, s.shape[2]))

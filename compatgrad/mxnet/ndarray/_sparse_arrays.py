@@ -1,7 +1,8 @@
-"""The classes of sparse arrays, and the storage types of what is computed from them.
+"""The classes of sparse arrays, and operators that depend on storage types.
 
-Their memory is dense: the class and `stype` say how MXNet would store an array; `indices`, `indptr` and `data` are made
-when asked for. What was given explicitly (stored zeros, say) is remembered until the array is written to.
+The memory of all arrays is dense. The class and `stype` tell how MXNet would store an array; `indices`, `indptr` and
+`data` are computed when they are read. Indices that a program gave, such as those of stored zeros, are kept until the
+array is written to.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __all__ = [
 
 
 class BaseSparseNDArray(NDArray):
-    """What arrays of both sparse storage types share.
+    """Base class of both kinds of sparse arrays.
 
     Sums, products and comparisons have the storage type that the original gives them. `x[:] = value` is the only
     assignment; `reshape` is not there.
@@ -56,14 +57,14 @@ class BaseSparseNDArray(NDArray):
     Source: `mxnet.nd.sparse.BaseSparseNDArray` of MXNet 1.9.1.
     """
 
-    _pattern: tuple[torch.Tensor, ...] | None = None  # the indices as they were given
-    _as_given: tuple[Any, torch.Tensor] | None = None  # a pattern that `check_format` refuses, and its values
+    _pattern: tuple[torch.Tensor, ...] | None = None  # the indices that a program gave
+    _as_given: tuple[Any, torch.Tensor] | None = None  # malformed indices, which `check_format` refuses, and values
 
     def __repr__(self) -> str:
         return f"\n<{type(self).__name__} {'x'.join(map(str, self.shape))} @{self.context}>"
 
     def _like(self, y: NDArray, keep: bool = True) -> Any:
-        """`y`, fresh from an op, as an array of this class."""
+        """Changes the class of `y`, the new result of an op, to this one."""
         y.__class__ = type(self)
         if keep and self._pattern is not None:
             y._pattern = self._pattern  # type: ignore[attr-defined]
@@ -164,7 +165,7 @@ class BaseSparseNDArray(NDArray):
         return self
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """Not there for sparse arrays."""
+        """NotSupportedForSparseNDArray: sparse arrays cannot be reshaped."""
         raise NotSupportedForSparseNDArray(self.reshape, None, shape)
 
     def _at(self, idx: int) -> Any:
@@ -174,7 +175,7 @@ class BaseSparseNDArray(NDArray):
         raise NotSupportedForSparseNDArray(self._slice, None, start, stop)
 
     def _assign(self, key: Any, value: Any) -> None:
-        """`x[:] = value`, the only assignment there is."""
+        """`x[:] = value`, the only assignment to sparse arrays."""
         name = type(self).__name__
         if not isinstance(key, slice):
             raise TypeError(f"{name} only supports [:] for assignment, got {key!r}")
@@ -217,9 +218,9 @@ class BaseSparseNDArray(NDArray):
         return len(self._indices())
 
     def check_format(self, full_check: bool = True) -> None:
-        """MXNetError where the indices are not what the storage type wants: in order, each once, and in the array.
+        """MXNetError where indices are out of order, repeated, or outside of the array.
 
-        Without `full_check` only what takes no look at each index: the places where the rows of a csr matrix begin.
+        Without `full_check`, only the shape of the indices and the beginnings of a csr matrix's rows are checked.
         """
         wrong = malformed(self.stype, self.shape, self._indices(), full_check)
         if wrong:
@@ -237,7 +238,7 @@ def malformed(stype: str, shape: Any, indices: tuple[torch.Tensor, ...], full: b
         if int(begin[0]) != 0 or bool((begin.diff() < 0).any()) or int(begin[-1]) != len(places):
             return f"indptr must rise from 0 to the number of indices, {len(places)}"
         first = begin[(begin > 0) & (begin < len(places))]
-        rising[first - 1] = True  # a row begins anywhere
+        rising[first - 1] = True  # the first index of a row may be smaller than the last one of the row before
     limit = shape[1] if stype == "csr" else shape[0]
     if full and places.numel() and (int(places.min()) < 0 or int(places.max()) >= limit):
         return f"indices must be in 0..{limit - 1}"
@@ -327,9 +328,9 @@ class CSRNDArray(BaseSparseNDArray):
 
 
 class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which some rows are stored: `data[i]` is row `indices[i]`, the others are zero.
+    """An array that stores some of its rows: `data[i]` is row `indices[i]`, and the others are zero.
 
-    Programs make one by `row_sparse_array` or `tostype("row_sparse")`; gradients of embeddings are some.
+    Programs make one by `row_sparse_array` or `tostype("row_sparse")`; gradients of embeddings are row-sparse too.
 
     Args:
         handle: a torch tensor, whose memory is shared, or an NDArray.
@@ -421,7 +422,7 @@ def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = No
 
     Raises:
         AssertionError: `data` is no NDArray.
-        mxnet.base.MXNetError: `stype` is another one, or "csr" of what is no matrix; `out` has another shape.
+        mxnet.base.MXNetError: `stype` has another value, or "csr" of what is no matrix; `out` has another shape.
 
     Example:
         >>> y = nd.cast_storage(nd.array([[0.0, 2.0], [0.0, 0.0]]), "csr")
@@ -465,7 +466,7 @@ def _result(name: str, a: Any, b: Any) -> Any:
 
 
 def _compared(slot: str, a: BaseSparseNDArray, b: Any) -> Any:
-    """Sparse where the comparison of a zero with a number is false."""
+    """A comparison with a number; the result is sparse where a zero compares as false."""
     y = getattr(NDArray, slot)(a, b)
     if isinstance(b, numeric_types) and not getattr(np.float64(0), slot)(b):
         y = a._like(y, keep=False)
@@ -547,34 +548,34 @@ def _where_stored(x: Any) -> torch.Tensor:
 
 
 def _scattered(y: NDArray, like: Any) -> Any:
-    """`y` at the elements that `like` stores, nothing elsewhere."""
+    """`y` at the elements that `like` stores; other elements are not stored."""
     zeros = NDArray(torch.zeros_like(y.tensor))
     return like._like(op.where(NDArray(_where_stored(like)), y, zeros))
 
 
 @operator("lhs, rhs")
 def _scatter_elemwise_div(lhs, rhs):
-    """lhs / rhs; of a row_sparse lhs only the stored rows."""
+    """lhs / rhs; only the stored rows of a row_sparse lhs are divided."""
     y = op.div(lhs, rhs)
     return _scattered(y, lhs) if lhs.stype == "row_sparse" else y
 
 
 @operator("data")
 def _scatter_plus_scalar(data, scalar=1.0, is_int=True):
-    """data + scalar; of a sparse array only the stored elements."""
+    """data + scalar; only the stored elements of a sparse array are changed."""
     y = op.add_scalar(data, value=float(scalar))
     return y if data.stype == "default" else _scattered(y, data)
 
 
 @operator("data")
 def _scatter_minus_scalar(data, scalar=1.0, is_int=True):
-    """data - scalar; of a sparse array only the stored elements."""
+    """data - scalar; only the stored elements of a sparse array are changed."""
     y = op.add_scalar(data, value=-float(scalar))
     return y if data.stype == "default" else _scattered(y, data)
 
 
 def _install_rules() -> None:
-    """Tells the engine's operators, which know no storage types, which of them keep zeros."""
+    """Has the results of those engine operators that keep zeros get the storage type of the input."""
     for name in _stored.KEEP_ZEROS:
         for found in (operators.get(name), vars(op).get(name)):
             if isinstance(found, _C.Op):

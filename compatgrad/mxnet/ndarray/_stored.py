@@ -1,7 +1,7 @@
-"""Storage types of results: which operators of MXNet give sparse arrays where they are given sparse ones.
+"""Rules for the storage types of results: which of MXNet's operators give sparse arrays for sparse inputs.
 
-Memory is dense throughout, see `_sparse_arrays`: a rule sets the class of a result that an operator has just made.
-Rules are `rule(y, *arguments)`; they are asked only where an input is sparse.
+As all memory is dense (`_sparse_arrays`), a rule only sets the class of the new result of an operator. Rules are called
+as `rule(y, *arguments)`, and only where an input is sparse.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEEP_ZEROS = frozenset(
 
 
 def as_stored(y: Any, stype: str) -> Any:
-    """`y`, fresh from an op, as an array of a storage type."""
+    """Changes the class of `y`, the new result of an op, to that of a storage type."""
     if stype != "default" and type(y) is NDArray:
         y.__class__ = CLASSES[stype]
     return y
@@ -48,30 +48,30 @@ def pair_type(name: str, a: Any, b: Any) -> str:
 
 
 def of_pair(name: str, y: Any, a: Any, b: Any) -> Any:
-    """Of add, sub, mul, div, maximum, minimum and hypot."""
+    """The rule of add, sub, mul, div, maximum, minimum and hypot."""
     return as_stored(y, pair_type(name, a, b))
 
 
 def elementwise(name: str, y: Any, a: Any, b: Any) -> Any:
-    """Of elemwise_add, elemwise_sub, elemwise_mul and elemwise_div; a quotient is dense."""
+    """The rule of elemwise_add, elemwise_sub, elemwise_mul and elemwise_div; a quotient is dense."""
     return y if name == "div" else of_pair(name, y, a, b)
 
 
 def clipped(y: Any, x: Any, a_min: Any, a_max: Any) -> Any:
-    """Of `clip`: zeros stay zeros where they are between the limits."""
+    """The rule of `clip`: the result is sparse where 0 lies between the limits."""
     return same(y, x) if float(a_min) <= 0 <= float(a_max) else y
 
 
 def kept_rows(y: Any, x: Any, *_: Any) -> Any:
-    """Of what picks rows or ranges of a matrix: csr stays csr."""
+    """The rule of operators that pick rows or ranges of a matrix: csr stays csr."""
     return same(y, x) if x.stype == "csr" and y.ndim == 2 else y
 
 
 def summed(y: Any, x: Any, axis: Any = None, keepdims: Any = False, *_: Any) -> Any:
-    """Of sums of squares along the second axis, which is kept: rows without elements stay without."""
+    """The rule of sums of squares along the second axis with `keepdims`: row_sparse stays row_sparse."""
     return same(y, x) if x.stype == "row_sparse" and axis in (1, (1,)) and keepdims else y
 
 
 def joined(y: Any, arrays: Any, dim: int = 1) -> Any:
-    """Of `concat`: matrices in csr below each other."""
+    """The rule of `concat`: csr matrices joined along axis 0 give a csr matrix."""
     return as_stored(y, "csr") if dim == 0 and all(x.stype == "csr" for x in arrays) else y

@@ -1,7 +1,7 @@
-"""The compiled update rules, for the operators on weights and for the optimizers.
+"""Calls of the compiled update rules, for the operators that update weights and for the optimizers.
 
-Constants of every rule start with the learning rate, the weight decay, the factor on the gradient and the bound of
-its elements (infinite for none); csrc/kernels/optim_rules_mxnet.h says what follows.
+The constants of every rule begin with the learning rate, the weight decay, the factor on the gradient and the bound of
+its elements (infinity for none); csrc/kernels/optim_rules_mxnet.h lists the others.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def run_rule(
 ) -> None:
     """Changes weights and states in place. `states` has an array, a sequence of arrays or None for each weight.
 
-    constants: a tuple for all or a list with one for each; `rounds` takes them in single precision. copies: for each
-    weight in single precision an array of half precision that gets its values, or None; gradients may be of half
-    precision then. rates: two arrays with learning rate and decay of each weight, instead of those among the constants.
-    MXNetError, which names `who`, where shapes, types or devices do not fit.
+    constants: a tuple for all weights, or a list with one for each; `rounds` converts them to single precision. copies:
+    for each weight in single precision an array of half precision that gets its values, or None; gradients may then be
+    of half precision. rates: two arrays with the learning rate and the decay of each weight, which replace those in
+    the constants. MXNetError, which names `who`, where shapes, dtypes or devices do not fit.
     """
     try:
         _step(rule, weights, grads, states, constants, rounds, copies, rates)
@@ -51,23 +51,22 @@ def run_rule(
 
 
 def power(beta: float, t: float) -> float:
-    """beta ** t of single precision."""
+    """beta ** t, computed in single precision."""
     return float(np.float32(np.float64(np.float32(beta)) ** t))
 
 
-# the rules that leave rows alone which a row_sparse gradient does not have; for others such a gradient is a dense one
+# rules that update only the rows that a row_sparse gradient stores; others treat such a gradient as dense
 _BY_ROWS = {"mx_sgd", "mx_sgd_op", "mx_sgd_momentum", "mx_adam", "mx_ftrl", "mx_adagrad"}
 
 
 def goes_by_rows(rule: str, grad: Any) -> bool:
-    """Whether only the rows are updated that the gradient has."""
+    """Whether the rule updates only the rows that the gradient stores."""
     return grad.stype == "row_sparse" and rule.removesuffix("_clip") in _BY_ROWS
 
 
 def on_rows(grad: Any, arrays: Sequence[Any], run: Any) -> None:
-    """Calls `run(gradient, *parts)` with the rows of the arrays (None stays) that a row_sparse gradient has.
-
-    What it changes goes back into the arrays.
+    """Calls `run(gradient, *parts)` on copies of the rows that a row_sparse gradient stores, and writes them back into
+    the arrays. None stays None.
     """
     rows = grad.indices.tensor.long()
     if not len(rows):
@@ -80,7 +79,7 @@ def on_rows(grad: Any, arrays: Sequence[Any], run: Any) -> None:
 
 
 def norms(arrays: Sequence[Any]) -> torch.Tensor:
-    """The Euclidean norms, of arrays on one device: a tensor (arrays,) of float64 there."""
+    """The Euclidean norms of arrays on one device: a float64 tensor (arrays,) on that device."""
     return _C.optim_sums(arrays, False).sqrt()
 
 
@@ -93,9 +92,11 @@ def descend(
     bounds: tuple[float | None, float | None],
     copies: Sequence[Any] | None = None,
 ) -> None:
-    """LAMB's steps, scaled by the weight's norm, kept within its bounds, over that of the step; by 1 where one is 0.
+    """Makes LAMB's steps, scaled by the ratio of the weight's norm, clipped to `bounds`, to the step's norm; the ratio
+    is 1 where one of them is 0.
 
-    ratios: both norms for each weight. Bounds that are None or below 0 do not count. Nothing waits for a GPU.
+    ratios: the norms of weights, and those of steps. Bounds that are None or negative do not count. The ratios stay on
+    the device, so that nothing waits for a GPU.
     """
     of_weight, of_step = ratios
     of_weight = of_weight.clamp(*[None if b is None or b < 0 else b for b in bounds]) if _given(bounds) else of_weight
@@ -116,7 +117,7 @@ def lamb(
     bounds: tuple[float | None, float | None],
     copies: Sequence[Any] | None = None,
 ) -> None:
-    """LAMB's step of many weights: directions, norms and steps, one launch for each. `states`: both moments."""
+    """LAMB's update of many weights: directions, norms and steps, with one kernel each. `states`: both moments."""
     steps = [NDArray(torch.empty_like(w.tensor)) for w in weights]
     nothing = None if copies is None else [None] * len(weights)
     rows = [(mean, var, w) for (mean, var), w in zip(states, weights, strict=True)]

@@ -1,4 +1,4 @@
-"""What the operators that update weights share: checks of their arguments, and steps on weights and copies of them."""
+"""What operators that update weights share: checks of arguments, docstrings, and steps on weights and their copies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._update_rules import descend, goes_by_rows, on_rows, power, run_rule
 from .ndarray import NDArray
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-# of arguments of these operators, where a docstring does not say something else
+# meanings of arguments, for docstrings that do not describe them
 _MEANINGS = {
     "beta1": "the part of `mean` that is kept.",
     "beta2": "the part of `var` that is kept.",
@@ -73,14 +73,14 @@ def number(who: str, name: str, value: Any) -> float:
 
 
 def common(who: str, lr: Any, wd: Any, rescale_grad: Any, clip_gradient: Any) -> tuple[float, float, float, float]:
-    """What the constants of every rule start with. A bound of 0 clips to 0, one below is none."""
+    """The first four constants of every rule. `clip_gradient`: 0 clips all elements to 0, a negative number none."""
     clip = number(who, "clip_gradient", clip_gradient)
     lr, wd = number(who, "lr", lr), number(who, "wd", wd)
     return lr, wd, number(who, "rescale_grad", rescale_grad), clip if clip >= 0 else math.inf
 
 
 def check(who: str, **arrays: Any) -> None:
-    """AssertionError for what is no NDArray; MXNetError where types or shapes differ or elements are integers."""
+    """AssertionError where an argument is no NDArray; MXNetError for dtypes or shapes that differ, and for integers."""
     first = None
     for name, x in arrays.items():
         if not isinstance(x, NDArray):
@@ -96,7 +96,7 @@ def check(who: str, **arrays: Any) -> None:
 
 
 def target(who: str, weight: NDArray, out: NDArray | None) -> NDArray:
-    """The array that gets the new weight, with the values of `weight`."""
+    """The array for the new weight, `out` or a new one, filled with the values of `weight`."""
     if out is None:
         return NDArray(weight.tensor.clone())
     if isinstance(out, (list, tuple)) and len(out) == 1:
@@ -117,7 +117,7 @@ def update(
     constants: tuple[float, ...],
     out: NDArray | None,
 ) -> NDArray:
-    """One step of a rule on one weight. Only the rows of a gradient of storage type row_sparse are updated."""
+    """One step of a rule on one weight; with a row_sparse gradient, only on the rows that it stores."""
     check(who, weight=weight, grad=grad, **states)
     y = target(who, weight, out)
     arrays = tuple(states.values())
@@ -189,7 +189,7 @@ def lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_g
 
 
 def direction(who, weight, grad, mean, var, constants, out):
-    # of LAMB's step
+    # the direction of LAMB's step
     step = target(who, weight, None) if out is None else out
     run_rule(who, "mx_lamb_direction", [step], [grad], [(mean, var, weight)], constants, True, [None])
     return step

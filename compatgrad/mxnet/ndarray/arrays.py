@@ -1,4 +1,4 @@
-"""Operators that join, split, choose, convert or pass on arrays."""
+"""Operators that join, split, select, convert or copy arrays."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _split_v2(data, indices=(), axis=1, squeeze_axis=False, sections=0):
         if n % sections:
             raise MXNetError(f"split_v2: axis {axis} of shape {data.shape} has no {sections} equal parts")
         cuts = [n // sections * i for i in range(1, sections)]
-    elif cuts and cuts[0] == 0:  # where the first part begins
+    elif cuts and cuts[0] == 0:  # symbols also list the 0 where the first part begins
         cuts = cuts[1:]
     if cuts != sorted(cuts) or (cuts and cuts[-1] > n):
         raise MXNetError(f"split_v2: indices must not decrease, nor exceed the size {n}, got {indices}")
@@ -508,7 +508,7 @@ def multi_all_finite(data, num_arrays=None, init_output=True):
 
 
 def _all_finite(arrays: Sequence[NDArray]) -> NDArray:
-    # one reduction, for which nothing waits
+    # one reduction on the device, for which nothing waits
     return NDArray(_C.optim_sums([a.tensor for a in arrays], True).sum().eq(0).float().reshape(1))
 
 

@@ -10,7 +10,7 @@ import torch
 
 from ..context import Context
 
-# what these declare is handed out below
+# these modules declare the operators that are exported below
 from . import (  # noqa: F401
     _calibration,
     _contrib_arrays,
@@ -35,7 +35,7 @@ globals().update(_mine)
 
 # ---- control flow ----------------------------------------------------------------------------------------------------
 def _flattened(values: Any, leaf: Callable[[Any], tuple[list[Any], Any] | None], wanted: str) -> tuple[list[Any], Any]:
-    """What is in a nested list, and how it is nested; `leaf` says this of what is no list, and None of others."""
+    """The elements of a nested list, and its form; `leaf(x)` gives both for an element, and None for a wrong one."""
     found = leaf(values)
     if found is not None:
         return found
@@ -46,12 +46,12 @@ def _flattened(values: Any, leaf: Callable[[Any], tuple[list[Any], Any] | None],
 
 
 def _flat(values: Any, what: str) -> tuple[list[NDArray], Any]:
-    """The arrays of a nested list, and how they are nested: 0 for an array."""
+    """The arrays of a nested list, and its form: 0 for an array, a list of forms for a list."""
     return _flattened(values, lambda x: ([x], 0) if isinstance(x, NDArray) else None, f"{what} must be an NDArray")
 
 
 def _nested(arrays: list[NDArray], form: Any) -> Any:
-    """The arrays, which are used up, as `form` says."""
+    """Nests the arrays again in the given form, and removes them from the list."""
     return arrays.pop(0) if form == 0 else [_nested(arrays, part) for part in form]
 
 
@@ -67,7 +67,7 @@ def _number(value: Any, kind: type, what: str) -> Any:
 def foreach(
     body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach"
 ) -> tuple[Any, Any]:
-    """Calls a function for each slice of arrays along their first axis, and hands its states on.
+    """Calls a function for each slice of arrays along their first axis, with the states from the call before.
 
     Args:
         body: called as `outputs, states = body(slice, states)`; both may be nested lists of NDArrays.
@@ -109,7 +109,7 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """Calls a function as long as a condition of its variables holds.
+    """Calls a function as long as a condition on its variables holds.
 
     Args:
         cond: called as `cond(*loop_vars)`; a number or an NDArray of one element, 0 being false.

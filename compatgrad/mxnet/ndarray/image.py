@@ -20,10 +20,10 @@ from ._operator import op, operator
 from ._random_state import generator
 from .ndarray import NDArray
 
-__all__: list[str] = []  # reached as nd.image.<name>, not by `from nd import *`
+__all__: list[str] = []  # operators are called as nd.image.<name>, not imported by `from nd import *`
 
 _GREY = (0.299, 0.587, 0.114)
-# principal components of colours of ImageNet, times their strengths
+# the principal components of ImageNet's colours, times the square roots of their variances
 _LIGHTING = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]) * (
     np.array([55.46, 4.794, 1.148])
 )
@@ -49,7 +49,7 @@ def _like(data: NDArray, tensor: torch.Tensor) -> NDArray:
 
 
 def _on_floats(data: NDArray, change: Callable[[NDArray], NDArray]) -> NDArray:
-    """`change` of the image; integers are computed as float32, and cut (not rounded) to their type again."""
+    """Applies `change` to the image; integers are computed in float32, and truncated to their dtype."""
     dtype = data.tensor.dtype
     if dtype.is_floating_point:
         return change(data)
@@ -282,7 +282,7 @@ def _saturated(x: NDArray, alpha: float) -> NDArray:
 
 
 def _hued(x: NDArray, alpha: float) -> NDArray:
-    """Hue by alpha turns around the circle, at the same lightness and saturation. No gradient."""
+    """Rotates the hue by `alpha` full turns; lightness and saturation stay. No gradient."""
     if x.shape[2] == 1:
         return x
     rgb = x.tensor / 255.0
@@ -292,7 +292,7 @@ def _hued(x: NDArray, alpha: float) -> NDArray:
     safe = torch.where(spread > 0, spread, 1.0)
     hue = torch.where(high == r, (g - b) / safe, torch.where(high == g, (b - r) / safe + 2, (r - g) / safe + 4))
     hue = hue / 6 + alpha  # in turns
-    # what a channel is depends on where the hue is from it: the whole spread within a sixth, falling within the next
+    # a channel is at its largest within a sixth of a turn from its own hue, and falls linearly over the next sixth
     turned = []
     for at in (0, 1 / 3, 2 / 3):
         away = (hue - at + 0.5).remainder(1.0).sub(0.5).abs()
@@ -325,12 +325,13 @@ def _colour_operator(name: str, change: Callable[[NDArray, float], NDArray], doc
 random_brightness = _colour_operator("random_brightness", _brighter, "The image multiplied")
 random_contrast = _colour_operator("random_contrast", _contrasted, "The difference from the mean grey multiplied")
 random_saturation = _colour_operator("random_saturation", _saturated, "The difference from the grey image multiplied")
-random_hue = _colour_operator("random_hue", _hued, "The hue turned, 1 being the whole circle,")
+random_hue = _colour_operator("random_hue", _hued, "The hue rotated, 1 being the whole circle,")
 
 
 @operator("data", name="_image_random_color_jitter")
 def random_color_jitter(data, brightness, contrast, saturation, hue):
-    """Random brightness, contrast and saturation by 1 ± as much as said, and hue by 0 ± as much, in random order.
+    """Random changes in random order: brightness, contrast and saturation by factors in 1 ± the argument, and hue by
+    an angle in 0 ± `hue`, 1 being the whole circle.
 
     Args:
         data: shape (height, width, 3).

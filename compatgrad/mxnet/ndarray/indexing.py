@@ -1,4 +1,4 @@
-"""Operators that pick slices and elements of arrays, or put them there."""
+"""Operators that read or write slices and elements of arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _slice = builtins.slice
 
 
 def _bounds(argument: str, value: Any) -> list[int | None]:
-    """Of a tuple whose entries may be None."""
+    """A tuple of integers and None from an argument."""
     values = list(value) if isinstance(value, (tuple, list)) else [value]
     return [None if v is None else as_ints("slice", argument, v)[0] for v in values]
 
@@ -80,7 +80,7 @@ def _slice_assign_scalar(data, scalar=0.0, begin=(), end=(), step=()):
 
 
 def _write_slice(self: NDArray, rhs: Any, begin: Any, end: Any, step: Any = ()) -> NDArray:
-    """Writes an array, or a number, into the part [begin:end:step]; the array itself is handed back."""
+    """Writes an array or a number into the part [begin:end:step] of an array, and returns that array."""
     self[_key(self, begin, end, step)] = rhs
     return self
 
@@ -292,7 +292,7 @@ def scatter_nd(data, indices, shape):
 
 @operator("indices", method=True)
 def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
-    """`on_value` at the position that each index names on a new last axis of length `depth`, else `off_value`.
+    """`on_value` at the position of each index along a new last axis of length `depth`, else `off_value`.
 
     Rows of indices outside [0, depth) hold `off_value` only. It has no gradient.
 
@@ -315,7 +315,7 @@ def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Writes ones at the columns that indices name, zeros elsewhere.
+    """Writes ones into the columns given by `indices`, and zeros elsewhere.
 
     Args:
         indices: a column for each row, shape (n,), of any dtype; rows of an index outside get zeros only.

@@ -170,7 +170,7 @@ def linalg_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0, axis=-2)
 
 
 def _turned(x: NDArray) -> NDArray:
-    """Each matrix with its axes exchanged."""
+    """The transpose of each matrix."""
     n = x.tensor.dim()
     return op.transpose(x, axes=(*range(n - 2), n - 1, n - 2))
 
@@ -451,8 +451,8 @@ def linalg_gelqf(A):  # noqa: N803
     """
     if A.tensor.dim() < 2 or A.shape[-2] > A.shape[-1]:
         raise MXNetError(f"linalg_gelqf: A must have at least as many columns as rows, got the shape {A.shape}")
-    # Numbers come from a factorisation that is not differentiated. With it as L0, M = L0^-1 A is all but orthonormal,
-    # and the Cholesky factor C of M M^T all but the identity: L = L0 C and Q = C^-1 M, differentiable and accurate.
+    # torch's factor L0 is not differentiated. M = L0^-1 A is orthonormal up to rounding, so that the Cholesky factor C
+    # of M M^T is nearly the identity: L = L0 C and Q = C^-1 M are accurate and can be differentiated.
     known = NDArray(torch.linalg.qr(A.tensor.detach().transpose(-2, -1))[1].transpose(-2, -1).contiguous())
     m = op.solve_triangular(known, A)
     c = op.cholesky(op.matmul(m, m, transb=True))

@@ -1,4 +1,4 @@
-"""NDArray: a torch tensor with MXNet's manners. What needs more of them than the class is in `_methods`."""
+"""NDArray: a torch tensor with MXNet's interface. Methods that need modules which import this one are in `_methods`."""
 
 from __future__ import annotations
 
@@ -70,8 +70,7 @@ def waitall() -> None:
     """Waits for everything that still runs on a GPU, and for errors that come late.
 
     Raises:
-        Exception: the error of what failed since the last wait: of a random number's parameter that is out of range,
-            say.
+        Exception: an error that was kept since the last wait, such as that of a distribution's parameter out of range.
 
     Example:
         >>> x = nd.random.uniform(high=-1.0, shape=2)
@@ -118,13 +117,13 @@ class NDArray(_C.Variable):
 
     _frontend = fe
     _zero_dim = False  # whether results may have no dimension
-    _ctx: Context | None = None  # where it is not what the device says
+    _ctx: Context | None = None  # the context, where the tensor's device does not tell it
     stype = "default"
 
     def __init__(self, handle: torch.Tensor | NDArray | None, writable: bool = True) -> None:
         if isinstance(handle, NDArray):
             handle = handle.tensor
-        # a tensor of torch's graph enters this one, by a function that is recorded in any case
+        # a tensor that requires a gradient in torch enters the graph by a function that is always recorded
         try:
             super().__init__(handle, handle is not None and handle.requires_grad)
         except AttributeError:
@@ -133,7 +132,7 @@ class NDArray(_C.Variable):
         if not writable:
             self._writable = False
 
-    # ---- what it is --------------------------------------------------------------------------------------------
+    # ---- attributes --------------------------------------------------------------------------------------------
     _writable = True
 
     @property
@@ -150,7 +149,7 @@ class NDArray(_C.Variable):
 
     @property
     def handle(self) -> int:
-        """A number that tells memory apart."""
+        """A number that identifies the array's memory."""
         return self.tensor.data_ptr()
 
     @property
@@ -189,7 +188,7 @@ class NDArray(_C.Variable):
         return int(self.asscalar())
 
     def __iter__(self):
-        if not self.shape:  # at once, not at the first element: that is how np.iterable asks
+        if not self.shape:  # raised by iter() itself, which np.iterable relies on
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(len(self)))
 
@@ -259,7 +258,7 @@ class NDArray(_C.Variable):
     as_in_ctx = to_device = as_in_context
 
     def wait_to_read(self) -> None:
-        """Waits until the values are there; raises the error of what failed (`_late`)."""
+        """Waits until the values are computed; raises an error that was kept until now (`_late`)."""
         _late.meet()
         if self.tensor.is_cuda:
             waitall()
@@ -288,7 +287,7 @@ class NDArray(_C.Variable):
             )
 
     def _can_take(self, value: Any) -> bool:
-        """Whether writing `value` over the whole array makes it part of the graph, as a new result is."""
+        """Whether writing `value` over the whole array makes the array stand for `value` in the graph."""
         return is_recording() and isinstance(value, NDArray) and bool(_in_graph(value)) and not _in_graph(self)
 
     def _write(self, value: NDArray) -> NDArray:
@@ -318,11 +317,11 @@ class NDArray(_C.Variable):
 
     @staticmethod
     def _basic_indexing_slice_is_contiguous(slc_key: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-        """Whether slices, one for each axis of `shape`, leave memory without gaps."""
+        """Whether slices, one for each axis of `shape`, select memory without gaps."""
         parts = [range(n)[k] for k, n in zip(slc_key, shape, strict=True)]
         if math.prod(map(len, parts)) <= 1:
             return True
-        whole = True  # whether the axes so far, from the right, are taken as they are
+        whole = True  # whether the slices so far, from the right, select whole axes
         for part, n in zip(reversed(parts), reversed(shape), strict=True):
             if len(part) > 1 and (part.step != 1 or not whole):
                 return False
@@ -357,7 +356,7 @@ class NDArray(_C.Variable):
         _mark(self, gradient if wanted else None, grad_req == "add", not is_recording())
         self._grad_array = gradient if not wanted or gradient.stype != "default" else None
 
-    _grad_array: NDArray | None = None  # where the gradient is more than a dense array, or is not computed
+    _grad_array: NDArray | None = None  # the gradient, where it is sparse, or is not computed
 
     @property
     def _is_marked(self) -> bool:
@@ -394,7 +393,7 @@ class NDArray(_C.Variable):
 
 
 def _on(x: NDArray, context: Context) -> NDArray:
-    """Remembers a context that the tensor's device does not tell."""
+    """Stores a context that the tensor's device does not tell, and returns x."""
     if context.device_type != "gpu" and (context.device_id or context.device_type != "cpu"):
         x._ctx = context
     elif x._ctx is not None:

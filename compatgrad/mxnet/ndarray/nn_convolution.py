@@ -19,7 +19,7 @@ _FIRST, _LAST = (None, "NCW", "NCHW", "NCDHW"), ("NWC", "NHWC", "NDHWC")
 
 # ---- geometry --------------------------------------------------------------------------------------------------------
 def _tuple(name: str, argument: str, value: Any, n: int, default: int) -> tuple[int, ...]:
-    """An argument with one entry for each of `n` axes; () stands for the default."""
+    """An argument as a tuple with one entry for each of `n` axes; () becomes the default."""
     value = tuple(as_ints(name, argument, value)) or (default,) * n
     if len(value) != n:
         raise MXNetError(f"{name}: {argument} must have {n} entries as kernel has, got {value}")
@@ -27,7 +27,7 @@ def _tuple(name: str, argument: str, value: Any, n: int, default: int) -> tuple[
 
 
 def _channels_last(name: str, layout: Any, n: int) -> bool:
-    """Whether channels are the last axis of data, as its layout says."""
+    """Whether the layout has the channels as the last axis of data."""
     if layout in _FIRST or layout == "None":
         last = False
     elif layout in _LAST:
@@ -99,7 +99,7 @@ def Convolution(  # noqa: N802
 
 
 def _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, groups, no_bias, layout):
-    """The same, all arguments being looked at."""
+    """Convolution with all checks, for the arguments that the fast path does not take."""
     name = "Convolution"
     kernel = _windows(name, data, kernel)
     n = len(kernel)
@@ -134,8 +134,9 @@ def Deconvolution(  # noqa: N802
     """The transpose of a convolution.
 
     data: (batch, channels, *size); weight: (channels, num_filter / num_group, *kernel); bias: (num_filter,), without
-    which `no_bias` must stay True. A length becomes stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj;
-    `target_shape` says it instead, and padding and `adj` follow from it. MXNetError where anything does not fit.
+    which `no_bias` must stay True. An axis of length size becomes
+    stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj long. `target_shape` gives the lengths instead, from
+    which padding and `adj` follow. MXNetError where anything does not fit.
 
     Args:
         data: floating point, shape (batch, channels, *space), one to three axes of space.
@@ -188,7 +189,7 @@ def Pooling(  # noqa: N802
     data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False, pooling_convention="valid", stride=(),
     pad=(), p_value=None, count_include_pad=None, layout=None,
 ):  # fmt: skip
-    """One number for each window over one to three axes of data (batch, channels, *size), or for each channel.
+    """Pooling over one to three axes of data (batch, channels, *size): one number for each window, or each channel.
 
     pool_type: "max", "avg", "sum", or "lp", the p_value-th root of the sum of p_value-th powers, p_value being 1, 2
     or 3. pooling_convention: "full" adds windows that reach beyond the padding so that no element is left out;
@@ -243,7 +244,7 @@ def Pooling(  # noqa: N802
 
 
 def _padded_for_same(name: str, x: NDArray, kernel: Any, stride: Any, pool_type: str) -> NDArray:
-    """x with so much around it that there is one window for each `stride` elements."""
+    """x padded so that there is one window for each `stride` elements."""
     if pool_type != "max" or len(kernel) != 1:
         raise MXNetError(f"{name}: pooling_convention 'same' is for pool_type 'max' over one axis, got {pool_type!r} "
                          f"over {len(kernel)}")  # fmt: skip
@@ -277,7 +278,7 @@ def _pool(x, pool_type, p, kernel, stride, pad, full, include_pad):
 @lru_cache(64)
 def _shares(size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
             include_pad: bool) -> torch.Tensor:  # fmt: skip
-    """One over the elements of each window of convention "full", which may reach beyond the padding."""
+    """1 / (number of elements) of each window with the convention "full", where windows may exceed the padding."""
     total = torch.ones((), dtype=torch.float64)
     for n, k, s, p in zip(size, kernel, stride, pad, strict=True):
         start = torch.arange(-((k - n - 2 * p) // s) + 1) * s - p
@@ -313,9 +314,9 @@ def UpSampling(  # noqa: N802
 ):
     """Images (batch, channels, height, width) `scale` times as large.
 
-    sample_type "nearest" repeats elements; several images become as large as the first one will be, and are joined
-    along channels or with multi_input_mode="sum" added up. "bilinear" takes an image and a weight (channels, 1,
-    kernel, kernel), kernel being 2 * scale - scale % 2, and is a transposed convolution. MXNetError otherwise.
+    sample_type "nearest" repeats elements. Of several images, all get the size of the first result, and are joined
+    along the channels, or added up with multi_input_mode="sum". "bilinear" takes an image and a weight (channels, 1,
+    kernel, kernel), where kernel is 2 * scale - scale % 2, and is a transposed convolution. MXNetError otherwise.
 
     Args:
         data: floating point, shape (batch, channels, height, width); for "bilinear" the data and the weights of the

@@ -1,4 +1,4 @@
-"""Comparisons of two images at several distances."""
+"""Correlation: compares patches of two images at several displacements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _part(x: NDArray, top: int, left: int, size: tuple[int, int], stride: int) -
 
 
 def _distance(x: NDArray, y: NDArray) -> NDArray:
-    """abs(x - y); where they are equal x has the gradient 1 and y -1, as in the original."""
+    """abs(x - y); where both are equal, the gradient is 1 for x and -1 for y, as in the original."""
     far = op.sub(x, y)
     return op.where(op.greater_equal_scalar(far, value=0), far, op.neg(far))
 
@@ -25,12 +25,12 @@ def _distance(x: NDArray, y: NDArray) -> NDArray:
 def Correlation(  # noqa: N802
     data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, pad_size=0, is_multiply=True
 ):
-    """How alike patches of two images are: (batch, distances, height, width).
+    """The correlation of patches of two images: (batch, displacements, height, width).
 
     Patches of kernel_size x kernel_size pixels lie `stride1` apart in data1 (batch, channels, height, width); each is
-    compared with those of data2 that lie up to `max_displacement` away in steps of `stride2`, rows of distances
-    before columns. The result is the mean of products of pixels, or of distances unless `is_multiply`. MXNetError for
-    an even kernel and where nothing is left of the image.
+    compared with those of data2 that lie up to `max_displacement` away in steps of `stride2`; vertical displacements
+    vary slowest. The result is the mean of products of pixels, or of their absolute differences without `is_multiply`.
+    MXNetError for an even kernel, and where the border leaves no pixel of the image.
 
     Returns:
         NDArray of the dtype of `data1`, shape (batch, displacements, height, width).

@@ -1,4 +1,4 @@
-"""Operators on images that are layers: sampling along grids, and pooling of regions."""
+"""Layers on images: sampling along grids, pooling of regions, cropping."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .ndarray import NDArray
 # ---- along a grid ----------------------------------------------------------------------------------------------------
 @operator("data, grid", outputs="output, kept?")
 def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
-    """data (batch, channels, height, width) read at grid (batch, 2, height', width'), between pixels by distance.
+    """Samples data (batch, channels, height, width) bilinearly at the places of grid (batch, 2, height', width').
 
-    The grid holds x, then y, -1 and 1 being the centers of the outermost pixels; what lies beyond the border is 0.
+    The grid holds x, then y; -1 and 1 are the centres of the outermost pixels, and 0 is read outside of the image.
     MXNetError where shapes do not fit.
 
     Args:
@@ -37,7 +37,7 @@ def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
 
 @lru_cache(64)
 def _mesh(size: tuple[int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Numbers of columns and of rows, (2, height, width)."""
+    """The column and the row of each pixel, (2, height, width)."""
     rows, columns = torch.meshgrid(*[torch.arange(n, dtype=dtype, device=device) for n in size], indexing="ij")
     return torch.stack([columns, rows])
 
@@ -47,7 +47,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
     """A grid for `BilinearSampler`, (batch, 2, height, width).
 
     transform_type "affine": data (batch, 6) are matrices that map the target's coordinates, -1 ... 1, to the source's;
-    target_shape is (height, width). "warp": data (batch, 2, height, width) says how far each pixel's place moves.
+    target_shape is (height, width). "warp": data (batch, 2, height, width) is the offset of each pixel, in pixels.
     MXNetError otherwise.
 
     Args:
@@ -74,7 +74,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
     t = data.tensor
     size = torch.tensor(data.shape[:1:-1], dtype=t.dtype, device=t.device).reshape(2, 1, 1)
     place = op.add(data, NDArray(_mesh(tuple(data.shape[2:]), t.dtype, t.device)))
-    # Divided as in the original: a place that rounding moves past a pixel has the gradient of the pixel's other side.
+    # Rounded as in the original, because a place that rounding moves to the other side of a pixel has another gradient.
     return op.add_scalar(op.div(place, NDArray((size - 1).clamp(min=1) / 2)), value=-1)
 
 
@@ -82,7 +82,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
 def SpatialTransformer(  # noqa: N802
     data, loc, target_shape=(0, 0), transform_type="affine", sampler_type="bilinear", cudnn_off=None
 ):
-    """data (batch, channels, height, width) read along the affine grids of loc (batch, 6), in size target_shape.
+    """Samples data (batch, channels, height, width) at the affine grids of loc (batch, 6), of size target_shape.
 
     MXNetError where shapes do not fit.
 
@@ -108,8 +108,9 @@ def SpatialTransformer(  # noqa: N802
 def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
     """Maxima of pooled_size (height, width) bins of regions of images: (regions, channels, *pooled_size).
 
-    data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, which are
-    inside, times `spatial_scale`. Empty bins, and regions of an image below 0, are 0. Regions get no gradient.
+    data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, with both
+    corners inside, times `spatial_scale`. Empty bins, and regions with a negative number of the image, give 0. Regions
+    get no gradient.
     MXNetError where shapes do not fit.
 
     Args:
@@ -136,7 +137,7 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
 def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):  # noqa: N802
     """A part of an image (batch, channels, height, width) in size h_w, or in that of a second image.
 
-    It begins at `offset`, or is in the middle with `center_crop`. MXNetError where it does not fit.
+    The part begins at `offset`, or lies in the middle with `center_crop`. MXNetError where it does not fit.
 
     Args:
         data: one array, or two of which the second tells height and width; shape (batch, channels, height, width).

@@ -42,7 +42,7 @@ def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flat
         required("FullyConnected", "num_hidden", num_hidden)
         require_shape("FullyConnected", "weight", weight.shape, (num_hidden, width))
     if bias is None or no_bias or bias.shape != (num_hidden,):
-        if bias is not None and bias.shape == (num_hidden, 1):  # a column will do, as in the original
+        if bias is not None and bias.shape == (num_hidden, 1):  # the original accepts a column too
             bias = op.reshape(bias, shape=(num_hidden,))
         check_bias("FullyConnected", bias, no_bias, num_hidden)
     if len(shape) == 2:
@@ -80,7 +80,7 @@ def Activation(data, act_type=""):  # noqa: N802
 
 
 def _along_channels(name: str, gamma: NDArray, data: NDArray) -> NDArray:
-    """Slopes of channels, (1,), (channels,) or (batch, channels), to multiply `data` with."""
+    """Slopes (1,), (channels,) or (batch, channels), reshaped to multiply `data` along its channels."""
     n = data.ndim
     if n > 1 and gamma.shape == data.shape[:2]:
         return op.reshape(gamma, shape=(*data.shape[:2], *(1,) * (n - 2)))
@@ -98,12 +98,12 @@ _LEAKY = ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")
 
 @operator("data, gamma? if act_type=prelu")
 def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):  # noqa: N802
-    """x where it is positive, else something that grows slowly.
+    """x where it is positive, else a function of x with a smaller slope.
 
     act_type: "leaky": slope * x; "prelu": gamma * x, gamma of shape (1,), (channels,) or (batch, channels); "elu":
-    slope * (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution's
-    function; "rrelu": a slope drawn between the bounds for each element, in predict mode their mean. MXNetError
-    otherwise.
+    slope * (exp(x) - 1); "selu": the scaled exponential linear unit; "gelu": x times the normal distribution function
+    of x; "rrelu": x times a slope, which is drawn between the bounds for each element, or their mean in predict mode.
+    MXNetError otherwise.
 
     Args:
         data: floating point, any shape.
@@ -139,7 +139,7 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
 def _wide(data: NDArray, dtype: Any, name: str) -> tuple[NDArray, Any]:
-    """The input in the wider of its type and `dtype`, and the type that is still to come."""
+    """The input in the wider one of its dtype and `dtype`, and the dtype to which the result must still be cast."""
     if not data.tensor.is_floating_point():
         raise MXNetError(f"{name}: data must be of a floating point type, got {np.dtype(data.dtype).name}")
     if dtype is None:
@@ -168,8 +168,8 @@ def _no_length(name: str, use_length: Any) -> None:
 def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length=False):
     """exp(data / temperature), scaled to sum 1 along `axis`.
 
-    With `use_length` elements from `length` on count as if they were not there, and become 0; length, of an integer
-    type, has data's shape without `axis`. `dtype`: that of the result. MXNetError where shapes or types do not fit.
+    With `use_length`, elements from position `length` on are left out and become 0; length, of an integer dtype, has
+    data's shape without `axis`. `dtype`: the dtype of the result. MXNetError where shapes or dtypes do not fit.
 
     Args:
         data: floating point, at least one axis.
@@ -291,14 +291,14 @@ def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True
 def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N802
     """Zeros each element with probability `p` and divides the others by 1 - p.
 
-    In training mode, or always with mode="always"; else a copy. `axes`: along these all elements share one draw. As in
-    MXNet p = 1 gives NaN, 0 divided by 0.
-    MXNetError for p outside [0, 1] and for another mode.
+    It does so in training mode, or always with mode="always"; else the result is a copy. `axes`: axes along which all
+    elements share one draw. As in MXNet, p = 1 gives NaN, which is 0 divided by 0. MXNetError for p outside [0, 1] and
+    for another mode.
 
     Args:
         data: floating point, any shape.
         mode: "training" drops inside `autograd.train_mode` only, "always" drops everywhere.
-        axes: axes along which elements share their fate.
+        axes: axes along which all elements are kept or dropped together.
 
     Example:
         >>> nd.Dropout(nd.ones(3), p=0.5).asnumpy()
@@ -323,13 +323,13 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N8
 
 @operator("data, weight")
 def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):  # noqa: N802
-    """The rows of `weight` (input_dim, output_dim) that the numbers in `data` name: (*data.shape, output_dim).
+    """Looks up rows of `weight` (input_dim, output_dim) by their numbers in `data`: (*data.shape, output_dim).
 
-    Numbers are cut to whole ones; those beyond the table mean its first or last row. `sparse_grad` is accepted.
-    MXNetError where weight has another shape.
+    Numbers are truncated to whole ones; those outside of the table stand for its first or last row. MXNetError where
+    weight has another shape.
 
     Args:
-        data: rows of `weight`, of any dtype; those outside are moved to the next row.
+        data: numbers of rows of `weight`, of any dtype; a number out of range stands for the nearest row.
         weight: shape (input_dim, output_dim).
 
     Returns:

@@ -1,4 +1,4 @@
-"""Losses and the outputs that bring the gradient of a loss."""
+"""Losses, and output layers whose gradient is that of a loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NORMALIZATIONS = ("null", "batch", "valid")
 def softmax_cross_entropy(data, label):
     """The sum of -log(softmax(data))[label] over the rows of data (batch, classes), with shape (1,).
 
-    label: (batch,); a class beyond the last one, or below 0, means the nearest one. MXNetError for other shapes.
+    label: (batch,); a class out of range stands for the nearest class. MXNetError for other shapes.
 
     Args:
         data: scores, floating point, shape (batch, classes).
@@ -39,7 +39,7 @@ def softmax_cross_entropy(data, label):
 
 
 def _one_hot(label: torch.Tensor, classes: int, axis: int, smooth: float, like: torch.Tensor) -> torch.Tensor:
-    """1 - smooth for the class that a label names, smooth / (classes - 1) for others; 0 for labels that name none."""
+    """1 - smooth for the class of a label, smooth / (classes - 1) for the others; all 0 for a label out of range."""
     places = label.to(torch.int64).unsqueeze(axis)
     known = (places >= 0) & (places < classes)
     shape = list(places.shape)
@@ -50,7 +50,7 @@ def _one_hot(label: torch.Tensor, classes: int, axis: int, smooth: float, like: 
 
 
 def _count(normalization: str, batch: int, label: torch.Tensor, ignore: float) -> float:
-    """What the gradient is divided by."""
+    """The number by which `normalization` divides the gradient."""
     if normalization == "valid":
         return max(int((label != ignore).sum()), 1)
     return batch if normalization == "batch" else 1
@@ -63,12 +63,12 @@ def SoftmaxOutput(  # noqa: N802
 ):  # fmt: skip
     """Softmax, whose gradient is that of the cross entropy with `label`, whatever the gradient of the result is.
 
-    data (batch, classes), or (batch, ...), all axes but the first being the classes; with `preserve_shape` classes are
-    the last axis, with `multi_output` axis 1. label: numbers of classes, or probabilities in data's shape. The
-    gradient is (softmax - target) * grad_scale, divided by the batch or by the labels that are not `ignore_label`
-    (normalization "batch", "valid"), with `multi_output` else by the positions of a sample. `use_ignore`: 0 where
-    label is ignore_label. `smooth_alpha`: how much of a label goes to the other classes. `out_grad`: times the
-    gradient of the result. MXNetError where shapes do not fit.
+    All axes of data but the first are classes; with `preserve_shape` only the last axis, with `multi_output` only axis
+    1. label: numbers of classes, or probabilities in data's shape. The gradient is (softmax - target) * grad_scale,
+    divided by the size of the batch (normalization "batch") or the number of labels that are not `ignore_label`
+    ("valid"); otherwise, with `multi_output`, by the number of positions in a sample. `use_ignore`: the gradient is 0
+    where label is ignore_label. `smooth_alpha`: the part of a label that goes to the other classes. `out_grad`: the
+    gradient is also multiplied by that of the result. MXNetError where shapes do not fit.
 
     Args:
         data: scores, floating point, shape (batch, classes, ...).
@@ -134,7 +134,7 @@ def _regression(name: str, data: NDArray, label: NDArray, grad_scale: float, out
 
 @operator("data, label")
 def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
-    """data, whose gradient is (data - label) * grad_scale / (elements per sample) whatever that of the result is.
+    """data; its gradient is (data - label) * grad_scale / (elements per sample), whatever that of the result is.
 
     label has as many elements as data. MXNetError otherwise.
 
@@ -187,8 +187,9 @@ def MAERegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
 def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linear=False):  # noqa: N802
     """data (batch, classes), whose gradient is that of a hinge loss with label (batch,).
 
-    Scores of the label below `margin` and others above -margin count, squared unless `use_linear`; times
-    `regularization_coefficient`, whatever the gradient of the result is. MXNetError for other shapes.
+    The loss sums how far the label's score is below `margin`, and how far the other scores are above -margin, squared
+    unless `use_linear`, times `regularization_coefficient`. It does not depend on the gradient of the result.
+    MXNetError for other shapes.
 
     Args:
         data: scores, floating point, shape (batch, classes).
@@ -214,14 +215,14 @@ def smooth_l1(data, scalar=1.0):
     """(scalar * x) ** 2 / 2 where |x| < 1 / scalar ** 2, else |x| - 0.5 / scalar ** 2.
 
     Args:
-        scalar: where the square becomes a line: at 1 / scalar ** 2.
+        scalar: tells where the square becomes linear: at |x| = 1 / scalar ** 2.
 
     Example:
         >>> nd.smooth_l1(nd.array([0.5, 2.0]), scalar=1.0).asnumpy()
         array([0.125, 1.5  ], dtype=float32)
     """
     square = scalar * scalar
-    # a line where the first factor is constant: no square that could overflow
+    # clip() times x is linear outside of the limits, without a square that could overflow
     near = op.clip(data, min=-1 / square, max=1 / square, product=False)
     return op.mul_scalar(op.mul(near, data - op.mul_scalar(near, value=0.5)), value=square)
 
@@ -238,7 +239,7 @@ def _lengths(name: str, argument: str, given: NDArray | None, use: bool, batch: 
 
 
 def _label_lengths(label: torch.Tensor, padding: int) -> torch.Tensor:
-    """How many labels come before the first padding."""
+    """The number of labels before the first padding."""
     return (label == padding).to(torch.int64).cumsum(1).eq(0).sum(1)
 
 
@@ -278,7 +279,7 @@ def CTCLoss(  # noqa: N802
         raise MXNetError(f"{name}: label of shape {label.shape} is longer than the {steps} steps of data")
     first = blank_label == "first"
     if use_label_lengths and not use_data_lengths and label_lengths is None:
-        data_lengths, label_lengths = None, data_lengths  # the third input is the first length there is
+        data_lengths, label_lengths = None, data_lengths  # without data_lengths, label_lengths is the third input
     labels = label.tensor.to(torch.int64)
     ends = _lengths(name, "data_lengths", data_lengths, use_data_lengths, batch)
     count = _lengths(name, "label_lengths", label_lengths, use_label_lengths, batch)

@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""Normalisation layers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _check_batch(data: NDArray, axis: int, parameters: dict[str, NDArray]) -> No
 
 
 def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, more, axis):
-    """What `BatchNorm` gives, and `more`: also the mean and the variance, through which no gradient flows."""
+    """The result of `BatchNorm`; with `more`, a list of it, the mean and the variance, which have no gradient."""
     if fix_gamma:
         if data.stype != "default" or gamma.stype != "default":
             raise MXNetError("BatchNorm: fix_gamma=True is not there for sparse arrays")
@@ -52,7 +52,7 @@ def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_g
         still = op.unlink(data)
         return [y, op.mean(still, axis=over), op.var(still, axis=over)]
     mean, var = moving_mean.tensor, moving_var.tensor
-    if more or _get_mode("recording"):  # the gradient must not see what later steps write into them
+    if more or _get_mode("recording"):  # backward must read these values, and not what later steps write
         mean, var = mean.clone(), var.clone()
     mean, var = NDArray(mean), NDArray(var)
     scale = op.unlink(gamma) if fix_gamma else gamma
@@ -67,10 +67,11 @@ def BatchNorm(  # noqa: N802
 ):  # fmt: skip
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel along `axis`.
 
-    In training mode these are data's own, unless `use_global_stats`; else the moving ones. The moving statistics take
-    1 - momentum of data's own (with the biased variance) when gradients of the result are computed, as in MXNet, and
-    not in forward. `fix_gamma`: gamma is overwritten with ones and gets a zero gradient. `output_mean_var`: also the
-    mean and 1 / sqrt(var + eps), through which no gradient flows. MXNetError where shapes do not fit.
+    In training mode, mean and var are data's own, unless `use_global_stats` is set; else they are the moving ones. As
+    in MXNet, the backward pass updates the moving statistics, with weight 1 - momentum for data's own (with the biased
+    variance); the forward pass does not. `fix_gamma`: gamma is overwritten with ones and gets a zero gradient.
+    `output_mean_var`: also gives the mean and 1 / sqrt(var + eps), which have no gradient. MXNetError where shapes do
+    not fit.
 
     Args:
         data: floating point, at least two axes.
@@ -172,8 +173,8 @@ def sync_batch_norm(
 def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # noqa: N802
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics along `axis`; gamma and beta have its length.
 
-    `output_mean_var`: also the mean and sqrt(var + eps), with length 1 along the axis. MXNetError where shapes do not
-    fit.
+    `output_mean_var`: also gives the mean and sqrt(var + eps), with length 1 along the axis. MXNetError where shapes do
+    not fit.
 
     Args:
         data: floating point, at least one axis.

@@ -1,7 +1,7 @@
-"""The fused recurrent network.
+"""The operator RNN, a fused recurrent network.
 
-The products with the inputs are done for all time steps at once; only those with the states wait for one another, in
-one op for a layer and direction unless samples end early or outputs are projected.
+The products with the inputs are computed for all time steps at once. The products with the states, which depend on one
+another, run in one op for each layer and direction, unless samples end early or outputs are projected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 class _Network(NamedTuple):
-    """What the packed parameters depend on."""
+    """The sizes that determine the layout of the packed parameters."""
 
     mode: str
     inputs: int
@@ -39,7 +39,7 @@ class _Network(NamedTuple):
 
 @lru_cache(64)
 def _layout(net: _Network) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], int]:
-    """Shapes of the packed parameters in their order, where all but the first begin, and how many numbers they have.
+    """The shapes of the packed parameters in order, where each of them but the first begins, and their total size.
 
     First the weights of all layers and directions (by inputs, by states, of the projection), then their biases.
     """
@@ -78,8 +78,8 @@ class _Cell(NamedTuple):
     w_x: NDArray
     b_x: NDArray
     w_h: NDArray
-    b_h: NDArray | None  # where it is not part of b_x
-    w_out: NDArray | None  # of the projection
+    b_h: NDArray | None  # None: b_x is the sum of both biases
+    w_out: NDArray | None  # the weight of the projection
 
 
 def _cell(net: _Network, w: list[NDArray]) -> _Cell:
@@ -92,7 +92,7 @@ def _cell(net: _Network, w: list[NDArray]) -> _Cell:
 
 
 def _step(cell: _Cell, x: NDArray, states: list[NDArray]) -> list[NDArray]:
-    """The states after one step, from the input's part of the gates; the first of them is the output."""
+    """The states after one step, whose first is the output; x: the product of the input with its weight."""
     s = op.linear(states[0], cell.w_h, cell.b_h)
     if cell.mode == "gru":
         return [op.gru(states[0], x, s)]
@@ -108,7 +108,7 @@ def _direction(
 ) -> tuple[NDArray, list[NDArray]]:
     """One layer in one direction: the outputs (time, batch, units) and the last states.
 
-    goes_on: for each step which samples have not ended; the others keep their states and give 0.
+    goes_on: for each step, which samples have not ended; the others keep their states and output 0.
     """
     time, batch, width = x.shape
     gates = op.linear(op.reshape(x, shape=(time * batch, width)), cell.w_x, cell.b_x)
@@ -171,7 +171,7 @@ def RNN(  # noqa: N802
     require_ndim(name, "data", data, 3)
     lstm = mode == "lstm"
     if not lstm and use_sequence_length and sequence_length is None:
-        state_cell, sequence_length = None, state_cell  # without cells the lengths come fourth
+        state_cell, sequence_length = None, state_cell  # without state_cell, sequence_length is the fourth input
     if (state_cell is not None) != lstm:
         raise MXNetError(f"{name}: state_cell: mode {mode!r} {'needs one' if lstm else 'has none'}")
     if (sequence_length is not None) != bool(use_sequence_length):

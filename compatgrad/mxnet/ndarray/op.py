@@ -1,3 +1,3 @@
-"""`mx.nd.op`: the operators of `mx.nd`, under the name of the file that has them in MXNet."""
+"""`mx.nd.op`: MXNet's module of operators, whose names are those of `mx.nd`."""
 
 from ._cached_op import CachedOp as CachedOp

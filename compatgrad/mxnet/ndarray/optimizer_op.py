@@ -251,7 +251,7 @@ def signum_update(
     out: NDArray | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """A step of length lr by the sign of the momentum, an average of negative gradients; wd_lh decays the weight.
+    """A step of length lr in the direction of the momentum's sign; the momentum is an average of negative gradients.
 
     Args:
         wd_lh: the part of the weight that is taken away, times `lr`, apart from the gradient.

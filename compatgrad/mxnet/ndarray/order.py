@@ -1,4 +1,4 @@
-"""Operators on the order of elements: sorting, the largest ones, histograms."""
+"""Operators that sort: sort, argsort, topk; and histograms."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _line(name: str, data: NDArray, axis: int | None) -> tuple[NDArray, int]:
 
 
 def _order(t: torch.Tensor, axis: int, is_ascend: bool) -> torch.Tensor:
-    """Positions in order along an axis; of equal elements the first leads."""
+    """The positions of elements in sorted order along an axis; equal elements keep their order."""
     return torch.sort(t, dim=axis, descending=not is_ascend, stable=True)[1]
 
 
 def _leading(t: torch.Tensor, axis: int, k: int, is_ascend: bool) -> torch.Tensor:
-    """The first k positions in order. Where no elements are equal, a partial sort finds them."""
+    """The first k positions in sorted order. A partial sort finds them, unless there are equal elements."""
     n = t.shape[axis]
     if 4 * k < n:
         values, index = torch.topk(t, k + 1, axis, not is_ascend)

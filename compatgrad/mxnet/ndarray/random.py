@@ -35,7 +35,7 @@ globals().update(likes)
 
 
 def _draw(name: str, params: list[Any], shape: Any, dtype: Any, ctx: Any, out: Any, kwargs: dict[str, Any]) -> NDArray:
-    """Numbers go to the operator random_*, NDArrays to sample_*; AssertionError where both are given."""
+    """Calls the operator random_* for parameters that are numbers, sample_* for NDArrays; AssertionError for both."""
     first = params[0]
     if not isinstance(first, (NDArray, *numeric_types)):
         raise ValueError(f"{name}: distribution parameters must be either NDArray or numbers, but got {type(first)}")
@@ -251,7 +251,7 @@ def multinomial(
         AssertionError: `data` is no NDArray.
         mxnet.base.MXNetError: probabilities are negative, not finite or all 0 in a row; the shape of `out` is another
             one.
-        TypeError: `dtype` is none, or an argument is not known.
+        TypeError: `dtype` is no dtype, or an argument is not known.
 
     Example:
         >>> classes, logarithms = nd.random.multinomial(nd.array([[0.0, 1.0], [1.0, 0.0]]), get_prob=True)
@@ -289,7 +289,7 @@ def randint(
     Raises:
         ValueError, TypeError, AssertionError: `low` or `high` is no number.
         mxnet.base.MXNetError: `low` or `high` is no integer; `high` is not greater (when the result is read); `shape`
-            is not that of `out`; `dtype` is another one.
+            is not that of `out`; `dtype` has another value.
 
     Example:
         >>> x = nd.random.randint(0, 5, shape=(2, 3), dtype="int64")

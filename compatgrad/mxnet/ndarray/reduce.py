@@ -14,11 +14,11 @@ from .ndarray import NDArray, torch_dtype
 
 
 def _axes(name: str, data: NDArray, axis: Any, exclude: bool = False) -> list[int] | None:
-    """The axes to reduce, None for all. `exclude`: those that `axis` does not name."""
+    """The axes to reduce, None for all. `exclude`: all axes that are not in `axis`."""
     if axis is None or (isinstance(axis, (tuple, list)) and not axis):
         return None
     ndim = data.tensor.dim()
-    if type(axis) is int and not exclude and -ndim <= axis < ndim:  # by far the most calls
+    if type(axis) is int and not exclude and -ndim <= axis < ndim:  # a fast path for most calls
         return [axis]
     axes = axes_in(name, axis, ndim)
     return [i for i in range(ndim) if i not in axes] if exclude else axes
@@ -26,7 +26,7 @@ def _axes(name: str, data: NDArray, axis: Any, exclude: bool = False) -> list[in
 
 def _reduce(kernel: Any, name: str, data: NDArray, axis: Any, keepdims: bool, exclude: bool) -> NDArray:
     axes = _axes(name, data, axis, exclude)
-    if axes is not None and not axes:  # everything is excluded from being reduced
+    if axes is not None and not axes:  # `exclude` leaves no axis to reduce
         return op.identity(data)
     y = vector(kernel(data, axis=axes, keepdims=keepdims))
     dtype = data.tensor.dtype
@@ -51,13 +51,13 @@ def sum(data, axis=None, keepdims=False, exclude=False):
 
 @operator("data", stored=_stored.summed)
 def _square_sum(data, axis=None, keepdims=False, exclude=False):
-    """The sum of squares; axes as in `sum`. Of a row_sparse array it is computed dense."""
+    """The sum of squares; axes as in `sum`. A row_sparse array is treated as dense."""
     return _reduce(op.sum, "_square_sum", op.square(data), axis, keepdims, exclude)
 
 
 @operator("data", method=True)
 def mean(data, axis=None, keepdims=False, exclude=False):
-    """The arithmetic mean; axes as in `sum`. Of integers it is cut off to an integer.
+    """The arithmetic mean; axes as in `sum`. The mean of integers is truncated to an integer.
 
     Args:
         axis: one axis or several, None or () for all; negative ones count from the end.
@@ -88,7 +88,7 @@ def prod(data, axis=None, keepdims=False, exclude=False):
 
 @operator("data", method=True)
 def nansum(data, axis=None, keepdims=False, exclude=False):
-    """The sum of what is a number; axes as in `sum`. What is not gets the gradient 0.
+    """The sum of elements that are not NaN; axes as in `sum`. NaN gets the gradient 0.
 
     Args:
         axis: one axis or several, None or () for all; negative ones count from the end.
@@ -102,7 +102,7 @@ def nansum(data, axis=None, keepdims=False, exclude=False):
 
 @operator("data", method=True)
 def nanprod(data, axis=None, keepdims=False, exclude=False):
-    """The product of what is a number; axes as in `sum`. What is not gets the gradient 0.
+    """The product of elements that are not NaN; axes as in `sum`. NaN gets the gradient 0.
 
     Args:
         axis: one axis or several, None or () for all; negative ones count from the end.

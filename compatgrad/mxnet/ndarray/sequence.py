@@ -11,7 +11,9 @@ from .ndarray import NDArray
 
 
 def _lengths(name: str, data: NDArray, lengths: NDArray | None, used: bool, axis: int) -> torch.Tensor | None:
-    """The lengths (batch,) as whole numbers, None where they are not used; time is `axis`, the batch the other one."""
+    """The lengths (batch,) as integers, None where they are not used. `axis` is time, the other one of 0 and 1 the
+    batch.
+    """
     if axis not in (0, 1):
         raise MXNetError(f"{name}: axis must be 0 or 1, got {axis}")
     if data.tensor.dim() < 2:
@@ -26,9 +28,9 @@ def _lengths(name: str, data: NDArray, lengths: NDArray | None, used: bool, axis
 
 @operator("data, sequence_length? if use_sequence_length")
 def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):  # noqa: N802
-    """Sequences with `value` from their lengths on. data: (time, batch, ...), or (batch, time, ...) with axis=1.
+    """Sequences filled with `value` after their ends. data: (time, batch, ...), or (batch, time, ...) with axis=1.
 
-    Without use_sequence_length a copy. MXNetError where lengths do not fit.
+    Without use_sequence_length, the result is a copy. MXNetError where lengths do not fit.
 
     Args:
         data: shape (length, batch, ...), or (batch, length, ...) with axis=1.
@@ -79,7 +81,7 @@ def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):
 
 @operator("data, sequence_length? if use_sequence_length")
 def SequenceReverse(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
-    """Each sequence in reverse order, what lies beyond its length unchanged. data: (time, batch, ...); axis is 0.
+    """Reverses each sequence; elements after its end stay in place. data: (time, batch, ...); axis is 0.
 
     Args:
         data: shape (length, batch, ...).

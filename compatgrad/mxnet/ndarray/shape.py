@@ -1,4 +1,4 @@
-"""Operators that arrange elements anew: shapes, axes, repetitions, borders, diagonals, broadcasting."""
+"""Operators that rearrange elements: reshape, transpose, repeat, pad, diag, broadcast and others."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .ndarray import NDArray
 
 
 def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False) -> list[int]:
-    """The shape that `codes` mean for an array of these sizes.
+    """The shape to which `codes` refer for an array of these sizes.
 
-    0 keeps a size; -1, once, is what remains; -2 keeps all sizes that are left; -3 merges two sizes; -4 splits a size
-    into the two codes that follow, one of which may be -1. `reverse`: sizes are matched from the last one on.
-    MXNetError where a code finds no size. Whether the number of elements is right is not checked.
+    0 keeps a size; -1, once, is inferred; -2 keeps all remaining sizes; -3 merges two sizes; -4 splits a size into the
+    two that follow, one of which may be -1. `reverse`: codes are matched from the last size on. MXNetError where a code
+    has no size left. The number of elements is not checked.
     """
     codes = as_ints(name, "shape", codes)
     sizes = list(sizes)
@@ -33,7 +33,7 @@ def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False
     def next_size(code: int) -> int:
         nonlocal at
         if at >= len(source):
-            raise refuse(f"{code} stands for an axis that is not there")
+            raise refuse(f"there is no axis left for {code}")
         at += 1
         return source[at - 1]
 
@@ -44,7 +44,7 @@ def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False
             result.append(next_size(code))
         elif code == -1:
             if unknown >= 0:
-                raise refuse("only one size can be left open")
+                raise refuse("only one size can be -1")
             unknown = len(result)
             result.append(1)
             at += 1
@@ -63,7 +63,7 @@ def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False
                 raise refuse(f"{size} cannot be split into {tuple(parts)}")
             result += [size // known if p == -1 and known else p for p in parts]
         elif code < 0:
-            raise refuse(f"{code} means nothing")
+            raise refuse(f"{code} is no valid size")
         else:
             result.append(code)
             at += 1
@@ -73,7 +73,7 @@ def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False
 
 
 def _old_target(data: NDArray, target: list[int], keep_highest: bool) -> list[int]:
-    """The shape that the former argument target_shape means: 0 is what remains."""
+    """The shape from the deprecated argument target_shape, in which 0 is inferred."""
     if keep_highest and target:
         target = [data.shape[0], *target[1:]]
     return [n or -1 for n in target]
@@ -83,12 +83,11 @@ def _old_target(data: NDArray, target: list[int], keep_highest: bool) -> list[in
 def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
     """The elements in C order in another shape.
 
-    In `shape`, 0 keeps a size, -1 is what remains, -2 keeps all sizes left, -3 merges two, -4 splits one into the two
-    that follow; `reverse` matches sizes from the end. MXNetError where the number of elements differs.
+    `reverse` matches the codes in `shape` from the end. MXNetError where the number of elements differs.
 
     Args:
-        shape: new lengths; 0 keeps one, -1 is what is left, -2 keeps all that follow, -3 joins two, -4 divides one by
-            the next two.
+        shape: new lengths; 0 keeps one, -1 is inferred, -2 keeps all remaining ones, -3 merges two, -4 splits one into
+            the two that follow.
 
     Example:
         >>> nd.reshape(nd.ones((2, 3, 4)), shape=(0, -1)).shape
@@ -212,7 +211,7 @@ def swapaxes(data, dim1=0, dim2=0):
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
-    """The array with some axes at other places; the other ones keep their order.
+    """Moves axes to other places; the other axes keep their order.
 
     Args:
         tensor: any shape, any dtype.
@@ -508,7 +507,7 @@ def broadcast_axis(data, axis=(), size=()):
     return _broadcast("broadcast_axis", data, shape)
 
 
-# Methods whose arguments are not those of the operators. `inplace`: a view of the array instead of a copy.
+# Methods whose arguments differ from those of the operators. `inplace`: the result is a view instead of a copy.
 def _expand_dims(self: NDArray, axis: int, inplace: bool = False, **kwargs: Any) -> NDArray:
     y = expand_dims(self, axis, **kwargs)
     return self.reshape(y.shape) if inplace else y

@@ -1,4 +1,4 @@
-"""`mx.nd.sparse`: sparse arrays from what there is, and the operators that know them."""
+"""`mx.nd.sparse`: functions that create sparse arrays, and the operators that give sparse results."""
 
 from __future__ import annotations
 
@@ -107,9 +107,10 @@ def csr_matrix(
         columns, begin = _index(indices, device), _index(indptr, device)
         if columns.dim() != 1 or begin.dim() != 1 or not len(begin):
             raise ValueError("csr_matrix: invalid shape: indices and indptr must have one dimension")
-        begin = begin.clamp(0, len(columns)).cummax(0).values  # `check_format` tells what cannot be
+        # as in MXNet, a malformed indptr raises in `check_format` only; here it is brought into a usable form
+        begin = begin.clamp(0, len(columns)).cummax(0).values
         rows = torch.repeat_interleave(torch.arange(len(begin) - 1, device=device), begin.diff())
-        kept = builtins.slice(int(begin[0]), int(begin[-1]))  # an operator has the name, once it was asked for
+        kept = builtins.slice(int(begin[0]), int(begin[-1]))  # `slice` may be the operator, see __getattr__
     else:
         raise ValueError(f"csr_matrix: unexpected length of input tuple: {len(arg1)}")
     dtype = torch_dtype(_default_dtype(data, dtype))
@@ -144,7 +145,7 @@ def csr_matrix(
 def _inside(
     rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, width: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What is in the columns of a matrix."""
+    """The entries whose column is inside of a matrix."""
     inside = (columns >= 0) & (columns < width)
     return rows[inside], columns[inside], values[inside]
 
@@ -155,8 +156,8 @@ def row_sparse_array(
     """A RowSparseNDArray from an array, from the rows that it stores, or of zeros.
 
     Args:
-        arg1: a dense array (or nested lists) or a RowSparseNDArray; a shape; or `(data, indices)`: rows and where they
-            stand.
+        arg1: a dense array (or nested lists) or a RowSparseNDArray; a shape; or `(data, indices)`: rows and their
+            numbers.
         shape: the lengths of all axes; None is that of an array, or as large as the indices need.
         ctx: the device of the result; None is the current one.
         dtype: the dtype of the result; None is that of an array, else float32.
@@ -191,7 +192,7 @@ def row_sparse_array(
         _check_shape(arg1, shape)
         return empty("row_sparse", arg1, ctx=ctx, dtype=dtype)
     if len(arg1) != 2:
-        raise ValueError(f"row_sparse_array: expected (data, indices) or a shape, got {len(arg1)} things")
+        raise ValueError(f"row_sparse_array: expected (data, indices) or a shape, got a tuple of {len(arg1)}")
     data, indices = arg1
     device = context.torch_device
     rows = _index(indices, device)
@@ -230,7 +231,7 @@ def zeros(stype: str, shape: Shape, ctx: Context | None = None, dtype: Dtype | N
         NDArray, CSRNDArray or RowSparseNDArray of `shape`.
 
     Raises:
-        ValueError: `stype` is another one, or "csr" of what is no matrix.
+        ValueError: `stype` has another value, or "csr" of what is no matrix.
         mxnet.base.MXNetError: `shape` is refused as by `nd.zeros`; an argument is not known.
 
     Example:
@@ -259,7 +260,7 @@ def empty(stype: str, shape: Shape, ctx: Context | None = None, dtype: Dtype | N
         CSRNDArray or RowSparseNDArray of `shape`.
 
     Raises:
-        ValueError: `stype` is another one, or "csr" of what is no matrix.
+        ValueError: `stype` has another value, or "csr" of what is no matrix.
         mxnet.base.MXNetError: `shape` is refused as by `nd.zeros`.
 
     Example:

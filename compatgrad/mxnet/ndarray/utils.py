@@ -1,4 +1,4 @@
-"""Arrays to and from files in MXNet's binary format, and arrays from sources of any storage type."""
+"""`save` and `load` for MXNet's binary format, and functions that create arrays of any storage type."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Dtype | None = N
         NDArray, CSRNDArray or RowSparseNDArray with the values of `source_array`.
 
     Raises:
-        TypeError: `source_array` has something else than numbers, or `dtype` is none.
+        TypeError: `source_array` has something else than numbers, or `dtype` is no dtype.
 
     Example:
         >>> nd.array([[1, 2], [3, 4]]).asnumpy()
@@ -66,9 +66,9 @@ def zeros(
         NDArray, CSRNDArray or RowSparseNDArray of `shape`.
 
     Raises:
-        TypeError: `shape` has no integers, or `dtype` is none.
+        TypeError: `shape` has no integers, or `dtype` is no dtype.
         ValueError: `stype` is "csr" and the array no matrix.
-        mxnet.base.MXNetError: `shape` is refused as by `nd.zeros`; `stype` is another one; an argument is not known.
+        mxnet.base.MXNetError: `shape` is refused as by `nd.zeros`; `stype` has another value; an argument is not known.
 
     Example:
         >>> nd.utils.zeros((2, 3), stype="csr").stype
@@ -92,9 +92,9 @@ def empty(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, 
         NDArray, CSRNDArray or RowSparseNDArray of `shape`.
 
     Raises:
-        TypeError: `shape` has no integers, or `dtype` is none.
+        TypeError: `shape` has no integers, or `dtype` is no dtype.
         ValueError: `stype` is "csr" and the array no matrix.
-        mxnet.base.MXNetError: a length is negative, or `stype` is another one.
+        mxnet.base.MXNetError: a length is negative, or `stype` has another value.
 
     Example:
         >>> nd.utils.empty((2, 3)).shape
@@ -113,7 +113,7 @@ def save(fname: str | os.PathLike[str], data: NDArray | list[NDArray] | dict[str
         data: an NDArray, a list of them, or a dict from names to them; dense and sparse ones of every dtype.
 
     Raises:
-        TypeError: `fname` is no path; an array is none, or a name no string.
+        TypeError: `fname` is no path; an element of `data` is no array, or a name is no string.
         ValueError: `data` is something else.
         mxnet.base.MXNetError: the file cannot be written.
 
@@ -140,7 +140,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
 
     Raises:
         TypeError: `fname` is no path.
-        mxnet.base.MXNetError: the file is not there or damaged, and where; the arrays need `mx.util.np_shape()`.
+        mxnet.base.MXNetError: the file is missing, or damaged, with the place; the arrays need `mx.util.np_shape()`.
 
     Example:
         >>> nd.save("arrays.params", [nd.array([1.0]), nd.array([2.0, 3.0])])
@@ -166,7 +166,7 @@ def load_frombuffer(buf: bytes | str) -> list[NDArray] | dict[str, NDArray]:
 
     Raises:
         TypeError: `buf` is neither bytes nor a string.
-        mxnet.base.MXNetError: it is damaged, and where; the arrays need `mx.util.np_shape()`.
+        mxnet.base.MXNetError: it is damaged, with the place; the arrays need `mx.util.np_shape()`.
 
     Example:
         >>> nd.save("arrays.params", [nd.array([1.0])])

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 def _publisher(module: dict[str, Any]) -> Callable[..., Any]:
-    """What enters a function, and the other names of it, into the `globals()` and `__all__` of a module."""
+    """A function that adds a function, under its name and aliases, to the `globals()` and `__all__` of a module."""
 
     def public(function: Callable[..., Any], *aliases: str) -> Callable[..., Any]:
         for name in (function.__name__, *aliases):
@@ -60,7 +60,7 @@ def _axis(who: str, axis: int, ndim: int) -> int:
 
 
 def _axes(who: str, axis: Any, ndim: int) -> Any:
-    """An axis, a tuple of axes, or None for all, which are there; what has no axis takes 0 and -1 for one."""
+    """Checks an axis, a tuple of axes, or None for all; for an array without axes, 0 and -1 are allowed too."""
     for i in axis if isinstance(axis, (list, tuple)) else () if axis is None else (axis,):
         _axis(who, i, max(ndim, 1))
     return tuple(axis) if isinstance(axis, list) else axis

@@ -1,4 +1,4 @@
-"""`mx.np.ndarray`: an NDArray with NumPy's manners (arrays without axes, boolean comparisons, promotion of types)."""
+"""`mx.np.ndarray`: an NDArray that behaves like NumPy's (arrays without axes, boolean masks, promotion of dtypes)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..ndarray.ndarray import NDArray, _on, is_recording, torch_dtype
 
 __all__ = ["ndarray"]
 
-# Every op of the other frontend gives arrays of this one where an input is of this one.
+# Where an input is an mx.np.ndarray, ops of the frontend of mx.nd give arrays of this frontend.
 fe_np = _C.Frontend("mxnet.np", "numpy")
 fe_np.on_request = True
 fe_np.base = fe
@@ -36,7 +36,7 @@ NUMBERS = (bool, int, float, onp.generic)
 
 
 def _alias(x: NDArray, cls: type[NDArray], view: Callable[..., Any]) -> Any:
-    """x in another class: the same memory, the same place in the graph."""
+    """x as an array of another class, with the same memory and the same place in the graph."""
     if _share_place is not None:
         y = cls.__new__(cls)
         _C.Variable.__init__(y, x.tensor, False)
@@ -47,7 +47,7 @@ def _alias(x: NDArray, cls: type[NDArray], view: Callable[..., Any]) -> Any:
 
 
 class ndarray(NDArray):
-    """An array on a device with NumPy's manners: any number of axes, boolean masks, promotion of types.
+    """An array on a device that behaves like NumPy's: any number of axes, boolean masks, promotion of dtypes.
 
     `mx.np.array` makes arrays of numbers; methods do what the functions of `mx.np` of their names do. Operators run at
     once; inside `autograd.record()` those on marked arrays are recorded.
@@ -94,7 +94,7 @@ class ndarray(NDArray):
         return _C.own(op.transpose(self), self)
 
     def __repr__(self) -> str:
-        with onp.printoptions():  # float32 is the dtype that goes without saying
+        with onp.printoptions():  # the program's own print options of NumPy do not apply
             text = onp.array2string(self.asnumpy(), separator=", ", prefix="array(") if self.size else "[]"
         if not self.size:
             text += f", shape={self.shape}"
@@ -150,7 +150,7 @@ class ndarray(NDArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         x = self
         axes = _lone_flags(self, key)
-        if axes:  # they add axes to a view
+        if axes:  # a boolean without axes adds an axis of length 1, here to a view
             self._check_writable(value)
             t = self.tensor
             for axis in axes:
@@ -238,8 +238,8 @@ class ndarray(NDArray):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        """The array with elements of another type; `order`, `casting` and `subok` as they are by default."""
-        if isinstance(order, bool):  # the legacy array's second argument
+        """The array with another dtype; ValueError where `order`, `casting` or `subok` differs from its default."""
+        if isinstance(order, bool):  # mx.nd's astype has `copy` as its second argument
             copy = order
         elif order != "K" or casting != "unsafe" or not subok:
             raise ValueError("astype: order must be 'K', casting 'unsafe' and subok True")
@@ -264,13 +264,13 @@ def _mask(x: Any) -> torch.Tensor | None:
 
 
 def _axes_of(k: Any) -> int:
-    """How many axes an entry of a key stands for."""
+    """The number of the array's axes to which an entry of a key applies."""
     mask = None if k is None or k is Ellipsis else _mask(k)
     return 0 if k is None or k is Ellipsis else mask.dim() if mask is not None else 1
 
 
 def _taken(before: Any, entries: Any, ndim: int) -> int:
-    """The axis at which the entry after `before` of a key begins."""
+    """The first axis of the array to which the entry after `before` applies."""
     count = sum(_axes_of(k) for k in before)
     if any(k is Ellipsis for k in before):
         count += ndim - sum(_axes_of(k) for k in entries)
@@ -278,13 +278,13 @@ def _taken(before: Any, entries: Any, ndim: int) -> int:
 
 
 def _begin(before: Any, entries: Any, ndim: int) -> int:
-    """As `_taken`, of an array that has the axes which booleans without axes stand for."""
+    """As `_taken`, in the array with the axes that booleans without axes add."""
     flags = [sum(_is_flag(k) for k in ks) for ks in (before, entries)]
     return _taken(before, entries, ndim - flags[1]) + flags[0]
 
 
 def _lone_flags(x: NDArray, key: Any) -> list[int]:
-    """The axes of length 1 that booleans without axes in a key stand for, in their order."""
+    """The places of the axes of length 1 that booleans without axes in a key add, in order."""
     entries = key if isinstance(key, tuple) else (key,)
     lone = [i for i, k in enumerate(entries) if _is_flag(k)]
     return [_taken(entries[:i], entries, x.ndim) + n for n, i in enumerate(lone)]
@@ -308,7 +308,7 @@ def _without_masks(x: NDArray, key: Any) -> Any:
         if mask is None:
             result.append(k)
             continue
-        if not mask.dim():  # of an axis of length 1, True takes its element and False none
+        if not mask.dim():  # on its axis of length 1, True selects the element and False none
             result.append(ndarray(torch.zeros(int(mask), dtype=torch.int64, device=x.tensor.device)))
             continue
         axis = _begin(entries[:i], entries, x.ndim)
@@ -326,7 +326,7 @@ def is_array(x: Any) -> bool:
 
 
 def promoted(who: str, *args: Any) -> list[Any]:
-    """Arrays as arrays of one dtype: that of the wider kind, then of the larger size. Numbers stay numbers."""
+    """Converts arrays to one dtype, that of the wider kind, and within a kind the larger one. Numbers stay numbers."""
     arrays = [x for x in args if isinstance(x, NDArray)]
     for x in args:
         if not isinstance(x, (NDArray, *NUMBERS)):
@@ -350,7 +350,7 @@ def pair(name: str, a: Any, b: Any) -> Any:
     first = a if isinstance(a, NDArray) else b
     if first.tensor.dtype == torch.bool and name != "div":
         a, b, truth = _of_booleans(name, a, b)
-        if truth:  # the sum of booleans is whether one is true, their product whether both are
+        if truth:  # the sum of booleans is their logical or, the product their logical and
             y = _elementwise._pair(name, a, b)
             return ndarray._around(op.cast(y, dtype=torch.bool))
     elif name == "div":
@@ -361,10 +361,10 @@ def pair(name: str, a: Any, b: Any) -> Any:
 
 
 def _of_booleans(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
-    """Booleans as numbers for arithmetic, and whether its result is one of booleans again."""
+    """Converts booleans to numbers for arithmetic; also tells whether the result is boolean again."""
     if isinstance(a, NDArray) and isinstance(b, NDArray):
         if name not in ("add", "mul", "maximum", "minimum"):
-            raise MXNetError(f"{name}: not of two arrays of booleans")
+            raise MXNetError(f"{name}: not supported for two arrays of booleans")
         return *(op.cast(v, dtype=torch.int64) for v in (a, b)), True
     whole = all(isinstance(v, (NDArray, bool, int, onp.integer, onp.bool_)) for v in (a, b))
     kind = torch.int64 if whole else torch.float32
@@ -385,7 +385,7 @@ _MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less"
 
 
 def _recorded_comparison(name: str, a: Any, b: Any) -> Any:
-    """In the graph, where its gradient is zero."""
+    """A comparison that is recorded in the graph, with a gradient of zero."""
     a, b = promoted(name, a, b)
     if isinstance(a, NDArray) and isinstance(b, NDArray):
         y = getattr(op, name)(a, b)
@@ -397,7 +397,7 @@ def _recorded_comparison(name: str, a: Any, b: Any) -> Any:
 
 
 def compare(name: str, a: Any, b: Any) -> Any:
-    """Booleans; of what is no array or number: not equal."""
+    """Compares two arrays, or an array and a number; an object of another kind is not equal to any array."""
     x, y = (v.tensor if isinstance(v, NDArray) else v for v in (a, b))
     for v in (x, y):
         if not isinstance(v, (torch.Tensor, *NUMBERS)):
@@ -417,7 +417,7 @@ def compare(name: str, a: Any, b: Any) -> Any:
 
 
 def bitwise(name: str, a: Any, b: Any) -> ndarray:
-    """Bits of integers or booleans."""
+    """A bitwise operation on integers or booleans."""
     x, y = (v.tensor if isinstance(v, NDArray) else v for v in (a, b))
     for v in (x, y):
         if isinstance(v, float) or (isinstance(v, torch.Tensor) and v.is_floating_point()):
@@ -457,7 +457,7 @@ for _slot, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
 
 
 def finish(y: Any, out: Any = None) -> Any:
-    """The result, in `out` where that is given."""
+    """The result; where `out` is given, it is written there."""
     return y if out is None else write(out, y)
 
 
@@ -467,7 +467,7 @@ def constant(t: torch.Tensor) -> ndarray:
 
 
 def unmoved(y: ndarray, *inputs: Any) -> ndarray:
-    """A result that does not move with its inputs: in the graph where they are, with gradients of zero."""
+    """A result with gradients of zero, which is in the graph if its inputs are."""
     if is_recording():
         for x in inputs:
             if isinstance(x, NDArray) and _C.in_graph(x):

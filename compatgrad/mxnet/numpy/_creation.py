@@ -1,4 +1,4 @@
-"""Arrays of `mx.np` from nothing, from numbers and from other arrays."""
+"""Functions of `mx.np` that create arrays: from a shape, from numbers, and from other arrays."""
 
 from __future__ import annotations
 

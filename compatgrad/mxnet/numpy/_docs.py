@@ -1,6 +1,6 @@
-"""Docstrings of the functions of `mx.np` and `mx.npx`: what many of them have in common is written once.
+"""Composes docstrings of the functions of `mx.np` and `mx.npx` from shared texts.
 
-The text at a function is a summary, an example, and what it alone says of its arguments, results and errors.
+What is written at a function is a summary, an example, and what differs from the shared texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["documented"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ANY = "ndarray of any shape and dtype."
-_WORDS = {  # of arguments that have the same meaning in many functions
+_WORDS = {  # arguments that mean the same in many functions
     "a": _ANY,
     "arr": _ANY,
     "array": _ANY,
@@ -45,7 +45,7 @@ WORDS = {name: ("", meaning) for name, meaning in _WORDS.items()}
 
 
 def documented(function: Function, names: Sequence[str] | None = None) -> Function:
-    """Completes the docstring of a function; `names`: of its arguments, where its code does not tell them."""
+    """Completes the docstring of a function; `names`: its arguments, where its code object does not have them."""
     names = parameters_of(function) if names is None else names
     first = names[0].lstrip("*") if names else ""
     where = function.__module__.partition("mxnet.")[2].replace("numpy_extension", "npx").replace("numpy", "np")

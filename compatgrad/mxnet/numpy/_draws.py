@@ -1,4 +1,4 @@
-"""How `mx.np.random` draws: shapes and parameters, and distributions that are functions of evenly drawn numbers."""
+"""Helpers of `mx.np.random`: shapes and parameters, and distributions computed from uniformly distributed numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 
 def _shape(size: Any, *params: Any) -> tuple[int, ...]:
-    """The shape of what is drawn: `size`, or what the parameters broadcast to."""
+    """The shape of the result: `size`, or the shape to which the parameters broadcast."""
     if size is None:
         return tuple(torch.broadcast_shapes(*(p.shape for p in params if isinstance(p, (NDArray, onp.ndarray)))))
     shape = (int(size),) if isinstance(size, (int, onp.integer)) else tuple(int(n) for n in size)
@@ -57,7 +57,7 @@ def _drawn(who: str, kind: str, params: tuple[Any, ...], size: Any, dtype: Any, 
     context = current_context() if ctx is None else Context(ctx)
     shape = out.shape if out is not None and size is None else _shape(size, *params)
     given = tuple(_values(p) for p in params)
-    if kind == "uniform":  # from one end to the other, whichever is the larger one
+    if kind == "uniform":  # drawn from (0, 1) and scaled below, because `low` may be above `high`
         kind, given = "uniform", (0.0, 1.0)
         ends = [_values(p) for p in params]
     wanted = _dtype(who, dtype)
@@ -73,7 +73,7 @@ def _recorded(params: Any) -> bool:
 
 
 def _moved(body: Callable[..., Any], noise: torch.Tensor, params: Any, dtype: Any = None) -> ndarray:
-    """`body` of what was drawn and the parameters, differentiable by them where they are recorded."""
+    """`body(noise, *params)`, which is recorded if a parameter is in the graph, so that gradients reach it."""
     if _recorded(params):
         y = body(ndarray(noise), *params)
         return y if dtype is None or y.tensor.dtype == dtype else op.cast(y, dtype=dtype)
@@ -102,7 +102,7 @@ _DRAWN = """{summary}
         ndarray, float32.
 
     Raises:
-        ValueError: a parameter is out of range; where the next result is waited for.
+        ValueError: a parameter is out of range; raised at the next wait for a result.
         mxnet.base.MXNetError: parameters do not broadcast to `size`, or a length is negative.
 
     Example:
@@ -114,7 +114,7 @@ _DRAWN = """{summary}
 def _from_uniform(
     name: str, noise: Callable[[torch.Tensor], torch.Tensor], body: Callable[..., Any], doc: str, *defaults: float
 ) -> Callable[..., Any]:
-    """A distribution by the inverse of its distribution function: `body` of `noise` of numbers of (0, 1)."""
+    """The function of a distribution that is drawn by inversion: `body(noise(u), *params)` with u uniform in (0, 1)."""
 
     names = _PARAMETERS[name]
     kinds = (*["float | ndarray"] * len(names), "Shape | None", "Context | None", "ndarray | None")

@@ -1,4 +1,4 @@
-"""Docstrings of the functions of `mx.np` on each element, as far as they differ from each other."""
+"""The docstrings of the elementwise functions of `mx.np`, from tables of summaries and examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _text(summary: str, args: str, returns: str, raises: str, example: str) -> s
 
 
 def of_one(name: str, returns: str) -> str:
-    """Of a function of one array or number, whose operator in `mx.nd` says what it computes."""
+    """The docstring of a function of one array or number, whose summary is that of the operator in `mx.nd`."""
     given, result = EXAMPLES.get(name, ("[-1.0, 2.0]", "[-1.,  2.]"))
     said = operators[name].__doc__ if name in operators else "A copy."
     return _text(
@@ -48,7 +48,7 @@ _TESTS = {
 
 
 def of_test(name: str) -> str:
-    """Of a function that answers yes or no for each element."""
+    """The docstring of a function that gives a boolean for each element."""
     summary, result = _TESTS[name]
     return _text(
         summary, "        x: ndarray of any shape and dtype, or a number.",
@@ -59,7 +59,7 @@ def of_test(name: str) -> str:
     )  # fmt: skip
 
 
-_OF_TWO = {  # what it computes, the engine's name
+_OF_TWO = {  # name -> (summary, the name in the table of examples)
     "add": ("x1 + x2", "add"),
     "subtract": ("x1 - x2", "sub"),
     "multiply": ("x1 * x2", "mul"),
@@ -76,7 +76,7 @@ _RAISED = (
 
 
 def of_two(name: str) -> str:
-    """Of a function of two arrays, or of an array and a number."""
+    """The docstring of a function of two arrays, or of an array and a number."""
     summary, kind = _OF_TWO[name]
     return _text(
         summary, "", "ndarray of the wider dtype of both arrays; of two numbers NumPy's result.", _RAISED,
@@ -96,7 +96,7 @@ _BOOLEANS = "ndarray of booleans; of two numbers NumPy's result. The gradient is
 
 
 def of_comparison(name: str) -> str:
-    """Of a comparison."""
+    """The docstring of a comparison."""
     summary, result = _COMPARISONS[name]
     wrong = "an argument is neither an array nor a number"
     if name in ("equal", "not_equal"):
@@ -110,12 +110,12 @@ def of_comparison(name: str) -> str:
 _LOGIC = {
     "logical_and": ("Whether both elements differ from 0.", "[ True, False, False, False]"),
     "logical_or": ("Whether an element, or both, differs from 0.", "[ True,  True,  True, False]"),
-    "logical_xor": ("Whether one element alone differs from 0.", "[False,  True,  True, False]"),
+    "logical_xor": ("Whether exactly one element differs from 0.", "[False,  True,  True, False]"),
 }
 
 
 def of_logic(name: str) -> str:
-    """Of a function of what elements count for as booleans."""
+    """The docstring of a logical function."""
     summary, result = _LOGIC[name]
     return _text(
         summary, "", "ndarray of booleans. The gradient is 0.",
@@ -127,12 +127,12 @@ def of_logic(name: str) -> str:
 _BITS = {
     "bitwise_and": ("The bits that are set in both.", "[1, 2]"),
     "bitwise_or": ("The bits that are set in one, or in both.", "[7, 3]"),
-    "bitwise_xor": ("The bits that are set in one alone.", "[6, 1]"),
+    "bitwise_xor": ("The bits that are set in exactly one.", "[6, 1]"),
 }
 
 
 def of_bits(name: str) -> str:
-    """Of a function of the bits of integers."""
+    """The docstring of a bitwise function."""
     summary, result = _BITS[name]
     given = '[5, 2], dtype="int32"'
     return _text(

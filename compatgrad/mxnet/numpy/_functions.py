@@ -1,4 +1,4 @@
-"""Functions of `mx.np` on each element."""
+"""The elementwise functions of `mx.np`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _RESULT_OF_EXACT = "ndarray of the dtype of `x`; booleans become float32."
 
 
 def _unary(name: str, body: Callable[[Any], Any], exact: bool = False) -> Callable[..., Any]:
-    """`exact`: integers stay what they are in between too; else they are computed in float32 and cut back."""
+    """`exact`: integers are computed as integers; else in float32, and the result is truncated."""
 
     def call(x: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
         if kwargs:
@@ -82,7 +82,7 @@ _BODIES: dict[str, Callable[[Any], Any]] = {
     "exp": op.exp, "expm1": op.expm1, "fix": op.fix, "floor": op.floor, "log": op.log, "log10": op.log10,
     "log1p": op.log1p,
     "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal,
-    "rint": lambda x: op.ceil(x - 0.5),  # the original takes n.5 down
+    "rint": lambda x: op.ceil(x - 0.5),  # the original rounds halves down
     "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "sqrt": op.sqrt, "square": op.square, "tan": op.tan,
     "tanh": op.tanh, "trunc": op.fix,
     "degrees": lambda x: x * (180 / math.pi), "radians": lambda x: x * (math.pi / 180),
@@ -154,7 +154,7 @@ _public(round, "around", "round_")
 
 @documented
 def invert(x: ndarray | int, out: ndarray | None = None, **kwargs: Any) -> ndarray:
-    """Turns the bits of integers around, and True into False.
+    """Inverts the bits of integers, and booleans.
 
     Args:
         x: ndarray of integers or booleans, or such a number.
@@ -187,7 +187,7 @@ def nan_to_num(
     x: ndarray, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
     **kwargs: Any,
 ) -> ndarray:  # fmt: skip
-    """Numbers in the place of NaN and of infinities, which get no gradient.
+    """Replaces NaN and infinities by numbers; the replaced elements get no gradient.
 
     Args:
         copy: whether the result is a new array; else `x` is written to, unless it is part of a recorded graph.
@@ -208,7 +208,7 @@ def nan_to_num(
         return op.copy(x) if copy else x
     finite = constant(torch.isfinite(t))
     y = op.where(finite, x, constant(torch.nan_to_num(t.detach(), nan, posinf, neginf)))
-    return y if copy or (is_recording() and _C.in_graph(x)) else write(x, y)  # a graph's arrays stay as they are
+    return y if copy or (is_recording() and _C.in_graph(x)) else write(x, y)  # arrays of a graph must not change
 
 
 _public(nan_to_num)
@@ -267,7 +267,7 @@ def arctan2(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None
 
 @documented
 def copysign(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
-    """Numbers with the signs of others. The gradient by `x2` is 0.
+    """The absolute values of `x1` with the signs of `x2`. The gradient by `x2` is 0.
 
     Returns:
         ndarray of the wider dtype of both arrays; of two numbers NumPy's result.
@@ -294,7 +294,7 @@ def copysign(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = Non
 
 
 def _as_given(y: Any, x1: Any, x2: Any) -> Any:
-    """The result in the type of the arrays: integers where these are."""
+    """The result in the dtype of the arrays; integers for integer arrays."""
     dtype = promoted("", x1, x2)[0 if isinstance(x1, NDArray) else 1].tensor.dtype
     return y if dtype.is_floating_point or dtype == torch.bool else op.cast(y, dtype=dtype)
 
@@ -412,8 +412,8 @@ def clip(a: ndarray | float, a_min: float | None, a_max: float | None, out: ndar
 
     Args:
         a: ndarray of any shape and dtype, or a number.
-        a_min: the lower limit; None is none.
-        a_max: the upper limit; None is none.
+        a_min: the lower limit; None for no limit.
+        a_max: the upper limit; None for no limit.
 
     Returns:
         ndarray of the dtype of `a`; of a number NumPy's result.
@@ -429,7 +429,7 @@ def clip(a: ndarray | float, a_min: float | None, a_max: float | None, out: ndar
     """
     if a_min is None and a_max is None:
         raise ValueError("clip: a_min or a_max must be given")
-    if isinstance(a, NUMBERS):  # NumPy would hand an array among the limits back to this function, for ever
+    if isinstance(a, NUMBERS):  # with arrays as limits, NumPy would call this function again, without end
         return onp.clip(a, *[float(v) if isinstance(v, NDArray) else v for v in (a_min, a_max)])
     low, high = (None if v is None else float(v) for v in (a_min, a_max))
     return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high, product=False), out)

@@ -1,4 +1,4 @@
-"""`mx.np._internal`: the operators behind the functions of `mx.np`, `_internal.add(a, b)`; graphs have them too."""
+"""`mx.np._internal`: the operators of `mx.np`, such as `_internal.add(a, b)`, which graphs have too."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ._array import ndarray
 
 def declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optional: tuple[str, ...] = (),
              visible: Any = 1, variadic: bool = False) -> None:  # fmt: skip
-    """Enters an operator: names of its inputs, of the optional ones, and how many results users see."""
+    """Registers an operator: names of its inputs, of the optional ones, and the number of results that users see."""
     run.__name__ = run.__qualname__ = name
-    run.__doc__ = f"What graphs of `mx.sym.np` call {name}."
+    run.__doc__ = f"The operator {name} of `mx.sym.np`."
     run.any_parameters = True  # type: ignore[attr-defined]
     text = "*data" if variadic else ", ".join(f"{n}?" if n in optional else n for n in inputs)
     describe(run, Declaration(text, visible))
@@ -25,7 +25,7 @@ def declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optiona
 
 
 def _assigned(data: Any, mask: Any, value: Any, start_axis: Any, out: Any) -> Any:
-    """A copy of `data` with a value where a mask, which begins at an axis, holds; written to `out` if given."""
+    """A copy of `data` with `value` where `mask`, which applies from `start_axis` on, is True."""
     t = data.tensor.detach().clone()
     at = (slice(None),) * int(start_axis)
     t[(*at, mask.tensor.to(torch.bool))] = value.tensor.to(t.dtype) if isinstance(value, NDArray) else float(value)

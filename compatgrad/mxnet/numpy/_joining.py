@@ -1,4 +1,4 @@
-"""Functions of `mx.np` that join arrays and cut them."""
+"""Functions of `mx.np` that join and split arrays."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def stack(arrays: Sequence[ndarray], axis: int = 0, out: ndarray | None = None) 
 
 @documented
 def append(arr: ndarray, values: ndarray, axis: int | None = None) -> ndarray:
-    """`values` behind `arr`.
+    """Appends `values` to `arr`.
 
     Args:
         values: ndarray whose shape is that of `arr` but for the axis.
@@ -149,7 +149,7 @@ def row_stack(arrays: Sequence[ndarray]) -> ndarray:
 
 @documented
 def hstack(arrays: Sequence[ndarray]) -> ndarray:
-    """Joins arrays along the second axis; vectors, or what has no axis, along the first.
+    """Joins arrays along the second axis; vectors, and arrays without axes, along the first.
 
     Returns:
         ndarray of the widest dtype of the arrays.

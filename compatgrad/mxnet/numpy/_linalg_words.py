@@ -1,4 +1,4 @@
-"""Docstrings of the functions of `mx.np.linalg` that NumPy computes."""
+"""Docstrings of those functions of `mx.np.linalg` that NumPy computes."""
 
 __all__ = ["TEXTS"]
 
@@ -42,7 +42,7 @@ TEXTS = {
 
     Returns:
         A tuple: the eigenvalues, rising, and matrices whose columns are the eigenvectors.
-{_ERRORS.format("or no square matrices")}        ValueError: `UPLO` is another one.
+{_ERRORS.format("or no square matrices")}        ValueError: `UPLO` has another value.
 
     Example:
         >>> values, vectors = mx.np.linalg.eigh(mx.np.array([[2.0, 1.0], [1.0, 2.0]]))
@@ -63,7 +63,7 @@ TEXTS = {
     Args:
         a: symmetric matrices, ndarray.
         {_UPLO}
-{_ERRORS.format("or no square matrices")}        ValueError: `UPLO` is another one.
+{_ERRORS.format("or no square matrices")}        ValueError: `UPLO` has another value.
 
     Example:
         >>> mx.np.linalg.eigvalsh(mx.np.array([[2.0, 1.0], [1.0, 2.0]])).round(4)
@@ -114,7 +114,7 @@ TEXTS = {
 
     Returns:
         A tuple: Q and R.
-{_ERRORS.format("or NumPy cannot factorize it")}        ValueError: `mode` is another one.
+{_ERRORS.format("or NumPy cannot factorize it")}        ValueError: `mode` has another value.
 
     Example:
         >>> q, r = mx.np.linalg.qr(mx.np.array([[3.0, 1.0], [4.0, 2.0]]))

@@ -1,4 +1,4 @@
-"""Functions of `mx.np` on lists of numbers: quantiles, polynomials, counts, windows, and where elements come and go."""
+"""Functions of `mx.np`: quantiles, polynomials, histograms, insertion and deletion, window functions and others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _made(a: Any, like: NDArray) -> ndarray:
     return constant(torch.from_numpy(onp.ascontiguousarray(a)).reshape(onp.shape(a)).to(like.tensor.device))
 
 
-# ---- numbers of a list
+# ---- statistics, polynomials and counts
 @documented
 def percentile(
     a: ndarray, q: float | Sequence[float] | ndarray, axis: int | Sequence[int] | None = None,
@@ -56,7 +56,7 @@ def percentile(
 
     Raises:
         AssertionError: `a` is no array.
-        ValueError: a percentage, or `interpolation`, is another one.
+        ValueError: a percentage or `interpolation` has another value.
         numpy.exceptions.AxisError: an axis is out of bounds.
 
     Example:
@@ -88,7 +88,7 @@ def quantile(
 
     Raises:
         AssertionError: `a` is no array.
-        ValueError: a share, or `interpolation`, is another one.
+        ValueError: a share or `interpolation` has another value.
         numpy.exceptions.AxisError: an axis is out of bounds.
 
     Example:
@@ -126,7 +126,7 @@ def polyval(p: ndarray, x: ndarray) -> ndarray:
 
 @documented
 def bincount(x: ndarray, weights: ndarray | None = None, minlength: int = 0) -> ndarray:
-    """How often each of the numbers 0, 1, 2, … occurs.
+    """Counts the occurrences of each of the numbers 0, 1, 2, ….
 
     Args:
         x: a vector of integers, ndarray.
@@ -190,7 +190,7 @@ def histogram(
     return _made(counts.astype(onp.int64), a), bins if isinstance(bins, NDArray) else _made(ends.astype(x.dtype), a)
 
 
-# ---- where elements come and go
+# ---- insertion, deletion and shapes
 @documented
 def ediff1d(ary: ndarray, to_end: float | ndarray | None = None, to_begin: float | ndarray | None = None) -> ndarray:
     """The differences of neighbours in the flat array.
@@ -253,7 +253,7 @@ def delete(arr: ndarray, obj: int | slice | Sequence[int] | ndarray, axis: int |
     n, obj = x.shape[axis], _picked(obj)
     if onp.ndim(obj) and not isinstance(obj, slice):
         obj = onp.asarray(obj)
-        obj = obj[(obj >= 0) & (obj < n)]  # others are passed over, those from the end too, as in the original
+        obj = obj[(obj >= 0) & (obj < n)]  # as in the original, others have no effect, negative ones either
     kept = onp.delete(onp.arange(n), obj)
     return op.select_along(x, constant(torch.from_numpy(kept).to(x.tensor.device)), axis=axis)
 
@@ -284,11 +284,11 @@ def insert(
     v = ndarray._around(v if v.tensor.dtype == x.tensor.dtype else op.cast(v, dtype=x.tensor.dtype))
     obj = _picked(obj)
     places = len(onp.arange(n)[obj]) if isinstance(obj, slice) else onp.size(obj)
-    one = places == 1  # where all values go
+    one = places == 1  # whether all values go to one position
     v = reshape(v, (1,) * (x.ndim - v.ndim) + v.shape) if v.ndim < x.ndim else v
     if one and axis and not isinstance(obj, slice) and not onp.ndim(obj):
         v = op.transpose(v, axes=(*range(1, axis + 1), 0, *range(axis + 1, v.ndim)))
-    # the places of the old and of the new elements, by NumPy's own rules
+    # the positions of old and new elements in the result, computed by NumPy
     count = v.shape[axis] if one else places
     order = onp.insert(onp.arange(n), obj, n + onp.arange(count))
     shape = tuple(count if i == axis else m for i, m in enumerate(x.shape))
@@ -394,7 +394,7 @@ def meshgrid(*xi: ndarray, **kwargs: Any) -> list[ndarray]:
 
     Raises:
         AssertionError: a vector is no array.
-        ValueError: `indexing` is another one.
+        ValueError: `indexing` has another value.
         TypeError: a keyword is unknown.
         NotImplementedError: `sparse` is true.
 
@@ -423,7 +423,7 @@ def meshgrid(*xi: ndarray, **kwargs: Any) -> list[ndarray]:
 
 
 # ---- windows
-_WINDOW = """{title}'s window: factors that fade a piece of a signal out at both ends.
+_WINDOW = """{title}'s window: factors that fade a signal out at both ends.
 
     Args:
         M: the number of factors; 0 or less gives none.

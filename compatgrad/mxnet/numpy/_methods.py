@@ -16,7 +16,7 @@ def _of(name: str) -> Callable[..., Any]:
     return next(getattr(m, name) for m in modules if hasattr(m, name))
 
 
-# The arguments of methods are in NumPy's order, which that of MXNet's functions is not in all cases.
+# The arguments of methods have NumPy's order, from which that of some of MXNet's functions differs.
 def _reducing(name: str) -> Callable[..., Any]:
     function = _of(name)
     return lambda self, axis=None, out=None, keepdims=False: function(self, axis=axis, out=out, keepdims=keepdims)
@@ -64,7 +64,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _types(method: Callable[..., Any], function: Callable[..., Any]) -> dict[str, str]:
-    """The types of a method's arguments and result: those of the function that it calls."""
+    """Annotates a method like the function that it calls."""
     code = method.__code__
     names = code.co_varnames[1 : code.co_argcount + bool(code.co_flags & 8)]
     return {name: function.__annotations__[name] for name in (*names, "return")}
@@ -86,7 +86,7 @@ def _reshape(self: ndarray, *args: Any, order: str = "C", **kwargs: Any) -> ndar
 
 
 def _reshape_view(self: ndarray, *shape: Any, **kwargs: Any) -> ndarray:
-    """The same memory in another shape, as `mx.nd.NDArray.reshape` has it."""
+    """A view on the same memory in another shape, as `mx.nd.NDArray.reshape` gives it."""
     return NDArray.reshape(self, *shape, **kwargs)
 
 
@@ -109,7 +109,7 @@ def _sort(self: ndarray, axis: int = -1, kind: Any = None, order: Any = None) ->
 
 
 def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None) -> ndarray:
-    """The elements limited from below, from above or both."""
+    """The elements clipped from below, from above or both."""
     return _functions.clip(self, min, max, out)
 
 

@@ -15,7 +15,7 @@ from ._array import NUMBERS, constant, finish, ndarray, unmoved
 from ._docs import documented
 from ._of_numpy_examples import EXAMPLES
 
-# what `mx.np.fallback` has
+# the names in `mx.np.fallback`
 NAMES = (
     "allclose alltrue apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv choose "
     "compress corrcoef correlate count_nonzero cov digitize divmod extract flatnonzero float_power frexp "
@@ -26,7 +26,7 @@ NAMES = (
     "searchsorted select setdiff1d setxor1d signbit size spacing take_along_axis trapz tril_indices_from "
     "trim_zeros triu_indices_from union1d unpackbits unwrap vander"
 ).split()
-# what `mx.np` has of them, and more: the rest of `fallback` is in the other modules
+# names of `mx.np` that NumPy computes; the functions of `fallback` that are not among them have modules of their own
 COPIED = frozenset(
     "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv   "
     "broadcast_arrays choose compress corrcoef correlate count_nonzero cov cumprod  "
@@ -57,7 +57,7 @@ def from_numpy(x: Any, device: torch.device | None = None) -> Any:
         return constant(torch.from_numpy(onp.ascontiguousarray(x)).reshape(onp.shape(x)).to(device))
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
         return type(x)(from_numpy(v, device) for v in x)
-    return x  # NumPy's own numbers too
+    return x  # NumPy's scalars stay
 
 
 def _in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> onp.ndarray:
@@ -65,7 +65,7 @@ def _in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False)
 
 
 def _removed(name: str) -> Callable[..., Any]:
-    """What a newer NumPy does not have under its old name."""
+    """Stands for a function that newer versions of NumPy have removed: calling it raises."""
     same: dict[str, Any] = {"in1d": _in1d, "msort": lambda a: onp.sort(a, axis=0),
                             "trapz": getattr(onp, "trapezoid", None)}  # fmt: skip
     if same.get(name):
@@ -132,13 +132,13 @@ RuntimeError: NumPy ... has no function {name}; numpy_financial has those of fin
 
 @functools.cache
 def of_numpy(name: str) -> Callable[..., Any]:
-    """A function of NumPy that takes and gives arrays of `mx.np`; without gradients."""
+    """Wraps a function of NumPy to take and give arrays of `mx.np`, without gradients."""
     function = getattr(onp, name, None) or _removed(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
         y = function(*to_numpy(args), **to_numpy(kwargs))
-        # the original computes some of them itself: they give arrays where NumPy gives its numbers
+        # MXNet computes those that are not in `fallback` itself, and gives arrays where NumPy gives scalars
         return from_numpy(y if name in NAMES or not isinstance(y, onp.generic) else onp.asarray(y), device)
 
     call.__name__ = call.__qualname__ = name

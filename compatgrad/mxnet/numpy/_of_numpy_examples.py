@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions that docstrings show, and their results; `A` stands for `mx.np.array`."""
+"""Examples in docstrings of functions that NumPy computes: calls and results; `A` stands for `mx.np.array`."""
 
 __all__ = ["EXAMPLES"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["pad"]
 
 
-# what each mode takes, and the only value of those that are not computed otherwise
+# the arguments of each mode, with the only supported value of those that have one
 _OPTIONS: dict[str, dict[str, Any]] = {
     "constant": {"constant_values": None},
     "reflect": {"reflect_type": "even"},
@@ -55,7 +55,7 @@ def pad(
     Raises:
         AssertionError: `x` is no array.
         TypeError: `pad_width` is missing, or not of integers.
-        ValueError: `mode` is another one, it does not have an argument, or a width is negative.
+        ValueError: `mode` has another value, it does not take an argument, or a width is negative.
 
     Example:
         >>> mx.np.pad(mx.np.array([1, 2]), 1)

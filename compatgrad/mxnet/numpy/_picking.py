@@ -1,4 +1,4 @@
-"""Functions of `mx.np` that repeat, pick and turn elements around."""
+"""Functions of `mx.np` that repeat, take, flip, rotate and shift elements, and those of diagonals."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def take(
 
     Raises:
         AssertionError: `a` is no array.
-        ValueError: `mode` is another one.
+        ValueError: `mode` has another value.
         mxnet.base.MXNetError: the axis is out of bounds, or a position is, in mode "raise".
 
     Example:
@@ -205,7 +205,7 @@ def fliplr(m: ndarray) -> ndarray:
 
 @documented
 def rot90(m: ndarray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
-    """Turns the plane of two axes by 90 degrees.
+    """Rotates the plane of two axes by 90 degrees.
 
     Args:
         k: how often; the way is from the first axis to the second one.
@@ -228,7 +228,7 @@ def rot90(m: ndarray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 
 @documented
 def roll(a: ndarray, shift: Shape, axis: int | Sequence[int] | None = None) -> ndarray:
-    """Moves elements along axes; those that go beyond the end come in again at the front.
+    """Shifts elements along axes; those beyond the end reappear at the beginning.
 
     Args:
         shift: by how many places, one number or one for each axis.

@@ -1,4 +1,4 @@
-"""Products of `mx.np`: of vectors, matrices and tensors."""
+"""Products of vectors, matrices and tensors for `mx.np`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def matmul(a: ndarray, b: ndarray, out: ndarray | None = None) -> ndarray:
 
 
 def _product(who: str, body: Callable[..., Any], a: NDArray, b: NDArray) -> Any:
-    if hasattr(b, "settled"):  # a parameter whose shape this product tells
+    if hasattr(b, "settled"):  # a parameter of unknown shape, which this product sets
         b = b.settled((a.shape[-1], *b.param.shape[1:]))
     x, y = promoted(who, a, b)
     try:
@@ -127,7 +127,7 @@ def tensordot(a: ndarray, b: ndarray, axes: int | Sequence[int | Sequence[int]] 
 
 
 def _spelled_out(equation: str, ndims: list[int]) -> str:
-    """An equation with letters in the place of dots."""
+    """An equation of einsum with "..." replaced by letters."""
     free = [c for c in string.ascii_letters if c not in equation]
     left, _, right = equation.partition("->")
     terms = left.split(",")

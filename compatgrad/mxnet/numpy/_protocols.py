@@ -1,4 +1,4 @@
-"""NumPy's own functions on arrays of `mx.np`: they are answered by the functions of `mx.np`, or run on copies."""
+"""NumPy's protocols: NumPy's own functions, called on arrays of `mx.np`, run those of `mx.np`, or run on copies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _functions_of: dict[Any, Callable[..., Any]] = {}
 
 
 def register_functions() -> None:
-    """Enters the functions of `mx.np` under NumPy's."""
+    """Registers the functions of `mx.np` that replace NumPy's."""
     for name in FUNCTIONS:
         theirs: Any = onp
         for part in name.split("."):
@@ -79,7 +79,7 @@ def _on_copies(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) 
 
 
 def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Answers a call of a function of NumPy on each element."""
+    """`__array_ufunc__`: runs the function of `mx.np` for a ufunc of NumPy."""
     outs = kwargs.pop("out", ())
     if len(outs) > 1:
         raise ValueError("The `out` parameter must have exactly one ndarray")
@@ -94,7 +94,7 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
 
 
 def array_function(self: ndarray, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Answers a call of another function of NumPy."""
+    """`__array_function__`: runs the function of `mx.np` for another function of NumPy."""
     if not _functions_of:
         register_functions()
     own = _functions_of.get(function)

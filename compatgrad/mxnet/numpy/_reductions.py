@@ -1,4 +1,4 @@
-"""Functions of `mx.np` along axes: sums, extremes, positions, orders, differences."""
+"""Functions of `mx.np` along axes: sums, means, extremes, sorting, differences and others."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
 
 
 def _in_wider(x: Any, dtype: torch.dtype) -> Any:
-    """The array as sums of a dtype are computed: in the wider one of both."""
+    """The array in the dtype in which its sum is computed: the wider one of its own and that of the result."""
     wide = torch.promote_types(x.tensor.dtype, dtype)
     return x if x.tensor.dtype == wide else op.cast(x, dtype=wide)
 
@@ -132,8 +132,8 @@ def mean(
 
     Args:
         axis: the axis, or a sequence of axes; None is all of them.
-        dtype: the dtype of the result; None is that of `a`, and float32 for integers. With an integer dtype the sum, in
-            that dtype, is divided without a rest.
+        dtype: the dtype of the result; None is that of `a`, and float32 for integers. With an integer dtype, the sum in
+            that dtype is divided by an integer division.
 
     Returns:
         ndarray.
@@ -150,7 +150,7 @@ def mean(
         return _mean(a, axis, dtype, out, keepdims)
     total = _sum(a, axis, dtype, None, keepdims).tensor
     count = builtins.max(a.size // builtins.max(total.numel(), 1), 1)
-    y = op.cast(_mean(a, axis, None, None, keepdims), dtype=total.dtype)  # whose gradient it is
+    y = op.cast(_mean(a, axis, None, None, keepdims), dtype=total.dtype)  # the gradient is that of the exact mean
     y.tensor.copy_(total.div(count, rounding_mode="trunc"))
     return finish(y, out)
 
@@ -453,7 +453,7 @@ def cumsum(a: ndarray, axis: int | None = None, dtype: Dtype | None = None, out:
     own = torch.int64 if x.tensor.dtype == torch.bool else x.tensor.dtype
     wanted = own if dtype is None else torch_dtype(dtype, "cumsum: dtype")
     if not wanted.is_floating_point and x.tensor.is_floating_point():
-        x = op.cast(x, dtype=wanted)  # each element is cut, and not each sum
+        x = op.cast(x, dtype=wanted)  # truncates each element, not each sum
     y = op.cumsum(_in_wider(x, wanted), axis=axis)
     return finish(y if y.tensor.dtype == wanted else op.cast(y, dtype=wanted), out)
 

@@ -1,6 +1,6 @@
-"""Functions of `mx.np` that tell shapes and change them.
+"""Functions of `mx.np` that give or change shapes.
 
-Results have memory of their own (`_C.own`), as the original's: writing to them leaves the arguments as they are.
+As in the original, results have memory of their own (`_C.own`): writing to a result does not change the arguments.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def expand_dims(a: ndarray, axis: int | Sequence[int]) -> ndarray:
 
 @documented
 def squeeze(a: ndarray, axis: int | Sequence[int] | None = None, out: ndarray | None = None) -> ndarray:
-    """Leaves axes of length 1 out.
+    """Removes axes of length 1.
 
     Args:
         axis: an axis, or a sequence of axes; None is all of length 1.

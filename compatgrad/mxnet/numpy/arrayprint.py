@@ -1,3 +1,3 @@
-"""`mx.np.arrayprint`: `mx.np.set_printoptions` under the name of the file that has it in MXNet."""
+"""`mx.np.arrayprint`: MXNet's module of `set_printoptions`, from which programs import it."""
 
 from . import set_printoptions as set_printoptions

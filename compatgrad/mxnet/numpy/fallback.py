@@ -9,7 +9,7 @@ from ._protocols import of_name
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":  # what this NumPy has
+    if name == "__all__":  # only names that the installed NumPy has
         return [n for n in NAMES if of_name(n) is not None]
     found = of_name(name) if name in NAMES else None
     if found is None:

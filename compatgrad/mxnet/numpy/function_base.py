@@ -1,3 +1,3 @@
-"""`mx.np.function_base`: `mx.np.meshgrid` under the name of the file that has it in MXNet."""
+"""`mx.np.function_base`: MXNet's module of `meshgrid`, from which programs import it."""
 
 from . import meshgrid as meshgrid

@@ -1,3 +1,3 @@
-"""`mx.np.io`: `mx.np.genfromtxt` under the name of the file that has it in MXNet."""
+"""`mx.np.io`: MXNet's module of `genfromtxt`, from which programs import it."""
 
 from . import genfromtxt as genfromtxt

@@ -1,4 +1,4 @@
-"""`mx.np.linalg`: norms, and what the engine has of matrices; the rest is NumPy's, without gradients."""
+"""`mx.np.linalg`: norms, inverses and factorizations; NumPy computes the other functions, without gradients."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def norm(
 
     Raises:
         AssertionError: `x` is no array.
-        ValueError: `ord` is none for vectors or matrices, or there are more than two axes.
+        ValueError: `ord` is no order for vectors or matrices, or there are more than two axes.
         mxnet.base.MXNetError: an axis is out of bounds.
 
     Example:
@@ -269,14 +269,14 @@ def _transposed(x: Any) -> Any:
 
 
 def _singular(x: Any) -> tuple[Any, Any, Any]:
-    """U, the singular values from the largest on, and V of x = U diag(L) V; of as many as the shorter side has."""
+    """U, the singular values L in descending order, and V of the reduced decomposition x = U diag(L) V."""
     if x.shape[-2] > x.shape[-1]:
         v, values, u = _singular(_transposed(x))
         return _transposed(u), values, _transposed(v)
     if not x.size:
         parts = torch.linalg.svd(x.tensor.detach(), full_matrices=False)
         return tuple(op.constant_of(x, constant(y)) for y in parts)  # type: ignore[return-value]
-    wide = op.cast(x, dtype=torch.float64)  # squares of small values have half as many digits
+    wide = op.cast(x, dtype=torch.float64)  # squared small singular values would lose half their digits in float32
     vectors, squares = op.eigen_symmetric(op.matmul(wide, _transposed(wide)))
     u = op.flip(_transposed(vectors), axis=(x.ndim - 1,))
     values = op.sqrt(op.flip(op.maximum_scalar(squares, value=0.0), axis=(squares.ndim - 1,)))
@@ -345,7 +345,7 @@ def tensorsolve(a: ndarray, b: ndarray, axes: int | Sequence[int] | None = None)
     Args:
         a: ndarray of shape (*b.shape, *x.shape), with as many elements in x as in b.
         b: ndarray.
-        axes: axes of `a` that go to its end before; None is none.
+        axes: axes of `a` that are moved to its end first; None for none.
 
     Returns:
         ndarray, x.
@@ -363,7 +363,7 @@ def tensorsolve(a: ndarray, b: ndarray, axes: int | Sequence[int] | None = None)
     if axes is not None:
         last = [i % x.ndim for i in ((axes,) if isinstance(axes, int) else axes)]
         x = op.transpose(x, axes=(*(i for i in range(x.ndim) if i not in last), *last))
-    # NumPy counts from the end: of as many axes as b has, or fewer, the last ones are those of x
+    # as in NumPy, whose slice counts from the end where `a` has at most as many axes as b
     shape, n = x.shape[y.ndim - x.ndim :], math.prod(y.shape)
     if math.prod(shape) != n or x.size != n * n:
         raise MXNetError(f"tensorsolve: a of shape {x.shape} and b of shape {y.shape} make no square system")

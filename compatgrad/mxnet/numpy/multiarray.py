@@ -1,4 +1,4 @@
-"""`mx.np.multiarray`: the arrays of `mx.np` and its functions, under the name of the file that has them in MXNet."""
+"""`mx.np.multiarray`: MXNet's module of the arrays and functions of `mx.np`, from which programs import them."""
 
 from ._array import ndarray as ndarray
 from ._creation import *  # noqa: F403

@@ -369,7 +369,7 @@ def beta(
 
 @documented
 def multinomial(n: int, pvals: Sequence[float] | ndarray, size: Shape | None = None) -> ndarray:
-    """How often each class comes, in a number of draws.
+    """Counts the occurrences of each class in a number of draws.
 
     Args:
         n: the number of draws, 0 or more.
@@ -500,7 +500,7 @@ def choice(
 
 @documented
 def shuffle(x: ndarray) -> None:
-    """Brings the parts of an array along its first axis into random order, in place.
+    """Shuffles the parts of an array along its first axis, in place.
 
     Raises:
         AssertionError: `x` is no array.
@@ -545,11 +545,11 @@ def permutation(x: int | ndarray) -> ndarray:
 
 @documented
 def seed(seed: int | None = None, ctx: Any = "all") -> None:
-    """Makes what is drawn from now on repeatable, here and in `mx.random`.
+    """Seeds the random generators, of `mx.random` too, so that the numbers drawn after it are repeatable.
 
     Args:
-        seed: an integer; None is another one each time.
-        ctx: the device whose draws are meant; "all" is all of them.
+        seed: an integer; None for a random one.
+        ctx: the device whose generator is seeded; "all" for all devices.
 
     Raises:
         ValueError: `seed` is no integer.

@@ -1,3 +1,3 @@
-"""`mx.np.stride_tricks`: `mx.np.broadcast_arrays` under the name of the file that has it in MXNet."""
+"""`mx.np.stride_tricks`: MXNet's module of `broadcast_arrays`, from which programs import it."""
 
 from . import broadcast_arrays as broadcast_arrays

@@ -1,4 +1,4 @@
-"""`mx.np.utils`: the constants of `mx.np`, under the name of the file that has them in MXNet."""
+"""`mx.np.utils`: MXNet's module of the constants of `mx.np`, from which programs import them."""
 
 from . import NAN as NAN
 from . import NINF as NINF

@@ -34,7 +34,7 @@ def save(file: str, arr: ndarray | list[ndarray] | dict[str, ndarray]) -> None:
         arr: an ndarray, a list of ndarrays, or a dict from names to ndarrays.
 
     Raises:
-        ValueError: there are no NumPy semantics, or `arr` is something else.
+        ValueError: NumPy semantics are off, or `arr` is something else.
         TypeError: an element is no ndarray.
         OSError: the file cannot be written.
 
@@ -61,7 +61,7 @@ def load(file: str) -> list[ndarray] | dict[str, ndarray]:
         A list of ndarrays, or a dict from names to ndarrays.
 
     Raises:
-        ValueError: there are no NumPy semantics.
+        ValueError: NumPy semantics are off.
         TypeError: `file` is no string.
         mxnet.base.MXNetError: the file is missing, damaged, or holds sparse arrays.
 

@@ -1,4 +1,4 @@
-"""MXNet's operators under the names that `mx.npx` gives them."""
+"""The functions of `mx.npx`: MXNet's operators, under names of their own, on arrays of `mx.np`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _np(y: Any) -> Any:
 
 
 def around(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """An operator whose results are arrays of `mx.np`."""
+    """Wraps an operator, so that its results are arrays of `mx.np`."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.get("out")
@@ -78,7 +78,7 @@ def around(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def wrapped(name: str) -> Callable[..., Any] | None:
-    """The operator that `mx.npx` shows under a name, None where there is none."""
+    """The function of `mx.npx` with a name, made from an operator; None where there is no such operator."""
     wanted = _NAMES.get(name)
     if wanted is None:
         return None
@@ -99,9 +99,8 @@ def reshape(a: ndarray, newshape: int | Sequence[int], reverse: bool = False, or
     """The same elements in another shape, in MXNet's notation.
 
     Args:
-        newshape: lengths and codes. -1: what is left; -2: this axis as it is; -3: leaves an axis of length 1 out;
-            -4: all axes that are left; -5: two axes joined; -6: an axis split into the next two lengths, of which one
-            may be -1.
+        newshape: lengths and codes. -1: inferred; -2: keeps an axis; -3: removes an axis of length 1; -4: keeps all
+            remaining axes; -5: merges two axes; -6: splits an axis into the next two lengths, one of which may be -1.
         reverse: reads shape and codes from the right.
 
     Raises:
@@ -125,7 +124,7 @@ def reshape(a: ndarray, newshape: int | Sequence[int], reverse: bool = False, or
 
 
 def _reversed(codes: list[int]) -> list[int]:
-    """The codes from the right; a split keeps its two lengths, which change places."""
+    """The codes in reverse order; the two lengths of a split follow their code, exchanged."""
     groups, i = [], 0
     while i < len(codes):
         if codes[i] == -6:
@@ -217,7 +216,7 @@ def shape_array(
 
 @documented
 def nonzero(a: ndarray) -> ndarray:
-    """The positions of what differs from 0, one row for each; a number without axes counts as one with an axis.
+    """The positions of elements that differ from 0, one row for each; an array without axes counts as a vector.
 
     Returns:
         ndarray, int64, of shape (positions, axes), without a gradient.
@@ -318,7 +317,7 @@ def broadcast_like(
     """
     x, like = _array("broadcast_like", lhs, "lhs"), _array("broadcast_like", rhs, "rhs").shape
     if (lhs_axes is None) != (rhs_axes is None):
-        raise MXNetError("broadcast_like: lhs_axes and rhs_axes come together")
+        raise MXNetError("broadcast_like: lhs_axes and rhs_axes must be given together")
     try:
         if lhs_axes is None:
             shape = like
@@ -463,7 +462,7 @@ def index_update(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
     return index_add(op.mul(x, constant(mask)), ind, v)
 
 
-for _name, _operator in _NAMES.items():  # as graphs call some of them
+for _name, _operator in _NAMES.items():  # graphs have these operators as `_npx_NAME`
     _found = operators.get(_operator) or operators.get(f"_contrib_{_operator}")
     if _found is not None:
         operators.setdefault(f"_npx_{_name}", _found)

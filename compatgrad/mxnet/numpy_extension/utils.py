@@ -1,4 +1,4 @@
-"""`mx.npx.utils`: files of arrays, under the name of the file that has them in MXNet."""
+"""`mx.npx.utils`: MXNet's module of `save` and `load`, from which programs import them."""
 
 from ._files import load as load
 from ._files import save as save

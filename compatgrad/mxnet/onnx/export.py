@@ -18,13 +18,13 @@ __all__ = ["export_model", "get_operator_support"]
 
 
 def get_operator_support(opset_version: int | None = None) -> NoReturn:
-    """Says why there is no list of operators: `torch.onnx` converts the ATen calls that they make.
+    """Raises: there is no list of operators, because `torch.onnx` converts the ATen calls that they make.
 
     Args:
         opset_version: accepted.
 
     Returns:
-        Nothing: it raises.
+        Nothing.
 
     Raises:
         NotImplementedError: always.
@@ -62,16 +62,16 @@ def export_model(
         sym: the symbol, or the path of its file.
         params: a dict of its arguments and auxiliary states, a list of two dicts, or, where `sym` is a path, the path
             of their file.
-        in_shapes: the shapes of the inputs, in the order of `sym.list_inputs()`; a label that only the last operator
-            reads is none of them.
+        in_shapes: the shapes of the inputs, in the order of `sym.list_inputs()`, without a label that only the last
+            operator reads.
         in_types: their dtype, or a list of dtypes.
         onnx_file_path: the file that is written.
         verbose: logs the nodes.
         dynamic: sizes of inputs vary.
-        dynamic_input_shapes: shapes in which None or a name stands for a size that varies; without it, the first
-            dimension of each input does. None in the first place is the batch, of one size in all inputs; other Nones
-            differ from each other, and equal names are equal sizes.
-        run_shape_inference: shapes of what lies between inputs and outputs are written as well.
+        dynamic_input_shapes: shapes in which None or a name stands for a size that varies; without it, only the first
+            dimension of each input varies. None in the first place is the batch, of one size in all inputs; other Nones
+            are independent of each other, and equal names are equal sizes.
+        run_shape_inference: shapes of intermediate results are written as well.
         input_type, input_shape: older names of `in_types` and `in_shapes`.
 
     Returns:
@@ -81,7 +81,7 @@ def export_model(
         ImportError: the packages onnx and onnxscript are not there.
         ValueError: `sym` and `params` are neither objects nor paths, or the number of shapes is not that of the inputs.
         AssertionError: the arguments about shapes do not fit each other.
-        compatgrad.interop.ExportError: the result depends on sizes in no known way.
+        compatgrad.interop.ExportError: the result depends on sizes in a way that cannot be exported.
 
     Example:
         Needs the packages onnx and onnxscript::
@@ -107,7 +107,7 @@ def export_model(
     if len(names) != len(in_shapes):
         raise ValueError(f"export_model: the symbol has the inputs {names}, and {len(in_shapes)} shapes were given")
     used = {name: params[name] for name in sym.list_inputs() if name in params}
-    if label in sym.list_inputs() and label not in params:  # the loss layer reads it for its gradient alone
+    if label in sym.list_inputs() and label not in params:  # the loss layer reads it only for the gradient
         used[label] = nd.zeros(_shape_of(sym, label, dict(zip(names, map(tuple, in_shapes), strict=True)), used))
     varying = _varying(names, in_shapes, dynamic, dynamic_input_shapes)
     inputs = [nd.ones(tuple(s), dtype=t) for s, t in zip(in_shapes, in_types, strict=True)]
@@ -151,7 +151,7 @@ def _shape_of(
 
 
 def _varying(names: list[str], in_shapes: Any, dynamic: bool, shapes: Any) -> Any:
-    """For each input a dict from the dimensions that vary to their names; False where none do."""
+    """For each input a dict from the dimensions that vary to their names; False where none varies."""
     if not dynamic:
         assert shapes is None, "dynamic_input_shapes is specified. Please set dynamic=True as well"
         return False
@@ -167,7 +167,7 @@ def _varying(names: list[str], in_shapes: Any, dynamic: bool, shapes: Any) -> An
 
 
 def _output_names(sym: Symbol) -> list[str]:
-    """As MXNet 1.9.1 names them: without `_output`, and states of recurrent layers by a number."""
+    """Names of the outputs as in MXNet 1.9.1: without `_output`, and with a number for states of recurrent layers."""
     names = []
     for name in sym.list_outputs():
         for end, new in (("_state_output", "1"), ("_statecell_output", "2"), ("_output", "")):

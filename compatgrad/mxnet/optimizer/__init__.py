@@ -1,4 +1,4 @@
-"""Optimizers: `create(name, **arguments)`, and `get_updater` for one that keeps the weights' states."""
+"""Optimizers: `create(name, **arguments)` makes one, `get_updater` wraps one that also keeps the weights' states."""
 
 from . import contrib as contrib
 from . import optimizer as optimizer

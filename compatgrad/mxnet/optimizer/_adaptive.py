@@ -1,4 +1,4 @@
-"""Optimizers with rates of their own for each element: Adam and its relatives, AdaGrad, RMSProp, FTRL."""
+"""Optimizers with a learning rate for each element: Adam and its variants, AdaGrad, RMSProp, AdaDelta, FTRL."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class _TwoMoments(RuleOptimizer):
 
 @register
 class Adam(_TwoMoments):
-    """Adam: steps by a moving average of gradients over the root of one of their squares.
+    """Adam: steps by a moving average of gradients, divided by the square root of a moving average of their squares.
 
-    The decay is part of the gradient; epsilon is added to the root of the uncorrected second average.
+    The weight decay is part of the gradient; epsilon is added to the root of the uncorrected second average.
 
     Args:
         learning_rate: the rate.
@@ -69,7 +69,7 @@ class Adam(_TwoMoments):
 
 @register
 class Adamax(_TwoMoments):
-    """Adam with the largest gradient, which decays, in the place of the second average's root.
+    """Adam in which the largest gradient so far, which decays, replaces the root of the second average.
 
     Args:
         learning_rate: the rate.
@@ -89,7 +89,7 @@ class Adamax(_TwoMoments):
 
     _rule = "mx_adamax"
     _rounds = False
-    _TINY = 1e-37  # where all gradients were 0: the step is 0 too
+    _TINY = 1e-37  # added to the divisor: where all gradients were 0, the step is 0 and not NaN
 
     def __init__(self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any) -> None:
         super().__init__(learning_rate, beta1, beta2, **kwargs)
@@ -187,7 +187,7 @@ class FTML(RuleOptimizer):
 
 @register
 class LAMB(_TwoMoments):
-    """Adam whose step, decay included, is scaled for each weight to the weight's norm.
+    """Adam whose step, including the weight decay, is scaled for each weight to the weight's norm.
 
     Args:
         learning_rate: the rate.
@@ -240,7 +240,7 @@ class LAMB(_TwoMoments):
 
 @register
 class AdaGrad(RuleOptimizer):
-    """Gradients over the root of the sum of their squares so far; the decay is beside that.
+    """Steps by gradients divided by the root of the sum of their squares so far; the weight decay is separate.
 
     Args:
         eps: what is added under the root.
@@ -272,14 +272,14 @@ class AdaGrad(RuleOptimizer):
 
 @register
 class RMSProp(RuleOptimizer):
-    """Gradients over the root of a moving average of their squares.
+    """Steps by gradients divided by the root of a moving average of their squares.
 
     Args:
         learning_rate: the rate.
         gamma1: decay of the average.
         gamma2: the momentum, where `centered`.
         epsilon: what is added under the root.
-        centered: gradients over their standard deviation, and with a momentum.
+        centered: divides gradients by their standard deviation instead, and uses a momentum.
         clip_weights: bound of the weights' elements; None for none.
         **kwargs: other arguments of Optimizer.
 
@@ -325,7 +325,7 @@ class RMSProp(RuleOptimizer):
 
 @register
 class AdaDelta(RuleOptimizer):
-    """Gradients times the ratio of the roots of moving averages of squared steps and of squared gradients.
+    """Steps by gradients times root(average of squared steps) / root(average of squared gradients).
 
     There is no learning rate; the decay is wd * weight at each step.
 

@@ -1,4 +1,4 @@
-"""What all optimizers share, and those whose update is one of the engine's compiled rules."""
+"""Optimizer, the base class, and RuleOptimizer, the base class of those that run one of the engine's compiled rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Optimizer:
 
     Args:
         rescale_grad: factor on all gradients.
-        param_idx2name: names of weights by index; those that do not end in "_weight" or "_gamma" have no decay then.
+        param_idx2name: names of weights by index; weights whose name ends in neither "_weight" nor "_gamma" have no
+            decay then.
         wd: weight decay.
         clip_gradient: bound of the gradients' elements; None for none.
         learning_rate: the rate; None for that of the scheduler, or 0.01 without one. It is written into the scheduler's
@@ -139,7 +140,7 @@ class Optimizer:
             The optimizer.
 
         Raises:
-            ValueError: there is none of that name.
+            ValueError: there is no optimizer of that name.
             TypeError: the class has no such argument.
 
         Example:
@@ -232,7 +233,7 @@ class Optimizer:
     # ---- updates --------------------------------------------------------------------------------------------------
 
     def create_state(self, index: Any, weight: NDArray) -> Any:
-        """The state of a weight (NDArray), made once: anything that `update` takes; None where there is none."""
+        """The initial state of a weight (NDArray), in any form that `update` takes; None for no state."""
 
     def _is_half(self, weight):
         if weight.dtype != np.float16:
@@ -252,13 +253,13 @@ class Optimizer:
         master = weight.astype(np.float32)
         return self._join_state(master, self.create_state(index, master))
 
-    _copy_last = False  # whether the copy is the last of the pair
+    _copy_last = False  # whether the pair is (state, copy) instead of (copy, state)
 
     def _join_state(self, master, state):
         return (state, master) if self._copy_last else (master, state)
 
     def _split_state(self, state):
-        # the copy, and the state that `create_state` gave
+        # (copy in single precision, state of `create_state`)
         return (state[1], state[0]) if self._copy_last else (state[0], state[1])
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
@@ -279,7 +280,7 @@ class Optimizer:
     ) -> None:
         """Updates many weights: sequences of the same length.
 
-        One by one, or `aggregate_num` of one dtype at a time where that is not 0, by `update_multi_precision`.
+        Calls `update_multi_precision` for each weight, or for `aggregate_num` weights of one dtype if that is not 0.
         """
         size = self.aggregate_num
         if not size:
@@ -296,7 +297,7 @@ class Optimizer:
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        del state["param_dict"]  # whoever loads the optimizer sets it
+        del state["param_dict"]  # Parameters are not pickled: a Trainer that loads the optimizer sets them
         return state
 
     def __setstate__(self, state):
@@ -309,7 +310,7 @@ create = Optimizer.create_optimizer
 
 
 def zeros_like(weight: NDArray, dtype: Any = None) -> NDArray:
-    """A dense state of zeros; of the weight's dtype unless another one is given."""
+    """A dense state of zeros, of the weight's dtype unless another one is given."""
     return ndarray.zeros(weight.shape, weight.context, dtype=dtype or weight.dtype)
 
 
@@ -320,14 +321,15 @@ class RuleOptimizer(Optimizer):
     """
 
     _rule = ""
-    _follows = True  # copies in half precision follow the rule in the same pass
-    # whether constants are rounded to single precision, as the original's operators have them
+    # whether the compiled rule also writes the weights in half precision; else they are copied afterwards
+    _follows = True
+    # whether constants are rounded to single precision, as by the original's operators
     _rounds = True
-    # whether weights that are aggregated are counted before the learning rate of the first is asked for
+    # whether the updates of aggregated weights are all counted before the first learning rate is computed
     _counts_together = True
 
     def __init_subclass__(cls) -> None:
-        # a program's subclass with an update of its own is called one weight at a time
+        # the `update` of a program's subclass takes one weight at a time
         own = vars(cls)
         if "update_all" not in own and ("update" in own or "update_multi_precision" in own):
             cls.update_all = Optimizer.update_all  # type: ignore[method-assign]
@@ -341,7 +343,7 @@ class RuleOptimizer(Optimizer):
         return states
 
     def _common(self, lr, wd):
-        # what the constants of every rule start with; operators take 0 and less for no bound
+        # the first four constants of every rule; as for the original's operators, a bound of 0 or less is no bound
         clip = self.clip_gradient
         if clip is None or (self._rounds and not clip > 0):
             clip = math.inf
@@ -359,10 +361,10 @@ class RuleOptimizer(Optimizer):
         return [made[key] for key in keys]
 
     def _apply(self, indices, weights, grads, states, copies=None):
-        # dense weights in their own precision; `copies`: theirs in half precision, or None
+        # updates dense weights; `copies`: the weights in half precision that belong to them, or None
         counts = self._index_update_count
         if self.lr_scheduler is not None and len({counts.get(i) for i in indices}) > 1:
-            # the scheduler sees the largest count so far: it has to see them in the original's order
+            # the scheduler gets the largest count so far, so that updates must be counted in the original's groups
             size = max(1, self.aggregate_num if self._counts_together else 1)
             if len(indices) > size:
                 for k in range(0, len(indices), size):
@@ -413,7 +415,7 @@ class RuleOptimizer(Optimizer):
                     w.tensor.copy_(master.tensor)
 
     def _apply_sparse(self, index, weight, grad, state):
-        # rows without a gradient stay as they are where the rule goes by rows, unless `lazy_update` is false
+        # updates only the rows with a gradient, if the rule can and `lazy_update` is not false
         if not (getattr(self, "lazy_update", True) and goes_by_rows(self._rule, grad)):
             self._apply([index], [weight], [grad], [state])
             return

@@ -16,7 +16,7 @@ __all__ = ["DCASGD", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "Signum", "ccSGD"]
 
 
 class _Momentum(RuleOptimizer):
-    # the state is a momentum, where there is one; the copy in single precision comes after it
+    # the state is the momentum, or None; with a copy in single precision the pair (state, copy)
     _copy_last = True
 
     def __init__(self, momentum: float, **kwargs: Any) -> None:
@@ -74,7 +74,7 @@ class SGD(_Momentum):
 
 @register
 class ccSGD(SGD):
-    """SGD under an older name.
+    """SGD's older name.
 
     Args:
         *args: arguments of SGD by position.
@@ -95,7 +95,7 @@ class ccSGD(SGD):
 
 @register
 class NAG(_Momentum):
-    """Nesterov's accelerated gradient: descent from where the momentum leads.
+    """Nesterov's accelerated gradient: the step is computed where the momentum leads.
 
     Args:
         momentum: the momentum; 0 for none.
@@ -121,7 +121,7 @@ class NAG(_Momentum):
 
 @register
 class Signum(_Momentum):
-    """Steps of length lr by the sign of the momentum, or of the gradient without momentum.
+    """Steps of length lr in the direction of the sign of the momentum, or of the gradient without momentum.
 
     Args:
         learning_rate: the rate.
@@ -188,7 +188,7 @@ class SGLD(RuleOptimizer):
     def _hypers(self, lr, wd, t):
         return self._common(lr / 2, wd)
 
-    _follows = False  # noise goes on top
+    _follows = False  # noise is added after the rule
 
     def _run(self, indices, weights, grads, states, lrs, wds, ts, copies=None):
         super()._run(indices, weights, grads, states, lrs, wds, ts)
@@ -199,7 +199,7 @@ class SGLD(RuleOptimizer):
 
 @register
 class DCASGD(RuleOptimizer):
-    """Descent with compensation of delay: the gradient is corrected by how far the weight went since the last step.
+    """Delay-compensated descent: the gradient is corrected by the distance that the weight moved since the last step.
 
     Args:
         momentum: the momentum; 0 for none.
@@ -264,7 +264,7 @@ class LBSGD(_Momentum):
     """
 
     lazy_update = False
-    _follows = False  # gradients are summed up in single precision first
+    _follows = False  # gradients are converted to single precision, and added up, before the rule runs
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ class LBSGD(_Momentum):
             count, total = self.cumgrads.get(i, (self.init_updates, None))
             count += 1
             if count % self.batch_scale:
-                # a copy: the gradient's memory is the next one's as well
+                # copied, because the next backward pass writes into the gradient's memory
                 self.cumgrads[i] = count, g.tensor.clone() if total is None else total + g.tensor
                 continue
             mean = NDArray((g.tensor if total is None else total + g.tensor) / self.batch_scale)
@@ -380,7 +380,7 @@ class LARS(_Momentum):
         return self._factors(lr, indices, "lr_mult", self.lr_mult)
 
     def _apply(self, indices, weights, grads, states, copies=None):
-        # In the original's groups: the correction is that of the first group only, as the rate has changed by then.
+        # In the original's groups, because only the first group gets the correction: it changes the stored rate.
         size = max(1, self.aggregate_num)
         for k in range(0, len(indices), size):
             part = slice(k, k + size)

@@ -22,7 +22,7 @@ def _on(state: Any, context: Any) -> Any:
     return state
 
 
-# what unpickling other bytes raises
+# exceptions of unpickling damaged bytes
 _BROKEN = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
 
 
@@ -38,7 +38,7 @@ class Updater:
         states: the states, a dict by index.
 
     Raises:
-        MXNetError, TypeError: in a call, shapes or types do not fit, or a number of the optimizer is a text.
+        MXNetError, TypeError: in a call, shapes or dtypes do not fit, or a number of the optimizer is a str.
 
     Example:
         >>> updater = mx.optimizer.Updater(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))
@@ -65,7 +65,7 @@ class Updater:
             raise
 
     def _check_numbers(self) -> None:
-        # TypeError with the name of a number that is a string, from the command line say
+        # TypeError that names an option of the optimizer that is a str, such as one from the command line
         optimizer = self.optimizer
         for kind in type(optimizer).__mro__:
             arguments = signature(kind.__init__).parameters.values() if issubclass(kind, Optimizer) else ()
@@ -86,7 +86,7 @@ class Updater:
                 index, grad, weight = [index], [grad], [weight]
             index = [i.decode() if isinstance(i, bytes) else i for i in index] if _has_bytes(index) else index
             states = [self._state(i, w) for i, w in zip(index, weight, strict=True)]
-            # tuples do not change: their states are found again by identity
+            # tuples are immutable, so that the same objects in the next call have the same states
             self._last = (index, weight, states, self.states) if type(index) is type(weight) is tuple else ()
         if weight:
             self.optimizer._set_current_context(weight[0].context.device_id)
@@ -105,7 +105,7 @@ class Updater:
         return _on(state, context)
 
     def set_states(self, states: bytes) -> None:
-        """Takes what `get_states` gave (bytes): the states, and the optimizer where it is in there."""
+        """Restores the states from the bytes of `get_states`, and the optimizer if they have it."""
         loaded = pickle.loads(states)
         states, optimizer = loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, self.optimizer)
         if not isinstance(states, dict):
@@ -115,7 +115,7 @@ class Updater:
         self._last = ()
 
     def load(self, file: Any) -> None:
-        """Takes the states of a file; errors name it, and change nothing."""
+        """Restores the states from a file; errors name the file, and leave the states unchanged."""
         with open(file, "rb") as source:
             states = source.read()
         try:
@@ -146,7 +146,7 @@ def get_updater(optimizer: Optimizer) -> Updater:
         The Updater.
 
     Raises:
-        AttributeError: `optimizer` is none.
+        AttributeError: `optimizer` is no Optimizer.
 
     Example:
         >>> w = nd.array([1.0])

@@ -1,4 +1,4 @@
-"""Optimizers that MXNet has as contributions."""
+"""Optimizers of MXNet's contrib package."""
 
 from __future__ import annotations
 

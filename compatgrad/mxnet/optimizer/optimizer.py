@@ -54,7 +54,7 @@ class Test(Optimizer):
     Source: `mxnet.optimizer.Test` of MXNet 1.9.1.
     """
 
-    __test__ = False  # no test case itself
+    __test__ = False  # else pytest would take it for a class of tests because of its name
 
     def create_state(self, index: Any, weight: NDArray) -> NDArray:
         return zeros_like(weight)

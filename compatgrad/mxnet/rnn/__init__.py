@@ -1,4 +1,4 @@
-"""Recurrent cells of symbols, and sentences for them."""
+"""Recurrent cells of symbols, and an iterator over batches of sentences."""
 
 from .. import initializer as initializer
 from .. import ndarray as ndarray

@@ -92,7 +92,7 @@ class BaseConvRNNCell(BaseRNNCell):
         raise NotImplementedError("BaseConvRNNCell is abstract class for convolutional RNN")
 
     def _begin(self, inputs: Any, states: Any) -> tuple[Any, Any, str]:
-        """Both convolutions, and what the step's names start with."""
+        """The results of both convolutions, and the prefix of names in this step."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         common = {"num_filter": self._num_hidden * self._num_gates, "layout": self._conv_layout}
@@ -107,7 +107,7 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class _ConvCell(BaseConvRNNCell):
-    """The constructor of the cells of each kind."""
+    """Base class of the three kinds of cells: their constructor with its defaults."""
 
     _default_prefix = ""
 

@@ -1,4 +1,4 @@
-"""All layers and steps of a recurrent network as one operator."""
+"""FusedRNNCell: all layers and steps of a recurrent network in one operator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FusedRNNCell(BaseRNNCell):
         bidirectional: whether each layer runs in both directions.
         dropout: probability of dropout between layers.
         get_next_state: whether `unroll` gives the states.
-        forget_bias: first value of the forget gates' biases, of LSTMs.
+        forget_bias: initial value of the biases of forget gates, for LSTMs.
         prefix: what the names of variables and operators start with; None for the mode and "_".
         params: variables of another cell; None for those of its own.
 
@@ -86,7 +86,7 @@ class FusedRNNCell(BaseRNNCell):
         return parts_of(arr, self._num_hidden, self._num_layers, self._mode, self._directions, self._prefix)
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """A copy of a dict of parameters with an array for each gate of each layer, as `unfuse`'s cells unpacked."""
+        """A copy of a dict of parameters with an array for each gate of each layer, named as by `unfuse`."""
         args = dict(args)
         arr = args.pop(self._parameter.name)
         args.update({name: x.copy() for name, x in self._parts(arr).items()})
@@ -145,7 +145,9 @@ class FusedRNNCell(BaseRNNCell):
         return _normalize_sequence(length, outputs, layout, merge_outputs)[0], after
 
     def unfuse(self) -> SequentialRNNCell:
-        """The same network of cells that can be stepped: what `unpack_weights` gives, its `pack_weights` takes."""
+        """The same network as a stack of cells that can be stepped. Its `pack_weights` takes the parameters that
+        `unpack_weights` gives.
+        """
 
         def cell(prefix: str) -> BaseRNNCell:
             if self._mode == "lstm":

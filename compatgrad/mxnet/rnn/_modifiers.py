@@ -1,4 +1,4 @@
-"""Cells made of other cells: stacked, in both directions, or changed."""
+"""Cells made of other cells: stacks, bidirectional cells, and modifiers such as ZoneoutCell."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class DropoutCell(BaseRNNCell):
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Nothing."""
+        """An empty list: the cell has no state."""
         return []
 
     def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
@@ -212,7 +212,7 @@ class DropoutCell(BaseRNNCell):
     def unroll(
         self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC", merge_outputs: bool | None = None
     ) -> tuple[Any, list[Any]]:
-        """See BaseRNNCell.unroll; all steps at once where they are one symbol."""
+        """See BaseRNNCell.unroll; one operator drops from all steps where they are one symbol."""
         self.reset()
         inputs, _ = _normalize_sequence(length, inputs, layout, merge_outputs)
         if isinstance(inputs, symbol.Symbol):
@@ -258,7 +258,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.state_info
 
     def _unmodified(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """A call of the cell as though it were not modified."""
+        """Inside the `with` block, the inner cell may be called although this cell modifies it."""
         self.base_cell._modified = False
         try:
             return call(*args, **kwargs)
@@ -280,7 +280,7 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Keeps numbers of the output and the states of the step before, by chance.
+    """Keeps elements of the output and the states of the step before, with certain probabilities.
 
     Args:
         base_cell: the cell, which can be stepped.
@@ -316,7 +316,7 @@ class ZoneoutCell(ModifierCell):
         self.prev_output: Any = None
 
     def reset(self) -> None:
-        """Counts steps from the beginning; there is no output before."""
+        """Counts steps from the beginning, and forgets the last output."""
         super().reset()
         self.prev_output = None
 

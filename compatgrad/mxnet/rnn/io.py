@@ -1,4 +1,4 @@
-"""Sentences as numbers, in batches of about the same length."""
+"""Encodes sentences as numbers, and iterates over batches of sentences of similar length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def encode_sentences(
         invalid_label: the number of `invalid_key`, which new words do not get.
         invalid_key: what stands for the end of sentences in a new vocabulary.
         start_label: the first new number.
-        unknown_token: what words become that are not in `vocab`; None for a new number in a new vocabulary.
+        unknown_token: the word that replaces words that are not in `vocab`; None gives them numbers in a new
+            vocabulary.
 
     Returns:
         The lists of numbers, and the vocabulary.
@@ -73,13 +74,13 @@ class BucketSentenceIter(DataIter):
         sentences: the sentences, lists of numbers.
         batch_size: sentences in a batch; those that do not fill one are left out.
         buckets: the lengths; None for all that `batch_size` sentences or more have.
-        invalid_label: what fills up, and the label of the last word.
+        invalid_label: the number that fills up sentences, and the label of the last word.
         data_name, label_name: names of data and labels.
         dtype: dtype of both.
         layout: "NT" or "TN", whether sentences are rows or columns.
 
     Raises:
-        ValueError: `layout` is another word, or no sentence fits a length.
+        ValueError: `layout` has another value, or no sentence fits a length.
 
     Example:
         >>> batches = mx.rnn.BucketSentenceIter([[1, 2], [3, 4], [5]], batch_size=2, buckets=[2, 3], invalid_label=0)

@@ -1,4 +1,4 @@
-"""Checkpoints with the weights of each gate."""
+"""Checkpoints of recurrent cells, which store the weights of each gate in an array of its own."""
 
 from __future__ import annotations
 

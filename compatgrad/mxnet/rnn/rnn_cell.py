@@ -15,7 +15,7 @@ _State = dict[str, Any]
 def _normalize_sequence(
     length: int | None, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
 ) -> tuple[Any, int]:
-    """(one symbol of all steps, or a list with one for each, the axis of time); `merge` None: as they come."""
+    """(the sequence, the time axis). The sequence becomes one symbol (`merge` is True) or a list of steps (False)."""
     assert inputs is not None, "unroll(inputs=None) has been deprecated. Please create input variables outside unroll."
     axis = layout.find("T")
     in_axis = axis if in_layout is None else in_layout.find("T")
@@ -37,7 +37,7 @@ def _normalize_sequence(
 
 
 class RNNParams:
-    """Variables by name, each made when it is first asked for.
+    """Variables by name, each of which is created when it is first used.
 
     Args:
         prefix: what their names start with.
@@ -65,9 +65,8 @@ class RNNParams:
 class BaseRNNCell:
     """Base class of recurrent cells: functions of an input and states, all symbols, that share their parameters.
 
-    A subclass defines `__call__(inputs, states)`, `state_info`, and `_gate_names` where the weights of several gates
-    are
-    one array.
+    A subclass defines `__call__(inputs, states)`, `state_info`, and, where one array has the weights of several gates,
+    `_gate_names`.
 
     Args:
         prefix: what the names of variables and operators start with.
@@ -116,7 +115,7 @@ class BaseRNNCell:
 
     @property
     def params(self) -> RNNParams:
-        """The variables; from now on somebody else may use them too."""
+        """The variables. As another cell may share them then, they do not count as the cell's own any more."""
         self._own_params = False
         return self._params
 
@@ -132,7 +131,7 @@ class BaseRNNCell:
 
     @property
     def _gate_names(self) -> Any:
-        """How the names of the gates' weights end, in their order."""
+        """The suffixes of the gates' names, in the order of the gates in the weights."""
         return ()
 
     def _check_unmodified(self) -> None:
@@ -142,7 +141,7 @@ class BaseRNNCell:
         )
 
     def begin_state(self, func: Any = symbol.zeros, **kwargs: Any) -> list[Any]:
-        """The first states: `func(name=..., shape=..., **kwargs)` of each."""
+        """The first states, each made by `func(name=..., shape=..., **kwargs)`."""
         self._check_unmodified()
         states = []
         for info in self.state_info:
@@ -154,7 +153,7 @@ class BaseRNNCell:
     # ---- weights ----
 
     def _packed(self) -> list[tuple[str, list[str]]]:
-        """Names of arrays of all gates, with the names of the parts."""
+        """(name of the array of all gates, names of the arrays of each gate) for weights and biases."""
         return [
             (f"{self._prefix}{group}_{kind}", [f"{self._prefix}{group}{gate}_{kind}" for gate in self._gate_names])
             for group in ("i2h", "h2h") for kind in ("weight", "bias")
@@ -266,7 +265,7 @@ class RNNCell(_DenseCell):
 
 
 def lstm_step(gates: Any, cell: Any, name: str, activation: Callable[..., Any], axis: int = 1) -> tuple[Any, list[Any]]:
-    """The output and the states of an LSTM, from its gates.
+    """One step of an LSTM from its gates: the output and the new states.
 
     Args:
         gates: one symbol of the four gates before their activations, in the order input, forget, candidate, output.
@@ -302,7 +301,7 @@ def lstm_step(gates: Any, cell: Any, name: str, activation: Callable[..., Any], 
 def gru_step(
     i2h: Any, h2h: Any, state: Any, name: str, activation: Callable[..., Any], axis: int = 1
 ) -> tuple[Any, list[Any]]:
-    """The output and the state of a GRU, from the linear functions of input and state.
+    """One step of a GRU from the linear functions of input and state: the output and the new state.
 
     Args:
         i2h, h2h: the functions of input and of state, each one symbol in the order reset, update, candidate.

@@ -1,4 +1,4 @@
-"""Graphs written anew: without repetitions, or without the casts of mixed precision."""
+"""Simplified copies of graphs: without repeated nodes, or without the casts of mixed precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._graph import Entry, Node, auxiliary, order
 
 __all__ = ["without_casts", "without_repetitions"]
 
-_DRAWS = ("Dropout", "RNN", "Custom", "_shuffle")  # a second one draws other numbers, or may do anything
+_DRAWS = ("Dropout", "RNN", "Custom", "_shuffle")  # not merged: each draws random numbers, or may have side effects
 _CASTS = ("amp_cast", "amp_multicast")
 _PREFIXES = ("_random_", "_sample_", "sample_")
 
@@ -20,10 +20,10 @@ def _repeats(node: Node) -> bool:
 
 
 def without_repetitions(symbol: Any) -> Any:
-    """The symbol with one node for those that apply an operator with the same parameters to the same inputs."""
+    """The symbol with nodes merged that apply the same operator, with the same parameters, to the same inputs."""
     nodes = order(symbol._outputs)
     states = auxiliary(nodes)
-    heads = {id(n) for n, _ in symbol._outputs}  # results stay apart
+    heads = {id(n) for n, _ in symbol._outputs}  # results of the graph are not merged
     kept: dict[int, Node] = {}
     known: dict[Any, Node] = {}
 
@@ -46,7 +46,7 @@ def without_repetitions(symbol: Any) -> Any:
 
 
 def without_casts(heads: Sequence[Entry]) -> list[Entry]:
-    """The graph without amp_cast and amp_multicast, those aside whose results are heads."""
+    """The graph without amp_cast and amp_multicast, except those whose results are heads."""
     nodes = order(heads)
     if not any(node.op in _CASTS for node in nodes):
         return list(heads)

@@ -1,4 +1,4 @@
-"""Operators on symbols: a function per operator that adds a node to the graph."""
+"""The functions of `mx.sym`: each operator has one, which creates a node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["function_of", "implementation"]
 
 @functools.cache
 def implementation(op: str) -> Callable[..., Any]:
-    """The function of NDArrays that runs an operator of a graph; MXNetError for one that is not there."""
+    """The function of NDArrays that runs an operator of a graph; MXNetError for an unknown operator."""
     if op in SCALARS:
         return SCALARS[op]
     if op in operators:
@@ -38,12 +38,12 @@ def implementation(op: str) -> Callable[..., Any]:
         found = getattr(getattr(ndarray, module, None), op[len(prefix) :], None) if op.startswith(prefix) else None
         if callable(found):
             return found
-    raise MXNetError(f"the operator {op} is not there")
+    raise MXNetError(f"there is no operator {op}")
 
 
 @functools.cache
 def parameters(op: str) -> tuple[str, ...] | None:
-    """Names of the arguments of an operator in order; None where nobody knows."""
+    """Names of the arguments of an operator in order; None where the signature does not tell them."""
     try:
         function = implementation(op)
         found = inspect.signature(getattr(function, "body", function)).parameters.values()  # as it was declared
@@ -85,7 +85,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             given[n] = value
     given.update(kwargs)
     inputs = inputs_of(op)
-    # a parameter may be None; an input that is None, and a dtype, was left out
+    # a parameter may be None, but an input, a dtype or a context that is None counts as left out
     given = {k: v for k, v in given.items() if v is not _Null and (v is not None or k not in (*inputs, "dtype", "ctx"))}
     params = {k: text(v) for k, v in given.items() if not isinstance(v, Symbol)}
     _refuse_unknown(op, hint, params)
@@ -97,7 +97,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             value = given.pop(n, None)
             if value is None:
                 own = dict(attrs) if i not in aux_inputs(op) else {**attrs, "__init__": _INITS.get(n, "")}
-                if op == "LeakyReLU":  # the slopes of "prelu" begin with those of the plain kind
+                if op == "LeakyReLU":  # the default slope of "leaky" is the initial slope of "prelu"
                     own.setdefault("__init__", '["Constant", {"value": 0.25}]')
                 entries.append((Node(None, f"{name}_{n}", attrs={**params, **own}), 0))
             elif not isinstance(value, Symbol):
@@ -107,7 +107,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             else:
                 entries.append(value._outputs[0])
         for n, value in given.items():
-            if isinstance(value, Symbol) and inputs_of(op):  # without inputs it is left out, as there
+            if isinstance(value, Symbol) and inputs_of(op):  # as in MXNet, operators without inputs ignore it
                 if n not in inputs_of(op):
                     raise MXNetError(f"{hint}: {n} is no input; the inputs are {', '.join(inputs_of(op))}")
                 entries.append(value._outputs[0])
@@ -118,11 +118,11 @@ def _flat(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
-# parameters of the original that choose among ways to compute the same
+# parameters that in MXNet choose among implementations of the same result
 IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose", "deterministic"))
 
 
-# what the operator's function on arrays takes as keywords without naming it
+# parameters of RNN, whose function on arrays takes them in **kwargs
 _OF_RNN = (
     "state_size", "num_layers", "bidirectional", "mode", "p", "state_outputs", "projection_size", "lstm_state_clip_min",
     "lstm_state_clip_max", "lstm_state_clip_nan", "use_sequence_length",
@@ -131,7 +131,7 @@ _OF_RNN = (
 
 @functools.cache
 def _keywords(op: str) -> tuple[str, ...] | None:
-    """The names of an operator's parameters; None where nobody knows, or it takes any."""
+    """The names of an operator's parameters; None where the signature does not tell them, or any are allowed."""
     if op == "RNN":
         return _OF_RNN
     try:
@@ -180,7 +180,7 @@ _DOC = """{summary}
     Source: {source}
     """
 _OF_NUMPY = "an operator behind `mxnet.np` of MXNet 1.9.1."
-# names that `mxnet.sym` does not have in MXNet 1.9.1
+# operators that `mxnet.sym` of MXNet 1.9.1 does not have
 _OF_ARRAYS_ONLY = frozenset((
     "adagrad_update", "adamw_update", "add", "digamma", "divide", "equal", "exponential_like", "gamma_like",
     "generalized_negative_binomial_like", "greater", "greater_equal", "group_adagrad_update", "lesser",
@@ -189,7 +189,7 @@ _OF_ARRAYS_ONLY = frozenset((
     "multi_mp_adamw_update", "multi_mp_lamb_update", "multiply", "negative_binomial_like", "normal_like",
     "not_equal", "poisson_like", "retain", "sparse_retain", "subtract", "true_divide", "uniform_like",
 ))  # fmt: skip
-# parameters without which nobody knows how many results there are
+# parameters that tell the number of results, which the examples in docstrings therefore need
 _NEEDED = {
     "SliceChannel": "num_outputs=2, ", "_split_v2": "indices=(), sections=2, ",
     **dict.fromkeys(("_npi_dsplit", "_npi_hsplit", "_npi_split"), "sections=2, "),
@@ -197,7 +197,7 @@ _NEEDED = {
 
 
 def _doc(name: str, op: str) -> str:
-    """The docstring of the function for an operator, which the one for arrays says the summary of."""
+    """The docstring of an operator's function on symbols; its summary is that of the function on arrays."""
     inputs = inputs_of(op)
     if is_variadic(op):
         said, call = "the inputs, any number of Symbols, or one sequence of them.", 'mx.sym.var("a"), mx.sym.var("b"), '
@@ -217,12 +217,12 @@ def _doc(name: str, op: str) -> str:
 
 @functools.cache
 def function_of(op: str, hint: str) -> Callable[..., Any]:
-    """The function of symbols for an operator; `hint` is what its nodes are named after."""
+    """The function of symbols for an operator; automatic names of its nodes begin with `hint`."""
     given, op = op, canonical(op)
 
     def compose(*args: Any, **kwargs: Any) -> Any:
         node = node_of(op, hint, args, kwargs)
-        # symbols with NumPy's manners give others
+        # if an input is a symbol of mx.sym.np, so is the result
         kind = next((type(s) for s in (*_flat(args), *kwargs.values()) if isinstance(s, Symbol) and s._numpy), Symbol)
         return kind([(node, i) for i in range(n_visible(op, node.params))])
 

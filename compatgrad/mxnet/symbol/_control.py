@@ -15,7 +15,7 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 
 def _flat(values: Any, what: str) -> tuple[list[Symbol], Any]:
-    """The symbols of a nested list, and how they are nested: 0 for a symbol."""
+    """The symbols of a nested list, and its form: 0 for a symbol, a list of forms for a list."""
 
     def leaf(x: Any) -> tuple[list[Symbol], Any] | None:
         if not isinstance(x, Symbol):
@@ -27,7 +27,7 @@ def _flat(values: Any, what: str) -> tuple[list[Symbol], Any]:
 
 # ---- graphs inside an operator ---------------------------------------------------------------------------------------
 class _Inner:
-    """The graph of a function, and which outputs of the graph around it its variables stand for."""
+    """The graph of a function, and the outputs of the surrounding graph for which its variables stand."""
 
     def __init__(self, kind: str) -> None:
         outer = AttrScope._current.value._attr.get("__subgraph_name__", "")
@@ -36,11 +36,11 @@ class _Inner:
         self.name = f"{kind}{AttrScope._subgraph_names[kind] - 1}"
         self.given: list[tuple[Entry, Node]] = []
         self.heads: list[Entry] = []
-        self.outside: dict[int, Entry] = {}  # by variables of the graph
+        self.outside: dict[int, Entry] = {}  # id of a variable of the graph -> the output outside
         self.n_inputs = 0
 
     def scope(self) -> AttrScope:
-        """In which the function is called: nodes made there belong to the graph."""
+        """The scope in which the function is called: nodes created in it belong to the graph."""
         return AttrScope(__subgraph_name__=self.name)
 
     def inputs(self, symbols: Sequence[Symbol]) -> list[Symbol]:
@@ -57,7 +57,7 @@ class _Inner:
         return made
 
     def close(self, results: Sequence[Symbol]) -> None:
-        """Takes what the function gave; whatever was made outside becomes a variable."""
+        """Builds the graph from the function's results; nodes that were created outside become variables."""
         own = {id(v): v for _, v in self.given}
         self.outside = {id(v): e for e, v in self.given}
         new: dict[int, Node] = dict(own)
@@ -84,23 +84,23 @@ class _Inner:
         seen: set[int] = set()
         for e in wanted:
             head = entry(e)
-            if head[0].op is None or id(head[0]) in seen:  # results are no variables, and each has a node
+            if head[0].op is None or id(head[0]) in seen:  # each result must be an operator of its own
                 head = Node("_copy", f"{head[0].name}_copy{len(self.heads)}", [head]), 0
             if len(head[0].output_names()) == 1:
                 seen.add(id(head[0]))
             self.heads.append(head)
 
     def variables(self) -> list[Node]:
-        """The graph's variables in their order."""
+        """The graph's variables in order."""
         return [n for n in order(self.heads) if n.op is None]
 
     def places(self) -> dict[int, int]:
-        """Where each variable is among them."""
+        """The position of each variable in `variables()`, by id."""
         return {id(n): i for i, n in enumerate(self.variables())}
 
 
 def _union(graphs: Sequence[_Inner]) -> tuple[list[Entry], list[list[int]]]:
-    """What several graphs read, each once; and where each finds its variables there."""
+    """The outputs that several graphs read, each once; and for each graph the positions of its variables in them."""
     read: list[Entry] = []
     at: dict[tuple[int, int], int] = {}
     places = []
@@ -124,12 +124,12 @@ def _made(op_name: str, inputs: list[Entry], graphs: Sequence[_Inner], **params:
     return [Symbol([(node, i)]) for i in range(params["num_outputs"])]
 
 
-# ---- what users call -------------------------------------------------------------------------------------------------
+# ---- public functions ------------------------------------------------------------------------------------------------
 def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
     """A symbol of `body(slice, states)` for each slice of data along its first axis; see `mx.nd.contrib.foreach`.
 
-    AssertionError for what is no symbol, where the body's states are nested otherwise, and where the body does not use
-    a slice or a state.
+    AssertionError where an argument or result is no symbol, where the body's states are nested otherwise than the given
+    ones, and where the body does not use a slice or a state.
     """
     items, data_form = _flat(data, "foreach input")
     states, form = _flat(init_states, "foreach states")

@@ -1,4 +1,4 @@
-"""Running a graph on NDArrays, node after node."""
+"""Runs a graph on NDArrays, node after node."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = ["Plan", "evaluate", "evaluate_monitored", "plan"]
 
 
 class Plan(NamedTuple):
-    """How a graph is run."""
+    """The steps in which a graph is run."""
 
     heads: list[Entry]
-    steps: list[tuple[Node, Gates | None, list[int]]]  # what is run, and whose values nobody reads any more
-    ranges: list[Node] = []  # whose lengths what reads them tells
+    steps: list[tuple[Node, Gates | None, list[int]]]  # node or gates to run; ids of nodes to free
+    ranges: list[Node] = []  # nodes without inputs whose shapes their readers determine
 
 
 def plan(outputs: Sequence[Entry]) -> Plan:
-    """The nodes of a graph in their order; the gates of recurrent cells in one step each."""
+    """The plan of a graph: its nodes in order, with the gates of each recurrent cell as one step."""
     nodes = order(outputs)
     gates = find_gates(nodes, outputs)
     at = {id(g.place): g for g in gates}
     inside = {id(n) for g in gates for n in g.nodes}
     steps: list[tuple[Node, Gates | None, list[int]]] = []
-    last: dict[int, int] = {}  # in which step a value is read last
+    last: dict[int, int] = {}  # id of a node -> the step in which its value is read last
     for node in nodes:
         found = at.get(id(node))
         if found is None and id(node) in inside:
@@ -53,7 +53,7 @@ def plan(outputs: Sequence[Entry]) -> Plan:
 
 
 def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDArray]) -> dict[int, list[NDArray]]:
-    """Their numbers, by nodes; MXNetError where no operator tells the length."""
+    """The values of `ranges`, by id of the node; MXNetError where no operator determines a range's length."""
     values = {}
     for node, shape in zip(ranges, shapes_of(ranges, heads, {k: x.shape for k, x in arrays.items()}), strict=True):
         if node.op != "_arange":
@@ -61,7 +61,7 @@ def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDAr
                 values[id(node)] = run_node(Node(node.op, node.name, [], {**node.params, "shape": str(shape)}), [])
             continue
         if shape is None:
-            raise MXNetError(f"Error in operator {node.name}: nothing tells how long the range is")
+            raise MXNetError(f"Error in operator {node.name}: no operator determines the length of the range")
         n = shape[0]
         p = {"start": 0, "step": 1.0, "repeat": 1, **{k: parse(v) for k, v in node.params.items() if k != "stop"}}
         del p["infer_range"]
@@ -70,13 +70,13 @@ def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDAr
 
 
 class Watched(NamedTuple):
-    """What one operator read in a recorded run: arrays of its own, whose gradients are those it gives."""
+    """The inputs of one operator in a recorded run, in arrays whose gradients come from this operator alone."""
 
     node: Node
     inputs: list[NDArray]
 
     def gradients(self) -> list[tuple[str, NDArray]]:
-        """The operator's gradients by the original's names; none where the backward pass did not reach it."""
+        """(the original's name, gradient) of each input; empty where the backward pass did not reach the operator."""
         if not any(x._fresh_grad for x in self.inputs):
             return []
         name = f"{self.node.name}_backward_output"
@@ -84,7 +84,7 @@ class Watched(NamedTuple):
 
 
 def _watched(node: Node, read: list[NDArray], states: Sequence[str]) -> tuple[list[NDArray], Watched]:
-    """What `node` is to read, and those inputs of it that have a gradient: not the states, which it writes."""
+    """The inputs for `node`, and those of them whose gradients are watched; auxiliary states have none."""
     own, marked = list(read), []
     for i, (source, _) in enumerate(node.inputs):
         if read[i].stype != "default" or (source.op is None and source.name in states):
@@ -106,9 +106,9 @@ def evaluate_monitored(
     states: Sequence[str] = (),
     watched: list[Watched] | None = None,
 ) -> list[NDArray]:
-    """As `evaluate`, node after node; `callback(name, array)` sees outputs, and with `inputs` what operators read.
+    """As `evaluate`; calls `callback(name, array)` with the outputs of each node, and, if `inputs`, with its inputs.
 
-    watched: gets what each operator read, for the gradients; `states` are the names of variables that have none.
+    watched: a list that gets a `Watched` for each operator. states: names of the auxiliary states, without gradients.
     """
     nodes = order(heads)
     ranges = open_ranges(nodes)
@@ -122,7 +122,8 @@ def evaluate_monitored(
         read = [values[id(n)][i] for n, i in node.inputs]
         if inputs:
             names = () if is_variadic(node.op) else needed_inputs(node.op, node.params)
-            names = ["input0"] if node.op in ("Activation", "SoftmaxActivation") else names  # whose names are not kept
+            if node.op in ("Activation", "SoftmaxActivation"):  # MXNet has no names for their inputs
+                names = ["input0"]
             for i, x in enumerate(read):
                 source = node.inputs[i][0]
                 if source.op is None:
@@ -138,7 +139,7 @@ def evaluate_monitored(
 
 
 def evaluate(plan: Plan, arrays: dict[str, NDArray]) -> list[NDArray]:
-    """The outputs of a graph from arrays by names of variables."""
+    """The outputs of a graph; `arrays` has the values of variables by name."""
     values = ranges_of(plan.ranges, plan.heads, arrays) if plan.ranges else {}
     for node, gates, unread in plan.steps:
         if id(node) in values:

@@ -1,4 +1,4 @@
-"""What MXNet's graph knows of its operators: their names, inputs, states and numbers of outputs."""
+"""Facts on operators in graphs: names, inputs, auxiliary states, numbers and names of outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "takes_optional",
 ]
 
-# other names of operators -> the name in a graph
+# aliases of operators -> the name in graphs
 GRAPH_NAMES = {
     "ElementWiseSum": "add_n", "Softmax": "SoftmaxOutput", "_Div": "elemwise_div", "_Minus": "elemwise_sub",
     "_Mul": "elemwise_mul", "_Plus": "elemwise_add", "_add": "elemwise_add", "_div": "elemwise_div",
@@ -43,7 +43,8 @@ GRAPH_NAMES = {
 
 CONTROL = ("_foreach", "_while_loop", "_cond")  # loops and branches, which hold graphs
 
-# operators that hold the graph that they stand for, and the names of their outputs, the first one of numbers alone
+# oneDNN's fused operators, which hold the graph that they replace -> names of their outputs; unquantized ones only
+# have the first
 FUSED = {
     "_sg_mkldnn_conv": ["output", "output_min", "output_max"],
     "_sg_mkldnn_fully_connected": ["output", "min_output", "max_output"],
@@ -65,7 +66,7 @@ def canonical(name: str) -> str:
 
 
 def _declared(op: str) -> Declaration:
-    """What the declaration of an operator says; MXNet's `_x` is `x` where only that is there."""
+    """The declaration of an operator; that of `x` serves for MXNet's `_x` where `_x` has none."""
     for function in (SCALARS.get(op), operators.get(op), operators.get(op[1:]) if op[:1] == "_" else None):
         if function in declarations:
             return declarations[function]
@@ -86,12 +87,12 @@ def inputs_of(op: str) -> tuple[str, ...]:
 
 
 def takes_optional(op: str) -> bool:
-    """Whether a node may have inputs that its parameters do not tell of: those that were given, in their order."""
+    """Whether inputs are optional by themselves, so that a node has those that were given, in their order."""
     return _declared(op).open
 
 
 def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
-    """Names of the inputs that the operator has with these parameters; what is not given becomes a variable."""
+    """Names of the inputs that the operator has with these parameters."""
     if op == "Custom":
         prop = prop_of(params)
         return [*prop.list_arguments(), *prop.list_auxiliary_states()]
@@ -108,23 +109,23 @@ def aux_inputs(op: str, params: dict[str, str] | None = None) -> tuple[int, ...]
 
 
 def n_visible(op: str, params: dict[str, str]) -> int:
-    """How many outputs users see."""
+    """The number of outputs that users see."""
     if op == "Custom":
         return len(prop_of(params).list_outputs())
     if op in CONTROL:
         return int(parse(params["num_outputs"]))
-    if op in FUSED:  # bytes, and the ends of their range
+    if op in FUSED:  # 8-bit numbers, and the two ends of their range
         return 3 if flag(params, "quantized") and not flag(params, "enable_float_output") else 1
     return _declared(op).counts(params)[0]
 
 
 def n_outputs(op: str, params: dict[str, str]) -> int:
-    """How many outputs the operator has, those for its own gradient too."""
+    """The number of outputs, including those that only the gradient needs."""
     return n_visible(op, params) if op in ("Custom", *CONTROL, *FUSED) else _declared(op).counts(params)[1]
 
 
 def output_suffixes(op: str, params: dict[str, str]) -> list[str]:
-    """What the names of the outputs that users see have after that of their node."""
+    """The suffixes that outputs which users see add to the name of their node."""
     if op in FUSED:
         return FUSED[op][: n_visible(op, params)]
     return prop_of(params).list_outputs() if op == "Custom" else _declared(op).suffixes(n_visible(op, params))

@@ -1,8 +1,8 @@
-"""Running operators that fuse others, as MXNet writes them into graphs that it quantizes for oneDNN.
+"""Runs the fused operators that MXNet writes into graphs which it quantizes for oneDNN.
 
-`_sg_mkldnn_conv` holds a convolution with what follows it: a batch normalization, an addition, an activation.
-`_sg_mkldnn_fully_connected` holds a dense layer and an activation. Those that are not quantized run the graph that they
-hold. They have no gradients, as in MXNet.
+`_sg_mkldnn_conv` holds the graph of a convolution and its followers: batch normalization, addition, activation.
+`_sg_mkldnn_fully_connected` holds that of a dense layer and an activation. Operators that are not quantized run the
+graph that they hold. As in MXNet, none has a gradient.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ Run = Callable[..., list[NDArray]]
 
 
 class _Convolution(NamedTuple):
-    """What a fused convolution is made of."""
+    """The parts of a fused convolution."""
 
     node: Node
     norm: Node | None
     added: bool
     act: Node | None
-    reach: Ends | None  # the range of the results, where it is known before
+    reach: Ends | None  # the range of the results from a calibration, or None
 
     @property
     def biased(self) -> bool:
         return not flag(self.node.params, "no_bias")
 
     def result(self) -> torch.dtype:
-        """The type of the results; uint8 where none of them is below 0."""
+        """The dtype of the results; uint8 where none of them is negative."""
         if self.reach is None:
             return torch.int32
         return torch.uint8 if self.act is not None and self.act.op != "LeakyReLU" else torch.int8
 
 
 def _range_of(node: Node) -> Ends | None:
-    """The range of the results, where the operator's parameters say it."""
+    """The range of the results from the operator's parameters, or None."""
     low, high = (parse(node.params.get(k)) for k in ("min_calib_range", "max_calib_range"))
     return None if low is None or high is None else (number_of(low), number_of(high))
 
@@ -63,12 +63,12 @@ def _parts(node: Node) -> _Convolution:
     kind = act.params.get("act_type", "leaky") if act is not None else "leaky"
     known = {"Activation": ("relu",), "LeakyReLU": ("leaky",), "clip": ("leaky",)}
     if act is not None and kind not in known.get(act.op or "", ()):
-        raise MXNetError(f"{node.name}: {act.op} {kind} of 8-bit numbers is not there; relu, leaky and clip are")
+        raise MXNetError(f"{node.name}: {act.op} {kind} of 8-bit numbers is not supported; relu, leaky and clip are")
     return _Convolution(conv, norm, added is not None, act, _range_of(node))
 
 
 def type_of_result(node: Node) -> str:
-    """The type of what a quantized operator gives."""
+    """The dtype of a quantized operator's result."""
     dtype = _parts(node).result() if node.op == "_sg_mkldnn_conv" else _dense_result(node)
     return str(dtype).removeprefix("torch.")
 
@@ -76,7 +76,7 @@ def type_of_result(node: Node) -> str:
 def _normalized(
     norm: Node, weight: torch.Tensor, bias: torch.Tensor | None, statistics: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The weight and the bias of a convolution that gives what the batch normalization would make of its results."""
+    """Folds a batch normalization into the weight and the bias of the convolution before it."""
     gamma, beta, mean, var = statistics
     deviation = (var.double() + float(norm.params.get("eps", 1e-3))).sqrt()
     gamma = torch.ones_like(gamma) if flag(norm.params, "fix_gamma", True) else gamma
@@ -88,14 +88,14 @@ def _normalized(
 def _weight_scales(
     weight: torch.Tensor, bias: torch.Tensor | None, data_scale: torch.Tensor, each: bool
 ) -> tuple[torch.Tensor, Ends]:
-    """How many steps the weight has for each 1, by channel or one for all, and the ends of the weight's range."""
+    """The number of int8 steps for each 1 of the weight, for each channel or for all, and the ends of its range."""
     rows = weight.flatten(1)
     low, high = rows.amin(1).cpu(), rows.amax(1).cpu()
     if not each:
         low, high = low.min(), high.max()
         return steps_by_unit(torch.int8, low, high), (low, high)
     scales = steps_by_unit(torch.int8, low, high)
-    if bias is not None:  # which has to stay within half of what int32 has
+    if bias is not None:  # the bias, in units of the sums, must stay within half the range of int32
         b = bias.cpu()
         most = torch.where(b > 0, 2147483648.0, -2147483648.0) / 2 / b / data_scale
         scales = torch.where(b == 0, scales, torch.minimum(scales, most))
@@ -105,8 +105,8 @@ def _weight_scales(
 def _sums(conv: Node, data: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """The convolution of 8-bit numbers, exact, as float64.
 
-    On a CPU float32 is quicker. Its sums are exact up to 2^24: where more could come together, halves of the channels
-    are convolved by themselves. On a GPU float32 may be computed with less than float32 has.
+    On a CPU, float32 is faster; its sums are exact up to 2^24. Where a sum could be larger, the two halves of the
+    channels are convolved separately. On a GPU, float32 is not used, because TF32 may reduce its precision.
     """
     largest = -torch.iinfo(data.dtype).min or torch.iinfo(data.dtype).max
     fits = largest * float(weight.short().abs().flatten(1).sum(1, dtype=torch.float64).max()) <= 2**24
@@ -121,8 +121,9 @@ def _sums(conv: Node, data: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 
 def _quantized_convolution(node: Node) -> Run:
-    """A convolution of 8-bit numbers as oneDNN computes it: whole sums, a factor for each channel, what is added, an
-    activation, and one rounding."""
+    """A convolution of 8-bit numbers as oneDNN computes it: integer sums, a factor for each channel, the addition, an
+    activation, and one rounding.
+    """
     parts = _parts(node)
 
     def run(*xs: NDArray) -> list[NDArray]:
@@ -160,11 +161,11 @@ def _quantized_convolution(node: Node) -> Run:
         if other is not None:
             factor = output_scale / steps_by_unit(other.dtype, *ranges[2:])
             y = (y.double() + other.double() * factor.double()).float()
-        if parts.act is not None and parts.act.op != "clip":  # which the ends of uint8 do
+        if parts.act is not None and parts.act.op != "clip":  # the range of uint8 clips already
             slope = float(parse(parts.act.params.get("slope", "0.25"))) if parts.act.op == "LeakyReLU" else 0.0
             y = torch.where(y > 0, y, y * slope)
         if other is not None and parts.reach is not None:
-            # the results are written over what was added, in its type, and read in theirs
+            # as in MXNet, results overwrite the added array in its dtype, and are then read in their own dtype
             y = saturated(y, other.dtype).view(dtype)
         return [NDArray(saturated(y, dtype)), *ends_of(low, high, xs[0])]
 
@@ -172,7 +173,7 @@ def _quantized_convolution(node: Node) -> Run:
 
 
 def _plain(node: Node) -> Run:
-    """The graph that the operator holds."""
+    """A function that runs the graph that the operator holds."""
     run = _runner(node.subgraphs[0])
 
     def inference(*xs: NDArray) -> list[NDArray]:
@@ -187,13 +188,13 @@ def _convolution(node: Node) -> Run:
 
 
 def _dense_parts(node: Node) -> tuple[Node, Node | None]:
-    """A dense layer, and the operator behind it."""
+    """The dense layer of a fused operator, and the operator after it, or None."""
     layer, *rest = (n for n in order(node.subgraphs[0]) if n.op is not None)
     return layer, rest[0] if rest else None
 
 
 def _dense_result(node: Node) -> torch.dtype:
-    """The type of a dense layer's results; of "leaky" those below 0 are lost, as in MXNet."""
+    """The dtype of a dense layer's results. As in MXNet it is uint8 after "leaky", so that negative ones are lost."""
     if flag(node.params, "enable_float_output"):
         return torch.float32
     if _range_of(node) is None:
@@ -204,8 +205,9 @@ def _dense_result(node: Node) -> torch.dtype:
 
 
 def _quantized_dense(node: Node) -> Run:
-    """A dense layer of 8-bit numbers: whole sums, a factor, an activation of the numbers they stand for, one rounding.
-    Its weight is int8 with a range, or float32, which gets a scale for each row."""
+    """A dense layer of 8-bit numbers: integer sums, a factor, an activation of the real numbers, and one rounding. The
+    weight is int8 with a range, or float32, which is quantized here with a scale for each row.
+    """
     layer, act = _dense_parts(node)
     if flag(node.params, "channel_wise_quantize") and _dense_result(node) == torch.int32:
         raise MXNetError(f"{node.name}: channel_wise_quantize needs the range of the results, or enable_float_output")
@@ -251,8 +253,9 @@ def _quantized_dense(node: Node) -> Run:
 def _dense_bias(
     bias: torch.Tensor, weight: torch.Tensor, data_scale: torch.Tensor, scale: torch.Tensor, ends: Ends
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """An int8 bias in the unit of the sums, and the weight and its scale: with fewer steps where the bias would come
-    near the end of int32."""
+    """An int8 bias in the unit of the sums, the weight and its scale. The scale is reduced where the bias would exceed
+    half the range of int32.
+    """
     own = steps_by_unit(torch.int8, *ends)
     factor = data_scale * scale / own
     most = number_of(1073741823.0) / reach_of(*ends) / own
@@ -263,7 +266,7 @@ def _dense_bias(
 
 
 def _away(t: torch.Tensor) -> torch.Tensor:
-    """The nearest whole numbers, halves away from 0."""
+    """Rounds to whole numbers, halves away from 0."""
     return t.sign() * (t.double().abs() + 0.5).floor()
 
 

@@ -1,7 +1,7 @@
-"""The gates of LSTM and GRU cells in a graph, found when it is run: one operator computes what many nodes say.
+"""Finds the gates of LSTM and GRU cells when a graph is run, so that one op computes what many nodes describe.
 
-The graph stays as it is, for users, files and shapes. What is found are the cells of Gluon, of `mx.rnn` and of files
-that the original wrote, whose nodes between the gates and the states nobody else reads.
+The graph itself does not change. The cells of Gluon, of `mx.rnn`, and of files that the original wrote are found, if no
+other node reads the results between the gates and the states.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ __all__ = ["Gates", "find_gates"]
 
 
 class Gates(NamedTuple):
-    """Nodes of a step, in their order, and the operator for them."""
+    """The nodes of a cell's step, in order, and the function that replaces them."""
 
     nodes: list[Node]
-    place: Node  # in whose turn all of them are run: behind what they read, before what reads them
+    place: Node  # the node in whose turn all of them run: after all inputs, before all readers
     inputs: tuple[Entry, ...]
     outputs: tuple[Node, ...]
-    compute: Callable[..., tuple[NDArray, ...] | None]  # None: the operator does not take these arrays
+    compute: Callable[..., tuple[NDArray, ...] | None]  # gives None where the op does not support the arrays
 
 
 def find_gates(nodes: Sequence[Node], heads: Sequence[Entry]) -> list[Gates]:
-    """The gates among the nodes of a graph, none of which is in two of them."""
+    """The gates among the nodes of a graph; no node belongs to two of them."""
     readers: dict[int, list[int]] = {}
     for node in nodes:
         for n, _ in node.inputs:
             readers.setdefault(id(n), []).append(id(node))
     for n, _ in heads:
-        readers.setdefault(id(n), []).append(0)  # the caller
+        readers.setdefault(id(n), []).append(0)  # 0 stands for the caller
     position = {id(n): k for k, n in enumerate(nodes)}
     found = []
     for node in nodes:
@@ -49,7 +49,7 @@ def find_gates(nodes: Sequence[Node], heads: Sequence[Entry]) -> list[Gates]:
     return found
 
 
-# ---- what a node is -------------------------------------------------------------------------------------------------
+# ---- patterns of nodes ----------------------------------------------------------------------------------------------
 _KINDS = {
     "sigmoid": "sigmoid", "tanh": "tanh", "elemwise_add": "add", "broadcast_add": "add", "elemwise_mul": "mul",
     "broadcast_mul": "mul", "elemwise_sub": "sub", "broadcast_sub": "sub", "SliceChannel": "slice",
@@ -69,12 +69,12 @@ def _kind(node: Node) -> str | None:
 
 
 def _under(entry: Entry, kind: str) -> Entry | None:
-    """What a function of one input reads."""
+    """The input of a node of this kind, which has one input; None for another kind."""
     return entry[0].inputs[0] if _kind(entry[0]) == kind else None
 
 
 def _both(entry: Entry, kind: str) -> Iterator[tuple[Entry, Entry]]:
-    """The two operands of an operator, either way round where it commutes."""
+    """The two operands of a node of this kind; in both orders where it is commutative."""
     if _kind(entry[0]) != kind:
         return
     a, b = entry[0].inputs
@@ -84,7 +84,7 @@ def _both(entry: Entry, kind: str) -> Iterator[tuple[Entry, Entry]]:
 
 
 def _slice(entry: Entry, parts: int) -> Node | None:
-    """The node that the entry is one of so many parts of, along the second axis."""
+    """The SliceChannel node, with `parts` parts along the second axis, of which the entry is one; else None."""
     node = entry[0]
     if _kind(node) != "slice" or int(parse(node.params.get("num_outputs", "1"))) != parts:
         return None
@@ -94,7 +94,7 @@ def _slice(entry: Entry, parts: int) -> Node | None:
 
 # ---- the cells ------------------------------------------------------------------------------------------------------
 def _lstm(root: Node) -> Gates | None:
-    """s(o) tanh(c) with c = s(f) memory + s(i) tanh(g); the gates in any order."""
+    """Matches s(o) tanh(c) with c = s(f) memory + s(i) tanh(g), s being the sigmoid; the gates may have any order."""
     for out, shown in _both((root, 0), "mul"):
         o, cell = _under(out, "sigmoid"), _under(shown, "tanh")
         if o is None or cell is None:
@@ -124,7 +124,7 @@ def _run_lstm(order: str) -> Callable[..., tuple[NDArray, ...] | None]:
 
 
 def _gru(root: Node) -> Gates | None:
-    """(1 - z) n + z before, or n + z (before - n), with n = tanh(x + r s)."""
+    """Matches (1 - z) n + z before, or n + z (before - n), with n = tanh(x + r s)."""
     for first, second in _both((root, 0), "add"):
         for z, before, n, between in (*_mixed(first, second), *_moved(first, second)):
             match = _new_state(n)
@@ -162,7 +162,7 @@ def _moved(n: Entry, step: Entry) -> Iterator[tuple[Entry, Entry, Entry, tuple[N
 
 
 def _new_state(n: Entry) -> tuple[Node, Node, tuple[Node, ...]] | None:
-    """The slices of the input's and of the state's gates under tanh(x + r s), and all nodes between."""
+    """Matches tanh(x + r s): the SliceChannel nodes of the input's and of the state's gates, and all nodes between."""
     total = _under(n, "tanh")
     for x, product in _both(total, "add") if total else ():
         for r, s in _both(product, "mul"):
@@ -176,7 +176,7 @@ def _new_state(n: Entry) -> tuple[Node, Node, tuple[Node, ...]] | None:
 
 
 def _sum_gate(gate: Entry, of_input: Node, of_state: Node, part: int) -> tuple[Node, Node] | None:
-    """The nodes of s(x + s), both the same part of their slices."""
+    """Matches sigmoid(x + s), where x and s are the same part of both slices: its two nodes."""
     total = _under(gate, "sigmoid")
     for x, s in _both(total, "add") if total else ():
         if x == (of_input, part) and s == (of_state, part):

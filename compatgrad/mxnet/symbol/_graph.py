@@ -35,11 +35,11 @@ class Node:
         subgraphs: list[list[Entry]] | None = None,
     ) -> None:
         self.op, self.name = op, name
-        self.subgraphs = subgraphs or []  # of loops and branches: the heads of what they run
+        self.subgraphs = subgraphs or []  # heads of the graphs that loops, branches and fused operators run
         self.inputs = list(inputs)
-        self.params = params or {}  # of the operator
-        self.call: Any = None  # how it is run, made at the first run
-        # of the user: lr_mult, ctx_group, __shape__ …
+        self.params = params or {}  # the operator's parameters
+        self.call: Any = None  # how the node is run (`_run._call_of`), found at the first run
+        # the user's attributes: lr_mult, ctx_group, __shape__ …
         self.attrs = {f"__{k}__" if k in HIDDEN else k: v for k, v in (attrs or {}).items()}
 
     @property
@@ -48,7 +48,7 @@ class Node:
         return {**self.attrs, **self.params}
 
     def shown_attrs(self) -> dict[str, str]:
-        """What users see of parameters and attributes."""
+        """Parameters and attributes in the form that users see."""
         found = self.all_attrs
         return {**{k: found[f"__{k}__"] for k in HIDDEN if f"__{k}__" in found}, **found}
 
@@ -92,7 +92,7 @@ def auxiliary(nodes: Iterable[Node]) -> set[int]:
 
 
 def _inner_states(node: Node) -> list[int]:
-    """Places of the inputs that the graphs of a loop or a branch write to."""
+    """Positions of the inputs that the graphs of a loop or a branch write to."""
     found = []
     for heads, places in inner_inputs(node):
         nodes = order(heads)
@@ -103,21 +103,21 @@ def _inner_states(node: Node) -> list[int]:
 
 
 def parsed(node: Node) -> dict[str, Any]:
-    """The parameters of a loop or a branch."""
+    """The parameters of a loop or a branch as Python values."""
     found = {k: parse(v) for k, v in node.params.items()}
     return {k: [v] if k.endswith("_locs") and isinstance(v, int) else v for k, v in found.items()}
 
 
 def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
-    """The graphs of an operator, each with the inputs of the operator that its variables stand for.
+    """The graphs of an operator, each with the positions of the operator's inputs for which its variables stand.
 
-    MXNetError for operators that fuse others, of backends that are not there.
+    MXNetError for fused operators of other backends.
     """
-    if node.op in FUSED:  # behind the inputs of its graph there are the ends of ranges
+    if node.op in FUSED:  # the ends of ranges follow the inputs of the graph
         (heads,) = node.subgraphs
         return [(heads, list(range(sum(n.op is None for n in order(heads)))))]
     if node.op not in CONTROL:
-        raise MXNetError(f"{node.name}: the operator {node.op}, which fuses others, is of a backend that is not there")
+        raise MXNetError(f"{node.name}: the fused operator {node.op} belongs to a backend that is not supported")
     p = parsed(node)
     if node.op == "_foreach":
         at = [0] * len(node.inputs)
@@ -130,7 +130,7 @@ def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
 
 
 def copied(heads: Sequence[Entry], replace: dict[int, Entry] | None = None) -> list[Entry]:
-    """The graph with nodes of its own; `replace` gives other outputs for variables, by the ids of these."""
+    """A copy of the graph; `replace`: id of a variable -> the output that replaces it."""
     new: dict[int, Node] = {}
     replace = replace or {}
 
@@ -155,7 +155,7 @@ def _as_dict(heads: Sequence[Entry]) -> dict[str, Any]:
         entry: dict[str, Any] = {"op": node.op or "null", "name": node.name}
         if node.all_attrs:
             entry["attrs"] = dict(sorted(node.all_attrs.items()))
-        # the third number is a version: an operator has written to what it reads
+        # the third number is MXNet's version of the input: 1 for states, to which an operator has written
         entry["inputs"] = [[number[id(n)], i, int(id(n) in states)] for n, i in node.inputs]
         if node.subgraphs:
             entry["subgraphs"] = [_as_dict(inner) for inner in node.subgraphs]
@@ -178,7 +178,7 @@ def to_json(heads: Sequence[Entry]) -> str:
 
 
 def from_json(text: str, name: str = "the text") -> list[Entry]:
-    """The heads of a graph in JSON, of any version of MXNet; MXNetError where it is no such graph."""
+    """The heads of a graph from JSON of any version of MXNet; MXNetError where the text is no such graph."""
 
     def wrong(what: str) -> MXNetError:
         return MXNetError(f"symbol.load: {name} is no symbol: {what}")
@@ -189,13 +189,13 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
         raise wrong(f"no JSON ({e})") from None
     if not isinstance(graph, dict):
         raise wrong("expected an object with 'nodes' and 'heads'")
-    # a length of 0 is not known, unless the graph was written with NumPy's shapes
+    # a length of 0 means "unknown", unless the graph was written with NumPy's shapes
     attrs = graph.get("attrs")
     unknown = is_np_shape() and not (isinstance(attrs, dict) and attrs.get("is_np_shape"))
     try:
         return _from_dict(graph, unknown, wrong)
     except RecursionError:
-        raise wrong("its graphs lie in one another too deeply") from None
+        raise wrong("its graphs are nested too deeply") from None
 
 
 def _entry(nodes: list[Node], place: Any) -> Entry:
@@ -231,12 +231,12 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
         raise wrong(f"heads {graph['heads']} name nodes that are not there, there are {len(nodes)}") from None
 
 
-# kept as __key__, and shown under both names
+# attributes that are kept as __key__, and that users see under both names
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 
 
 def text(value: Any) -> str:
-    """A parameter as a graph keeps it."""
+    """A parameter as text, the form in which graphs keep it."""
     if isinstance(value, (list, tuple)):
         inner = ", ".join(text(v) for v in value)
         return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -1,4 +1,4 @@
-"""Running loops and branches: operators that hold graphs."""
+"""Runs loops and branches, operators that hold graphs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _while_loop(node: Node) -> Run:
 
         first = [xs[k] for k in variables_at]
         outputs, last = nd_contrib.while_loop(truth, body, first, limit)
-        if len(outputs) < n_out:  # there was no step: zeros of the shapes that one would have given
+        if len(outputs) < n_out:  # no step ran: zeros, in the shapes of a step's outputs
             with autograd.pause():
                 shapes, _ = body(*first)
             outputs = [NDArray(torch.zeros((limit, *y.shape), dtype=y.tensor.dtype)) for y in shapes]

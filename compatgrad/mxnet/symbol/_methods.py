@@ -1,4 +1,4 @@
-"""Methods of Symbol that need what is built on it: operators, shapes and types, running."""
+"""Methods of Symbol that need modules which import it: operators, inference of shapes and dtypes, running."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .symbol import Symbol
 
 @method_of(Symbol)
 def as_np_ndarray(self: Symbol) -> Symbol:
-    """The symbol with NumPy's manners, as `mx.sym.np` gives them."""
+    """The symbol as one of `mx.sym.np`."""
     return _Symbol(self._outputs)
 
 
@@ -69,9 +69,9 @@ def eval_imperative(self: Symbol, arrays: dict[str, Any]) -> list[Any]:
 def _eval_monitored(
     self: Symbol, arrays: dict[str, Any], callback: Any, inputs: bool, watched: Any = None
 ) -> list[Any]:
-    """`eval_imperative`, in which `callback` is given the name and the array of each output of each operator.
+    """`eval_imperative`, which calls `callback` with the name and the array of each output of each operator.
 
-    watched: a list that gets what each operator read (`_evaluate.Watched`), to be asked for gradients.
+    watched: a list that gets an `_evaluate.Watched` for each operator, which has the gradients after backward.
     """
     states = self.list_auxiliary_states() if watched is not None else ()
     return evaluate_monitored(self._outputs, arrays, callback, inputs, states, watched)
@@ -132,7 +132,7 @@ def transpose(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
 def split_v2(
     ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """A symbol cut into equal parts, or before given positions.
+    """Splits a symbol into equal parts, or before given positions.
 
     Args:
         ary: Symbol.
@@ -166,9 +166,9 @@ Symbol.split_v2 = split_v2  # type: ignore[attr-defined]
 
 @method_of(Symbol)
 def _part(self: Symbol, key: tuple[Any, ...]) -> Symbol:
-    """`x[key]` of an array with NumPy's manners, of integers, slices and new axes at the front.
+    """`x[key]` for a symbol of mx.sym.np, with integers, slices and None for the first axes.
 
-    TypeError for another key: the number of axes is not known here.
+    TypeError for another key, because the number of axes is not known.
     """
     x = self
     begin, end, step, single, new = [], [], [], [], []
@@ -245,7 +245,7 @@ def _array_only(name: str) -> Callable[..., Any]:
         raise NotImplementedForSymbol(_named(name))
 
     method.__name__ = name
-    method.__doc__ = "NotImplementedForSymbol: arrays alone have this method."
+    method.__doc__ = "Raises NotImplementedForSymbol: only arrays have this method."
     return method
 
 

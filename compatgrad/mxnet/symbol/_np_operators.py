@@ -1,7 +1,7 @@
-"""The operators that graphs of `mx.sym.np` hold, under the names that they have in MXNet's files.
+"""The operators in graphs of `mx.sym.np`, under the names that they have in MXNet's files.
 
-Each is a function of `mx.np`, which defines it; a line of the table says what its inputs and parameters are called in a
-graph where `mx.np` has other names.
+Each operator runs a function of `mx.np`. Its line in the table has the names of inputs and parameters in graphs that
+differ from those in `mx.np`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNARY = (
     "expm1 fix floor isfinite isinf isnan isneginf isposinf log log10 log1p log2 logical_not negative rad2deg radians "
     "reciprocal rint sign sin sinh sqrt square tan tanh trunc"
 ).split()
-# name -> names of the operator of two arrays, of an array and a number, of a number and an array
+# name -> operators of two arrays, of an array and a number, and of a number and an array
 BINARY: dict[str, tuple[str, str, str]] = {}
 for _name, _reverse in (
     ("add", "add"), ("subtract", "rsubtract"), ("multiply", "multiply"), ("true_divide", "rtrue_divide"),
@@ -37,7 +37,7 @@ for _name, _reverse in (
 ):  # fmt: skip
     BINARY[_name] = f"_npi_{_name}", f"_npi_{_name}_scalar", f"_npi_{_reverse}_scalar"
 
-# operator, function of mx.np, its inputs, and parameters; "name=argument" where they differ
+# operator, function of mx.np, its inputs, and its parameters; "name in graphs=name in mx.np" where names differ
 _TABLE = """
 _np_sum sum a|_np_prod prod a|_np_max max a|_np_min min a|_np_any any data=a|_np_all all data=a|_npi_mean mean a
 _npi_std std a|_npi_var var a|_npi_argmax argmax data=a|_npi_argmin argmin data=a|_np_cumsum cumsum a
@@ -71,13 +71,13 @@ _npi_powerd random.power a|_np__random_shuffle random.shuffle x|_npi_resize_fall
 _npi_unravel_index_fallback unravel_index indices|_npi_empty_like_fallback empty_like prototype
 _npi_share_memory shares_memory a,b|_npi_outer outer a,b|_npi_inner inner a,b|_npi_vdot vdot a,b
 """
-# what MXNet composes of several operators is one here: `_npi_outer`, `_npi_inner`, `_npi_vdot`, `_npi_atleast_1d`
+# `_npi_outer`, `_npi_inner`, `_npi_vdot` and `_npi_atleast_1d` are one operator here and several in MXNet
 _WITH_NUMBERS = frozenset(("average", "bincount", "ediff1d", "delete", "insert", "percentile"))
 _SEVERAL = {"histogram": 2, "slogdet": 2, "svd": 3, "eig": 2, "eigh": 2}
 
 
 class NAMED:
-    """One line of the table: `op`, `inputs` and `renamed` by names in a graph; None of an input for any number."""
+    """One entry of the table: `op`, the function, and the names of inputs and parameters in graphs."""
 
     def __init__(self, line: str) -> None:
         self.op, self.function, inputs, *renamed = line.split()
@@ -97,7 +97,7 @@ def _np(x: Any) -> Any:
 
 
 def function_of_name(name: str) -> Callable[..., Any]:
-    """The function of `mx.np` under a name with dots."""
+    """The function of `mx.np` with a dotted name."""
     found: Any = numpy
     for part in name.split("."):
         found = getattr(found, part)
@@ -111,12 +111,12 @@ def _run_entry(e: NAMED) -> Callable[..., Any]:
     def run(*arrays: Any, name: Any = None, num_args: Any = None, **params: Any) -> Any:
         function = function_of_name(e.function)
         named = {back.get(k, k): v for k, v in params.items() if k not in _LEFT_OUT}
-        if isinstance(named.get("ctx"), str):  # as files have it: "cpu(0)"
+        if isinstance(named.get("ctx"), str):  # in files: "cpu(0)"
             named["ctx"] = context_of_argument(named["ctx"])
         if e.variadic:
             flat = arrays[0] if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
             return function([_np(x) for x in flat], **named)
-        open_ = [k for k in names if named.get(k) is None]  # the others are numbers
+        open_ = [k for k in names if named.get(k) is None]  # the other inputs are numbers among the parameters
         given = {k: _np(x) for k, x in zip(open_, (x for x in arrays if x is not None), strict=False)}
         return function(**given, **{k: v for k, v in named.items() if k not in given})
 
@@ -168,7 +168,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _norm(data: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, flag: Any = -2) -> Any:
-    """Flags of the original: -2 of all elements, -1 or 0 an order, 1 and 2 norms of matrices."""
+    """`norm` with the original's `flag`: -2 for all elements, -1 or 0 with an order, 1 and 2 for norms of matrices."""
     flag = int(flag)
     order = {-2: None, 1: "fro" if axis is not None else None, 2: "nuc"}.get(flag, ord)
     return _linalg.norm(_np(data), order, axis, keepdims)

@@ -1,7 +1,7 @@
 """`mx.sym.np` and `mx.sym.npx`: the functions of `mx.np` and `mx.npx` on symbols.
 
-Graphs hold MXNet's own operators, so that its files are read and written; what they compute is what the functions of
-`mx.np` compute. Symbols that come of them, or of `as_np_ndarray`, have NumPy's manners: `mx.sym.np._Symbol`.
+Graphs hold MXNet's own operators, so that its files can be read and written; the functions of `mx.np` run them. Results
+are symbols of the class `mx.sym.np._Symbol`, which behave like arrays of `mx.np`; `as_np_ndarray` gives one too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _binary(name: str) -> Callable[..., Any]:
     return call
 
 
-# of functions of arrays whose signature takes any keyword, as the original's does, and that refuse others
+# keywords of functions whose signature, like the original's, has **kwargs, but which refuse other keywords
 _PARAMETERS = {"prod": ("axis", "dtype", "keepdims"), "round": ("decimals",)}
 
 
@@ -106,7 +106,7 @@ def _named(name: str) -> Callable[..., Any]:
         else:
             symbols = [params.pop(k) for k in e.inputs if isinstance(params.get(k), Symbol)]
             given = [k for k in e.inputs if k not in params and k in bound]
-            if given != list(e.inputs)[: len(given)]:  # one between is a number, or is not there
+            if given != list(e.inputs)[: len(given)]:  # an input between them is a number, or missing
                 names = [e.inputs[k] for k in given]
                 named = dict(zip(names, symbols, strict=True))
                 symbols, extra = [], {**extra, **named}
@@ -122,7 +122,7 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 def _with_none(s: _Symbol, names: Any) -> _Symbol:
-    """As files have it: an operator's parameter that is an input is None."""
+    """Sets parameters that are inputs of the node to None, as in MXNet's files."""
     params = s._outputs[0][0].params
     for name in names:
         params.setdefault(name, "None")
@@ -206,7 +206,7 @@ def _quantile(
 
 
 def _rand(*size: int, **kwargs: Any) -> Any:
-    """Numbers of [0, 1) of a shape that the arguments give."""
+    """Uniform numbers in [0, 1), of the shape that the arguments give."""
     return np.random.uniform(size=size, **kwargs)
 
 
@@ -223,14 +223,14 @@ def _chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) ->
 
 
 def _beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
-    """Numbers of the beta distribution, by two of gamma distributions."""
+    """Numbers of the beta distribution, computed from two gamma distributions."""
     options = _unless_none(dtype=dtype, ctx=ctx)
     x, y = np.random.gamma(a, 1.0, size, **options), np.random.gamma(b, 1.0, size, **options)
     return x / (x + y)
 
 
 def _multivariate_normal(mean: Symbol, cov: Symbol, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
-    """Normal vectors with a mean and a covariance matrix; an operator in Python, as files of MXNet have it."""
+    """Normal vectors with a mean and a covariance matrix; in MXNet's files it is a custom operator."""
     options = {"size": size, "check_valid": check_valid, "tol": tol}
     return _as_np(Custom(mean, cov, op_type="mvn_fallback", **_unless_none(**options)))
 
@@ -272,7 +272,7 @@ def _reshape(
     **kwargs: Any,
 ) -> Any:
     for key in kwargs:
-        if not (key.startswith("__") and key.endswith("__")):  # those are attributes
+        if not (key.startswith("__") and key.endswith("__")):  # attributes of the node are allowed
             known = "newshape, reverse, order"
             raise MXNetError(f"Cannot find argument '{key}', Possible Arguments: {known}, in operator _npx_reshape")
     options = _unless_none(a=a, newshape=newshape, reverse=reverse, order=order, name=name, attr=attr)
@@ -287,7 +287,7 @@ def _of_npx(name: str) -> Any:
 
 
 def _of_random(name: str) -> Any:
-    """`bernoulli`, `uniform_n` and `normal_n`."""
+    """The function for `bernoulli`, `uniform_n` or `normal_n`."""
     op, own = f"_npi_{name}", {"batch_shape": "size"}
     if op not in operators:
         return None
@@ -327,7 +327,7 @@ class _Names(ModuleType):
 
 
 def _part(s: Symbol, key: tuple[Any, ...]) -> Any:
-    """An element or part of a symbol's array, by MXNet's operators: a slice, a shape in its notation, new axes."""
+    """`s[key]`, composed of MXNet's operators: slice, reshape and expand_dims."""
     if Ellipsis in key[:-1]:
         raise MXNetError("a symbol's index can have an Ellipsis at its end only: the number of axes is not known")
     key = tuple(k for k in key if k is not Ellipsis)
@@ -355,12 +355,12 @@ def _part(s: Symbol, key: tuple[Any, ...]) -> Any:
 
 
 class _Symbol(Symbol):
-    """A symbol with NumPy's manners: operators, indices and methods as arrays of `mx.np` have them."""
+    """A symbol with the operators, indexing and methods of arrays of `mx.np`."""
 
     _numpy = True
 
     def as_nd_ndarray(self) -> Symbol:
-        """The symbol without NumPy's manners."""
+        """The symbol as one of `mx.sym`."""
         return Symbol(self._outputs)
 
     def as_np_ndarray(self) -> Symbol:

@@ -13,7 +13,7 @@ __all__ = ["FUNCTIONS", "rand_zipfian"]
 
 
 def _drawn(name: str, params: dict[str, Any], shape: Any, dtype: Any, kwargs: dict[str, Any]) -> Symbol:
-    """Numbers are parameters of `_random_name`, symbols are inputs of `_sample_name`."""
+    """Calls `_random_<name>` for parameters that are numbers, `_sample_<name>` for symbols."""
     first = next(iter(params.values()))
     if not isinstance(first, (Symbol, *numeric_types)):
         raise ValueError(f"{name}: distribution parameters must be either Symbol or numbers, but got {type(first)}")
@@ -29,7 +29,7 @@ def _drawn(name: str, params: dict[str, Any], shape: Any, dtype: Any, kwargs: di
 
 
 def uniform(low=0, high=1, shape=_Null, dtype=_Null, **kwargs):
-    """Numbers of [low, high), evenly distributed."""
+    """Uniform numbers in [low, high)."""
     return _drawn("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
@@ -70,7 +70,7 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, **kwa
 
 
 def multinomial(data, shape=_Null, get_prob=True, dtype="int32", **kwargs):
-    """Classes drawn from probabilities along the last axis; with `get_prob` also the logarithms of theirs."""
+    """Classes drawn from probabilities along the last axis; with `get_prob` also their logarithms."""
     options = {} if shape is _Null else {"shape": shape}
     make = function_of("_sample_multinomial", "_sample_multinomial")
     return make(data, get_prob=get_prob, dtype=dtype, **options, **kwargs)
@@ -93,7 +93,7 @@ FUNCTIONS = (
 
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> list[Symbol]:
-    """Classes of which small numbers are frequent, and how often true ones and drawn ones are expected; see
+    """Classes drawn from nearly Zipf's distribution, and expected counts of the true and of the drawn classes; see
     `mx.nd.contrib.rand_zipfian`.
     """
     assert isinstance(true_classes, Symbol), f"rand_zipfian: unexpected type {type(true_classes)}"

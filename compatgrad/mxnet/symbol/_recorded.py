@@ -50,7 +50,7 @@ def as_operator(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
 
 
 def _steps_of_lstm(node: Callable[..., Entry], inputs: list[Entry], params: dict[str, Any]) -> list[Entry]:
-    """The cell and the output; the gates as Gluon's LSTMCell composes them."""
+    """The cell's memory and output as nodes, composed like the gates of Gluon's LSTMCell."""
     memory, gates = inputs
     cut, _ = node("SliceChannel", gates, num_outputs="4")
     gate = {letter: node("tanh" if letter == "a" else "sigmoid", (cut, k)) for k, letter in enumerate(params["order"])}
@@ -67,12 +67,12 @@ def _steps_of_gru(node: Callable[..., Entry], inputs: list[Entry], params: dict[
     return [node("elemwise_add", n, node("elemwise_mul", z, node("elemwise_sub", before, n)))]
 
 
-# ops of the engine that are several operators of MXNet
+# ops of the engine that several operators of MXNet replace
 _SEVERAL = {"lstm": _steps_of_lstm, "gru": _steps_of_gru}
 
 
 def symbol_of(x: NDArray) -> Symbol:
-    """How an array was computed while `autograd.record()` was on, as a symbol.
+    """The computation of an array inside `autograd.record()` as a symbol.
 
     Marked arrays are variables named var0, var1, …; other ones are named null0, null1, ….
 
@@ -99,7 +99,7 @@ def symbol_of(x: NDArray) -> Symbol:
     if not _C.in_graph(x):
         raise MXNetError("get_symbol: x is not in a computational graph: it was not computed inside autograd.record()")
     variables: dict[Any, Node] = {}
-    functions: dict[Any, list[Entry]] = {}  # what the outputs are
+    functions: dict[Any, list[Entry]] = {}  # function -> the entries of its outputs
     counts = {"var": 0, "null": 0, "node_": 0}
 
     def fresh(kind: str) -> str:
@@ -121,7 +121,7 @@ def symbol_of(x: NDArray) -> Symbol:
     def node(op: str, *inputs: Entry, **params: str) -> Entry:
         return Node(op, fresh("node_"), inputs, params), 0
 
-    # inputs before their function, without recursion: histories may be long
+    # a depth-first search without recursion, because histories may be long
     stack: list[tuple[Any, bool]] = [(x.node, False)]
     while stack:
         v, ready = stack.pop()
@@ -137,7 +137,7 @@ def symbol_of(x: NDArray) -> Symbol:
         elif ready:
             op, params = as_operator(function, inputs)
             entries = [entry(i) for i in inputs]
-            if op == "BatchNorm":  # its states are no inputs of the engine's op
+            if op == "BatchNorm":  # the engine's op does not have the auxiliary states as inputs
                 entries += [(Node(None, fresh("null")), 0) for _ in range(5 - len(entries))]
             made = Node(op, fresh("node_"), entries, params)
             functions[function] = [(made, i) for i in range(len(function.outputs))]

@@ -1,4 +1,4 @@
-"""Running a node of a graph on NDArrays, by the functions of `mx.nd`."""
+"""Runs a node of a graph on NDArrays, by the functions of `mx.nd`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ._graph import Node
 
 __all__ = ["LOOPS", "open_ranges", "run_node"]
 
-# operators that run graphs, by name: `_loops`, which runs them, enters its own
+# operators that run graphs, by name; `_loops` and `_fused` register theirs
 LOOPS: dict[str, Callable[[Node], Callable[..., list[NDArray]]]] = {}
 
 
 def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[str, Any]]:
-    """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
+    """(function, names of the node's inputs or None for any, names of all inputs, parsed parameters)."""
     name = node.op
     assert name is not None
     if node.subgraphs:
@@ -43,7 +43,7 @@ def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
         node.call = _call_of(node)
     run, names, all_names, params = node.call
     args: list[Any] = list(inputs)
-    if names is not None and len(names) < len(all_names):  # optional ones between may be missing
+    if names is not None and len(names) < len(all_names):  # optional inputs between others may be missing
         by_name = dict(zip(names, inputs, strict=False))
         args = [by_name.get(n) for n in all_names] + list(inputs[len(names) :])
         while args and args[-1] is None:
@@ -59,7 +59,7 @@ def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
 
 
 def open_ranges(nodes: Sequence[Node]) -> list[Node]:
-    """Ranges that end nowhere, and random numbers without a shape: what reads them tells how many there are."""
+    """Nodes of ranges without an end, and of random numbers without a shape; their readers determine the shape."""
     return [n for n in nodes if n.op is not None and _is_open(n.op, n.params)]
 
 

@@ -1,4 +1,6 @@
-"""What shapes of an operator's inputs and results say of each other. -1 is a length, None a shape that is not known."""
+"""Rules that infer the shapes of an operator's inputs and results from each other. -1 stands for an unknown length,
+None for an unknown shape.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ __all__ = ["RULES", "Mismatch", "Shape", "is_known", "meet"]
 Shape = tuple[int, ...]
 Shapes = list[Shape | None]
 Params = dict[str, Any]
-Rule = Callable[[Shapes, Shapes, Params], None]  # fills in what it finds
+Rule = Callable[[Shapes, Shapes, Params], None]  # writes what it infers into both lists
 
 
 class Mismatch(Exception):
     """Two shapes of one array: the known one and the one that an operator asks for."""
 
-    place: tuple[Shapes, int] | None = None  # of which inputs or outputs, which
+    place: tuple[Shapes, int] | None = None  # the list of inputs or outputs, and the index in it
 
     def __init__(self, known: Shape, found: Shape) -> None:
         super().__init__(f"Shape inconsistent, Provided = {list(known)}, inferred shape={list(found)}")
@@ -32,7 +34,7 @@ def is_known(shape: Shape | None) -> bool:
 
 
 def meet(a: Shape | None, b: Sequence[int] | None) -> Shape | None:
-    """What two partly known shapes of one array say together; Mismatch where they differ."""
+    """Merges two partly known shapes of one array; Mismatch where they differ."""
     if a is None or b is None:
         return a if b is None else tuple(b)
     if len(a) != len(b) or any(m != n and m >= 0 and n >= 0 for m, n in zip(a, b, strict=True)):
@@ -87,7 +89,7 @@ def _dense(ins: Shapes, outs: Shapes, p: Params) -> None:
     if weight is not None and weight[1] >= 0 and (not flat or len(d) == 2):
         d = (*d[:-1], weight[1])
     ins[0] = d
-    if len(ins) > 2 and ins[2] != (n, 1):  # a column is taken too
+    if len(ins) > 2 and ins[2] != (n, 1):  # the original accepts a column too
         _at(ins, 2, (n,))
     _at(outs, 0, (d[0], n) if flat else (*d[:-1], n))
 
@@ -104,7 +106,7 @@ def _convolution(ins: Shapes, outs: Shapes, p: Params) -> None:
     n, groups, dims = int(p["num_filter"]), int(p.get("num_group", 1)), len(d) - 2
     kernel = _tuple(p["kernel"], dims)
     if len(kernel) != dims:
-        return  # running it tells what is wrong
+        return  # the operator's own error, when it runs, tells more
     last = _layout(p, len(d))
     channels = d[-1] if last else d[1]
     per_group = channels // groups if channels >= 0 else -1
@@ -158,7 +160,7 @@ def _group_norm(ins: Shapes, outs: Shapes, p: Params) -> None:
         ins[1:] = [(int(p.get("num_groups", 1)),)] * (len(ins) - 1)
 
 
-# operators whose parameters have the shape that their data asks for, whatever a variable declares: so it is in MXNet
+# as in MXNet, the data of these operators determine the shapes of their parameters, whatever a variable declares
 DECIDING = frozenset(
     ("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU", "InstanceNorm", "GroupNorm")
 )
@@ -182,13 +184,13 @@ def _embedding(ins: Shapes, outs: Shapes, p: Params) -> None:
 
 def _quantized_embedding(ins: Shapes, outs: Shapes, p: Params) -> None:
     _embedding(ins, outs, p)
-    for i in (1, 2):  # the range
+    for i in (1, 2):  # the ends of the range
         _at(ins, i + 1, (1,))
         _at(outs, i, (1,))
 
 
 def _of_bytes(rule: Rule) -> Rule:
-    """The rule of an operator on numbers for that on bytes: behind the arrays there are two ends of a range each."""
+    """The rule of a quantized operator from that of the plain one: the two ends of each array's range are added."""
 
     def found(ins: Shapes, outs: Shapes, p: Params) -> None:
         k = len(ins) // 3
@@ -378,7 +380,7 @@ def _flatten(ins: Shapes, outs: Shapes, p: Params) -> None:
 
 
 def _reshape(ins: Shapes, outs: Shapes, p: Params) -> None:
-    """The one length of the input that is not known, from the number of elements; else it is run."""
+    """Infers one unknown length of the input from the number of elements."""
     d = ins[0]
     if d is not None and d.count(-1) == 1 and is_known(outs[0]):
         rest = -math.prod(d)
@@ -387,7 +389,7 @@ def _reshape(ins: Shapes, outs: Shapes, p: Params) -> None:
 
 
 def _slice(ins: Shapes, outs: Shapes, p: Params) -> None:
-    """A cut of an axis whose length is not known has none either."""
+    """A slice of an axis of unknown length has an unknown length too."""
     d = ins[0]
     if d is None:
         return

@@ -1,4 +1,4 @@
-"""Shapes of a graph: from the known ones along its edges, in both directions, until nothing new is found."""
+"""Infers the shapes in a graph: known shapes are propagated forward and backward until nothing new is found."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Key = tuple[int, int]  # a node and the number of an output
 
 
 def _custom_shapes(node: Node, ins: list[Shape | None]) -> tuple[list[Shape | None], list[Shape | None]]:
-    """Shapes of inputs and results as the operator's infer_shape says, where it can with what is known.
+    """Shapes of inputs and results from the custom operator's infer_shape, if enough is known.
 
-    It alone is asked: what the operator computes may draw numbers, print or count its calls.
+    The operator itself is not run, because it may draw random numbers, print, or count its calls.
     """
     prop = prop_of(node.params)
     n = len(prop.list_arguments())
@@ -48,14 +48,14 @@ def _custom_shapes(node: Node, ins: list[Shape | None]) -> tuple[list[Shape | No
 
 
 def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:
-    """Shapes of the results: first without values, with zeros where an operator looks at them, and with ones where it
-    refuses zeros.
+    """Shapes of the results, found by running the operator: on meta tensors, else on zeros where it reads values, else
+    on ones where it refuses zeros.
     """
     with autograd.pause(), _late.at_once(), unmoved() if _draws(node.op or "") else contextlib.nullcontext():
         for make in (lambda s: torch.empty(s, device="meta"), torch.zeros):
-            with contextlib.suppress(Exception):  # whatever it was, the run below tells it better
+            with contextlib.suppress(Exception):  # the last run, below, raises the clearest error
                 return [y.shape for y in run_node(node, [NDArray(make(s)) for s in shapes])]
-        # of what works on bytes the ranges of the arrays, which are numbers, stand behind them
+        # quantized operators have 8-bit arrays first, then the ends of their ranges
         arrays = len(shapes) // 3 if (node.op or "").startswith("_contrib_quantized_") else 0
         given = [torch.ones(s, dtype=torch.int8 if i < arrays else None) for i, s in enumerate(shapes)]
         return [y.shape for y in run_node(node, [NDArray(t) for t in given])]
@@ -67,16 +67,16 @@ def _draws(op: str) -> bool:
 
 
 class _Search:
-    """What is known of the shapes of a graph."""
+    """The known shapes of a graph, and the search for more."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = [n for n in nodes if n.op is not None]
         self.known: dict[Key, Shape | None] = {}
-        self.run: set[int] = set()  # nodes that need not be looked at again
+        self.run: set[int] = set()  # ids of nodes all of whose shapes are known
         self.params: dict[int, dict[str, Any]] = {}
 
     def visit(self, node: Node) -> bool:
-        """Applies what an operator says; whether that was news."""
+        """Applies an operator's rule; returns whether a shape changed."""
         if id(node) in self.run:
             return False
         reads = [(id(n), i) for n, i in node.inputs]
@@ -88,7 +88,8 @@ class _Search:
             news = False
             for key, shape, old in zip((*reads, *writes), (*ins, *outs), before, strict=False):
                 if shape != old and is_known(old) and node.op in DECIDING and key in reads[1:]:
-                    self.known[key] = shape  # no news: two that share a variable would never agree
+                    # not a change: two operators that share a variable would replace each other's shape forever
+                    self.known[key] = shape
                 elif shape != old:
                     new = meet(self.known.get(key), shape)  # an array may be read twice
                     news |= new != self.known.get(key)
@@ -109,7 +110,7 @@ class _Search:
             read, written = _custom_shapes(node, ins)
             news = any(s != f for s, f in zip(ins, read, strict=False))
             ins[:] = [meet(s, f) for s, f in zip(ins, read, strict=False)]
-            if news:  # the results when it has seen all of them
+            if news:  # with the inferred inputs, infer_shape may know the results
                 written = _custom_shapes(node, ins)[1]
             outs[: len(written)] = [meet(s, f) for s, f in zip(outs, written, strict=False)]
         elif rule is not None:
@@ -125,7 +126,7 @@ class _Search:
                 self.run.add(id(node))
 
     def _look_inside(self, node: Node, ins: list[Shape | None], outs: list[Shape | None]) -> None:
-        """What the graphs of a loop or a branch say."""
+        """Infers shapes from the graphs of a loop or a branch."""
         p = parsed(node)
         sliced = len(p["in_data_locs"]) if node.op == "_foreach" else 0
         n_out = p.get("num_out_data", 0)
@@ -148,7 +149,7 @@ class _Search:
                     ins[i] = meet(ins[i], found)
                 elif found is not None and (ins[i] is None or len(ins[i] or ()) > 1):
                     ins[i] = meet(ins[i], (-1, *found))
-            if k == 0 and len(graphs) > 1:  # a condition
+            if k == 0 and len(graphs) > 1:  # the graph of the condition, which gives no output
                 continue
             length = p.get("max_iterations", -1)
             for x in ins[:sliced]:
@@ -165,14 +166,14 @@ class _Search:
             self.run.add(id(node))
 
     def search(self) -> None:
-        """Forward and backward until nothing new is found."""
+        """Visits all nodes, forward and backward in turn, until nothing new is found."""
         order = self.nodes
         while [node for node in order if self.visit(node)] and len(self.run) < len(self.nodes):
             order = order[::-1]
 
 
 def _given(shape: Any, np_shape: bool) -> Shape | None:
-    """A user's shape: a length of 0 (with NumPy's shapes -1), and no shape, are not known."""
+    """A user's shape, in which a length of 0 (with NumPy's shapes -1) is unknown; None for no shape."""
     if shape is None or (not np_shape and not len(shape)):
         return None
     return tuple(-1 if n < 0 or (n == 0 and not np_shape) else int(n) for n in shape)
@@ -187,7 +188,7 @@ def _shown(shape: Shape | None, np_shape: bool) -> Shape | None:
 def infer_shape(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool) -> tuple[Any, Any, Any]:
     """See Symbol.infer_shape."""
     if args and kwargs:
-        raise ValueError("infer_shape: shapes come either by position or by name, not both")
+        raise ValueError("infer_shape: give shapes either by position or by name, not both")
     np_shape = is_np_shape()
     nodes = symbol._nodes()
     states = auxiliary(nodes)
@@ -227,7 +228,7 @@ def infer_shape(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], part
 
 
 def shapes_of(wanted: list[Node], heads: Sequence[Entry], shapes: dict[str, tuple[int, ...]]) -> list[Shape | None]:
-    """The shapes of nodes, as far as those of variables (by names) tell."""
+    """The shapes of nodes, inferred from those of variables by name; None for unknown ones."""
     nodes = order(heads)
     search = _Search(nodes)
     search.known.update({(id(n), 0): shapes[n.name] for n in nodes if n.op is None and n.name in shapes})

@@ -1,4 +1,4 @@
-"""Types of a graph's arrays: from the known ones along its edges, in both directions, until nothing new is found."""
+"""Infers the dtypes in a graph: known dtypes are propagated forward and backward until nothing new is found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["infer_type"]
 
 _NUMBERS = {0: "float32", 1: "float64", 2: "float16", 3: "uint8", 4: "int32", 5: "int8", 6: "int64", 7: "bool"}
 _PARAMETERS = ("gamma", "beta", "moving_mean", "moving_var")
-# inputs that may have another type than the rest
+# inputs that may have another dtype than the other inputs
 _FREE = {
     "take": ("indices",), "pick": ("index",), "gather_nd": ("indices",), "scatter_nd": ("indices",),
     "where": ("condition",), "CTCLoss": ("label", "data_lengths", "label_lengths"), "softmax": ("length",),
@@ -27,7 +27,7 @@ _FREE = {
     "reshape_like": ("rhs",), "one_hot": ("indices",), "Embedding": ("data",), "_contrib_SparseEmbedding": ("data",),
     "_contrib_index_copy": ("index_vector",), "_sparse_retain": ("indices",), "batch_take": ("indices",),
 }  # fmt: skip
-# results whose type is a parameter, and what it is where it is not given; None: that of the data
+# operators with a parameter for the dtype of the result -> its default; None: the dtype of the data
 _GIVEN: dict[str, str | None] = {
     "Cast": "float32", "amp_cast": "float32", "one_hot": "float32", "Embedding": "float32", "argsort": "float32",
     "_contrib_SparseEmbedding": "float32", "softmax": None, "log_softmax": None, "softmin": None, "_np_cumsum": None,
@@ -43,7 +43,7 @@ def _type(name: Any) -> type:
 
 
 _BYTES = ("int8", "uint8", "int32", "float32")
-_OF_BYTES = {  # the type of the result; "" where an argument says it, "first" where it is that of the first array
+_OF_BYTES = {  # dtype of the result; "" where `out_type` tells it, "first" for that of the first array
     "_contrib_quantize": "", "_contrib_quantize_v2": "", "_contrib_requantize": "", "_contrib_dequantize": "float32",
     "_contrib_quantized_conv": "int32", "_contrib_quantized_fully_connected": "int32",
     "_contrib_quantized_pooling": "first", "_contrib_quantized_flatten": "first", "_contrib_quantized_act": "first",
@@ -56,7 +56,7 @@ class _Search:
         self.known: dict[tuple[int, int], type] = {}
 
     def _together(self, node: Node, keys: Iterable[tuple[int, int]]) -> bool:
-        """Arrays of one type; MXNetError where they differ and the operator does not convert."""
+        """Gives arrays one dtype; MXNetError where the known dtypes differ."""
         keys = list(keys)
         found = [self.known[k] for k in keys if k in self.known]
         if not found:
@@ -103,7 +103,7 @@ class _Search:
                 if op in ("Embedding", "_contrib_SparseEmbedding"):
                     news |= self._set(reads[1], _type(dtype))
                 return news
-        if op == "_contrib_quantized_embedding":  # the data's type is free
+        if op == "_contrib_quantized_embedding":  # the data may have any dtype
             return any([self._set(k, np.int8) for k in (reads[1], writes[0])]
                        + [self._set(k, np.float32) for k in (*reads[2:], *writes[1:])])  # fmt: skip
         if op in _OF_BYTES:
@@ -118,7 +118,7 @@ class _Search:
         return news | self._together(node, (*bound, *writes))
 
     def _bytes(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
-        """Operators between numbers and bytes: behind the arrays there are the ends of their ranges, float32."""
+        """Operators that quantize, compute on 8-bit numbers, or dequantize; the ends of ranges are float32."""
         op = node.op or ""
         arrays = len(reads) // 3 if op.startswith("_contrib_quantized_") else 1
         news = any([self._set(k, np.float32) for k in (*reads[arrays:], *writes[1:])])
@@ -137,7 +137,7 @@ class _Search:
         return news | (self._set(writes[0], _type(result)) if result in _BYTES else False)
 
     def _fused(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
-        """Bytes come in as data and as what is added, and as weight and bias of dense layers; all else is float32."""
+        """Fused operators: data, an added array, and weight and bias of dense layers are 8-bit, all else float32."""
         if not flag(node.params, "quantized"):
             return self._together(node, (*reads, *writes))
         after = len(inner_inputs(node)[0][1])
@@ -164,7 +164,7 @@ class _Search:
 def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool) -> tuple[Any, Any, Any]:
     """See Symbol.infer_type."""
     if args and kwargs:
-        raise ValueError("infer_type: types come either by position or by name, not both")
+        raise ValueError("infer_type: give types either by position or by name, not both")
     nodes = symbol._nodes()
     states = auxiliary(nodes)
     variables = [n for n in nodes if n.op is None]

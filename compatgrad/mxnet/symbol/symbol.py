@@ -1,6 +1,6 @@
-"""Symbol: a graph of operators that is run later, or that tells how an array came about.
+"""Symbol: a graph of operators, which is run later.
 
-Methods that make nodes, or run the graph, are in `_methods`.
+Methods that create nodes, or run the graph, are in `_methods`.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Symbol:
     """
 
     __array_priority__ = 1000.0
-    _numpy = False  # whether it has NumPy's manners
-    _plan: Any = None  # how it is run, made at the first run
+    _numpy = False  # whether it is a symbol of mx.sym.np
+    _plan: Any = None  # the `_evaluate.Plan`, made at the first run
 
     def __init__(self, outputs: Sequence[Entry]) -> None:
         self._outputs: list[Entry] = list(outputs)
 
-    # ---- what it is
+    # ---- attributes of the symbol
     @property
     def name(self) -> str | None:
         """The name of its operator or variable; None for a group."""
@@ -162,7 +162,7 @@ class Symbol:
             raise MXNetError(f'Symbol.save: cannot write "{fname}": {e.strerror or e}') from None
 
     def debug_str(self) -> str:
-        """The graph as text for people."""
+        """The graph as readable text."""
         lines = ["Symbol Outputs:"]
         lines += [f"\toutput[{k}]={n.name}({i})" for k, (n, i) in enumerate(self._outputs)]
         for n in self._nodes():
@@ -197,7 +197,7 @@ class Symbol:
     def _compose(self, *args: Symbol, **kwargs: Any) -> None:
         name = kwargs.pop("name", None)
         if args and kwargs:
-            raise TypeError("compose: symbols come either by position or by name, not both")
+            raise TypeError("compose: give symbols either by position or by name, not both")
         for s in (*args, *kwargs.values()):
             if not isinstance(s, Symbol):
                 raise TypeError(f"compose: expected Symbols, got {type(s)}")
@@ -217,7 +217,7 @@ class Symbol:
             self._outputs[0][0].name = name
 
     def _gen_atomic_symbol(self) -> Symbol:
-        """The operator alone, with variables for its inputs."""
+        """A copy of the operator alone, with variables as inputs."""
         node = self._outputs[0][0]
         inputs = [(Node(None, f"{node.name}_{n.name}"), 0) for n, _ in node.inputs]
         alone = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
@@ -229,7 +229,7 @@ class Symbol:
 
     # ---- running
     def gradient(self, wrt: Any) -> Symbol:
-        """MXNetError, as in MXNet, which never had it: an executor's `backward` gives gradients."""
+        """MXNetError: MXNet does not implement it either. An executor's `backward` gives gradients."""
         raise MXNetError("Symbol.gradient is not implemented, as in MXNet: bind the symbol and call backward")
 
     def optimize_for(
@@ -244,15 +244,15 @@ class Symbol:
         skip_infer: bool = False,
         **kwargs: Any,
     ) -> Symbol:
-        """The symbol itself, with a warning: no backend of graph passes (oneDNN, TensorRT, …) is there.
+        """Returns the symbol itself, with a warning: there are no backends (oneDNN, TensorRT, …).
 
-        MXNet, where `backend` is not built in, says so on the terminal and returns the symbol too.
+        MXNet without the backend also returns the symbol, after a message on the terminal.
         """
         warnings.warn(f"optimize_for: there is no backend {backend!r}; the symbol is unchanged", stacklevel=2)
         return self
 
     def get_backend_symbol(self, backend: str) -> Symbol:
-        """MXNetError: no backend of graph passes is there."""
+        """MXNetError: there are no backends."""
         raise MXNetError(f"get_backend_symbol: there is no backend {backend!r}")
 
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
@@ -299,7 +299,7 @@ def var(
     Raises:
         TypeError: `name` is no string, or `dtype` no dtype.
         ValueError: another keyword is not named like `__key__`.
-        KeyError: `stype` is another one.
+        KeyError: `stype` has another value.
 
     Example:
         >>> x = mx.sym.var("x", shape=(2, 3), lr_mult=0.1)

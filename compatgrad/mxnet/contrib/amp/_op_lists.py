@@ -20,7 +20,7 @@ _DOC = """{what}
 {returns}
     Raises:
         MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
+        AssertionError: the dtype has another value.
 
     Example:
         >>> {example}

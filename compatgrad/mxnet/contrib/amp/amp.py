@@ -73,7 +73,7 @@ def init(
 
     Raises:
         MXNetError: the dtype is "bfloat16".
-        AssertionError: the dtype is another one.
+        AssertionError: the dtype has another value.
 
     Example:
         In front of a program, since it changes `mx.nd` and `mx.sym`::

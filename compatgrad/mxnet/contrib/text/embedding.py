@@ -382,7 +382,7 @@ class CustomEmbedding(_TokenEmbedding):
         **kwargs: arguments of Vocabulary, where `vocabulary` is None.
 
     Raises:
-        ValueError: there is no such file, or a number is none.
+        ValueError: there is no such file, or an element of a vector is not a number.
         AssertionError: a line has no numbers, or not as many as those before.
         TypeError: the file has no vectors.
 

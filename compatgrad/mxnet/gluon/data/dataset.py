@@ -41,7 +41,7 @@ class Dataset:
         raise NotImplementedError(f"{type(self).__name__} does not define __len__")
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
-        """The samples for which `fn` is true. All samples are read once at this call, and the chosen ones again in use."""
+        """The samples for which `fn` is true. This call reads all samples; the chosen ones are read again in use."""
         return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:

@@ -116,7 +116,7 @@ class BatchSampler(Sampler):
             starts the next iteration with it.
 
     Raises:
-        ValueError: in an iteration, and for `len()`, `last_batch` is another one.
+        ValueError: in an iteration, and for `len()`, `last_batch` has another value.
 
     Example:
         >>> list(gluon.data.BatchSampler(gluon.data.SequentialSampler(5), 2, last_batch="keep"))

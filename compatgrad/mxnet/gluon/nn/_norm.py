@@ -228,7 +228,7 @@ class LayerNorm(_Norm):
 
     Args:
         axis: the axis that is normalized; gamma and beta have its length.
-        in_channels: the length of that axis; 0 is found out at the first call.
+        in_channels: the length of that axis; 0 is inferred in the first call.
 
     Example:
         >>> layer = gluon.nn.LayerNorm()

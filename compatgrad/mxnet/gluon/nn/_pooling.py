@@ -82,7 +82,7 @@ class MaxPool1D(_Pooling):
         layout: the order of the axes of data and result: "NCW" or "NWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 1.
+        AssertionError: `layout` has another value, or the number of sizes is not 1.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
@@ -117,7 +117,7 @@ class MaxPool2D(_Pooling):
         layout: the order of the axes of data and result: "NCHW" or "NHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 2.
+        AssertionError: `layout` has another value, or the number of sizes is not 2.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
@@ -152,7 +152,7 @@ class MaxPool3D(_Pooling):
         layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 3.
+        AssertionError: `layout` has another value, or the number of sizes is not 3.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
@@ -187,7 +187,7 @@ class AvgPool1D(_Pooling):
         layout: the order of the axes of data and result: "NCW" or "NWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 1.
+        AssertionError: `layout` has another value, or the number of sizes is not 1.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
@@ -224,7 +224,7 @@ class AvgPool2D(_Pooling):
         layout: the order of the axes of data and result: "NCHW" or "NHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 2.
+        AssertionError: `layout` has another value, or the number of sizes is not 2.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
@@ -261,7 +261,7 @@ class AvgPool3D(_Pooling):
         layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 3.
+        AssertionError: `layout` has another value, or the number of sizes is not 3.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
@@ -296,7 +296,7 @@ class GlobalMaxPool1D(_GlobalPooling):
         layout: the order of the axes of data and result: "NCW" or "NWC".
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes.
 
@@ -321,7 +321,7 @@ class GlobalMaxPool2D(_GlobalPooling):
         layout: the order of the axes of data and result: "NCHW" or "NHWC".
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes.
 
@@ -346,7 +346,7 @@ class GlobalMaxPool3D(_GlobalPooling):
         layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes.
 
@@ -371,7 +371,7 @@ class GlobalAvgPool1D(_GlobalPooling):
         layout: the order of the axes of data and result: "NCW" or "NWC".
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes.
 
@@ -397,7 +397,7 @@ class GlobalAvgPool2D(_GlobalPooling):
         layout: the order of the axes of data and result: "NCHW" or "NHWC".
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes.
 
@@ -423,7 +423,7 @@ class GlobalAvgPool3D(_GlobalPooling):
         layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: in a call, the data has another number of axes.
 

@@ -26,7 +26,7 @@ class Activation(HybridBlock):
 
     Raises:
         TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, `activation` is another one.
+        mxnet.base.MXNetError: in a call, `activation` has another value.
 
     Example:
         >>> gluon.nn.Activation("relu")(nd.array([-1.0, 2.0])).asnumpy()

@@ -176,7 +176,7 @@ class Conv1D(_Conv):
         layout: the order of the axes of data and result: "NCW".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 1.
+        AssertionError: `layout` has another value, or the number of sizes is not 1.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
         ValueError: in the first call, the data has another number of axes.
@@ -220,7 +220,7 @@ class Conv2D(_Conv):
         layout: the order of the axes of data and result: "NCHW" or "NHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 2.
+        AssertionError: `layout` has another value, or the number of sizes is not 2.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
         ValueError: in the first call, the data has another number of axes.
@@ -264,7 +264,7 @@ class Conv3D(_Conv):
         layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 3.
+        AssertionError: `layout` has another value, or the number of sizes is not 3.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
         ValueError: in the first call, the data has another number of axes.
@@ -310,7 +310,7 @@ class Conv1DTranspose(_Conv):
         layout: the order of the axes of data and result: "NCW".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 1.
+        AssertionError: `layout` has another value, or the number of sizes is not 1.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
             `strides`; in a call, shapes or dtypes do not fit.
@@ -361,7 +361,7 @@ class Conv2DTranspose(_Conv):
         layout: the order of the axes of data and result: "NCHW" or "NHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 2.
+        AssertionError: `layout` has another value, or the number of sizes is not 2.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
             `strides`; in a call, shapes or dtypes do not fit.
@@ -412,7 +412,7 @@ class Conv3DTranspose(_Conv):
         layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
 
     Raises:
-        AssertionError: `layout` is another one, or the number of sizes is not 3.
+        AssertionError: `layout` has another value, or the number of sizes is not 3.
         TypeError: an argument is not known.
         mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
             `strides`; in a call, shapes or dtypes do not fit.

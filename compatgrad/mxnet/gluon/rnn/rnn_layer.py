@@ -246,9 +246,9 @@ class RNN(_RNNLayer):
             `prefix` and `params`, as in HybridBlock.
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
-        ValueError: `activation` is another one; in a call, the number or the shape of the states is another one.
+        ValueError: `activation` has another value; in a call, the states have another number or shape.
         mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
 
     Example:
@@ -294,8 +294,8 @@ class LSTM(_RNNLayer):
 
     Args:
         projection_size: the width to which a linear layer projects outputs and the first state; None for no projection.
-        state_clip_min: the lower bound of the memories; None is none.
-        state_clip_max: the upper bound of the memories; None is none.
+        state_clip_min: the lower bound of the memories; None for none.
+        state_clip_max: the upper bound of the memories; None for none.
         state_clip_nan: without effect here.
         layout: the order of the axes of data and outputs, "TNC" or "NTC".
         dtype: the dtype of the parameters and of the first states.
@@ -303,9 +303,9 @@ class LSTM(_RNNLayer):
             `prefix` and `params`, as in HybridBlock.
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
-        ValueError: in a call, the number or the shape of the states is another one.
+        ValueError: in a call, the states have another number or shape.
         mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
 
     Example:
@@ -363,9 +363,9 @@ class GRU(_RNNLayer):
             `prefix` and `params`, as in HybridBlock.
 
     Raises:
-        AssertionError: `layout` is another one.
+        AssertionError: `layout` has another value.
         TypeError: an argument is not known.
-        ValueError: in a call, the number or the shape of the states is another one.
+        ValueError: in a call, the states have another number or shape.
         mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
 
     Example:

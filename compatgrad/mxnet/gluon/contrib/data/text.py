@@ -98,7 +98,7 @@ class WikiText2(_WikiText):
         seq_len: how many tokens a sample has.
 
     Raises:
-        KeyError: `segment` is another one.
+        KeyError: `segment` has another value.
         Exception: a file is missing and cannot be downloaded.
 
     Example:
@@ -130,7 +130,7 @@ class WikiText103(_WikiText):
         seq_len: how many tokens a sample has.
 
     Raises:
-        KeyError: `segment` is another one.
+        KeyError: `segment` has another value.
         Exception: a file is missing and cannot be downloaded.
 
     Example:

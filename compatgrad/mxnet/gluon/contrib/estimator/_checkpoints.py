@@ -212,7 +212,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         min_delta: the least change that counts.
         patience: after how many epochs training ends.
         mode: "min" or "max", which values are better; "auto" goes by the metric's name, with a warning.
-        baseline: the value that the first one must beat; None is none.
+        baseline: the value that the first one must beat; None for none.
 
     Raises:
         ValueError: `monitor` is no metric, or a composite one.

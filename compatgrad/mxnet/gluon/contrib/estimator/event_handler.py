@@ -157,7 +157,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
     Args:
         log_interval: after how many batches it logs too; "epoch" is only after epochs.
-        metrics: a metric or a list of them; None is none.
+        metrics: a metric or a list of them; None for none.
         priority: the order among handlers, lower ones first.
 
     Raises:

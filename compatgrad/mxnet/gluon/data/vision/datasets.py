@@ -73,7 +73,7 @@ class MNIST(_ServedDataset):
         root: the folder of the four gzipped files; None is `datasets/mnist` in the environment's MXNET_HOME, or in
             ~/.mxnet.
         train: the samples to train with, 60000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         FileNotFoundError: a file is missing and cannot be downloaded.
@@ -124,7 +124,7 @@ class FashionMNIST(MNIST):
         root: the folder of the four gzipped files; None is `datasets/fashion-mnist` in the environment's MXNET_HOME, or
             in ~/.mxnet.
         train: the samples to train with, 60000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         FileNotFoundError: a file is missing and cannot be downloaded.
@@ -158,7 +158,7 @@ class CIFAR10(_ServedDataset):
         root: the folder of the binary version's files; None is `datasets/cifar10` in the environment's MXNET_HOME, or
             in ~/.mxnet.
         train: the samples to train with, 50000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         FileNotFoundError: a file is missing and cannot be downloaded.
@@ -223,7 +223,7 @@ class CIFAR100(CIFAR10):
             in ~/.mxnet.
         fine_label: labels are kinds; else groups.
         train: the samples to train with, 50000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         FileNotFoundError: a file is missing and cannot be downloaded.
@@ -268,7 +268,7 @@ class ImageRecordDataset(dataset.RecordFileDataset):
     Args:
         filename: the path of the .rec file; its index lies next to it, with the extension .idx.
         flag: 1 for three channels, 0 for grey.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         mxnet.base.MXNetError: the file cannot be opened or is damaged; in a read, a record has no image.
@@ -323,7 +323,7 @@ class ImageFolderDataset(_ImageFiles):
     Args:
         root: the folder of folders.
         flag: 1 for three channels, 0 for grey.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -379,7 +379,7 @@ class ImageListDataset(_ImageFiles):
         imglist: the path of a file with lines of an index, labels and a path, separated by tabs; or a list of lists of
             labels and a path.
         flag: 1 for three channels, 0 for grey.
-        transform: a function of image and label, whose result is the sample; None is none.
+        transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         ValueError: `imglist` is neither, or a label is no number.

@@ -112,7 +112,7 @@ class HybridCompose(HybridSequential):
         transforms: a list of HybridBlocks.
 
     Raises:
-        ValueError: one of them is none.
+        ValueError: one of them is no HybridBlock.
 
     Example:
         >>> T = gluon.data.vision.transforms
@@ -140,7 +140,7 @@ class Cast(HybridBlock):
         dtype: the new dtype.
 
     Raises:
-        TypeError: in a call, `dtype` is none.
+        TypeError: in a call, `dtype` is no dtype.
 
     Example:
         >>> gluon.data.vision.transforms.Cast("float16")(nd.array([1, 2])).dtype

@@ -101,7 +101,7 @@ def get_densenet(
         num_layers: the number of layers: 121, 161, 169 or 201.
 
     Raises:
-        KeyError: it is another one.
+        KeyError: `num_layers` has another value.
         TypeError: an argument is not known.
         FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
 

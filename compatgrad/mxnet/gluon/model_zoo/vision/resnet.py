@@ -67,7 +67,7 @@ class BasicBlockV1(_BlockV1):
         channels: the number of channels of the result.
         stride: the distance of windows of the first convolution.
         downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is found out at the first call.
+        in_channels: the number of channels of the data; 0 is inferred in the first call.
 
     Example:
         >>> block = gluon.model_zoo.vision.BasicBlockV1(8, 2, downsample=True)
@@ -95,7 +95,7 @@ class BottleneckV1(_BlockV1):
         channels: the number of channels of the result.
         stride: the distance of windows of the first convolution.
         downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is found out at the first call.
+        in_channels: the number of channels of the data; 0 is inferred in the first call.
 
     Example:
         >>> block = gluon.model_zoo.vision.BottleneckV1(8, 2, downsample=True)
@@ -150,7 +150,7 @@ class BasicBlockV2(_BlockV2):
         channels: the number of channels of the result.
         stride: the distance of windows of the first convolution.
         downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is found out at the first call.
+        in_channels: the number of channels of the data; 0 is inferred in the first call.
 
     Example:
         >>> block = gluon.model_zoo.vision.BasicBlockV2(8, 2, downsample=True)
@@ -175,7 +175,7 @@ class BottleneckV2(_BlockV2):
         channels: the number of channels of the result.
         stride: the distance of windows of the second convolution.
         downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is found out at the first call.
+        in_channels: the number of channels of the data; 0 is inferred in the first call.
 
     Example:
         >>> block = gluon.model_zoo.vision.BottleneckV2(8, 2, downsample=True)
@@ -328,7 +328,7 @@ def get_resnet(
         num_layers: the number of layers: 18, 34, 50, 101 or 152.
 
     Raises:
-        AssertionError: `version` or `num_layers` is another one.
+        AssertionError: `version` or `num_layers` has another value.
         TypeError: an argument is not known.
         FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
 

@@ -42,7 +42,7 @@ class SqueezeNet(Classifier):
         version: "1.0" or "1.1".
 
     Raises:
-        AssertionError: `version` is another one.
+        AssertionError: `version` has another value.
         TypeError: an argument is not known.
 
     Example:
@@ -76,7 +76,7 @@ def get_squeezenet(
         version: "1.0" or "1.1", which computes less.
 
     Raises:
-        AssertionError: `version` is another one.
+        AssertionError: `version` has another value.
         TypeError: an argument is not known.
         FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
 

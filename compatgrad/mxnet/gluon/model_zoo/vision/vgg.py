@@ -97,7 +97,7 @@ def get_vgg(
         num_layers: the number of layers: 11, 13, 16 or 19.
 
     Raises:
-        KeyError: it is another one.
+        KeyError: `num_layers` has another value.
         TypeError: an argument is not known.
         FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
 
