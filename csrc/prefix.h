@@ -1,5 +1,5 @@
-// Headers from elsewhere that nearly every file includes. The build compiles them once and gives them to each file
-// before its first line; a file names what it uses all the same.
+// External headers that nearly every file includes. The build precompiles them and includes them before the first line
+// of each file. A file nevertheless includes every header that it uses.
 #pragma once
 #include <ATen/Parallel.h>
 #include <ATen/WrapDimUtils.h>

@@ -1,18 +1,19 @@
-// The arithmetic that the engine itself asks for. The ops supply it.
+// The arithmetic that the engine itself needs. csrc/ops implements it.
 #pragma once
 #include "core/function.h"
 
 namespace cg {
 
-// The tensor behind either kind of gradient.
+// The tensor of a gradient, whether the gradient is a tensor or a Var.
 inline const at::Tensor& value(const at::Tensor& t) { return t; }
 inline const at::Tensor& value(const Var& v) { return v.data; }
 
 // ---- arith.cpp, choices.cpp -----------------------------------------------------------------------------------------
 Var add_n(VarsRef);
-// Left to right, in one pass over memory where that pays; `into_first`: the first buffer may be overwritten.
+// Sums from left to right, in one pass over memory where that is faster. `into_first`: the first buffer may be
+// overwritten.
 at::Tensor sum_gradients(c10::ArrayRef<at::Tensor> gs, bool into_first);
-// Whether a gradient's buffer is seen by nobody else, so that a plain pass may write the next gradient into it.
+// Whether nobody else refers to a gradient's buffer, so that a plain pass may write the next gradient into it.
 bool may_overwrite(const at::Tensor& g);
 bool has_nan(const at::Tensor&);
 at::Tensor conj(const at::Tensor&);
@@ -31,7 +32,7 @@ template <class T>
 T fit(T g, const VariableNode& x) {
   return fit(std::move(g), x.sizes, x.dtype);
 }
-// All that a function gives for its inputs.
+// Does that to all gradients that a function gives for its inputs.
 template <class T>
 void fit_all(c10::SmallVectorImpl<T>& gs, NodesRef inputs) {
   for (size_t i = 0; i < gs.size(); ++i)

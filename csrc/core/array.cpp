@@ -1,4 +1,4 @@
-// Arrays of deferred variables, and families of arrays on one memory.
+// Arrays of deferred variables, and families of arrays that share memory.
 #include <ATen/ops/full.h>
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace cg {
 
-// The arrays on this array's memory hang below it as a tree. The root owns the tensor; the others hold views of it, set
-// anew whenever the root gets another one.
+// The arrays that share this array's memory form a tree below it. The root owns the tensor; the others hold views of
+// it, which are made again whenever the root gets another tensor.
 struct Array::Family {
   Ref<Array> parent;   // null: the root
   int64_t offset = 0;  // in the parent, in elements
-  bool part = false;   // made by narrow: it never replaces the memory alone
+  bool part = false;   // made by narrow: it cannot replace the memory without the other parts
   std::vector<Array*> children;
   void add(Array* a) { children.push_back(a); }
 };
@@ -27,7 +27,7 @@ void Array::remove(Array* child) {
   c.erase(std::find(c.begin(), c.end(), child));
   if (c.empty() && !family->parent) family.reset();
 }
-// The end of sharing between an array and its other shapes.
+// Ends the sharing between an array and its other shapes.
 void Array::leave() {
   if (family->parent) {
     family->parent->remove(this);
@@ -42,7 +42,7 @@ bool Array::has_parts() {
 }
 
 bool Array::is_part() const { return family && family->part; }
-// The array of which this one is at most another shape.
+// The array that this one is another shape of; or this array itself.
 Array& Array::base() { return family && family->parent && !family->part ? *family->parent : *this; }
 Array& Array::root() {
   Array* a = this;
@@ -72,7 +72,7 @@ void Array::mark_below(bool zero) {
   if (!family) return;
   for (Array* c : family->children) c->mark_below(zero);
 }
-// Zeros below an array are zeros; one value written into an array makes all above it something else.
+// If an array is zero, so are all arrays below it; if a value is written into an array, no array above it is zero.
 void Array::mark(bool zero) {
   Array* a = &base();
   a->mark_below(zero);
@@ -127,8 +127,8 @@ void Array::assign(at::Tensor t) {
   computed = false;
 }
 
-// False: this array has no family any more. Another shape of an array follows it when a user gives it another dtype or
-// size, but a function's result of another dtype or size is no longer the same array.
+// Returns false if this array has no family any more. If a user gives an array another dtype or size, the other shapes
+// of the array follow it; a function's result of another dtype or size ends the sharing.
 bool Array::put_shared(const at::Tensor& t, bool user) {
   Array &r = root(), &b = base();
   if (t.numel() != numel()) {
@@ -141,7 +141,7 @@ bool Array::put_shared(const at::Tensor& t, bool user) {
   if (&b == &r) {
     const bool same_dtype = tensor.defined() && t.dtype() == tensor.dtype();
     if (same_dtype && t.is_contiguous() && t.is_alias_of(tensor) && t.storage_offset() == tensor.storage_offset()) {
-      write();  // a function that gave a view of its input
+      write();  // for a function that returned a view of its input
       return true;
     }
     if (!user && this != &r && r.typed && t.scalar_type() != r.dtype) {
@@ -186,7 +186,7 @@ void Array::fill(double value, bool counts) {
   mark(zero);
 }
 
-// Memory that is seen in several shapes is freed with the last of them; a part's is not its own to free.
+// Memory with several shapes is freed when the last of them is cleared; a part cannot free the memory of the whole.
 void Array::clear() {
   Array& r = base();
   if (family && &r != &root()) return;
@@ -250,7 +250,7 @@ Ref<Array> Array::share(at::IntArrayRef s, int64_t offset, bool part) {
   if (part && end > offset)
     for (const Array* c : b.family->children)
       if (c->family->part && c->numel() && c->family->offset < end && offset < c->family->offset + c->numel())
-        throw std::runtime_error("a part of the array that overlaps with another part of it cannot be made");
+        throw std::runtime_error("cannot narrow the array: the part would overlap with another part of it");
   made->family = std::make_unique<Family>(Family{Ref<Array>(&b), offset, part, {}});
   b.family->add(made.get());
   b.rebind();

@@ -35,25 +35,25 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
     if (y.creator) pass.push(creator_of(y));
   }
-  std::vector<std::pair<Ref<VariableNode>, Var>> results;  // written once all succeeded
+  std::vector<std::pair<Ref<VariableNode>, Var>> results;  // stored on the nodes after the whole pass has succeeded
   pass.run([&](VariableNode& y, const Var& g) {
     if (y.deferred) {  // intermediates of a deferred graph keep the gradient of the last pass
       if (g.defined() && !options.create_graph) y.deferred->store->grad->put(g.data);
     } else if (y.buffer) {
-      results.emplace_back(&y, g);  // an intermediate of a program's own memory
+      results.emplace_back(&y, g);  // an intermediate whose gradient goes into a program's memory
     }
   });
   for (auto& x : pass.leaves())
     if (Var g = pass.take(*x); g.defined()) results.emplace_back(x, std::move(g));
-  pass.commit();  // what is left to do allocates nothing, but for gradients that are copied into a program's memory
+  pass.commit();  // from here on nothing is allocated, except for gradients that are copied into a program's memory
   for (auto& [x, g] : results) store(*x, std::move(g), options);
 }
 
 template <class T>
 Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
   Pass<T> pass(options, true);
-  // A deferred function on a path between inputs and outputs is asked also where the path is cut before the input.
-  // Every function that an output depends on, then, in forward order, those that depend on an input.
+  // The backward of a deferred function is called even if its path is cut before the input, as the original does. So
+  // this collects every function that an output depends on; then, in forward order, those that depend on an input.
   std::vector<FunctionNode*> reach;
   {
     PointerSet<FunctionNode> seen;
@@ -83,8 +83,9 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
   for (FunctionNode* f : reach) {
     for (auto& x : f->inputs)
       if (f->call && x && x->creator && x->creator->call && x->creator->rank >= f->rank)
-        throw std::runtime_error("the graph has a cycle: " + binding.label(*f) +
-                                 " is computed from itself, by a Variable that was rewired on what follows it");
+        throw std::runtime_error(
+            "the graph has a cycle: " + binding.label(*f) +
+            " depends on its own result, because a Variable was rewired to a result that is computed from it");
     const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
                                    [&](auto& x) { return x && (x->requires_grad || f->call) && pass.is_marked(*x); });
     if (!leads) continue;
@@ -99,9 +100,9 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     if (y.node->creator) pass.push(y.node->creator.get());
 
   std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
-  // Each node once, whatever the number of outputs and inputs.
+  // The nodes among outputs and inputs, each once.
   struct Asked {
-    size_t first;  // of the inputs that are this node
+    size_t first;  // index of the first input that is this node
     bool found;
   };
   PointerMap<VariableNode, Asked> asked;
@@ -139,8 +140,8 @@ void GradientBuffer::write(Tensor g) {
     data.add_(g);
     return;
   }
-  // Where nobody can tell, the gradient's memory becomes the buffer's and nothing is copied: no view of either, and no
-  // object of another library that remembers an address.
+  // The buffer takes over the gradient's memory, without a copy, if nobody can notice: if there is no view of either,
+  // and no object of another library that stores an address.
   at::TensorImpl* impl = data.unsafeGetTensorImpl();
   if (!kernels::traced() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
       data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&

@@ -49,7 +49,7 @@ Tensors infer_pointwise(VarsRef in) {
 
 // ---- variables ------------------------------------------------------------------------------------------------------
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device) {
-  // Whoever looks at the data gets an error, not numbers.
+  // Code that reads the data gets an error instead of arbitrary numbers.
   static const c10::Storage storage = [] {
     c10::Storage s(c10::Storage::use_byte_size_t{}, 0, c10::DataPtr(nullptr, at::kCPU), nullptr, false);
     s.unsafeGetStorageImpl()->set_throw_on_mutable_data_ptr();
@@ -81,7 +81,7 @@ Ref<VariableNode> output_node(FunctionNode& f, size_t j) {
 
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
   if (!call.integers.input(i)) return cast_real(call, std::move(t));
-  // Few kernels read the unsigned types of more than 8 bits.
+  // Few kernels support the unsigned types of more than 8 bits.
   const at::ScalarType dtype = t.scalar_type();
   const bool kept = at::isIntegralType(dtype, false) && (dtype == at::kByte || at::isSignedType(dtype));
   return kept ? t : t.to(at::kLong);
@@ -154,7 +154,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
     const Var& x = given[i];
     if (x.node || !x.defined()) {
       in.push_back(x);
-    } else {  // a number that a formula made
+    } else {  // a constant that a formula made
       Ref<Store> store(new Store(x.sizes()));
       store->data->put(x.data);
       auto node = make_deferred(std::move(store), 0);
@@ -203,8 +203,8 @@ void release_unread(VariableNode& x) {
   Deferred& d = *x.deferred;
   if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
   if (x.refs > d.uses + 1) return;  // a pass holds it
-  if (d.store->refs > 2) return;    // beside this variable and its function: an unlinked variable
-  // As the original: whether the creator needs a gradient makes no difference here.
+  if (d.store->refs > 2) return;    // somebody beside this variable and its function has it: an unlinked variable
+  // As in the original, it makes no difference here whether the creator needs a gradient.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
   if (x.creator->saves(all).output(x.output_index)) return;
   for (auto& [f, order] : d.users) {
@@ -219,7 +219,7 @@ void release_unread(VariableNode& x) {
 void raise_ranks(VariableNode& x) {
   auto& users = x.deferred->users;
   if (std::none_of(users.begin(), users.end(), [&](auto& user) { return user.first->rank < x.rank; })) return;
-  // All that follows, in the order of a search from the leaves on; of a graph with a cycle each once.
+  // All functions behind the variable in the order of a search from the leaves on; in a graph with a cycle, each once.
   std::vector<FunctionNode*> found;
   PointerSet<FunctionNode> seen;
   struct Step {

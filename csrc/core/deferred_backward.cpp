@@ -17,18 +17,18 @@ void accumulate(Array& grad, at::Tensor g, bool overwrite) {
   if (overwrite || grad.zeroing || !grad.touched || grad.cleared) return grad.put(std::move(g));
   grad.move(g.device());
   if (grad.tensor.defined() && may_overwrite(grad.tensor))
-    grad.write().add_(g);  // nobody else has the tensor: its version counter may stay
+    grad.write().add_(g);  // nobody else has the tensor, so its version counter need not be increased
   else
     grad.put(at::add(grad.read(), g));
 }
 
 namespace {
-// What a leaf keeps is its own: a solver and its user write into it.
+// A leaf's gradient must not share memory: solvers and users write into it.
 at::Tensor owned(at::Tensor g) {
   return g.is_contiguous() && may_overwrite(g) ? g : g.clone(at::MemoryFormat::Contiguous);
 }
 
-// Whether `a` is of the arrays that the function's inputs have.
+// Whether `a` is one of the arrays of the function's inputs.
 bool is_of(const Ref<Array>& a, c10::ArrayRef<Ref<Store>> in) {
   return std::any_of(in.begin(), in.end(), [&](const Ref<Store>& s) { return s && (s->data == a || s->grad == a); });
 }
@@ -47,10 +47,10 @@ void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<boo
     if (once.input(i) && in[i] && last.input(i)) f.call->last_reads |= in_bit(i);
 }
 
-// What a pass collects beside the gradients of its own graph.
+// What a pass collects in addition to the gradients of its own graph.
 struct Collected {
   std::vector<std::pair<Ref<VariableNode>, at::Tensor>>
-      crossing;  // gradients of variables of the graph that runs at once
+      crossing;  // gradients of variables in the graph that runs at once
   LeafGradients leaves;
 };
 
@@ -59,9 +59,9 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   const Nodes inputs = f.inputs;  // a backward in Python may cut the function off
   const auto in = input_stores(f);
   for (auto& x : in)
-    if (x && !f.info()) x->data->move(f.call->device);  // others move what they read
+    if (x && !f.info()) x->data->move(f.call->device);  // other functions move the arrays that they read
   for (auto& y : f.call->outputs) y->grad->move(f.call->device);
-  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;  // it writes where it likes
+  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;  // it writes into the arrays itself
   Tensors gys, gxs(wanted.size());
   bool large = false;
   for (auto& y : f.call->outputs) {
@@ -73,7 +73,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   const Setting reads(f.call->last_reads, Mask());
   if (last) free_early(f, in, wanted, *last);
   try {
-    Unlocked unlocked(large && f.info());  // without info it may run Python
+    Unlocked unlocked(large && f.info());  // a function without info may run Python
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
     f.backward(c);
     fit_all(gxs, inputs);
@@ -98,7 +98,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   }
 }
 
-// Runs again what is needed for data that a function's gradient reads and forward freed. `ahead`: also what did not
+// Runs functions again whose data a function's gradient reads and forward freed. `ahead`: also functions that did not
 // run.
 class Recomputation {
  public:
@@ -171,7 +171,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
   ModeScope plain(Mode::deferred, false);
   FunctionNode& start = *y.creator;
   Ref<FunctionNode> alive(&start);
-  // The gradients of the function we start from are put aside: afterwards they are what they were.
+  // Saves the gradients of the outputs of the function that the pass starts from, and restores them afterwards.
   struct Restore {
     Call& call;
     c10::SmallVector<Ref<Array>, 2> old;
@@ -188,29 +188,29 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       store->grad->fill(0);
     }
   }
-  // What the pass has met stays alive: another node never gets its address.
+  // Keeps the nodes that the pass has reached alive, so that no other node gets the same address.
   PointerMap<VariableNode, Ref<VariableNode>> seen;
   PointerSet<VariableNode> kept;
   Order order;
   Recomputation recomputation(options);
   Collected collected;
-  // Data that a function outside this pass still reads stays: its own backward may follow.
+  // Data that a function outside this pass reads is kept, because that function's own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
     if (!o) return false;
     for (auto& [f, since] : o->deferred->users)
       if (f->call->need_grad && !order.met(f)) return true;
     return false;
   };
-  // Nor does a pass free what another variable has as well, while a function to come reads that one: an unlinked
-  // variable, or the first state of a recurrent network.
+  // Data that another variable shares is kept, too, while a function that is still to be visited reads that variable:
+  // an unlinked variable, or the first state of a recurrent network.
   const auto given_ahead = [&](const Store& s) {
-    if (s.refs <= 2 && s.data->refs < 2) return false;  // a variable and its function have it
+    if (s.refs <= 2 && s.data->refs < 2) return false;  // only a variable and its function hold it
     for (auto& f : *forward_order(y))
       for (auto& x : f->inputs)
         if (x && x->deferred && x->deferred->store->data == s.data && !order.over(f.get())) return true;
     return false;
   };
-  // Whether no gradient reads an intermediate variable any more.
+  // Whether all functions that read an intermediate variable have been visited.
   const auto read_up = [&](const VariableNode& x) {
     if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
     if (x.deferred->persistent || kept.contains(&x) || given_ahead(*x.deferred->store)) return false;
@@ -265,7 +265,8 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     }
   });
   if (!collected.crossing.empty()) {
-    // One pass goes on in the graph that runs at once, and back into this one where that one comes from here.
+    // One further pass continues in the graph that runs at once, and from there into this graph where its inputs come
+    // from here.
     Vars ends, gradients;
     for (auto& [x, g] : collected.crossing) {
       ends.emplace_back(x, x->data);

@@ -1,4 +1,4 @@
-// Where the engine works below torch's autograd, and where it lets user code in.
+// Scopes in which the engine works below torch's autograd, and in which it calls user code.
 #pragma once
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -9,12 +9,12 @@
 namespace cg {
 
 struct Whereabouts {
-  c10::impl::PODLocalDispatchKeySet keys;  // torch's dispatch keys where user code called the engine
-  bool inside;                             // the engine's own code runs
+  c10::impl::PODLocalDispatchKeySet keys;  // torch's dispatch keys at the point where user code called the engine
+  bool inside;                             // whether the engine's own code runs
 };
 extern thread_local Whereabouts whereabouts __attribute__((tls_model("initial-exec")));
 
-// The engine's own arithmetic: torch records none of it, and does not change its dtypes (torch.autocast).
+// Around the engine's own arithmetic: torch does not record it, nor change its dtypes (torch.autocast).
 class EngineScope : Pinned {
  public:
   EngineScope() : outer_(whereabouts) {
@@ -25,11 +25,11 @@ class EngineScope : Pinned {
 
  private:
   const Whereabouts outer_;
-  std::optional<c10::impl::ExcludeDispatchKeyGuard> below_;  // made after the keys were read
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> below_;  // must be made after `keys` was read
 };
 
-// Around a call of user code, finalizers and signal handlers included: torch's autograd, its modules' hooks and the
-// version counters of tensors work there as they do outside. Outside an EngineScope it changes nothing.
+// Around a call of user code, including finalizers and signal handlers: torch's autograd, the hooks of its modules and
+// the version counters of tensors work there as outside the engine. Outside an EngineScope a Door changes nothing.
 class Door : Pinned {
  public:
   Door() : keys_(outer_.inside ? LocalDispatchKeySet(outer_.keys) : c10::impl::tls_local_dispatch_key_set()) {
@@ -43,14 +43,14 @@ class Door : Pinned {
   c10::impl::ForceDispatchKeyGuard keys_;
 };
 
-// A call of user code.
+// Calls user code.
 template <class F, class... A>
 decltype(auto) user_code(F&& f, A&&... args) {
   const Door door;
   return f(std::forward<A>(args)...);
 }
 
-// Whose call runs on this thread: a frontend, an object of the language binding. Functions remember who recorded them.
+// The frontend (an object of csrc/python) whose call runs on this thread. Functions remember it as their `frontend`.
 extern thread_local void* caller __attribute__((tls_model("initial-exec")));
 struct CallerScope : Setting<void*> {
   explicit CallerScope(void* c) : Setting(caller, c) {}

@@ -17,8 +17,8 @@ thread_local void* caller = nullptr;
 int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 0};
 
 namespace {
-// Nodes that died while a deletion runs on this thread. A chain of a million functions is freed without recursion, and
-// a finalizer that waits holds up its own thread alone.
+// Nodes to be deleted, queued while a deletion runs on this thread. So a chain of a million functions is freed without
+// recursion, and a finalizer that blocks stops only its own thread.
 struct Dying {
   c10::SmallVector<VariableNode*, 8> variables;
   c10::SmallVector<FunctionNode*, 8> functions;
@@ -31,7 +31,8 @@ struct Dying {
 };
 thread_local Dying* dying __attribute__((tls_model("initial-exec"))) = nullptr;
 
-// Deleting runs user code (finalizers of arrays, hooks): it must not meet the node, so all that leads there goes first.
+// Deleting runs user code (finalizers of arrays, hooks), which must not find the node: all pointers to it are cleared
+// first.
 template <class T, class Queue>
 void destroy_in(T* node, Queue Dying::* queue) {
   node->detach();
@@ -59,7 +60,7 @@ void VariableNode::leave() {
   OutputSlot& slot = creator->outputs[output_index];
   if (slot.node != this) return;
   slot.node = nullptr;
-  if (retained && !creator->call) slot.saved = data;  // the function's backward may run yet
+  if (retained && !creator->call) slot.saved = data;  // the function's backward may still run
 }
 
 void VariableNode::detach() {
@@ -84,15 +85,15 @@ void VariableNode::retain_data(const at::Tensor& t) {
   retained = true;
 }
 
-// The old creator dies last: its finalizers find the node as it is to be.
+// The old creator is released last, so that its finalizers see the node with the new creator.
 void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
   if (creator != f || output_index != index) leave();
   if (creator && deferred) ++graph_epoch;
   if (f) {
     output_index = index;
     rank = f->rank + 1;
-    // A program may take the creator away and give it back; passes refuse a function that does not know the node. What
-    // backward reads of an output that is gone stays that output's: another node does not take its place.
+    // A program may remove the creator and set it again; passes refuse a function that does not point to the node. If
+    // the function's old output node was deleted but backward reads its data, another node does not take its place.
     if (!f->call && index < f->outputs.size()) {
       OutputSlot& slot = f->outputs[index];
       if (!slot.node && (!slot.saved.defined() || slot.saved.is_same(data))) slot.node = this;
@@ -136,7 +137,7 @@ void FunctionNode::unchain() {
     forget_uses(*this);
     ++graph_epoch;
   }
-  const Nodes old = std::exchange(inputs, Nodes());  // they die when the function has let go of all
+  const Nodes old = std::exchange(inputs, Nodes());  // released after the function has dropped everything
 }
 
 void FunctionNode::python_retain() { binding.incref(handle); }
@@ -152,8 +153,8 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
   rank = 0;
   for (const Var& x : in) {
     rank = std::max(rank, static_cast<int32_t>(x.rank()));
-    // A constant gets a node of its own: hooks and graph views show every input.
-    // So does what an earlier pass released: from now on it is one.
+    // A constant gets a node, because hooks and graph views show every input. The output of a function that an earlier
+    // pass released is a constant, too.
     const bool constant = !x.node || (!x.node->requires_grad && x.node->creator && x.node->creator->released);
     inputs.push_back(constant && x.defined() ? make_node(x.data, false) : x.node);
   }
@@ -177,7 +178,7 @@ void FunctionNode::release_graph() {
   unchain();
   drop_own();
   released = true;
-  Tensors freed;  // at the end: finalizers of arrays find the function as it stays
+  Tensors freed;  // released at the end, so that finalizers of arrays see the function in its final state
   for (OutputSlot& y : outputs) {
     freed.push_back(std::move(y.saved));
     if (!y.node) continue;
@@ -199,7 +200,8 @@ Snapshot::Snapshot(const FunctionNode& f) {
   }
 }
 
-// A real function of a complex variable has no complex derivative, and some formulas are those of real numbers.
+// Complex inputs are refused if the result is real (no complex derivative exists), and for formulas that hold only for
+// real numbers.
 void FunctionNode::refuse_complex(const Tensors& ys) const {
   const bool refused = info()->real || std::any_of(ys.begin(), ys.end(), [](const at::Tensor& y) {
                          return y.defined() && at::isFloatingType(y.scalar_type());
@@ -232,13 +234,13 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
     complex |= needs[i] && in[i].data.is_complex();
   }
   if (complex && info()) refuse_complex(ys);
-  // `grad` may be asked for the gradient of a Variable that requires none: what it takes is saved as well.
+  // `grad` may ask for the gradient of a Variable that requires none, so its data is saved as well.
   saved_constants = any && record_constants;
   if (saved_constants)
     for (size_t i = 0; i < in.size(); ++i) needs[i] = in[i].node != nullptr;
   Vars out;
   if (!any && !record_constants) {
-    // What is computed from arrays that a program took out of differentiation is no stranger to the graph.
+    // Results computed from arrays that a program has excluded from differentiation still belong to the graph.
     bool excluded = false;
     for (const Var& x : in) excluded |= x.node && x.node->buffer && !x.node->buffer->data.defined();
     for (auto& y : ys) {

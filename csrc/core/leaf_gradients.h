@@ -8,15 +8,16 @@
 
 namespace cg {
 
-// What a pass puts back where it fails: the gradients of leaves, as they were before it wrote there. The tensor that is
-// kept has two holders, so the first gradient is not added in place.
+// Gradients of leaves before the pass wrote into them; a pass that fails restores them. As the saved tensor then has
+// two owners, the first gradient is not added in place.
 class LeafGradients {
  public:
   ~LeafGradients() {
     for (auto& [array, content] : kept_) std::swap(static_cast<ArrayContent&>(*array), content);
   }
   void keep(const Ref<Array>& a) {
-    if (!a->shares() && seen_.insert(a.get()).second) kept_.emplace_back(a, *a);  // parts of one memory change in place
+    // Parts of shared memory are changed in place
+    if (!a->shares() && seen_.insert(a.get()).second) kept_.emplace_back(a, *a);
   }
   void commit() { kept_.clear(); }
 

@@ -5,8 +5,8 @@
 
 namespace cg {
 
-// Inputs in the lower half, outputs in the upper one. The last bit of each stands for all that have no bit of their
-// own, so a function may have any number; whoever names one of these names all.
+// The lower half of the bits stands for inputs, the upper half for outputs. The last bit of each half stands for all
+// further inputs or outputs, so a function may have any number of them; these can only be selected together.
 class Mask {
  public:
   constexpr Mask() = default;

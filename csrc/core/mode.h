@@ -6,9 +6,9 @@
 
 namespace cg {
 
-// deferred: functions are recorded on variables whose values come later; auto_forward: and run at once.
-// plain: whatever the frontend, ops run at once on plain tensors (the inside of a composite function).
-// recording, training: of frontends that record on request (MXNet's autograd.record); both off unless asked for.
+// deferred: functions are recorded on variables whose values come later; auto_forward: they also run at once. plain:
+// for any frontend, ops run at once on plain tensors (the inside of a composite function). recording, training: the
+// modes of frontends that record on request (MXNet's autograd.record); both are off by default.
 enum class Mode : uint8_t {
   enable_backprop,
   debug,
@@ -38,7 +38,7 @@ inline bool mode(Mode m) {
   return (v == kUnset ? default_modes[static_cast<int>(m)] : v) != 0;
 }
 
-// Sets a mode for a scope.
+// Sets a mode until the end of a scope.
 struct ModeScope : Setting<int8_t> {
   ModeScope(Mode m, bool value) : Setting(thread_modes.value[static_cast<int>(m)], value) {}
 };

@@ -12,21 +12,22 @@
 //   CG_OP("leaky_relu", LeakyReLU, "max(x, slope * x)")
 //
 // - `forward` takes one Tensor per input, or one TensorList, and returns a Tensor, a std::tuple of them or a
-//   std::vector. It may store what its backward needs in members that are not parameters; `stored()` names
-//   what backward reads of members, as `params()` does parameters.
+//   std::vector. It may store what its backward needs in members that are not parameters; `stored()` lists the members
+//   that backward reads, as `params()` lists parameters.
 // - `static constexpr Mask optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
 // - `static constexpr bool any_dtype = true`: the inputs may differ in dtype (indices, labels).
 // - `static constexpr Mask integers = in_bit(1)`: input 1 is indices or labels.
-// - `infer`, with the signature of `forward`, where the meta device cannot say what forward would give: its inputs have
-//   no data, and of what it returns only shapes and dtypes count.
-// - `static constexpr Mask reuses = in_bit(0)`: backward reads input 0 once, by c.in(0, true) (an output: c.out).
-//   Where nobody reads it any more, may_overwrite() holds for it.
-// - `forward_into(y, ...)` gives the result in y, which may be one of the inputs: one that a pass is about to free.
+// - `infer`, with the signature of `forward`, for ops that torch's meta device cannot run: its inputs have no data, and
+//   only shapes and dtypes of its results are used.
+// - `static constexpr Mask reuses = in_bit(0)`: backward reads input 0 once, by c.in(0, true) (an output: c.out). If
+//   nobody else needs it, may_overwrite() is then true for it.
+// - `forward_into(y, ...)` writes the result into y, which may be one of the inputs, if a pass is about to free it.
 // - A recorded backward reads tensors that forward stored in members by `c.saved(member)`.
-// - `Mask saves_for(ArrayRef<bool> needs)` instead of `saves` where it depends on which gradients are needed.
-// - `backward` is compiled twice: T = Tensor for a plain pass, T = Var for a recorded one. In it, functions of
-//   `ops/functions.h` are called by name. A gradient that is larger than its input through broadcasting is summed
-//   by the pass: formulas do not care.
+// - `Mask saves_for(ArrayRef<bool> needs)` instead of `saves`, if what backward reads depends on which gradients are
+//   needed.
+// - `backward` is compiled twice: T = Tensor for a plain pass, T = Var for a recorded one. It calls the functions of
+//   `ops/functions.h`. If an input was broadcast, the pass sums the gradient to the input's shape; formulas need not do
+//   it.
 #pragma once
 #include <c10/core/Scalar.h>
 
@@ -44,7 +45,7 @@ using Ints = c10::SmallVector<int64_t, 4>;
 struct IndexItem;  // ops/index.h
 using Index = std::vector<IndexItem>;
 
-// The types of parameters, and what op_info calls them.
+// The types of parameters, and their names in op_info.
 #define CG_PARAM_KINDS(_)                        \
   _(Bool, bool, "bool")                          \
   _(Int, int64_t, "int")                         \
@@ -84,7 +85,7 @@ template <class Op, class V>
 constexpr Param<Op, V> param(const char* name, V Op::* member) {
   return {name, member, false};
 }
-// A parameter that every call must give.
+// A parameter that every call must pass.
 template <class Op, class V>
 constexpr Param<Op, V> required(const char* name, V Op::* member) {
   return {name, member, true};
@@ -103,13 +104,13 @@ struct OpInfo {
   int inputs;     // -1: a list
   Mask optional;  // inputs that may be left out
   bool any_dtype;
-  bool pointwise;  // the result has the shape to which the inputs broadcast, and the first one's dtype
+  bool pointwise;  // the result has the inputs' broadcast shape, and the dtype of the first input
   Mask integers;   // inputs that are indices or labels
   c10::SmallVector<ParamInfo, 4> params;
   FunctionNode* (*create)();
-  mutable void* override_backward = nullptr;  // what a user registered, owned by the binding
-  bool real = false;                          // the gradient is not that of complex numbers
-  c10::SmallVector<ParamInfo, 1> stored{};    // tensors that forward leaves in the op for backward
+  mutable void* override_backward = nullptr;  // a user's replacement, owned by the binding
+  bool real = false;                          // the gradient formula is wrong for complex numbers
+  c10::SmallVector<ParamInfo, 1> stored{};    // tensors that forward stores in the op for backward
 };
 
 // Name -> op. Filled while the library is loaded.
@@ -198,7 +199,7 @@ struct OpNode final : FunctionNode {
   }
 };
 
-// Appends what params() or stored() tells of the op's members.
+// Appends the members that params() or stored() lists.
 template <class Op, auto Get>
 void list_members(c10::SmallVectorImpl<ParamInfo>& to) {
   constexpr auto ps = Get();
@@ -227,7 +228,7 @@ OpInfo describe_op(const char* name, const char* doc, bool pointwise) {
 }
 
 #define CG_OP(NAME, OP, DOC) CG_OP_OF(NAME, OP, DOC, false)
-// An op on each element: see OpInfo::pointwise.
+// An element-wise op: see OpInfo::pointwise.
 #define CG_POINTWISE(NAME, OP, DOC) CG_OP_OF(NAME, OP, DOC, true)
 #define CG_OP_OF(NAME, OP, DOC, POINTWISE)                               \
   static const OpInfo OP##_info = describe_op<OP>(NAME, DOC, POINTWISE); \
@@ -236,7 +237,7 @@ OpInfo describe_op(const char* name, const char* doc, bool pointwise) {
   [[maybe_unused]] static const bool OP##_added = (add_op(&OP##_info), true);
 
 // ---- calling an op from C++ -----------------------------------------------------------------------------------------
-// On tensors: the kernel alone. On Vars: recorded as the current mode says.
+// On tensors only forward runs. On Vars the op is recorded if the current mode says so.
 template <class Op, class... X>
 Tensor run(Op op, const Tensor& x, const X&... xs) {
   return op.forward(x, xs...);

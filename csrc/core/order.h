@@ -1,4 +1,5 @@
-// The orders of passes. Backpropagation: functions by largest rank, first pushed first among equals, each once.
+// The orders in which passes visit functions. Backpropagation: each function once, the largest rank first, among equal
+// ranks the one that was pushed first.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -12,7 +13,7 @@ namespace cg {
 class Order {
  public:
   void push(FunctionNode* f) {
-    if (f->rank >= rank_) remember_ = true;  // perhaps a cycle, by which a pass would go on for ever
+    if (f->rank >= rank_) remember_ = true;  // perhaps a cycle, in which a pass would never end
     const auto [place, first] = places_.insert(f);
     if (!first) return;
     *place = turns_.size();
@@ -20,7 +21,8 @@ class Order {
     std::push_heap(heap_.begin(), heap_.end());
     turns_.push_back({Ref<FunctionNode>(f)});
   }
-  // `visit` sees every function, and pushes those behind it. Where it runs user code, it holds what it needs itself.
+  // Calls `visit` for every function; `visit` pushes the creators of the function's inputs. If `visit` runs user code,
+  // it must hold references to what it needs.
   template <class Visit>
   void run(Visit&& visit) {
     while (!heap_.empty()) {
@@ -39,11 +41,12 @@ class Order {
       visit(*f);
     }
   }
-  // From now on functions that were visited are known. Nobody comes to one again unless user code rewires the graph.
+  // From now on the order remembers which functions were visited. Without this, only user code that rewires the graph
+  // can make a pass visit a function twice.
   void remember() { remember_ = true; }
-  void slow() { slow_ = true; }  // this visit takes long: Ctrl-C may be waiting when it is over
+  void slow() { slow_ = true; }  // this visit takes long: Ctrl-C is checked for after it
   bool met(const FunctionNode* f) const { return places_.contains(f); }
-  bool over(const FunctionNode* f) const {  // it is visited, or was
+  bool over(const FunctionNode* f) const {  // whether f is being visited or was visited
     const uint32_t* place = places_.find(f);
     return place && turns_[*place].over;
   }
@@ -55,19 +58,19 @@ class Order {
     bool operator<(const Entry& o) const { return rank != o.rank ? rank < o.rank : place > o.place; }
   };
   struct Turn {
-    Ref<FunctionNode> function;  // lives while it is known: another one never gets its address
+    Ref<FunctionNode> function;  // owned, so that no other function gets its address
     bool over = false;
   };
   std::vector<Entry> heap_;
   std::vector<Turn> turns_;  // in the order they were pushed
   PointerMap<FunctionNode, uint32_t> places_;
   unsigned visits_ = 0;
-  int32_t rank_ = std::numeric_limits<int32_t>::max();  // of the function that is visited
+  int32_t rank_ = std::numeric_limits<int32_t>::max();  // of the function that is being visited
   bool slow_ = false, remember_ = false;
 };
 
-// Forward: depth first from `root` on, inputs in their order, each function after what it needs. enters(x): whether the
-// walk goes to the creator of x. F: how the functions on the way are held.
+// Forward: depth first from `root` on, inputs in their order, each function after those it depends on. enters(x):
+// whether the walk continues to the creator of x. F: the pointer type that holds the functions on the way.
 template <class F, class Enters, class Visit>
 void inputs_first(F root, Enters&& enters, Visit&& visit) {
   std::vector<std::pair<F, size_t>> path;

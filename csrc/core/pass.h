@@ -1,4 +1,4 @@
-// One pass of backpropagation: the heap, the slots and the visit of a function. backprop.cpp starts and ends passes.
+// One pass of backpropagation: the order, the slots and the visit of a function. backprop.cpp starts and ends passes.
 #pragma once
 #include <ATen/ops/zeros.h>
 
@@ -19,13 +19,14 @@ inline void check_old_style(const VariableNode& x) {
 }
 
 [[noreturn]] inline void throw_released() {
-  throw ReleasedGraph("an earlier backward pass has freed this graph; it keeps it when asked to retain it");
+  throw ReleasedGraph("an earlier backward pass has freed this graph; a pass with retain_graph keeps it");
 }
 inline void check_released(const VariableNode& x) {
   if (x.creator && x.creator->released) throw_released();
 }
 
-// The creator of x, or null. One that does not know x would lose the gradient of x without a word.
+// The creator of x, or null. A creator that does not point to x raises an error, because the gradient of x would
+// silently be lost.
 inline FunctionNode* creator_of(const VariableNode& x) {
   FunctionNode* f = x.creator.get();
   if (f && !f->call && (x.output_index >= f->outputs.size() || f->outputs[x.output_index].node != &x))
@@ -33,9 +34,9 @@ inline FunctionNode* creator_of(const VariableNode& x) {
   return f;
 }
 
-// Runs the formula of `f`, which is that of real numbers. torch's gradient of a complex function is the conjugate of
-// what the formula gives for the conjugate gradient; functions for which this is wrong are refused when they are
-// recorded.
+// Runs the formula of `f`, which is written for real numbers. The gradient of a complex function, as torch defines it,
+// is the conjugate of the formula's result for the conjugate gradient; functions for which this is wrong are refused
+// when they are recorded.
 template <class T>
 void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVectorImpl<T>& gxs,
                  c10::ArrayRef<bool> wanted, const Snapshot* kept = nullptr) {
@@ -59,7 +60,7 @@ class Pass : GradientSlots<T> {
   using GradientSlots<T>::accumulate, GradientSlots<T>::replace, GradientSlots<T>::take, GradientSlots<T>::find;
   Pass(const PassOptions& options, bool selective)
       : GradientSlots<T>(options.create_graph), options_(options), selective_(selective) {}
-  // A pass that fails leaves the gradients of all Variables as they were.
+  // A pass that fails restores the gradients of all Variables.
   ~Pass() {
     while (!replaced_.empty()) {
       auto [x, old] = std::move(replaced_.back());
@@ -67,9 +68,9 @@ class Pass : GradientSlots<T> {
       if (x->variable) std::swap(x->variable->grad, old);
     }
   }
-  // The pass has succeeded.
+  // Called when the pass has succeeded.
   void commit() { const auto forgotten = std::exchange(replaced_, {}); }
-  // What the Variable of a node has as gradient from now on; the pass gives back what it had.
+  // Sets the gradient of the node's Variable to g and returns the old one, which a failing pass restores.
   Var exchange_grad(VariableNode& x, Var g) {
     if (!x.variable) return {};
     Var old = std::exchange(x.variable->grad, std::move(g));
@@ -81,11 +82,11 @@ class Pass : GradientSlots<T> {
   void push(FunctionNode* f) {
     if (!stops_at(f)) order_.push(f);
   }
-  // Of a selective pass: a gradient of this node is wanted, or leads to one that is.
+  // For a pass with selected inputs: the gradient of this node is wanted, or leads to a wanted one.
   void mark(VariableNode& node) { *marked_.insert(&node).first = Ref<VariableNode>(&node); }
   bool is_marked(const VariableNode& node) const { return marked_.contains(&node); }
 
-  // `captured(node, gradient)` sees the final gradient of every output of every visited function.
+  // Calls `captured(node, gradient)` with the final gradient of every output of every visited function.
   template <class Captured>
   void run(Captured&& captured) {
     order_.run([&](FunctionNode& f) { visit(f, captured); });
@@ -100,24 +101,24 @@ class Pass : GradientSlots<T> {
     return is_marked(*x) && (x->requires_grad || f.saved_constants || f.python);
   }
 
-  // A gradient that a program gave to an output of a function.
+  // Whether a program has set the gradient of this output of a function.
   bool has_given(const VariableNode& y) const {
     return !selective_ && y.variable && y.variable->grad.defined() && !y.buffer && !y.deferred;
   }
-  // Where the pass did not lead to an output, the output has the gradient that a program gave it.
+  // If the pass did not reach an output, its gradient is the one that a program has set.
   Var final_gradient(VariableNode& y) { return has_given(y) && !find(y) ? exchange_grad(y, {}) : take(y); }
 
-  // Hooks, finalizers of arrays and other threads may rewire the graph at any call out of here: what a visit needs it
-  // holds itself.
+  // Hooks, finalizers of arrays and other threads may rewire the graph at any call from here, so a visit holds
+  // references to what it needs.
   template <class Captured>
   void visit(FunctionNode& f, Captured& captured) {
-    if (f.released) throw_released();  // by another thread, since this pass came to it
+    if (f.released) throw_released();  // by another thread, after this pass had reached it
     const bool later = f.call && options_.create_graph;
-    // What the backward of f is made of goes to the graph that has f, as its frontend's.
+    // The functions of f's backward are recorded in the graph of f, under its frontend.
     const ModeScope side(Mode::deferred, later);
     const CallerScope as_owner(options_.create_graph && f.frontend ? f.frontend : caller);
     Vars gys;
-    Nodes outputs;  // a backward reads their data
+    Nodes outputs;  // held because a backward reads their data
     for (auto& y : f.outputs) outputs.emplace_back(y.node);
     bool some_gradient = false;
     for (auto& y : outputs) {
@@ -145,7 +146,7 @@ class Pass : GradientSlots<T> {
     const OpInfo* info = f.info();
     if (observed || !info || info->override_backward) order_.remember();  // user code may run
     if (observed) user_code(binding.before_backward, f, gys);
-    if (observed || f.python)  // what user code sets from here on does not count
+    if (observed || f.python)  // gradients that user code sets from here on are ignored
       for (size_t i = 0; i < inputs.size(); ++i)
         if (wanted[i]) reach(*inputs[i]);
     const Vars final = options_.retain_grad && !selective_ ? gys : Vars();
@@ -181,13 +182,13 @@ class Pass : GradientSlots<T> {
         add(*s, std::move(gxs[i]));
       } else {
         s = find(x);
-        if (!s && x.creator && has_given(x)) open(x);  // reached: what its Variable has does not count
+        if (!s && x.creator && has_given(x)) open(x);  // reached now, so the gradient that its Variable has is ignored
       }
       if (!s || !s->first.defined()) continue;
       if (x.creator)
         push(creator_of(x));
       else
-        keep_leaf(*s);  // perhaps since a moment ago
+        keep_leaf(*s);  // it may have become a leaf a moment ago
     }
     if (options_.release && !f.call) f.release_graph();
   }
@@ -200,7 +201,8 @@ class Pass : GradientSlots<T> {
   static Var zeros_of(const VariableNode& x) {
     return Var(at::zeros(x.sizes, at::TensorOptions().dtype(x.dtype).device(x.device)));
   }
-  // A native backward reads the inputs that its function had when the visit began, also where a hook has cut it off.
+  // A native backward reads the inputs that its function had when the visit began, even if a hook has cut the function
+  // off.
   struct Whole {
     FunctionNode& f;
     const bool cut;
@@ -211,7 +213,8 @@ class Pass : GradientSlots<T> {
       if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
     }
   };
-  // `keep`: hooks still want to see `gys`. Otherwise a gradient is handed over, so that its memory can be used again.
+  // `keep`: hooks still need `gys`. Otherwise the gradients are moved into the formula, so that it can reuse their
+  // memory.
   void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
     const Whole whole(f, inputs);
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
@@ -227,7 +230,7 @@ class Pass : GradientSlots<T> {
       gy.push_back(keep ? g.data : std::move(g.data));
     }
     if (large) order_.slow();
-    if (large && f.info() && !f.call) {  // without info it may run Python
+    if (large && f.info() && !f.call) {  // a function without info may run Python
       const Snapshot kept(f);
       Unlocked unlocked(true);
       run_formula(f, gy, gx, wanted, &kept);
@@ -242,8 +245,7 @@ class Pass : GradientSlots<T> {
   }
 
  public:
-  // A leaf starts from the gradient that its Variable has already. It counts as reached from now on, also while it has
-  // no gradient.
+  // A leaf starts from the gradient that its Variable already has. It counts as reached even if it has no gradient yet.
   void open_leaf(VariableNode& x) {
     check_old_style(x);
     keep_leaf(open(x));
@@ -261,7 +263,7 @@ class Pass : GradientSlots<T> {
   void keep_leaf(GradientSlot& s) {
     if (!std::exchange(s.leaf, true)) leaves_.push_back(s.node);
   }
-  // What is accumulated so far for an input: functions that accumulate themselves ask for it.
+  // Takes out the gradient accumulated so far for an input, for functions that accumulate gradients themselves.
   static Var take_pending(void* pass, VariableNode& x) {
     auto* self = static_cast<Pass*>(pass);
     if (!x.creator && !self->find(x)) self->open_leaf(x);
@@ -276,7 +278,7 @@ class Pass : GradientSlots<T> {
   Order order_;
   PointerMap<VariableNode, Ref<VariableNode>> marked_;
   std::vector<Ref<VariableNode>> leaves_;
-  std::vector<std::pair<Ref<VariableNode>, Var>> replaced_;  // gradients of Variables, as they were
+  std::vector<std::pair<Ref<VariableNode>, Var>> replaced_;  // gradients that the Variables had before
 };
 
 }  // namespace cg

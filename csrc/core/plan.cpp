@@ -13,7 +13,7 @@ namespace cg {
 
 struct Plan {
   uint64_t epoch = 0;
-  std::shared_ptr<const std::vector<Ref<FunctionNode>>> order;  // the last one is the variable's creator
+  std::shared_ptr<const std::vector<Ref<FunctionNode>>> order;  // the last function is the variable's creator
 };
 
 namespace {
@@ -28,7 +28,7 @@ V* param_of(FunctionNode& f, std::string_view name) {
 }
 at::Tensor* random_state(FunctionNode& f) { return param_of<at::Tensor>(f, "rng"); }
 
-// The order of the original's recursion.
+// Collects functions in the order of the original's recursion.
 void collect(FunctionNode* root, PointerSet<FunctionNode>& done, std::vector<Ref<FunctionNode>>& order) {
   if (!done.insert(root).second) return;
   inputs_first(
@@ -53,7 +53,7 @@ void refresh(FunctionNode& f) {
 
 Mask saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : Mask(); }
 
-// An input that is freed anyway, whose memory nobody else sees and in which the result of `f` has room; or none.
+// The memory of an input that will be freed, that nobody else refers to, and that fits the result of `f`; or none.
 at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, const LastUse& last) {
   const at::Tensor& first = values[0].data;
   if (!at::isFloatingType(first.scalar_type())) return {};
@@ -67,8 +67,8 @@ at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, c
   return {};
 }
 
-// States that a function writes into, running means say, become of the type in which it computes: of another type, in
-// which a program may have assigned them, it would get a copy.
+// States that a function writes into (such as running means) are converted to the type in which it computes. If a
+// program had assigned them in another type, the function would get a copy and write into that.
 void type_states(FunctionNode& f, c10::ArrayRef<Ref<Store>> in) {
   const at::ScalarType real = f.call->real;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -150,7 +150,7 @@ std::shared_ptr<const std::vector<Ref<FunctionNode>>> forward_order(VariableNode
     PointerSet<FunctionNode> done;
     collect(y.creator.get(), done, *order);
     auto fresh = std::make_shared<Plan>(Plan{graph_epoch, std::move(order)});
-    std::swap(plan, fresh);  // the old one dies last: finalizers find the new one
+    std::swap(plan, fresh);  // the old plan is released last, so that finalizers see the new one
   }
   return plan->order;
 }
@@ -164,7 +164,7 @@ void refresh_need_grad(VariableNode& y) {
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
   c10::SmallVector<Ref<Store>, 4> stores;
   for (auto& x : f.inputs) {
-    // Of the graph that runs at once, and not retained: the function does not read it.
+    // A variable of the graph that runs at once whose data is not retained: the function does not read it.
     const bool absent = !x || (!x->deferred && !x->data.defined());
     if (absent || x->deferred) {
       stores.push_back(absent ? Ref<Store>() : x->deferred->store);

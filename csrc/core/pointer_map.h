@@ -1,5 +1,5 @@
-// A small hash table from addresses to values, for what one pass knows about nodes: open addressing with linear
-// probing, no allocation for the first few entries, no holes after a removal.
+// A small hash table from addresses to values, in which a pass stores data about nodes: open addressing with linear
+// probing, no allocation for the first few entries, no tombstones after a removal.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,8 @@ class PointerMap : Pinned {
   }
   const Value* find(const Key* key) const { return const_cast<PointerMap*>(this)->find(key); }
   bool contains(const Key* key) const { return find(key) != nullptr; }
-  // The value of `key`, made where there was none, and whether it was made. Valid until the next call of `insert`.
+  // The value of `key`, created if there was none, and whether it was created. The pointer is valid until the next
+  // `insert`.
   std::pair<Value*, bool> insert(const Key* key) {
     if (2 * (size_ + 1) > capacity_) grow();
     Cell& c = cells_[place(key)];
@@ -30,14 +31,14 @@ class PointerMap : Pinned {
     }
     return {&c.value, made};
   }
-  // The value goes to the caller: what its destruction runs finds the table whole.
+  // Returns the value, so that it is destroyed by the caller: code that its destruction runs may use the table.
   Value take(const Key* key) {
     size_t i = place(key);
     if (!cells_[i].key) return Value();
     Value taken = std::exchange(cells_[i].value, Value());
     --size_;
     for (size_t j = next(i); cells_[j].key; j = next(j)) {
-      // An entry moves up where the gap lies between the place it wants and the place it has.
+      // An entry moves into the gap if the gap lies between its home cell and its current cell.
       const size_t home = hash(cells_[j].key);
       if (((j - home) & mask()) < ((j - i) & mask())) continue;
       cells_[i] = std::exchange(cells_[j], Cell());

@@ -1,7 +1,6 @@
 // Counted references of the graph.
-//
-// Counts are plain integers: graph structure is only touched with the interpreter lock held.
-// Destruction is iterative: a chain of a million functions is freed without recursion.
+// Counts are plain integers, because the graph is only accessed with the interpreter lock held. Destruction is
+// iterative: a chain of a million functions is freed without recursion.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +32,7 @@ class Ref {
   ~Ref() {
     if (p_) p_->release();
   }
-  // Takes over a reference that was counted already.
+  // Takes over a reference that is already counted.
   static Ref steal(T* p) {
     Ref r;
     r.p_ = p;

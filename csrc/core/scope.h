@@ -1,17 +1,17 @@
-// What holds for a scope.
+// Classes whose effect lasts until the end of a scope.
 #pragma once
 #include <utility>
 
 namespace cg {
 
-// Neither copied nor moved.
+// Can be neither copied nor moved.
 struct Pinned {
   Pinned() = default;
   Pinned(const Pinned&) = delete;
   Pinned& operator=(const Pinned&) = delete;
 };
 
-// A variable has another value while this lives; the old one comes back also when an exception passes.
+// Gives a variable another value until the end of a scope; the old value is restored even after an exception.
 template <class T>
 class Setting : Pinned {
  public:

@@ -1,4 +1,4 @@
-// The gradients that wait for their nodes during a pass. The pass owns them: nothing of it is left in the graph.
+// The gradients of nodes that wait to be summed during a pass. The pass owns them; nothing is stored in the graph.
 #pragma once
 #include "core/arithmetic.h"
 #include "core/mode.h"
@@ -7,12 +7,12 @@
 
 namespace cg {
 
-// A buffer nobody else can see: no other handle, no view of it.
+// Whether nobody else refers to the buffer: there is no other handle and no view of it.
 inline bool sole_owner(const Var& v) { return !v.node && may_overwrite(v.data); }
 
 // The contributions for one node.
 struct GradientSlot {
-  Ref<VariableNode> node;  // lives while its gradient waits: another node never gets its address, and its gradient
+  Ref<VariableNode> node;  // owned while its gradient waits, so that no other node gets its address, and its gradient
   bool leaf = false;
   Var first;
   std::unique_ptr<c10::SmallVector<Var, 4>> more;
@@ -23,7 +23,7 @@ class GradientSlots {
  public:
   explicit GradientSlots(bool create_graph) : create_graph_(create_graph) {}
   GradientSlot* find(const VariableNode& node) { return slots_.find(&node); }
-  // The slot of a node counts as reached also while no gradient is in it.
+  // A node with a slot counts as reached, even while the slot contains no gradient.
   GradientSlot& open(VariableNode& node) {
     const auto [slot, made] = slots_.insert(&node);
     if (made) slot->node = Ref<VariableNode>(&node);
@@ -44,7 +44,7 @@ class GradientSlots {
     s.more.reset();
     s.first = std::move(g);
   }
-  // The sum so far; the node counts as reached no longer.
+  // Takes out the sum so far; the node then no longer counts as reached.
   Var take(const VariableNode& node) {
     GradientSlot s = slots_.take(&node);
     if (!s.node) return {};
@@ -62,7 +62,7 @@ class GradientSlots {
       const bool own = sole_owner(s.first);
       c10::SmallVector<Tensor, 8> all{s.first.data};
       for (Var& v : *s.more) all.push_back(std::move(v.data));
-      s.first = Var(sum_gradients(all, own));  // not the Variable that the first one was
+      s.first = Var(sum_gradients(all, own));  // a new Var, because the first one may belong to a Variable
     }
     s.more->clear();
   }

@@ -1,7 +1,6 @@
-// Variables and their vertices.
-//
-// A Variable is what a user holds: data, gradient, place in the graph. Its VariableNode outlives it: functions hold
-// nodes, so that data which no backward reads is freed with the Variable.
+// Variables and their nodes in the graph. A Variable is the user's object: data, gradient, and a place in the graph,
+// its VariableNode. Functions hold nodes, not Variables; so data that no backward reads is freed together with the
+// Variable.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <c10/util/DimVector.h>
@@ -19,7 +18,7 @@ namespace cg {
 struct Variable;
 struct Deferred;
 
-// A tensor in the graph, as the engine passes it around. No node: a constant.
+// A tensor in the graph, as the engine's functions take and return it. Without a node it is a constant.
 struct Var {
   Ref<VariableNode> node;
   at::Tensor data;
@@ -30,7 +29,7 @@ struct Var {
   bool defined() const { return data.defined(); }
   inline bool requires_grad() const;
   inline int rank() const;
-  // Shape queries under the names ATen uses, so that one formula serves tensors and Vars.
+  // Shape queries with ATen's names, so that a formula can be written once for tensors and Vars.
   at::IntArrayRef sizes() const { return data.sizes(); }
   int64_t size(int64_t i) const { return data.size(i); }
   int64_t dim() const { return data.dim(); }
@@ -39,16 +38,16 @@ struct Var {
   at::TensorOptions options() const { return data.options(); }
 };
 
-// Memory of a program into which the gradient of a marked node is written.
+// A program's memory into which the gradient of a marked node is written.
 struct GradientBuffer {
   at::Tensor data;
-  bool add = false;    // to what is there, instead of replacing it
+  bool add = false;    // add to the old content instead of replacing it
   bool fresh = false;  // written since the program last cleared the flag
   void write(at::Tensor g);
 };
 
-// The engine writes below torch's version counters. torch must learn that a tensor was overwritten: it may have saved
-// it.
+// The engine's kernels do not increase torch's version counters. This does, so that torch notices if a tensor that it
+// has saved was overwritten.
 inline void bump_version(const at::Tensor& t) {
   if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
 }
@@ -65,12 +64,12 @@ struct VariableNode : Pinned {
   c10::DimVector sizes;
   Ref<FunctionNode> creator;
   Variable* variable = nullptr;  // weak
-  at::Tensor data;               // only when retained
-  void* handle = nullptr;        // weak: the Python view of this node
+  at::Tensor data;               // defined only if retained
+  void* handle = nullptr;        // weak: the Python object of this node
   std::unique_ptr<std::string> name, old_style_generator;
-  std::unique_ptr<GradientBuffer> buffer;  // null: the gradient goes to `variable`, if it lives
+  std::unique_ptr<GradientBuffer> buffer;  // null: the gradient goes to `variable`, if that exists
   std::unique_ptr<Deferred> deferred;      // of variables whose values come later (core/deferred.h)
-  std::shared_ptr<VariableNode*> cell;  // made when somebody wants a weak reference; null in it once the node is gone
+  std::shared_ptr<VariableNode*> cell;  // made for the first weak reference; contains null after the node was deleted
 
   VariableNode();
   ~VariableNode();
@@ -80,14 +79,14 @@ struct VariableNode : Pinned {
     if (--refs == 0) destroy(this);
   }
   void detach();                       // at reference count 0: nothing leads here any more
-  void describe(const at::Tensor& t);  // shape, dtype and device of `t` become the node's
+  void describe(const at::Tensor& t);  // copies shape, dtype and device of `t`
   void retain_data(const at::Tensor& t);
   void set_creator(Ref<FunctionNode> f, uint32_t index);
-  void become_output(Ref<FunctionNode> f, uint32_t index);  // the function knows this node as its output, too
+  void become_output(Ref<FunctionNode> f, uint32_t index);  // also makes this node the function's output
   void unchain();
 
  private:
-  void leave();  // the creator no longer knows this output
+  void leave();  // removes this node from the creator's outputs
 };
 
 struct Variable : Pinned {

@@ -1,4 +1,4 @@
-// A kernel's call, the same for the CPU and for the CUDA library, which is a library of its own behind a plain C ABI.
+// The arguments of a kernel call, the same for CPU kernels and for the separate CUDA library with its plain C ABI.
 #pragma once
 #include <cstdint>
 
@@ -9,23 +9,24 @@ namespace cg::kernels {
 enum class DType : int32_t { f16, bf16, f32, f64 };
 
 struct Call {
-  DType dtype;       // of all operands, unless the kernel says otherwise
+  DType dtype;       // of all operands, unless the kernel documents otherwise
   int32_t device;    // CUDA's index of it
-  int32_t operands;  // tensors of one set, in the order that the kernel names
+  int32_t operands;  // tensors of one set, in the order that the kernel documents
   int32_t n_numbers, n_integers;
-  int64_t sets;          // how often the kernel is applied: 1, or the length of a list of parameters
-  const int64_t* sizes;  // elements of operand k of set s: sizes[k * sets + s]; 0 where an optional operand is absent
-  void* const* data;     // its memory: data[k * sets + s]; null where it is absent
+  int64_t sets;  // how often the kernel is applied: 1, or the length of a list of parameters
+  // Number of elements of operand k of set s: sizes[k * sets + s]; 0 for an absent optional operand
+  const int64_t* sizes;
+  void* const* data;  // its memory: data[k * sets + s]; null for an absent operand
   const double* numbers;
   const int64_t* integers;
-  double* results;    // of a reduction: one for each set,
-  double* workspace;  // and memory for `chunks_of(call)` numbers, where the call's operands are
+  double* results;    // of a reduction: one number per set,
+  double* workspace;  // and memory for `chunks_of(call)` numbers on the operands' device
   void* stream;       // a cudaStream_t
 };
 
 // 0, a cudaError, or one of these.
 using Status = int32_t;
-constexpr Status kBadCall = -1;  // operands or numbers that the kernel does not take
+constexpr Status kBadCall = -1;  // operands or numbers that the kernel does not accept
 
 using Launch = Status (*)(const Call&);
 struct Entry {
@@ -41,7 +42,7 @@ struct Library {
   Status (*probe)(int32_t device);  // whether kernels can run there
 };
 
-// Whether the call has so many operands, and those of a set have one size each: what a map needs.
+// Whether the call has this number of operands, and all operands of a set have the same size, as a map requires.
 inline bool is_map(const Call& c, int operands) {
   if (c.operands != operands) return false;
   for (int64_t i = c.sets; i < c.operands * c.sets; ++i)
@@ -49,13 +50,13 @@ inline bool is_map(const Call& c, int operands) {
   return true;
 }
 
-// The pointer to an operand of a call that has one set.
+// The pointer to an operand of a call with one set.
 template <class T>
 T* operand(const Call& c, int k) {
   return static_cast<T*>(c.data[k * c.sets]);
 }
 
-// A set's tensors in chunks: what a block takes of a list's, and of what a reduction adds up at a time.
+// Elements of a chunk: a block of threads works on one chunk of a tensor in a list, and a reduction sums by chunks.
 constexpr int64_t kChunk = 1 << 14;
 inline int64_t chunks(int64_t size) { return (size + kChunk - 1) / kChunk; }
 inline int64_t chunks_of(const Call& c) {
@@ -64,7 +65,7 @@ inline int64_t chunks_of(const Call& c) {
   return all;
 }
 
-// f.operator()<T>() for the call's dtype.
+// Calls f.operator()<T>() for the call's dtype.
 template <class F>
 Status by_dtype(const Call& c, F&& f) {
   switch (c.dtype) {
@@ -80,7 +81,7 @@ Status by_dtype(const Call& c, F&& f) {
   return kBadCall;
 }
 
-// A functor's mask of operands: those with these indexes.
+// The bit mask of the operands with these indexes.
 template <class... I>
 constexpr unsigned mask(I... i) {
   return (0u | ... | (1u << i));

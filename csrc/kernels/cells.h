@@ -1,13 +1,12 @@
-// The arithmetic of recurrent cells, per unit: each cell's formula and its first derivative, and nowhere else.
-//
-// `widths`: how many numbers of a unit each input holds; x has all of them, input by input; y, the outputs, are one
-// number each. C is a number type of a kernel, a tensor, or a dual number (dual.h) of these.
+// The arithmetic of recurrent cells per unit: the formula of each cell and its first derivative.
+// `widths`: how many numbers each input has per unit; x contains all of them, input by input; each output in y is one
+// number per unit. C is a number type of a kernel, a tensor, or a dual number (dual.h) of these.
 #pragma once
 #include "kernels/dual.h"
 
 namespace cg::kernels::cells {
 
-// c; a, i, f, o. c' = tanh(a) s(i) + s(f) c, h = s(o) tanh(c'), s: the logistic function.
+// Inputs: c; a, i, f, o. c' = tanh(a) s(i) + s(f) c, h = s(o) tanh(c'), where s is the logistic function.
 struct Lstm {
   static constexpr int inputs = 2, outputs = 2, widths[] = {1, 4};
   template <class C>
@@ -29,7 +28,8 @@ struct Lstm {
   }
 };
 
-// c1; c2; a1, i1, f1, o1; a2, i2, f2, o2. Both inputs feed one cell, whose output gate sees the sum of theirs.
+// Inputs: c1; c2; a1, i1, f1, o1; a2, i2, f2, o2. Two LSTM inputs are combined in one cell, whose output gate gets the
+// sum o1 + o2.
 struct Slstm {
   static constexpr int inputs = 4, outputs = 2, widths[] = {1, 1, 4, 4};
   template <class C>
@@ -60,7 +60,7 @@ struct Slstm {
   }
 };
 
-// c1; ...; cn; a, i, o, f1, ..., fn. c' = tanh(a) s(i) + s(f1) c1 + ..., h = s(o) tanh(c').
+// Inputs: c1; ...; cn; a, i, o, f1, ..., fn. c' = tanh(a) s(i) + s(f1) c1 + ..., h = s(o) tanh(c').
 struct TreeLstm {
   int children;
   template <class C>
@@ -93,9 +93,11 @@ struct TreeLstm {
     return sum;
   }
 };
-constexpr int kMostChildren = 3;  // for which there are kernels, one for each number: they keep all in registers
+constexpr int kMostChildren = 3;  // kernels exist for up to this number of children, one kernel per number, because
+                                  // they keep all values in registers
 
-// c; a, i, f, o; what i and f see of c. c' = tanh(a) s(i + p) + s(f + q) c, and o as it is: its peephole sees c'.
+// Inputs: c; a, i, f, o; the peephole terms p, q of i, f. c' = tanh(a) s(i + p) + s(f + q) c. Outputs c' and o; the
+// peephole of o reads c' (see PeepholeOutput).
 struct PeepholeCell {
   static constexpr int inputs = 4, outputs = 2, widths[] = {1, 4, 1, 1};
   template <class C>
@@ -113,7 +115,7 @@ struct PeepholeCell {
     gx[4] = gy[1];
   }
 };
-// c'; o; what o sees of c'. h = s(o + p) tanh(c').
+// Inputs: c'; o; the peephole term p of o. h = s(o + p) tanh(c').
 struct PeepholeOutput {
   static constexpr int inputs = 3, outputs = 1, widths[] = {1, 1, 1};
   template <class C>
@@ -128,7 +130,8 @@ struct PeepholeOutput {
   }
 };
 
-// h; r, z, n of the input; r, z, n of the state. h' = n + z (h - n), r and z: s of the sums, n = tanh(x + r s).
+// Inputs: h; rx, zx, nx of the input; rh, zh, nh of the state. r = s(rx + rh), z = s(zx + zh), n = tanh(nx + r nh), h'
+// = n + z (h - n).
 struct Gru {
   static constexpr int inputs = 3, outputs = 1, widths[] = {1, 3, 3};
   template <class C>
@@ -147,7 +150,7 @@ struct Gru {
     gx[6] = gn * R;
   }
 };
-// Of a GRU whose reset gate is before the matrix product. a; b; h: what goes into the product, s(a + b) h.
+// Part of a GRU whose reset gate comes before the matrix product. Inputs: a; b; h. The product's operand is s(a + b) h.
 struct GruReset {
   static constexpr int inputs = 3, outputs = 1, widths[] = {1, 1, 1};
   template <class C>
@@ -161,7 +164,7 @@ struct GruReset {
     gx[2] = gy[0] * R;
   }
 };
-// z of the input; z of the state; n of the input; n of the state; h. h' = z n + (1 - z) h.
+// Inputs: zx; zh; nx; nh; h (of the input and of the state). z = s(zx + zh), n = tanh(nx + nh), h' = z n + (1 - z) h.
 struct GruUpdate {
   static constexpr int inputs = 5, outputs = 1, widths[] = {1, 1, 1, 1, 1};
   template <class C>
@@ -177,7 +180,8 @@ struct GruUpdate {
     gx[4] = gy[0] * one_minus(Z);
   }
 };
-// Of a minimal gated unit, whose one gate f is also its reset gate. f; h: what goes into the product, s(f) h.
+// Part of a minimal gated unit, whose only gate f is also its reset gate. Inputs: f; h. The product's operand is s(f)
+// h.
 struct MguReset {
   static constexpr int inputs = 2, outputs = 1, widths[] = {1, 1};
   template <class C>
@@ -191,7 +195,7 @@ struct MguReset {
     gx[1] = gy[0] * F;
   }
 };
-// f; n; h. h' = s(f) tanh(n) + (1 - s(f)) h.
+// Inputs: f; n; h. h' = s(f) tanh(n) + (1 - s(f)) h.
 struct MguUpdate {
   static constexpr int inputs = 3, outputs = 1, widths[] = {1, 1, 1};
   template <class C>

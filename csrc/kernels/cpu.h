@@ -1,4 +1,4 @@
-// Functors on the CPU, and the forms that functors have. See docs/kernels.md for how to add a kernel.
+// Running functors on the CPU, and the forms of functors. docs/kernels.md says how to add a kernel.
 //
 // A map functor changes corresponding elements of its operands:
 //   struct Axpy {  // y += a x
@@ -8,9 +8,9 @@
 //     template <class C>                                            // C: float or double
 //     CG_FN void operator()(C (&v)[operands]) const { v[0] += C(a) * v[1]; }
 //   };
-// Operands may be the same memory, from the same first element on. An index functor is called with each index of a
-// range and holds what it needs:  CG_FN void operator()(int64_t i) const. A reduction's functor gives the term of
-// corresponding elements, and terms are added, in an order that depends on the sizes alone:
+// Operands may be the same memory, starting at the same element. An index functor is called with each index of a range
+// and holds the pointers that it needs:  CG_FN void operator()(int64_t i) const. A reduction's functor returns the term
+// of corresponding elements. Terms are summed in an order that depends only on the sizes:
 //   template <class C>
 //   CG_FN C operator()(const C (&v)[operands]) const
 #pragma once
@@ -24,14 +24,14 @@ namespace cg::kernels {
 
 namespace detail {
 
-// `known`: up to where memory belongs to the same operands, for what is asked for ahead.
+// `known`: the end of the operands' memory, up to which it may be prefetched.
 template <class T, class F>
 CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end, int64_t known) {
-  const F f = given;  // not through memory that a store might change
+  const F f = given;  // a local copy, which stores cannot alias
   T* q[F::operands];
   for (int k = 0; k < F::operands; ++k) q[k] = p[k];
-  // The processor's own prefetching ends with each page, and starts late on each of many: what comes from memory is
-  // asked for ahead. By a page for sums; that is too far where most of what is read is written too, as by update rules.
+  // The hardware prefetcher stops at the end of each page and, for many streams, starts late on the next. So memory is
+  // prefetched here: a page ahead for sums, less for update rules, which write most of what they read.
   constexpr bool mostly_read = std::popcount(F::reads & ~F::writes) > 1;
   if constexpr (mostly_read || std::popcount(F::reads) > 1) {
     constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = (mostly_read ? 4096 : 1024) / sizeof(T);
@@ -46,13 +46,13 @@ CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end,
   CG_IVDEP
   for (int64_t i = begin; i < end; ++i) map_element(f, q, i);
 }
-// Where a walk from `begin` to `end` has to ask for memory ahead; elsewhere all is in the cache.
+// The range of a loop from `begin` to `end` in which memory has to be prefetched; the rest is in the cache.
 template <class T, class F>
 constexpr int64_t known_end(int64_t begin, int64_t end) {
   constexpr int64_t large = (1 << 20) / sizeof(T);
   return (end - begin) * F::operands >= large ? end : begin;
 }
-// Lanes are added in the functor's type as long as a sum stays short, then in double.
+// Lanes are summed in the functor's type for a short stretch, and the stretches in double.
 template <class T, class F>
 CG_INLINE double reduce_loop(const F& given, T* const* p, int64_t begin, int64_t end) {
   const F f = given;
@@ -74,7 +74,7 @@ CG_INLINE void each_loop(const F& given, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) f(i);
 }
 
-// The loops once more for each level of instruction set.
+// Compiles the loops for each level of the instruction set.
 template <class... A>
 __attribute__((CG_KERNEL_LOOP)) void loop_plain(A... a) {
   (a.run(), ...);
@@ -127,7 +127,7 @@ struct EachLoop {
 struct Cpu {
   static constexpr bool narrow_indexes = false;  // rows.h
 
-  // A map functor on each set of the call.
+  // Applies a map functor to each set of the call.
   template <class T, class F>
   static Status map(const F& f, const Call& c) {
     if (!is_map(c, F::operands)) return kBadCall;
@@ -145,7 +145,7 @@ struct Cpu {
   static Status map_list(const F& f, const Call& c) {
     return map<T>(f, c);
   }
-  // The sum of a functor's terms over each set, into the call's results.
+  // Writes the sum of a functor's terms over each set to the call's results.
   template <class T, class F>
   static Status reduce(const F& f, const Call& c) {
     if (!is_map(c, F::operands) || !c.results || !c.workspace) return kBadCall;
@@ -165,7 +165,7 @@ struct Cpu {
     }
     return 0;
   }
-  // An index functor for 0 <= i < n. `work`: about how many elements one call reads; 0 where the rows are empty.
+  // Calls an index functor for 0 <= i < n. `work`: about how many elements one call reads; 0 if the rows are empty.
   template <class F>
   static Status each(const F& f, int64_t n, const Call&, int64_t work = 1) {
     in_threads(n,

@@ -1,7 +1,6 @@
-// Functors on a GPU. A .cu file includes this and its kernels' headers, and names them: see sum.cu.
-//
-// Compiled by another compiler than nvcc, it runs the same blocks and threads one after the other on the CPU: so tests
-// see heads, tails, tables and grids where there is no GPU.
+// Running functors on a GPU. A .cu file includes this and its kernels' headers, and registers the kernels: see sum.cu.
+// If it is compiled by another compiler than nvcc, it runs the same blocks and threads one after the other on the CPU.
+// So tests without a GPU check how a launch divides its elements, and the tables of lists.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -34,7 +33,7 @@ __global__ void __launch_bounds__(kThreads) reduction(const __grid_constant__ Bo
   if (place.thread == 0) body.store(place, sums[0]);
 }
 
-// On the call's device and stream.
+// Launches on the call's device and stream.
 template <class Body>
 Status start(const Call& c, void (*run)(const Body), const Body& body, int64_t blocks) {
   static_assert(sizeof(Body) <= 32764, "a kernel's parameters");
@@ -59,7 +58,7 @@ Status launch_reduce(const Call& c, const Body& body, int64_t blocks) {
   return start<Body>(c, reduction<Body>, body, blocks);
 }
 
-// Blocks that fill the device, each multiprocessor with 2048 threads.
+// The number of blocks that fill the device with 2048 threads per multiprocessor.
 inline int64_t full_grid(const Call& c) {
   int processors = 0;
   if (cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, c.device)) processors = 1;
@@ -87,14 +86,14 @@ Status launch_reduce(const Call&, const Body& body, int64_t blocks) {
   }
   return 0;
 }
-inline int64_t full_grid(const Call&) { return 3; }  // few, so that every thread takes several steps
+inline int64_t full_grid(const Call&) { return 3; }  // few, so that tests make every thread take several steps
 
 #endif
 
 struct Cuda {
   static constexpr bool narrow_indexes = true;  // rows.h
 
-  // A map functor on the call's only set, or on each in a launch of its own.
+  // Applies a map functor to each set of the call, in one launch per set.
   template <class T, class F>
   static Status map(const F& f, const Call& c) {
     if (!is_map(c, F::operands)) return kBadCall;
@@ -109,15 +108,15 @@ struct Cuda {
     return 0;
   }
 
-  // A map functor on all sets in as few launches as their table of pointers takes, as a rule one. `own`: numbers of the
-  // sets, the first ones of all, then the next.
+  // Applies a map functor to all sets, in as few launches as the size of the pointer table allows, usually one. `own`:
+  // numbers for each set: the first number of all sets, then the second of all sets, and so on.
   template <class T, class F>
   static Status map_list(const F& f, const Call& c, const double* own = nullptr) {
     if (!is_map(c, F::operands)) return kBadCall;
     constexpr int small = list_capacity<F>(4000), large = list_capacity<F>(32000);
     for (int64_t s = 0; s < c.sets;) {
       Status e;
-      // A launch copies its whole table: short lists take a short one.
+      // A launch copies its whole table, so short lists use a short table.
       if (c.sets - s <= small)
         e = launch_list<T, small>(f, c, s, own);
       else
@@ -127,8 +126,8 @@ struct Cuda {
     return 0;
   }
 
-  // The same in single precision; operand 1 is of 16 bits where `narrow_input`, and the call's last operand, where it
-  // is there, is a copy of operand 0 in 16 bits.
+  // The same in single precision. With `narrow_input` operand 1 has 16 bits. The last operand of the call, if it is
+  // present, is a 16-bit copy of operand 0.
   template <class F>
   static Status map_mixed(const F& f, const Call& c, const double* own, bool narrow_input) {
     if (c.operands != F::operands + 1) return kBadCall;
@@ -147,7 +146,7 @@ struct Cuda {
     return 0;
   }
 
-  // An index functor for 0 <= i < n.
+  // Calls an index functor for 0 <= i < n.
   template <class F>
   static Status each(const F& f, int64_t n, const Call& c, int64_t = 1) {
     if (n <= 0) return 0;
@@ -187,7 +186,7 @@ struct Cuda {
   }
 
  private:
-  // As many sets from `s` on as fit into a table; moves `s`, returns the blocks.
+  // Fills a table with as many sets from `s` on as fit; advances `s` and returns the number of blocks.
   template <class F, class T, int capacity>
   static int64_t fill(Table<F, T, capacity>& table, const F& f, const Call& c, int64_t& s,
                       const double* own = nullptr) {

@@ -1,4 +1,5 @@
-// Deformable convolution's columns, their transpose and the gradients of a position's factors: see deform_places.h.
+// The columns of deformable convolution, their transpose, and the gradients of a position's factors: see
+// deform_places.h.
 #pragma once
 #include <initializer_list>
 #include <type_traits>
@@ -7,7 +8,7 @@
 
 namespace cg::kernels {
 
-// Columns (images, channels, taps, places).
+// Columns of shape (images, channels, taps, places).
 template <class T, int span>
 struct DeformColumns : DeformTables<T> {
   using C = compute_t<T>;
@@ -35,7 +36,7 @@ struct DeformColumns : DeformTables<T> {
     }
   }
 };
-// Their transpose: calls take channels of an image. Positions are added in order, by tap, place and corner.
+// The transpose: a call computes some channels of an image. Positions are added in the order of tap, place and corner.
 template <class T>
 struct DeformPlanes : DeformTables<T> {
   T* gx;
@@ -61,8 +62,8 @@ struct DeformPlanes : DeformTables<T> {
       }
   }
 };
-// The same by pixel, from lists of who reads it: of entries (taps, places, corners) in the order of the pixels that
-// they read, and in their own order where that is the same.
+// The same, computed per pixel from a list of its readers: the entries (tap, place, corner) sorted by the pixel that
+// they read, and entries that read the same pixel in their own order.
 template <class T>
 struct DeformGather {
   using C = compute_t<T>;
@@ -71,7 +72,7 @@ struct DeformGather {
   const T* gy;
   const C* weights;       // (images * groups, entries)
   const int32_t* order;   // (images * groups, entries)
-  const int32_t* starts;  // (images * groups, area + 1): of a pixel's entries in `order`
+  const int32_t* starts;  // (images * groups, area + 1): where the entries of each pixel begin in `order`
   CG_FN void operator()(int64_t k) const {
     const DeformSizes& s = this->size;
     const int64_t pixel = k % s.area(), part = k / s.area(), group = part / s.parts();
@@ -90,7 +91,7 @@ struct DeformGather {
   }
 };
 
-// The gradient of a position's factors, (images, groups, taps, orders, places): sums over channels.
+// The gradient of a position's factors, of shape (images, groups, taps, orders, places): sums over channels.
 template <class T, int span>
 struct DeformFactors : DeformTables<T> {
   using C = compute_t<T>;
@@ -135,7 +136,7 @@ inline bool deform_operands(const Call& c, const DeformSizes& s, std::initialize
   return true;
 }
 
-// Operands: columns, images, offset, factors (optional where there is one).
+// Operands: columns, images, offset, factors (may be absent if there is one per position).
 template <class Run>
 Status deform_columns(const Call& c) {
   DeformSizes s;
@@ -157,8 +158,8 @@ Status deform_columns(const Call& c) {
     return s.whole ? run.template operator()<kSpan>() : run.template operator()<1>();
   });
 }
-// Operands: the images' gradient, that of the columns, then offset and factors, or where planes are not added up
-// (always of 16-bit numbers) weights, order and starts as of DeformGather.
+// Operands: the gradient of the images, the gradient of the columns, then offset and factors; or, if the gradient is
+// computed per pixel (always with 16-bit numbers), weights, order and starts of DeformGather.
 template <class Run>
 Status deform_columns_grad(const Call& c) {
   DeformSizes s;
@@ -191,7 +192,7 @@ Status deform_columns_grad(const Call& c) {
     return Run::each(f, calls * s.area(), c, s.together * kCorners);
   });
 }
-// Operands: the factors' gradient, that of the columns, images, offset.
+// Operands: the gradient of the factors, the gradient of the columns, images, offset.
 template <class Run>
 Status deform_factors_grad(const Call& c) {
   DeformSizes s;

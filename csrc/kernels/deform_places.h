@@ -1,10 +1,11 @@
-// Samples of images between pixels, at places that a tensor moves: deformable convolution's columns and gradients.
+// Samples of images between pixels, at positions shifted by a tensor of offsets: columns and gradients of deformable
+// convolution.
 //
 // Position (tap, place) of a group of channels reads the image at (place * stride - pad + tap * dilate + offset), by
-// bilinear interpolation. A position's factors multiply the sample (order 0) or its derivatives, by the row (1), the
-// column (2), or both (3), so that one kernel serves values and derivatives of any order: columns, their transpose
-// and the factors' gradients are all there is. A call takes some channels at one position or, on a CPU, at kSpan of
-// them, for which places and weights are found once.
+// bilinear interpolation. A position's factors multiply the sample (order 0) or its derivatives by the row (1), the
+// column (2), or both (3). So three kernels (columns, their transpose, and the factors' gradients) suffice for values
+// and derivatives of any order. A call computes some channels at one position or, on a CPU, at kSpan positions, for
+// which coordinates and weights are computed once.
 #pragma once
 #include "kernels/call.h"
 
@@ -14,21 +15,22 @@ constexpr int kSpan = 64;  // positions of a call on a CPU
 constexpr int kCorners = 4;
 
 struct DeformSizes {
-  int64_t images, channels, height, width, groups;  // groups of channels, each with offsets of its own
+  int64_t images, channels, height, width, groups;  // groups of channels, each with its own offsets
   int64_t taps_h, taps_w, out_h, out_w;
   int64_t stride_h, stride_w, pad_h, pad_w, dilate_h, dilate_w;
-  int64_t clamp;   // beyond the outermost pixels' centres: 0, the image fades to zero over a pixel; 1, see DeformAxis
+  int64_t clamp;   // 0: beyond the centres of the outermost pixels, samples decrease to zero over one pixel; 1: see
+                   // DeformAxis
   int64_t orders;  // how many factors a position has,
   int64_t order[4];
-  int64_t together;  // channels of a call
-  int64_t whole;     // calls take kSpan positions, or planes
+  int64_t together;  // channels per call
+  int64_t whole;     // whether a call computes kSpan positions, or planes
   static constexpr int count = 23;
 
   CG_FN int64_t area() const { return height * width; }
   CG_FN int64_t taps() const { return taps_h * taps_w; }
   CG_FN int64_t places() const { return out_h * out_w; }
   CG_FN int64_t group_size() const { return channels / groups; }
-  CG_FN int64_t parts() const { return (group_size() + together - 1) / together; }  // of a group's channels
+  CG_FN int64_t parts() const { return (group_size() + together - 1) / together; }  // calls for the channels of a group
 };
 inline bool deform_sizes(const Call& c, DeformSizes& s) {
   if (c.n_integers != DeformSizes::count) return false;
@@ -42,8 +44,9 @@ inline bool deform_sizes(const Call& c, DeformSizes& s) {
   return s.area() < (int64_t(1) << 31);
 }
 
-// Along one axis: the pixels beside a place, and their weights in its value and derivative. `clamp`: only places in
-// [0, length) count, and behind the last pixel's centre its value does not change.
+// The pixels on both sides of a coordinate along one axis, and their weights in the value and the derivative there.
+// `clamp`: only coordinates in [0, length) give a value, and from the centre of the last pixel on the value is
+// constant.
 template <class C>
 struct DeformAxis {
   int32_t low, high;
@@ -71,11 +74,11 @@ struct DeformTables {
   const T* factors;  // (images, groups, taps, orders, places); null: 1
 };
 
-// Where positions [first, first + n) of a tap read: pixels of a plane.
+// The pixels of a plane that positions [first, first + n) of a tap read.
 template <class C, int span>
 struct DeformPixels {
   int32_t at[kCorners][span];
-  C rows[4][span], columns[4][span];  // weights of values and slopes: low, high, low, high
+  C rows[4][span], columns[4][span];  // weights of values (low, high) and of derivatives (low, high)
 
   template <class T>
   CG_FN void find(const DeformTables<T>& t, int64_t group, int64_t tap, int64_t first, int n) {
@@ -108,13 +111,13 @@ struct DeformPixels {
       }
     }
   }
-  // What a corner counts in a sample, or its derivative.
+  // The weight of a corner pixel in a sample, or in its derivative.
   CG_FN C weight(int64_t order, int corner, int i) const {
     const int h = int(order & 1) * 2 + corner / 2, w = int(order >> 1) * 2 + corner % 2;
     return rows[h][i] * columns[w][i];
   }
 };
-// The same with the weights of the sum over a position's factors.
+// The same with the weights summed over a position's factors.
 template <class C, int span>
 struct DeformWeights {
   DeformPixels<C, span> pixels;
@@ -133,7 +136,7 @@ struct DeformWeights {
     }
   }
 };
-// A pixel that has no weight does not count, even if it is infinite.
+// A pixel of weight 0 contributes 0, even if it is infinite.
 template <class C>
 CG_FN C weighed(C weight, C x) {
   return weight != C(0) ? weight * x : C(0);

@@ -1,4 +1,4 @@
-// Numbers below the normal range, on which arithmetic of processors is up to thirty times slower.
+// Subnormal numbers, with which processors compute up to thirty times slower.
 #pragma once
 
 #if defined(__SSE__)
@@ -7,10 +7,10 @@
 
 namespace cg::kernels {
 
-// Takes them for zero, if asked to, on this thread.
+// Makes this thread treat them as zero, if `on` is set.
 class FlushDenormals {
 #if defined(__SSE__)
-  static constexpr unsigned kFlush = 0x8040;  // results and operands
+  static constexpr unsigned kFlush = 0x8040;  // for results and for operands
   const bool on_;
   const unsigned old_ = on_ ? _mm_getcsr() : 0;
 

@@ -1,7 +1,6 @@
-// Numbers with a derivative along one direction. What is computed in them gives its value and its derivative: the
-// second derivatives of a formula come from its first, without being written down.
-//
-// C: float, double, or what has +, -, *, tanh and sigmoid (tensors, recorded variables, dual numbers).
+// Numbers with a derivative along one direction (dual numbers). A formula evaluated with them gives its value and its
+// derivative; so second derivatives follow from the first derivative, without a hand-written formula.
+// C: float, double, or any type with +, -, *, tanh and sigmoid (tensors, recorded variables, dual numbers).
 #pragma once
 #include "kernels/functor.h"
 
@@ -16,7 +15,7 @@ CG_FN C one_minus(const C& y) {
   else
     return 1.0 - y;
 }
-// Derivatives of tanh and the logistic function by their values.
+// Derivatives of tanh and the logistic function, computed from their values.
 template <class C>
 CG_FN C tanh_slope(const C& y) {
   return one_minus(y * y);

@@ -8,7 +8,7 @@
 namespace cg::kernels {
 namespace {
 
-// Calls f(i, row) for every id, row being -1 where it is ignored.
+// Calls f(i, row) for every id, with row -1 for an ignored id.
 template <class F>
 void each_id(const at::Tensor& ids, std::optional<int64_t> ignore, int64_t rows, F&& f) {
   auto visit = [&](const auto* p) {

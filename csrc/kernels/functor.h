@@ -1,5 +1,5 @@
-// What a kernel's functor may use. It is compiled three times: for CPU loops, by nvcc for GPUs, and by nvcc's host
-// compiler. No torch header and no CUDA header is needed; a function that a functor calls is marked CG_FN.
+// Functions that a kernel's functor may use. A functor is compiled three times: for CPU loops, by nvcc for GPUs, and by
+// nvcc's host compiler. It needs no header of torch or CUDA; functions that it calls are marked CG_FN.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace cg::kernels {
 
-// How elements lie in memory; a functor never sees these two.
+// 16-bit elements as they are stored in memory; functors get them as float.
 struct Half {
   uint16_t bits;
 };
@@ -45,7 +45,7 @@ CG_INLINE uint32_t pick(bool c, uint32_t a, uint32_t b) {
 }
 }  // namespace detail
 
-// What arithmetic is done in: float for all that is narrower.
+// The type for arithmetic: float for all narrower types.
 template <class T>
 using compute_t = typename detail::Compute<T>::type;
 
@@ -62,7 +62,7 @@ CG_FN float widen(Half x) {
 #if defined(__CUDA_ARCH__)
   return __half2float(__ushort_as_half(x.bits));
 #else
-  // Without branches. Exponents differ by 112; below the normal range the bits count units of 2^-24.
+  // Without branches. The exponent biases differ by 112; in the subnormal range the bits count units of 2^-24.
   using simd::detail::bits, simd::detail::from_bits;
   const uint32_t magnitude = x.bits & 0x7fffu, sign = (x.bits & 0x8000u) << 16;
   const uint32_t rebias = detail::pick(magnitude >= 0x7c00u, 224u << 23, 112u << 23);
@@ -94,17 +94,17 @@ CG_FN Half narrow<Half>(float x) {
   const uint32_t magnitude = bits(x) & 0x7fffffffu, sign = (bits(x) >> 16) & 0x8000u;
   const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);  // to nearest, ties to even
   const uint32_t normal = (rounded - (112u << 23)) >> 13;
-  // Adding 0.5 leaves units of 2^-24, those of a half below its normal range, and rounds to them.
+  // Adding 0.5 rounds to units of 2^-24, which are the units of a subnormal half.
   const uint32_t small = bits(from_bits(magnitude) + 0.5f) - bits(0.5f);
   uint32_t r = detail::pick(magnitude < (113u << 23), small, normal);
-  r = detail::pick(magnitude >= 0x477ff000u, 0x7c00u, r);  // from 65520 on
+  r = detail::pick(magnitude >= 0x477ff000u, 0x7c00u, r);  // infinity from 65520 on
   r = detail::pick(magnitude > 0x7f800000u, 0x7e00u, r);
   return {static_cast<uint16_t>(sign | r)};
 #endif
 }
 
-// Functions of float and double for formulas. On a CPU they have no branches, so that loops over them become vector
-// code; NaN stays NaN.
+// Functions of float and double for formulas. On a CPU they have no branches, so that loops that call them are
+// vectorized; NaN stays NaN.
 namespace math {
 #if defined(__CUDA_ARCH__)
 CG_FN float exp(float x) { return ::expf(x); }

@@ -1,9 +1,8 @@
-// Kernels of a recurrent cell (cells.h): forward, gradients, and the gradients of these by dual numbers.
-//
-// Operands: the cell's inputs; of the gradients also the outputs' gradients; of the second ones also what the inputs'
-// gradients are multiplied with; then the results. Gradients may be absent, which is zero.
-// Integers: rows, inner and, for each number of a unit, its place among those of its input (without: their order). An
-// input with w numbers a unit has the axes (rows, w, inner).
+// Kernels of a recurrent cell (cells.h): forward, gradients, and the gradients of the gradients by dual numbers.
+// Operands: the cell's inputs; for gradients also the outputs' gradients; for second gradients also the factors of the
+// inputs' gradients; then the results. An absent gradient is zero. Integers: rows, inner and, optionally, for each
+// number of a unit its place among the numbers of its input (by default in order). An input with w numbers per unit has
+// the axes (rows, w, inner).
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -14,7 +13,7 @@
 
 namespace cg::kernels {
 
-// A tree's cell with its number of children in its type, as kernels have it.
+// A tree's cell with the number of children as a template parameter, for kernels.
 template <int n>
 struct Tree {
   static constexpr int inputs = n + 1, outputs = 2;
@@ -34,7 +33,8 @@ struct Tree {
 
 namespace detail {
 
-// Where number j of a unit is: which one of which input, of how many. Constants, which code for GPUs may use.
+// Position of number j of a unit: of which input, at which index, out of how many. Constants, so that GPU code can use
+// them.
 struct Found {
   int input, place, width;
 };
@@ -59,10 +59,10 @@ constexpr int kCount = count<Cell>();
 template <class Cell>
 using Numbers = std::make_index_sequence<kCount<Cell>>;
 
-// The numbers of a unit in any place: row and column of the unit.
+// Layout with the numbers of a unit at any places; addressed by the row and column of the unit.
 template <class Cell>
 struct Apart {
-  int64_t inner, place[kCount<Cell>];  // of each number, in elements
+  int64_t inner, place[kCount<Cell>];  // offset of each number, in elements
   template <class I>
   CG_FN I unit(I row, I column) const {
     return row * static_cast<I>(inner) + column;
@@ -72,7 +72,7 @@ struct Apart {
     return row * (Number<Cell, j>::width * static_cast<I>(inner)) + column + static_cast<I>(place[j]);
   }
 };
-// The numbers of a unit side by side, in their order: vector code reads them in one go.
+// Layout with the numbers of a unit side by side in their order, which vector code reads together.
 template <class Cell>
 struct Beside {
   CG_FN int64_t unit(int64_t i) const { return i; }
@@ -82,8 +82,8 @@ struct Beside {
   }
 };
 
-// Whether a gradient is there. Of an absent one other memory is read, and not used: by a mask, since a choice of the
-// same for all elements would end vectorisation.
+// Whether a gradient is present. For an absent gradient other memory is read and masked out, because a condition that
+// is the same for all elements would prevent vectorization.
 struct Present {
   uint64_t mask;
   template <class T>
@@ -107,7 +107,7 @@ struct Present {
   }
 };
 
-// Memory of the inputs, or of gradients like them.
+// Memory of the inputs, or of gradients of the same layout.
 template <class T, class Cell, class Where>
 struct Inputs {
   using C = compute_t<T>;
@@ -125,7 +125,7 @@ struct Inputs {
     ((at[Number<Cell, j>::input][where.template at<j>(i...)] = narrow<T>(v[j])), ...);
   }
 };
-// Memory of the outputs, or of gradients like them.
+// Memory of the outputs, or of gradients of the same layout.
 template <class T, class Cell, class Where>
 struct Outputs {
   using C = compute_t<T>;
@@ -159,7 +159,7 @@ struct CellForward {
   }
 };
 
-// The gradients of outputs, in whose place the first input is read, which is one number a unit in all cells.
+// The gradients of outputs. For an absent one the first input is read, which in all cells has one number per unit.
 template <class T, class Cell, class Where>
 struct Given {
   Outputs<T, Cell, Where> gy;
@@ -194,8 +194,8 @@ struct CellBackward {
   }
 };
 
-// With w what the inputs' gradients are multiplied with: the derivatives of <w, gradients> by x and gy are those of
-// the gradients and of the outputs along w, since second derivatives are symmetric.
+// Let w be the factors of the inputs' gradients. Because second derivatives are symmetric, the derivatives of <w,
+// gradients> with respect to x and gy are the derivatives of the gradients and of the outputs along w.
 template <class T, class Cell, class Where>
 struct CellSecond {
   static constexpr int operands = 3 * Cell::inputs + 2 * Cell::outputs;
@@ -234,12 +234,13 @@ struct CellSecond {
   }
 };
 
-// Whether operand k has the elements of an input or output of so many units, or is an absent gradient.
+// Whether operand k has the number of elements of an input or output for these units, or is an absent gradient.
 template <class Cell, class F>
 bool fits(const Call& c, int64_t units) {
   if (c.operands != F::operands || c.sets != 1) return false;
   constexpr int in = Cell::inputs, both = in + Cell::outputs;
-  // gradients given: none in a forward pass, then those of outputs, then also those of the inputs' gradients
+  // how many operands are not results: inputs; then also gradients of outputs; then also factors of the inputs'
+  // gradients
   constexpr int given = F::operands == both ? in : F::operands == both + in ? both : both + in;
   for (int k = 0; k < c.operands; ++k) {
     const int place = k < given ? k % both : F::operands == both ? k : k - given;
@@ -282,7 +283,7 @@ Status run_cell(const Call& c) {
 }  // namespace detail
 }  // namespace cg::kernels
 
-// The kernels NAME, NAME_grad and NAME_grad_grad of a cell. BESIDE: numbers of a unit may lie side by side.
+// Defines the kernels NAME, NAME_grad and NAME_grad_grad of a cell. BESIDE: numbers of a unit may be side by side.
 #define CG_CELL(NAME, CELL, BESIDE)                                      \
   template <class Run>                                                   \
   Status NAME(const Call& c) {                                           \

@@ -1,4 +1,4 @@
-// GRU, with the reset gate behind the matrix product or before it, and the minimal gated unit.
+// Kernels of GRU, with the reset gate after or before the matrix product, and of the minimal gated unit.
 #pragma once
 #include "kernels/gates.h"
 

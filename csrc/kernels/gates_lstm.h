@@ -1,4 +1,4 @@
-// LSTM.
+// Kernels of LSTM.
 #pragma once
 #include "kernels/gates.h"
 

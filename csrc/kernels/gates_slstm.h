@@ -1,4 +1,4 @@
-// LSTM of two inputs, and with peepholes.
+// Kernels of LSTM with two inputs, and of LSTM with peepholes.
 #pragma once
 #include "kernels/gates.h"
 

@@ -1,4 +1,4 @@
-// Tree-LSTM; the first of the integers is the number of children.
+// Kernels of Tree-LSTM; the first of a call's integers is the number of children.
 #pragma once
 #include "kernels/gates.h"
 

@@ -46,17 +46,17 @@ const Library* cuda_library(int device) {
 
 const Library* open_library(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) throw std::runtime_error(std::string("the library of CUDA kernels cannot be loaded: ") + dlerror());
+  if (!handle) throw std::runtime_error(std::string("cannot load the library of CUDA kernels: ") + dlerror());
   using Get = const Library* (*)();
   const auto get = reinterpret_cast<Get>(dlsym(handle, "compatgrad_kernels"));
   const Library* library = get ? get() : nullptr;
   if (!library || library->abi != kAbi)
-    throw std::runtime_error(path + " is no library of CUDA kernels for this version; rebuild it");
+    throw std::runtime_error(path + " is not a library of CUDA kernels for this version of compatgrad; build it again");
   return library;
 }
 
-// The stream that torch uses on this thread. From a C function of torch's CUDA library: the headers that know about
-// streams need CUDA's, which a build for a CPU torch lacks.
+// The stream that torch uses on this thread, from a C function of torch's CUDA library: torch's headers for streams
+// need CUDA's headers, which are missing in a build for a CPU torch.
 void* current_stream(int32_t device) {
   using Get = int32_t (*)(int32_t, void**);
   static const Get get = [] {
@@ -65,7 +65,7 @@ void* current_stream(int32_t device) {
   }();
   void* stream = nullptr;
   if (!get || get(device, &stream))
-    throw std::runtime_error("torch's current CUDA stream cannot be found: libtorch_cuda.so has no function for it");
+    throw std::runtime_error("cannot get torch's current CUDA stream: libtorch_cuda.so has no function for it");
   return stream;
 }
 
@@ -154,7 +154,7 @@ void Kernel::operator()(at::TensorList operands, c10::ArrayRef<double> numbers, 
 }
 
 namespace {
-// A call's operands in the form that crosses the library's border.
+// A call's operands in the form of the C interface between the libraries.
 struct Lists {
   Call call{};
   std::vector<void*> data;

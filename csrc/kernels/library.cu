@@ -1,4 +1,4 @@
-// What the CUDA library shows to the outside.
+// The exported function of the CUDA library.
 #include <vector>
 
 #include "kernels/cuda.cuh"
@@ -18,7 +18,7 @@ __global__ void nothing() {}
 
 const char* error_text(Status status) { return cudaGetErrorString(static_cast<cudaError_t>(status)); }
 
-// Fails where the driver is too old for this library, or the device for the code in it.
+// Fails if the driver is too old for this library, or the device is too old for its code.
 Status probe(int32_t device) {
   int before = 0;
   if (const cudaError_t e = cudaGetDevice(&before)) return e;

@@ -9,14 +9,15 @@
 namespace cg::kernels {
 namespace {
 
-// log(sum(exp(x))) over n neighbours.
+// log(sum(exp(x))) over n adjacent numbers.
 template <class T>
 CG_INLINE T log_sum_exp(int64_t n, const T* x) {
   const T top = simd::max(n, x);
   return top +
          std::log(simd::sum<T>(n, [=](int64_t i) __attribute__((always_inline)) { return simd::exp(x[i] - top); }));
 }
-// The same over classes that are `inner` apart, for `inner` neighbours at once. `top` is room for as many.
+// The same over classes whose numbers are `inner` apart, for `inner` adjacent positions at once. `top`: workspace of
+// `inner` numbers.
 template <class T>
 CG_INLINE void log_sums_exp(int64_t classes, int64_t inner, const T* __restrict x, T* __restrict top, T* __restrict r) {
   std::copy(x, x + inner, top);
@@ -41,7 +42,7 @@ CG_INLINE void all_log_sums(int64_t batch, int64_t classes, int64_t inner, const
   }
 }
 
-// gx = g (exp(x - log_sum) - [class is the label]); `labels` are -1 and `g` is 0 where nothing flows back.
+// gx = g (exp(x - log_sum) - [class is the label]); positions without a gradient have label -1 and g 0.
 template <class T>
 CG_INLINE void gradient(int64_t batch, int64_t classes, int64_t inner, const T* __restrict x,
                         const T* __restrict log_sum, const T* __restrict g, const int64_t* __restrict labels,
@@ -82,7 +83,7 @@ CG_LOSS(float)
 CG_LOSS(double)
 #undef CG_LOSS
 
-// Labels as classes, -1 where they are ignored.
+// Converts labels to class indices, with -1 for ignored labels.
 void read_labels(const at::Tensor& t, int64_t ignore, int64_t classes, int64_t* labels) {
   auto read = [&](const auto* from) {
     for (int64_t i = 0, n = t.numel(); i < n; ++i) {

@@ -1,4 +1,4 @@
-// Elementwise functions in one pass over memory, where ATen needs a mask and several passes.
+// Element-wise functions in one pass over memory, for which ATen would need a mask and several passes.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -14,8 +14,8 @@ __attribute__((CG_VECTORIZE)) void map_range(int64_t n, T* __restrict y, F f, co
   for (int64_t i = 0; i < n; ++i) y[i] = f(xs[i]...);
 }
 
-// f of the elements of tensors of one shape; undefined where they are not dense CPU tensors of one float dtype. `f` is
-// a lambda on `auto` without branches: conditions are written a ? b : c.
+// Applies f to the elements of tensors of one shape. Returns an undefined tensor if they are not dense CPU tensors of
+// one float dtype. `f` is a lambda with `auto` parameters and without branches: conditions are written a ? b : c.
 template <class F, class... X>
 at::Tensor map(F f, const at::Tensor& x, const X&... xs) {
   if (!(raw(x) && (raw(x, xs) && ...)) || !((x.sizes() == xs.sizes()) && ...)) return {};

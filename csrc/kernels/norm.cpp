@@ -13,7 +13,7 @@ struct Layout {
   int64_t outer, channels, inner;
 };
 
-// Sums run along the channels where those are neighbours, else along the elements of one.
+// Loops run over the channels if these are adjacent in memory, otherwise over the elements of a channel.
 template <class T>
 CG_INLINE void statistics(const Layout& s, const T* x, double* mean, double* var) {
   const double scale = 1.0 / (s.outer * s.inner);

@@ -26,7 +26,7 @@ struct Update {
   static constexpr int operands = 2 + R::states;
   static constexpr unsigned reads = kernels::first(operands) & ~detail::unread<R>();
   static constexpr unsigned writes = kernels::first(operands) & ~kernels::mask(1) & ~detail::unwritten<R>();
-  // The averages of a unit that gets no gradient any more end below the normal range, where a processor is slow.
+  // The averages of a unit that gets no gradient any more decay to subnormal numbers, with which processors are slow.
   static constexpr bool flushes_denormals = true;
   double h[R::hypers];
   template <class C>
@@ -45,7 +45,7 @@ kernels::Status update(const kernels::Call& c) {
   return kernels::by_dtype(c, [&]<class T>() { return Run::template map_list<T>(f, c); });
 }
 
-// For `for_each_rule`: a kernel of each rule, under its name.
+// For `for_each_rule`: registers a kernel for each rule, under the rule's name.
 template <class Run>
 struct Enter {
   template <class R>

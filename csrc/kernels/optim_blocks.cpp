@@ -22,17 +22,19 @@ Launch cpu_kernel(const char* name) {
 
 namespace {
 
-// Elements of a block. So few that the processor, which looks some hundred instructions ahead, loads what the next
-// kernel needs while one runs: with 2048 an Adam step with weight decay takes a fifth longer.
+// Elements of a block. Blocks are small so that the processor, which executes some hundred instructions ahead, loads
+// the data of the next kernel while one kernel runs: with 2048 elements an Adam step with weight decay takes a fifth
+// longer.
 constexpr int64_t kBlock = 512;
-constexpr int64_t kSumBlock = 1024;  // what reductions add up at a time (kernels/cpu.h): so sums are theirs, bit by bit
+// The block length of reductions (kernels/cpu.h), so that sums are equal bit for bit
+constexpr int64_t kSumBlock = 1024;
 constexpr int kMaxOperands = 2 + max_states;
 
 int64_t size_of(kernels::DType dtype) {
   return dtype == kernels::DType::f64 ? 8 : dtype == kernels::DType::f32 ? 4 : 2;
 }
 
-// A kernel on one set of `n` elements.
+// Runs a kernel on one set of `n` elements.
 Status run(Launch kernel, const Call& c, void* const* data, int operands, int64_t n, const double* numbers,
            int n_numbers) {
   int64_t sizes[kMaxOperands];
@@ -48,7 +50,7 @@ Status run(Launch kernel, const Call& c, void* const* data, int operands, int64_
   return kernel(part);
 }
 
-// A prologue's changes, each by its own kernel.
+// Runs the changes of a prologue, each by its own kernel.
 class Changes {
  public:
   explicit Changes(const Prologue& prologue) : prologue_(prologue) {}
@@ -69,7 +71,7 @@ class Changes {
   const Prologue& prologue_;
 };
 
-// block(s, i, n): elements i to i + n of set s.
+// Calls block(s, i, n) for elements i to i + n of set s.
 template <class F>
 Status for_each_block(const Call& c, F&& block) {
   std::atomic<Status> status{0};
@@ -96,7 +98,8 @@ struct Narrow {
   CG_FN void operator()(int64_t i) const { y[i] = kernels::narrow<Half>(x[i]); }
 };
 
-// Operands: gradients, parameters. Numbers: a prologue. The sum of squares after it, of which nothing is stored.
+// The sum of squares of gradients after a prologue, which is not stored. Operands: gradients, parameters. Numbers: the
+// prologue.
 Status sum_of_squares_after(const Call& c) {
   static const Launch squares = cpu_kernel("sum_of_squares");
   Prologue prologue;
@@ -148,7 +151,7 @@ Status update_in_blocks(Launch rule, int hypers, const Call& c) {
   return for_each_block(c, [&](int64_t s, int64_t i, int64_t n) {
     void* data[kMaxOperands];
     for (int k = 0; k < c.operands; ++k) data[k] = static_cast<char*>(c.data[k * c.sets + s]) + i * element;
-    // The first lines of what comes next are asked for ahead; then the processor sees where it goes.
+    // Prefetches the first cache lines of the next block; the hardware prefetcher then continues.
     for (int k = 2; k < c.operands; ++k) ask_for(data[k]);
     const Status e = changes(c, data[1], data[0], n);
     for (int k = 0; k < 2; ++k) ask_for(static_cast<char*>(data[k]) + n * element);

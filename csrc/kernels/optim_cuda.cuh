@@ -6,7 +6,7 @@
 
 namespace cg::optim {
 
-// The prologue and the rule in registers; the gradient is stored as well.
+// Runs the prologue and the rule in registers; the changed gradient is stored as well.
 template <class R>
 struct Prepared : Update<R> {
   static constexpr int operands = Update<R>::operands;
@@ -25,21 +25,21 @@ kernels::Status prepared(const kernels::Call& c) {
   if (c.n_numbers < R::hypers || !f.prologue.read(c, R::hypers)) return kernels::kBadCall;
   if (f.prologue.n && (Update<R>::reads & 3) != 3) return kernels::kBadCall;
   for (int k = 0; k < R::hypers; ++k) f.h[k] = c.numbers[k];
-  // The loop over no changes, asked for at each element, took a quarter of the time.
+  // Without changes, a test for an empty list at each element took a quarter of the time.
   const Update<R>& alone = f;
   return kernels::by_dtype(c, [&]<class T>() {
     return f.prologue.n ? kernels::Cuda::map_list<T>(f, c) : kernels::Cuda::map_list<T>(alone, c);
   });
 }
 
-// Rules whose first hypers are a rate and a decay, which each set may have for itself: in the call's numbers behind the
-// hypers, rates of all sets first, or as floats at two addresses on the device. Integers, where there are any: these
-// addresses or 0, and whether gradients are of 16 bits while all else is in single precision. One operand more is a
-// 16-bit copy of the first (map_mixed).
+// Rules whose first two hyperparameters are a rate and a decay, which may differ for each set. They are passed in the
+// call's numbers after the hyperparameters (the rates of all sets, then the decays), or as floats at two addresses on
+// the device. Integers, if present: these two addresses or 0, and whether gradients have 16 bits while everything else
+// is in single precision. An additional operand is a 16-bit copy of the first (map_mixed).
 template <class R>
 struct Rated : Update<R> {
   static constexpr int per_set = 2;
-  const float* at[per_set];  // null: in the table
+  const float* at[per_set];  // null: the values are in the table
   CG_FN void use(const double* own, int64_t set) {
     for (int k = 0; k < per_set; ++k) this->h[k] = at[k] ? static_cast<double>(at[k][set]) : own[k];
   }
@@ -61,7 +61,7 @@ kernels::Status rated(const kernels::Call& c) {
   return kernels::by_dtype(c, [&]<class T>() { return kernels::Cuda::map_list<T>(f, c, own); });
 }
 
-// The sum of squares of gradients after their changes, of which none is stored.
+// The sum of squares of gradients after their changes; the changed gradients are not stored.
 struct PreparedSquare {
   static constexpr int operands = 2;  // gradient, parameter
   Prologue prologue;
@@ -75,7 +75,7 @@ struct PreparedSquare {
   }
 };
 
-// For `for_each_rule`: a kernel of each rule, under its name.
+// For `for_each_rule`: registers a kernel for each rule, under the rule's name.
 struct EnterPrepared {
   template <class R>
   void operator()(const char* name) const {

@@ -1,4 +1,4 @@
-// Clipping of gradients and the search for values that are not finite: one reduction over the list, then one kernel.
+// Gradient clipping and the search for values that are not finite: one reduction over the list, then one kernel.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/index_select.h>
@@ -21,11 +21,11 @@ namespace {
 
 const kernels::Kernel sum_of_squares("sum_of_squares"), count_not_finite("count_not_finite"), by_number("scale_by");
 
-// Gradients of one dtype on one device, which kernels take together, or what they do not take.
+// Gradients of one dtype on one device that a kernel processes together, or gradients that kernels do not support.
 struct Group {
   bool taken;
   std::vector<at::Tensor> all;
-  std::vector<size_t> places;  // in the list
+  std::vector<size_t> places;  // indices in the list
 };
 std::vector<Group> groups_of(at::TensorList gradients) {
   std::vector<Group> groups;
@@ -44,7 +44,7 @@ std::vector<Group> groups_of(at::TensorList gradients) {
   return groups;
 }
 
-// The sum of squares of each, float64, on their device.
+// The sum of squares of each gradient, in float64, on the gradients' device.
 at::Tensor squares_of(const Group& group) {
   if (group.taken) return sum_of_squares.reduce({at::TensorList(group.all)});
   std::vector<at::Tensor> sums;
@@ -62,7 +62,7 @@ void scale(const at::Tensor* begin, size_t n, double rate) {
   apply(rule, steps, &rate);
 }
 
-// By a number on a device, for which nothing waits.
+// Scales by a number on a device, without waiting for it.
 void scale_group(const Group& group, const at::Tensor& factor) {
   const at::Tensor here = factor.to(group.all[0].device());
   if (group.taken)
@@ -71,7 +71,7 @@ void scale_group(const Group& group, const at::Tensor& factor) {
     for (const at::Tensor& t : group.all) t.mul_(here);
 }
 
-// Whether two of them are the same memory.
+// Whether two of the tensors are the same memory.
 bool any_shared(at::TensorList tensors) {
   std::vector<const void*> memory;
   for (const at::Tensor& t : tensors)
@@ -129,7 +129,7 @@ void clip_norm(at::TensorList gradients, double threshold) {
     if (!(rate >= 1)) scale(gradients.data(), gradients.size(), rate);
     return;
   }
-  // Without waiting for the device, and without a choice that a trace could not hold.
+  // Computed without waiting for the device, and without a branch on a value, which a trace could not contain.
   at::Tensor total;
   for (const Group& group : groups) {
     const at::Tensor found = squares_of(group).sum().to(gradients[0].device());
@@ -144,7 +144,8 @@ void scale_by(at::TensorList tensors, const at::Tensor& factor) {
 }
 
 void clip_norms(at::TensorList gradients, double threshold) {
-  if (gradients.size() > 1 && any_shared(gradients)) {  // clipped as often, each time for the norm that it then has
+  // Such a gradient is clipped once for each time it occurs, each time by the norm it then has
+  if (gradients.size() > 1 && any_shared(gradients)) {
     for (const at::Tensor& g : gradients) clip_norms(g, threshold);
     return;
   }
@@ -168,7 +169,8 @@ std::vector<size_t> special(at::TensorList gradients, bool inf, bool nan) {
   std::vector<size_t> found;
   for (const Group& group : groups_of(gradients)) {
     at::Tensor counts;
-    if (group.taken) counts = count_not_finite.reduce({at::TensorList(group.all)}).cpu();  // one wait for all
+    if (group.taken)
+      counts = count_not_finite.reduce({at::TensorList(group.all)}).cpu();  // waits once for all gradients
     for (size_t i = 0; i < group.all.size(); ++i)
       if (group.taken ? counts.const_data_ptr<double>()[i] != 0 : !group.all[i].isfinite().all().item<bool>())
         found.push_back(group.places[i]);

@@ -1,5 +1,5 @@
-// Steps of many parameters at once that are more than a rule: hooks on the gradients before it, rates for each
-// parameter, copies in lower precision.
+// Steps of many parameters that do more than a rule: hooks that change the gradients first, rates for each parameter,
+// copies in lower precision.
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
 
@@ -30,7 +30,7 @@ kernels::DType dtype_of(const at::Tensor& t) {
   }
 }
 
-// The operands of a list of steps, operand by operand.
+// The operands of a list of steps: for each operand the tensors of all steps.
 struct Operands {
   std::vector<Tensors> lists;
   Operands(const Rule& rule, c10::ArrayRef<Step> steps, bool copies) : lists(2 + rule.states + copies) {
@@ -50,7 +50,7 @@ kernels::Launch loop_of(const Rule& rule) {
   return loop;
 }
 
-// A call of CPU kernels; f(call).
+// Builds the call of a CPU kernel and runs f(call).
 template <class F>
 void on_cpu(const Rule& rule, const Operands& operands, c10::ArrayRef<double> numbers, F&& f) {
   c10::SmallVector<void*, 64> data;
@@ -75,8 +75,8 @@ bool same_place(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.device() == b.device();
 }
 
-// Whether no two of the parameters and gradients share memory. Then it is the same whether hooks go over all gradients
-// before the first parameter changes, or with each.
+// Whether no two of the parameters and gradients share memory. Then it makes no difference whether hooks change all
+// gradients before the first update, or each gradient before its own update.
 bool apart(c10::ArrayRef<Step> steps) {
   c10::SmallVector<std::pair<const char*, const char*>, 32> spans;
   for (const Step& s : steps)
@@ -104,7 +104,7 @@ bool fuses(c10::ArrayRef<Step> steps, c10::ArrayRef<Hook> hooks) {
     norms += !hook.rule;
     if (hook.rule && kind_of(*hook.rule) < 0) return false;
   }
-  // A second norm on a GPU would need the factor of the first, which a reduction does not read.
+  // On a GPU a second norm would need the factor of the first norm, which the reduction does not read.
   if (norms > 1 && !steps[0].x.is_cpu()) return false;
   for (const Step& s : steps)
     if (!kernel_takes(s) || !lies_along(s.y, s.x) || !same_place(s.x, steps[0].x)) return false;
@@ -146,7 +146,7 @@ void apply_hooked(const Rule& rule, c10::ArrayRef<Step> steps, const double* hyp
   for (const Hook& hook : hooks) norms += !hook.rule;
   for (const Hook& hook : hooks) {
     if (hook.rule && cpu && passed < norms) {
-      apply(*hook.rule, changes, hook.h);  // a processor takes longer to compute it twice than to store it
+      apply(*hook.rule, changes, hook.h);  // on a CPU, computing the changes twice takes longer than storing them
       continue;
     }
     if (hook.rule) {
@@ -181,7 +181,7 @@ void apply_hooked(const Rule& rule, c10::ArrayRef<Step> steps, const double* hyp
 
 namespace {
 
-// Whether a kernel does this step of a rated rule, whose gradient or copy may be of 16 bits.
+// Whether a kernel supports this step of a rated rule, whose gradient or copy may have 16 bits.
 bool kernel_takes_mixed(const Step& s) {
   Step same = s;
   const bool narrow = s.y.scalar_type() == at::kHalf;
@@ -193,7 +193,7 @@ bool kernel_takes_mixed(const Step& s) {
 }
 bool is_mixed(const Step& s) { return s.copy.defined() || s.y.scalar_type() != s.x.scalar_type(); }
 
-// Steps that go in one launch: of one type, on one device, all with gradients of 16 bits or none.
+// Whether two steps can be in one launch: they have one dtype and device, and both or neither have 16-bit gradients.
 bool goes_with(const Step& a, const Step& b) {
   return same_place(a.x, b.x) && same_place(a.y, b.y) && is_mixed(a) == is_mixed(b);
 }
@@ -209,7 +209,7 @@ void apply_by_tensors(const Rule& rule, const Step& s, const double* hypers) {
 }  // namespace
 
 void apply_rated(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers, const Rates& given) {
-  TORCH_CHECK_VALUE(rule.rated, rule.name, ": has no rate of each parameter");
+  TORCH_CHECK_VALUE(rule.rated, rule.name, ": this rule does not support rates for each parameter");
   const size_t n = steps.size();
   const bool there = given.rates.defined();
   c10::SmallVector<size_t, 16> taken, rest;

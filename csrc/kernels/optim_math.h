@@ -1,4 +1,4 @@
-// What the formulas of update rules call, for numbers.
+// Functions on numbers that the formulas of update rules call.
 #pragma once
 #include <concepts>
 
@@ -6,7 +6,7 @@
 
 namespace cg::optim {
 
-// Names that formulas use on numbers. NaN stays NaN, as with NumPy.
+// As in NumPy, NaN stays NaN.
 template <class T>
 concept Number = std::floating_point<T>;
 template <Number T>
@@ -34,7 +34,7 @@ CG_FN T sign_of(T x) {
   return x > 0 ? T(1) : x < 0 ? T(-1) : x;
 }
 template <Number T>
-CG_FN T direction_of(T x) {  // 0 of NaN, and without a branch
+CG_FN T direction_of(T x) {  // 0 for NaN; without a branch
   return T(x > 0) - T(x < 0);
 }
 template <Number T>
@@ -44,6 +44,6 @@ CG_FN T magnitude(T x) {
 template <Number T>
 CG_FN T widened(T x) {
   return x;
-}  // a half tensor: in single precision
+}  // for a half tensor: in single precision
 
 }  // namespace cg::optim

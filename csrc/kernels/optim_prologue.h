@@ -1,11 +1,11 @@
-// What is done to a gradient before a rule reads it, in the same pass: a list of the rules that change gradients.
+// Changes of a gradient before a rule reads it, in the same pass: a list of rules that change gradients.
 #pragma once
 #include "kernels/optim_rules.h"
 
 namespace cg::optim {
 
-// A call's numbers have three for each change, which one and its constants; its integers, where there are any, an
-// address for each: of the first constant on the device, or 0.
+// For each change a call's numbers have three entries: which change it is, and its two constants. The call's integers,
+// if present, have one entry per change: the address of the first constant on the device, or 0.
 struct Prologue {
   static constexpr int capacity = 8, numbers = 3;
   enum Kind : int32_t { scale, unscale, weight_decay, lasso, hard_clip, kinds };
@@ -28,10 +28,10 @@ struct Prologue {
     return true;
   }
 
-  // One element, rounded to its type T between the changes.
+  // Changes one element, rounding to its type T after each change.
   template <class T, class C>
   CG_FN void change(C& gradient, const C& parameter) const {
-    // Unrolled, for each of a vector's elements, it takes nvcc five minutes to compile the rules.
+    // Not unrolled: with an unrolled loop for each element of a vector, nvcc takes five minutes to compile the rules.
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif

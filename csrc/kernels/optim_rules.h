@@ -1,11 +1,11 @@
-// The update rules of optimizers: one formula per rule, for the CPU loop (T = float or double) and for tensors
-// (T = a reference that writes into its tensor, S = double).
+// The update rules of optimizers: one formula per rule, for CPU loops (T = float or double) and for tensors (T = a type
+// whose assignment writes into the tensor, S = double).
 //
 //   static CG_FN void step(T& x, const T& y, T* s, const S* h)
-//
-// updates a parameter x from its gradient y and the rule's state s; the rules at the end change a gradient x with its
-// parameter y. Operations of Chainer's rules are in the order in which its NumPy code has them, constants are folded
-// where it folds them: the results agree bit for bit. nnabla shares the rules that are mathematically its own.
+// updates a parameter x from its gradient y, the rule's states s and the hyperparameters h; the rules at the end change
+// a gradient x by its parameter y. The comment at each rule lists its states, then its hyperparameters. The formulas of
+// Chainer's rules have the order of operations and the constant folding of its NumPy code, so that the results agree
+// bit for bit. nnabla uses the same rules where they are mathematically equal.
 #pragma once
 #include "kernels/optim_math.h"
 
@@ -154,7 +154,7 @@ struct Msvag {  // m, v; 1 - beta, 1 - beta^t, rho, 1 - rho, lr, eta, weight_dec
   }
 };
 
-// Rules that change a gradient: x is the gradient, y its parameter.
+// Rules that change a gradient: x is the gradient, y is its parameter.
 struct WeightDecay {  // rate
   static constexpr int states = 0, hypers = 1;
   template <class T, class S>
@@ -189,7 +189,7 @@ struct Scale {  // rate
   }
 };
 
-struct Unscale {  // by what the loss was multiplied with
+struct Unscale {  // the factor by which the loss was multiplied
   static constexpr int states = 0, hypers = 1;
   static constexpr unsigned unread = kernels::mask(1);
   template <class T, class S>

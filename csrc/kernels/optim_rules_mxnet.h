@@ -1,7 +1,7 @@
 // Update rules of MXNet's optimizers and update operators; see optim_rules.h.
-//
-// Operations are in the original's order, with the constants that it forms in the weights' precision formed here in
-// that of `h`. The hypers of all rules start with: lr, wd, rescale_grad, clip_gradient (infinite where there is none).
+// Operations are in the original's order; constants that the original computes in the weights' precision are computed
+// in that of `h`. The hyperparameters of all rules start with lr, wd, rescale_grad, clip_gradient (infinite: no
+// clipping).
 #pragma once
 #include <cmath>
 
@@ -12,15 +12,16 @@ namespace cg::optim::mx {
 template <class T, class S>
 CG_FN auto clipped(const T& x, S bound) {
   if constexpr (Number<T>) {
-    const T most = bound < x ? bound : x;  // NaN stays; in this order of operands one instruction each
+    const T most = bound < x ? bound : x;  // NaN stays NaN; with this order of operands each line is one instruction
     return -bound > most ? -bound : most;
   } else {
-    if (std::isinf(bound)) return x;  // an operation less
+    if (std::isinf(bound)) return x;  // saves an operation
     return at_most(at_least(x, -bound), bound);
   }
 }
 
-// The gradient as most rules see it: scaled, then decayed, then clipped; or clipped without any decay.
+// The gradient that most rules use: scaled, then with weight decay added, then clipped; or clipped without weight
+// decay.
 template <class T, class S>
 CG_FN auto decayed(const T& p, const T& g, const S* h) {
   return clipped(g * h[2] + p * h[1], h[3]);
@@ -49,7 +50,7 @@ struct Sgd {
 };
 
 template <bool clips>
-struct SgdOp {  // of the operator for one weight, which rounds in another order
+struct SgdOp {  // the operator for a single weight, which rounds in another order
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T*, const S* h) {
@@ -68,7 +69,7 @@ struct SgdMomentum {  // v; momentum
 };
 
 template <bool apart>
-struct Nag {  // v; momentum. The momentum decays by the new weight, unless that goes into memory of its own.
+struct Nag {  // v; momentum. The momentum is computed with the new weight, unless that is written to separate memory.
   static constexpr int states = 1, hypers = 5;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T* s, const S* h) {
@@ -83,7 +84,7 @@ struct Nag {  // v; momentum. The momentum decays by the new weight, unless that
   }
 };
 
-struct Descend {  // along a direction that holds everything but the rate
+struct Descend {  // along a given direction, which contains everything except the rate
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T*, const S* h) {
@@ -211,7 +212,7 @@ struct Ftrl {  // z, n; lamda1, beta
   }
 };
 
-struct Adamax {  // m, u; beta1, 1 - beta1, beta2, what keeps 0 / 0 from being NaN
+struct Adamax {  // m, u; beta1, 1 - beta1, beta2, a small number that avoids 0 / 0
   static constexpr int states = 2, hypers = 8;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T* s, const S* h) {
@@ -222,7 +223,7 @@ struct Adamax {  // m, u; beta1, 1 - beta1, beta2, what keeps 0 / 0 from being N
   }
 };
 
-struct Nadam {  // m, v; beta1, 1 - beta1, beta2, 1 - beta2, shares of gradient and m, 1 - beta2^t, eps
+struct Nadam {  // m, v; beta1, 1 - beta1, beta2, 1 - beta2, weights of gradient and m, 1 - beta2^t, eps
   static constexpr int states = 2, hypers = 12;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T* s, const S* h) {
@@ -234,7 +235,7 @@ struct Nadam {  // m, v; beta1, 1 - beta1, beta2, 1 - beta2, shares of gradient 
 };
 
 template <bool has_momentum>
-struct DcAsgd {  // the weight before (, v); lamda, momentum
+struct DcAsgd {  // the previous weight (, v); lamda, momentum
   static constexpr int states = 1 + has_momentum, hypers = 6;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T* s, const S* h) {

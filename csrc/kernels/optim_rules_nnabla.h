@@ -4,7 +4,7 @@
 
 namespace cg::optim::nn {
 
-struct Momentum {  // v, of the other sign than Chainer's; lr, momentum, decay
+struct Momentum {  // v, with the opposite sign of Chainer's; lr, momentum, decay
   static constexpr int states = 1, hypers = 3;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T* s, const S* h) {

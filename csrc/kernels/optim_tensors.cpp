@@ -24,8 +24,8 @@
 namespace cg::optim {
 namespace {
 
-// Tensors inside a formula, one per parameter: arithmetic makes new ones, assignment writes into these. On a GPU an
-// operation on all of them is one launch.
+// The tensors of one variable in a formula, one per parameter: arithmetic makes new tensors, assignment writes into
+// these. On a GPU an operation on all of them is one launch.
 struct Value {
   std::vector<at::Tensor> t;
   explicit Value(std::vector<at::Tensor> tensors) : t(std::move(tensors)) {}
@@ -54,7 +54,7 @@ Value each(const Value& a, F&& f) {
 Value operator-(double a, const Value& b) {
   return each(b, [a](const at::Tensor& t) { return at::rsub(t, a); });
 }
-Value operator/(double a, const Value& b) {  // a / b, which a * (1 / b) is not to the last bit
+Value operator/(double a, const Value& b) {  // a * (1 / b) would differ from a / b in the last bit
   Value result = each(b, [](const at::Tensor& t) { return at::empty_like(t); });
   at::_foreach_zero_(result.t);
   at::_foreach_add_(result.t, a);
@@ -106,7 +106,7 @@ bool same_kind(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.device() == b.device();
 }
 
-// Runs the rule's kernel on all that lie on the device of the first and have its dtype; the others are left in `steps`.
+// Runs the rule's kernel on all steps with the device and dtype of the first one; the others are left in `steps`.
 void run_kernel(const Rule& rule, c10::SmallVector<const Step*, 16>& steps, const double* hypers) {
   const at::Tensor first = steps[0]->x;
   c10::SmallVector<const Step*, 16> others;
@@ -173,7 +173,7 @@ void apply(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers) {
   c10::SmallVector<const Step*, 16> taken, rest;
   for (const Step& s : steps) (kernel_takes(s) ? taken : rest).push_back(&s);
   while (!taken.empty()) run_kernel(rule, taken, hypers);
-  // What is alike goes together, as long as the intermediate results stay small.
+  // Steps of one dtype and device are computed together, as long as the intermediate results stay small.
   constexpr int64_t at_most_elements = 1 << 26;
   while (!rest.empty()) {
     const at::Tensor& x = rest[0]->x;

@@ -1,4 +1,4 @@
-// Update rules on tensors: kernels where they apply, ATen's operations for what is traced, of several dtypes or
+// Update rules on tensors: by kernels, or by ATen's operations for tensors that are traced, have several dtypes, or are
 // strided.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -15,24 +15,24 @@
 
 namespace cg::optim {
 
-// One parameter in an update: x changes with y and the states, in place. Shapes must agree.
+// One parameter in an update: x and the states are changed in place, from the gradient y. Shapes must agree.
 struct Step {
   at::Tensor x, y;
   c10::SmallVector<at::Tensor, max_states> states;
-  at::Tensor copy;  // of x in lower precision, which follows it; for `apply_rated`
+  at::Tensor copy;  // a copy of x in lower precision, which is updated too; for `apply_rated`
 };
 
 struct Rule {
-  // Operation by operation, on tensors of one dtype and device.
+  // Evaluates a rule by ATen's operations, on tensors of one dtype and device.
   using OnTensors = void (*)(c10::ArrayRef<const Step*> steps, const double* hypers);
   Rule(const char* name, int states, int hypers, bool rated, OnTensors on_tensors)
       : name(name), states(states), hypers(hypers), rated(rated), kernel(name), on_tensors(on_tensors) {}
 
   const char* name;
   int states, hypers;
-  bool rated;  // the first two hypers are a rate and a decay, which each parameter may have for itself
+  bool rated;  // the first two hyperparameters are a rate and a decay, which may differ for each parameter
   kernels::Kernel kernel;
-  mutable std::atomic<kernels::Launch> loop{nullptr};  // the kernel for CPU tensors, once it was looked for
+  mutable std::atomic<kernels::Launch> loop{nullptr};  // the kernel for CPU tensors, after the first lookup
   OnTensors on_tensors;
 };
 
@@ -42,47 +42,47 @@ const Rule* find_rule(std::string_view name);
 
 void apply(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers);
 
-// Whether a kernel does this step, once the gradient is laid along the parameter; and whether it is.
+// Whether a kernel supports this step once the gradient has the parameter's layout; and whether the gradient has it.
 bool kernel_takes(const Step& s);
 bool lies_along(const at::Tensor& y, const at::Tensor& x);
 
-// What is done to gradients before a rule: a rule that changes a gradient with its parameter, or without one a bound of
+// A change of gradients before a rule: a rule that changes a gradient by its parameter, or, without a rule, a bound on
 // the norm of all gradients together.
 struct Hook {
   const Rule* rule;
   double h[2];
 };
 
-// The hooks in order, then the rule. The changed gradients stay. Where kernels take all of it, the gradients go through
-// memory once, and once more for each norm.
+// Runs the hooks in order, then the rule. The changed gradients are stored. If kernels support all of it, this takes
+// one pass over the gradients, and one more for each norm.
 void apply_hooked(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers, c10::ArrayRef<Hook> hooks);
 
-// A rated rule: `own` has all rates, then all decays; or they are in two float tensors.
+// For a rated rule: `own` has all rates, then all decays; or they are in two float tensors.
 struct Rates {
   c10::ArrayRef<double> own;
   at::Tensor rates, decays;
 };
 void apply_rated(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers, const Rates& rates);
 
-// Scales all gradients, in place, so that the norm of them together is at most `threshold`.
+// Scales all gradients in place so that their common norm is at most `threshold`.
 void clip_norm(at::TensorList gradients, double threshold);
 
-// The factor for gradients with these sums of squares (float64) so that the norm of them together is at most
-// `threshold`. On a CPU; and on the sums' device, without waiting for it: there it is at most 1.
+// The factor that scales gradients with these sums of squares (float64) to a common norm of at most `threshold`:
+// computed on the CPU; and computed on the sums' device, without waiting for it, where the factor is at most 1.
 double clip_rate(double sum_of_squares, double threshold);
 at::Tensor clip_rate(const at::Tensor& sum_of_squares, double threshold);
 
-// The sums of squares, or with `not_finite` the numbers of elements that are infinite or NaN, of each tensor; float64,
-// on the device of the first. Nothing waits for it where all are on one device.
+// The sum of squares of each tensor or, with `not_finite`, the number of its elements that are infinite or NaN; in
+// float64, on the device of the first tensor. If all tensors are on one device, the host does not wait for it.
 at::Tensor reduce_each(at::TensorList tensors, bool not_finite);
 
-// Multiplies all, in place, by a float64 tensor with one element on their device.
+// Multiplies all tensors in place by a float64 tensor with one element on their device.
 void scale_by(at::TensorList tensors, const at::Tensor& factor);
 
-// Scales each gradient, in place, so that its own norm is at most `threshold`; one with a NaN stays as it is.
+// Scales each gradient in place so that its own norm is at most `threshold`; a gradient with a NaN is not changed.
 void clip_norms(at::TensorList gradients, double threshold);
 
-// Those that have an infinite value (`inf`), a NaN (`nan`), or either, in order.
+// The indices of gradients that have an infinite value (with `inf`) or a NaN (with `nan`), in order.
 std::vector<size_t> special(at::TensorList gradients, bool inf, bool nan);
 
 }  // namespace cg::optim

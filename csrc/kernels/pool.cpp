@@ -23,16 +23,16 @@ struct Shape {
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
 };
 
-// Pooled positions along axis k whose windows lie inside the image.
+// The range of pooled positions along axis k whose windows are completely inside the image.
 CG_INLINE void interior(const PoolWindow& w, const Shape& s, int k, int64_t& from, int64_t& to) {
   from = std::min(s.out[k], (w.pad[k] + w.stride[k] - 1) / w.stride[k]);
   const int64_t room = s.in[k] + w.pad[k] - w.ksize[k];
   to = room < 0 ? from : std::max(from, std::min(s.out[k], room / w.stride[k] + 1));
 }
 
-constexpr int L = 16;  // pooled positions at a time, so that no remainder is left to a scalar loop
+constexpr int L = 16;  // pooled positions at a time; rows are padded so that no scalar loop for a remainder is needed
 
-// Splits 2 L numbers. As pairs: compilers leave the end of a loop with stride 2 to scalar code.
+// Splits 2 L numbers. Read as pairs, because compilers use scalar code at the end of a loop with stride 2.
 CG_INLINE void split(const float* x, float* __restrict even, float* __restrict odd) {
 #pragma GCC unroll 1
   for (int l = 0; l < L; ++l) {
@@ -52,8 +52,9 @@ CG_INLINE void split(const double* x, double* __restrict even, double* __restric
   }
 }
 
-// L windows; `row(i, j)` is where line j of depth i of the first one starts. K: the size of a window without depth, 0
-// for any; S: the stride along a row, 0 for any. No branch depends on the numbers, which nobody can predict.
+// The maxima of L windows; `row(i, j)` is where line j at depth i of the first window starts. K: the size of a window
+// without depth, 0 for any; S: the stride along a row, 0 for any. No branch depends on the data, because such branches
+// are unpredictable.
 template <int K, int S, class T, class Row>
 CG_INLINE void windows(const PoolWindow& w, T* __restrict best, int32_t* __restrict pos, Row&& row) {
   const int64_t stride = S ? S : w.stride[2];
@@ -63,7 +64,7 @@ CG_INLINE void windows(const PoolWindow& w, T* __restrict best, int32_t* __restr
     pos = take ? at : pos;
   };
   if constexpr (K > 0) {
-    // Column k of the windows is columns[j][k % S] from k / S on.
+    // Column k of the windows is columns[j][k % S], starting at k / S.
     T parts[K][2][L + 1];
     const T* columns[K][2];
     for (int j = 0; j < K; ++j) {
@@ -98,8 +99,9 @@ CG_INLINE void windows(const PoolWindow& w, T* __restrict best, int32_t* __restr
   }
 }
 
-// `rows`: room for a plane whose rows of `width` have -inf on both sides, and for a row of -inf after it. A plane is
-// copied there when its windows reach beyond its rows, or when reading L windows at once would leave the tensor.
+// `rows`: workspace for a plane with rows of length `width`, padded with -inf on both sides, and for a row of -inf
+// after it. A plane is copied there if its windows reach beyond its rows, or if reading L windows at once would leave
+// the tensor.
 template <int K, int S, class T>
 CG_INLINE void forward(const PoolWindow& w, const Shape& s, const T* x, T* rows, int64_t width, T* y, uint8_t* at) {
   const int64_t lines = s.in[0] * s.in[1];
@@ -126,7 +128,7 @@ CG_INLINE void forward(const PoolWindow& w, const Shape& s, const T* x, T* rows,
           });
           uint8_t narrow[L];
           for (int l = 0; l < L; ++l) narrow[l] = static_cast<uint8_t>(pos[l]);
-          // What is written beyond the row is overwritten by the next one.
+          // Numbers written beyond the row are overwritten by the next row.
           const int64_t n = std::min<int64_t>(L, s.out[2] - c);
           if (y <= last) {
             std::memcpy(y, best, sizeof best);
@@ -191,8 +193,8 @@ CG_INLINE void each_position(const PoolWindow& w, const Shape& s, const uint8_t*
       }
 }
 
-// Pixels 2 c and 2 c + 1 get gy[c] where at[c] is `first` or `first` + 1, else 0. As pairs, see `split`; masks rather
-// than selects, which become branches.
+// Pixels 2 c and 2 c + 1 get gy[c] if at[c] is `first` or `first` + 1, otherwise 0. Written as pairs (see `split`), and
+// with masks, because compilers turn selects into branches.
 CG_INLINE void put_pair(const float* gy, const uint8_t* at, int first, float* gx) {
   constexpr bool big = std::endian::native == std::endian::big;
   uint32_t bits;
@@ -207,8 +209,8 @@ CG_INLINE void put_pair(const double* gy, const uint8_t* at, int first, double* 
   gx[1] = *at == first + 1 ? *gy : 0.0;
 }
 
-// Scatter for windows of 2 x 2 that tile the image: every pixel belongs to one of them and is written once, but for
-// what is written beyond a row, which the next row overwrites.
+// Scatter for windows of 2 x 2 that tile the image: every pixel belongs to one window and is written once. Numbers
+// written beyond a row are overwritten by the next row.
 template <class T>
 CG_INLINE void tiles(const Shape& s, const T* __restrict gy, const uint8_t* __restrict at, T* __restrict gx) {
   const int64_t width = s.in[2], n = s.out[2];
@@ -236,7 +238,7 @@ CG_SIMD void tiles_of(const Shape& s, const double* gy, const uint8_t* at, doubl
 void max_pool(const PoolWindow& w, const at::Tensor& x, const at::Tensor& y, const at::Tensor& positions) {
   const Shape s(x, y);
   with_dtype(x, [&]<class T>(T) {
-    // The last of sixteen windows that start at the last pooled position or before still reads inside its row.
+    // A padded row is long enough that sixteen windows starting at the last pooled position read inside it.
     const int64_t width = w.pad[2] + std::max(s.in[2], (s.out[2] + L) * w.stride[2] + w.ksize[2]);
     std::vector<T> rows((s.in[0] * s.in[1] + 1) * width, -std::numeric_limits<T>::infinity());
     using F = void (*)(const PoolWindow&, const Shape&, const T*, T*, int64_t, T*, uint8_t*);

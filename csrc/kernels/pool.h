@@ -4,19 +4,19 @@
 
 namespace cg::kernels {
 
-// Windows over the last three axes; fewer axes have entries 1, 1, 0 in front.
+// Windows over the last three axes; with fewer axes, the missing ones in front have size 1, stride 1, padding 0.
 struct PoolWindow {
   int64_t ksize[3], stride[3], pad[3];
 };
-// Positions inside a window, as these functions store them, are bytes.
+// Positions inside a window are stored as bytes.
 constexpr int64_t kMaxWindow = 256;
 
 // Contiguous arguments: images (planes, depth, height, width), maps and positions (planes, ...) of the pooled size.
-// The first maximum of a window wins; NaN is larger than any number; what lies beyond the image is -inf.
+// Of equal maxima in a window the first is taken; NaN is larger than any number; pixels beyond the image are -inf.
 void max_pool(const PoolWindow& w, const at::Tensor& x, const at::Tensor& y, const at::Tensor& positions);
-// `gx`: the sum of what of `gy` is directed to each pixel by `positions`.
+// `gx`: for each pixel, the sum of the elements of `gy` whose `positions` point at it.
 void max_pool_scatter(const PoolWindow& w, const at::Tensor& gy, const at::Tensor& positions, const at::Tensor& gx);
-// What `positions` point at; 0 beyond the image.
+// `y`: the pixels that `positions` point at; 0 beyond the image.
 void max_pool_gather(const PoolWindow& w, const at::Tensor& x, const at::Tensor& positions, const at::Tensor& y);
 
 }  // namespace cg::kernels

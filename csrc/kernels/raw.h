@@ -1,14 +1,14 @@
-// Which tensors a CPU loop may take by the pointer.
+// Which tensors a CPU loop may access by pointers.
 #pragma once
 #include "kernels/trace.h"
 
 namespace cg::kernels {
 
-// Memory that holds the elements as they are, and nobody traces.
+// Whether the memory holds the elements themselves, and no tracer is active.
 inline bool plain(const at::Tensor& t) {
   return t.layout() == at::kStrided && !t.key_set().has(c10::DispatchKey::Negative) && !traced(t);
 }
-// The same in main memory, of float or double.
+// The same for tensors of float or double in main memory.
 inline bool raw(const at::Tensor& t) {
   return (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.device().is_cpu() && plain(t);
 }
@@ -16,7 +16,7 @@ inline bool raw(const at::Tensor& a, const at::Tensor& b) {
   return raw(a) && raw(b) && a.scalar_type() == b.scalar_type();
 }
 
-// Runs f(T()) for the dtype of a raw tensor.
+// Calls f(T()) for the dtype of a raw tensor.
 template <class F>
 decltype(auto) with_dtype(const at::Tensor& t, F&& f) {
   if (t.scalar_type() == at::kFloat) return f(float());

@@ -1,4 +1,4 @@
-// What clipping and loss scaling ask of gradients, for each tensor of a list.
+// Reductions over each gradient in a list, for clipping and loss scaling.
 #pragma once
 #include "kernels/call.h"
 
@@ -19,12 +19,12 @@ struct NotFinite {
   }
 };
 
-// The sum of squares. Of float it may overflow, as a norm in float does.
+// The sum of squares. For float it may overflow, like a norm computed in float.
 template <class Run>
 Status sum_of_squares(const Call& c) {
   return by_dtype(c, [&]<class T>() { return Run::template reduce<T>(Square{}, c); });
 }
-// How many elements are infinite or no number.
+// The number of elements that are infinite or NaN.
 template <class Run>
 Status count_not_finite(const Call& c) {
   return by_dtype(c, [&]<class T>() { return Run::template reduce<T>(NotFinite{}, c); });

@@ -1,19 +1,20 @@
 // Regions of images as maps of bins: the geometry of bins, and weighted sums over them.
-//
-// A region's bins are the pairs of its bins of rows and of columns; what a bin gathers is weights of rows times weights
-// of columns. On a GPU there is a call per element of the result, so that nothing needs an atomic; on a CPU (`whole`)
-// one per map or per plane of an image, which shares what it finds about a region and goes through memory in order.
+// A region's bins are the pairs of its row bins and its column bins; the weight of a pixel in a bin is its row weight
+// times its column weight. On a GPU one call computes an element of the result, so that no atomic operation is needed;
+// on a CPU (`whole`) one call computes a map, or a plane of an image, so that bins share computations about a region
+// and memory is read in order.
 #pragma once
 #include "kernels/call.h"
 
 namespace cg::kernels {
 
-// Integers of every kernel on regions, in this order.
+// The integers of every kernel on regions, in this order.
 struct RegionSizes {
   int64_t regions, images, channels, height, width;  // channels of the images
   int64_t rows, columns;                             // bins of a region
-  int64_t group_rows, group_columns;  // position-sensitive maps: a group of bins has a channel of its own; else 1, 1
-  int64_t whole;                      // a call takes a map, or a plane; else an element
+  // Position-sensitive maps: each group of bins reads its own channel; otherwise 1, 1
+  int64_t group_rows, group_columns;
+  int64_t whole;  // a call computes a map or a plane; otherwise an element
   static constexpr int count = 10;
 
   CG_FN int64_t bins() const { return rows * columns; }
@@ -36,13 +37,13 @@ inline bool region_sizes(const Call& c, int more, RegionSizes& s) {
   return s.channels % s.groups() == 0;
 }
 
-// One axis of a region, as samples between pixels.
+// One axis of a region, with samples between pixels.
 template <class F>
 struct Samples {
-  F start, step, distance;  // of bins, and of the samples of one
+  F start, step, distance;  // start and step of bins; distance of the samples in a bin
   int64_t count;
 };
-// A reading between two pixels: (1 - rest) of the one below and rest of the one above.
+// A sample between two pixels: (1 - rest) of the lower and rest of the upper one.
 template <class F>
 struct Reading {
   int32_t below, above;
@@ -51,17 +52,17 @@ struct Reading {
 template <class F>
 struct SampleAxis {
   F scale;
-  int64_t bins, ratio;              // ratio <= 0: about a sample per pixel
-  int column;                       // of the boxes: where the axis' low edge is; the high one is two further
-  int64_t length;                   // of the images
-  int64_t most = int64_t(1) << 24;  // samples of a bin: one that is larger has none
+  int64_t bins, ratio;  // ratio: samples per bin; <= 0: about one sample per pixel
+  int column;           // column of the boxes with the axis' lower edge; the upper edge is two columns further
+  int64_t length;       // of the images
+  int64_t most = int64_t(1) << 24;  // maximum of samples per bin; a bin that would need more gets none
 
   CG_FN Samples<F> of(const F* box) const {
     const F start = box[column] * scale - F(0.5), step = (box[column + 2] * scale - F(0.5) - start) / F(bins);
     const int64_t count = ratio > 0 ? ratio : step > 0 && step < F(most) ? -int64_t(math::floor(-step)) : 0;
     return {start, step, step / F(count ? count : 1), count};
   }
-  // Whether sample j of a bin is on the image, or less than a pixel beside it.
+  // Whether sample j of a bin is on the image, or less than a pixel outside it.
   CG_FN bool read(const Samples<F>& s, int64_t bin, int64_t j, Reading<F>& r) const {
     F at = s.start + F(bin) * s.step + (F(j) + F(0.5)) * s.distance;
     if (!(at >= F(-1) && at <= F(length)) || length == 0) return false;
@@ -79,9 +80,9 @@ struct SampleAxis {
   }
 };
 
-// The means of the samples of each bin along one axis as weights of pixels, and the range where they are not 0.
-// Operands: weights (regions, bins, length), ranges (regions, bins, 2) of int32, boxes (regions, 5). Numbers: the
-// scale. Integers: regions, bins, length, samples of a bin, the column.
+// For each bin along one axis, the mean of its samples as weights of pixels, and the range of pixels with weights other
+// than 0. Operands: weights (regions, bins, length), ranges (regions, bins, 2) of int32, boxes (regions, 5). Numbers:
+// the scale. Integers: regions, bins, length, samples of a bin, the column.
 template <class F>
 struct RegionWeights {
   F* weights;

@@ -4,16 +4,16 @@
 
 namespace cg::kernels {
 
-// Where in an image a maximum was: readings along both axes.
+// Where in an image a maximum is: the samples along both axes.
 template <class C>
 struct Spot {
   Reading<C> row, column;
 };
 
-// Bins of whole pixels: [first, past the last) of each bin. A place is row * width + column.
+// Bins of whole pixels, given by the first pixel and the one after the last. A place is row * width + column.
 struct PixelBins {
   const int32_t *row_ranges, *column_ranges;
-  // False for a place that is nowhere on the image.
+  // Returns false for a place outside the image.
   template <class C>
   CG_FN bool spot(const RegionSizes& s, int64_t, int32_t, int32_t, int32_t place, Spot<C>& spot) const {
     if (place < 0 || place >= s.area()) return false;
@@ -27,8 +27,8 @@ struct PixelBins {
     return h >= range[0] && h < range[1];
   }
 };
-// Bins of samples. A place is row * samples along the columns + column, counted in the bin. In double precision: on a
-// place's rounding depends what its neighbours weigh.
+// Bins of samples. A place is row * (samples along the columns) + column, counted in the bin. Coordinates are in double
+// precision, because interpolation weights depend on their rounding.
 struct SampleBins {
   const double* boxes;
   SampleAxis<double> rows, columns;
@@ -50,7 +50,7 @@ struct SampleBins {
   }
 };
 
-// The value at a spot. What has no weight is not read: 0 times infinity would be NaN.
+// The value at a spot. Pixels of weight 0 are not read, because 0 times infinity would be NaN.
 template <class T>
 CG_FN compute_t<T> read_spot(const T* plane, int64_t width, const Spot<compute_t<T>>& s) {
   using C = compute_t<T>;
@@ -67,10 +67,11 @@ template <class T>
 struct RegionMap {
   RegionSizes size;
   T* y;
-  int32_t* places;  // -1: nowhere
+  int32_t* places;  // -1: no place
   const T* x;
   const int32_t* images;
-  // f(element, region, row and column of the bin, plane or null where there is no such image) for a call's bins
+  // calls f(element, region, row and column of the bin, plane or null for an invalid image index) for the bins of a
+  // call
   template <class F>
   CG_FN void bins(int64_t k, const F& f) const {
     const RegionSizes& s = size;
@@ -102,7 +103,8 @@ struct RegionMaxima : RegionMap<T> {
         for (int32_t h = rows[0]; h < rows[1]; ++h)
           for (int32_t w = cols[0]; w < cols[1]; ++w) {
             const C v = widen(plane[h * s.width + w]);
-            if (place < 0 || v > best || (v != v && best == best)) {  // the first; NaN before all
+            // The first of equal maxima; NaN is larger than all numbers
+            if (place < 0 || v > best || (v != v && best == best)) {
               best = v;
               place = int32_t(h * s.width + w);
             }
@@ -143,7 +145,7 @@ struct SampleMaxima : RegionMap<T> {
   }
 };
 
-// A map per call: what samples read along the columns is found once for all its lines.
+// Computes a map per call; the samples along the columns are computed once for all lines.
 template <class T>
 struct SampleMaps : SampleMaxima<T> {
   using C = compute_t<T>;
@@ -195,8 +197,8 @@ struct SampleMaps : SampleMaxima<T> {
 };
 
 // Operands: y and places (int32), both (regions, maps, rows, columns), x, images (int32), then row and column ranges
-// (int32) or boxes (double). Integers: RegionSizes, then for boxes the samples of a bin along both axes. Numbers: for
-// boxes the scales of both axes; last, for maxima, what empty bins give.
+// (int32) or boxes (double). Integers: RegionSizes, then for boxes the samples per bin along both axes. Numbers: for
+// boxes the scales of both axes; last, for maxima, the value of empty bins.
 inline bool region_bins(const Call& c, const RegionSizes& s, PixelBins& at) {
   if (c.operands != 6 || c.sizes[4] != s.regions * s.rows * 2 || c.sizes[5] != s.regions * s.columns * 2) return false;
   at = {operand<int32_t>(c, 4), operand<int32_t>(c, 5)};
@@ -206,7 +208,7 @@ inline bool region_bins(const Call& c, const RegionSizes& s, SampleBins& at) {
   if (c.operands != 5 || c.sizes[4] != s.regions * 5 || c.n_integers != RegionSizes::count + 2 || c.n_numbers < 2)
     return false;
   const int64_t* ratio = c.integers + RegionSizes::count;
-  constexpr int64_t most = int64_t(1) << 15;  // samples along an axis, such that a place is an int32
+  constexpr int64_t most = int64_t(1) << 15;  // samples along an axis, so that a place fits into an int32
   at = {operand<double>(c, 4),
         {c.numbers[0], s.rows, ratio[0], 2, s.height, most},
         {c.numbers[1], s.columns, ratio[1], 1, s.width, most}};

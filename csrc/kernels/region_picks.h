@@ -1,4 +1,5 @@
-// What maxima over the bins of regions found, read and written again, which is linear.
+// Reads pixels at the places where maxima over the bins of regions were found, and the gradient of this linear
+// function.
 #pragma once
 #include <type_traits>
 
@@ -6,7 +7,7 @@
 
 namespace cg::kernels {
 
-// y = what places name; 0 where they name nothing.
+// y = the pixels at the places; 0 where there is no place.
 template <class T, class Bins>
 struct Picks : RegionMap<T> {
   using C = compute_t<T>;
@@ -20,7 +21,7 @@ struct Picks : RegionMap<T> {
   }
 };
 
-// The gradient of that: x is the result, y is read. Of each pixel, what the bins give that picked it.
+// The gradient: the result x has, for each pixel, the sum of y over the bins whose place is this pixel.
 template <class T, class Bins>
 struct PicksGrad : RegionMap<T> {
   using C = compute_t<T>;
@@ -52,7 +53,7 @@ struct PicksGrad : RegionMap<T> {
   }
 };
 
-// The same for a plane per call.
+// The same, computing a plane per call.
 template <class T, class Bins>
 struct PicksPlanes : PicksGrad<T, Bins> {
   CG_FN void operator()(int64_t plane) const {

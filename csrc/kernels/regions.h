@@ -6,17 +6,17 @@
 
 namespace cg::kernels {
 
-// What sums and their gradients read of the regions.
+// The data about regions that sums and their gradients read.
 template <class T>
 struct RegionTables {
   using C = compute_t<T>;
   RegionSizes size;
-  const int32_t* images;  // of each region; where there is no such image, all is 0
+  const int32_t* images;  // the image index of each region; for an invalid index all results are 0
   const C *row_weights, *column_weights;
   const int32_t *row_ranges, *column_ranges;
 };
 
-constexpr int kColumns = 64;  // columns of an image that a call keeps at a time
+constexpr int kColumns = 64;  // columns of an image in a call's buffer
 
 template <class T>
 struct RegionSums : RegionTables<T> {
@@ -47,7 +47,7 @@ struct RegionSums : RegionTables<T> {
   }
 };
 
-// A map per call. Rows are added up first, which all bins of a line share.
+// Computes a map per call. Rows are summed first, and all bins of a line share these sums.
 template <class T>
 struct RegionMaps : RegionSums<T> {
   using C = compute_t<T>;
@@ -94,7 +94,7 @@ struct RegionMaps : RegionSums<T> {
   }
 };
 
-// Of each pixel, what the bins that read it give, in the order of regions and bins.
+// The gradient of each pixel: the sum over the bins that read it, in the order of regions and bins.
 template <class T>
 struct RegionSumsGrad : RegionTables<T> {
   using C = compute_t<T>;
@@ -123,7 +123,7 @@ struct RegionSumsGrad : RegionTables<T> {
   }
 };
 
-// The same for a plane per call, the bins of a line spread along it first.
+// The same, computing a plane per call; the bins of a line are first spread along that line.
 template <class T>
 struct RegionPlanes : RegionSumsGrad<T> {
   CG_FN void operator()(int64_t plane) const {
@@ -192,8 +192,8 @@ Status region_sums(const Call& c) {
     return Run::template each<RegionSums<T>>(f, c.sizes[0], c, 8);
   });
 }
-// The same operands with the gradients of y and of x, which is the result. A plane is added up where it is, so not in
-// 16 bits.
+// The same operands with the gradient of y, and the gradient of x as the result. A plane is summed in place, so it may
+// not have 16 bits.
 template <class Run>
 Status region_sums_grad(const Call& c) {
   return by_dtype(c, [&]<class T>() {

@@ -1,4 +1,5 @@
-// CG_KERNEL(Cpu, name) in a .cpp, CG_KERNEL(Cuda, name) in a .cu: the kernel can be called by its name.
+// CG_KERNEL(Cpu, name) in a .cpp and CG_KERNEL(Cuda, name) in a .cu register a kernel, so that it can be called by its
+// name.
 #pragma once
 #include <vector>
 
@@ -6,7 +7,7 @@
 
 namespace cg::kernels {
 
-std::vector<Entry>& entries();  // of this library
+std::vector<Entry>& entries();  // the kernels registered in this library
 
 struct Registered {
   Registered(const char* name, Launch launch) { entries().push_back({name, launch}); }

@@ -1,11 +1,12 @@
-// Index functors over rows and columns: f(row, column) for each column of each row, through Run::each.
+// Index functors over rows and columns: Run::each calls f(row, column) for each column of each row.
 #pragma once
 #include "kernels/simd.h"
 #include "kernels/walk.h"
 
 namespace cg::kernels::detail {
 
-// `narrow`: all that is indexed has less than 2^31 elements. Arithmetic of 64 bits is slow on a GPU.
+// `narrow`: all operands have less than 2^31 elements, so that 32-bit indices suffice; 64-bit arithmetic is slow on a
+// GPU.
 template <class F, bool narrow = false>
 struct Rowwise {
   F f;
@@ -21,7 +22,7 @@ struct Rowwise {
     }
   }
 };
-// What Cpu::each finds for them: a loop over each row's columns, without divisions.
+// The overload for Cpu::each: a loop over each row's columns, without divisions.
 template <class F>
 CG_INLINE void each_loop(const Rowwise<F>& given, int64_t begin, int64_t end) {
   const F f = given.f;

@@ -1,4 +1,4 @@
-// x *= a number that is on the device, for lists of tensors: clipping does not wait for its norm.
+// Multiplies lists of tensors by a number on the device, so that clipping need not wait for the norm.
 #pragma once
 #include "kernels/call.h"
 
@@ -14,7 +14,7 @@ struct ScaleBy {
   }
 };
 
-// Operands: x. Integers: the number's address.
+// Operands: x. Integers: the address of the number.
 template <class Run>
 Status scale_by(const Call& c) {
   if (c.n_integers != 1) return kBadCall;

@@ -1,13 +1,13 @@
-// What CPU loops need to become vector code: one clone per instruction set that matters (CG_SIMD), bound when the
-// module is loaded, and functions without branches. Everything that a CG_SIMD function calls must be inlined into it
-// (CG_INLINE), else it is compiled for the oldest processor.
+// Means to vectorize CPU loops: one clone of a function per instruction set (CG_SIMD), selected when the module is
+// loaded, and functions without branches. Everything that a CG_SIMD function calls must be inlined into it (CG_INLINE);
+// otherwise it is compiled for the baseline instruction set.
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #define CG_INLINE inline __attribute__((always_inline))
-// Before a loop whose arrays do not overlap: __restrict is lost in a lambda.
+// Placed before a loop whose arrays do not overlap, because __restrict has no effect on variables captured in a lambda.
 #if defined(__clang__)
 #define CG_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -16,10 +16,10 @@
 #if defined(__clang__)
 #define CG_VECTORIZE unused
 #else
-// -O2 leaves most loops scalar, and a select that could trap with them.
+// With -O2 alone most loops stay scalar, and so do loops with a select whose operands could trap.
 #define CG_VECTORIZE optimize("O3", "no-math-errno", "no-trapping-math")
 #endif
-// Levels, not models: "arch=haswell" would be taken by that model alone.
+// Names of levels, not of processor models: a clone for "arch=haswell" would be selected only on that model.
 #if defined(__x86_64__) && defined(__gnu_linux__) && __GNUC__ >= 12 && !defined(__clang__)
 #define CG_SIMD \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) __attribute__((CG_VECTORIZE))
@@ -47,9 +47,10 @@ CG_INLINE float pick(bool c, float a, float b) {
   const uint32_t mask = -static_cast<uint32_t>(c);
   return from_bits((bits(a) & mask) | (bits(b) & ~mask));
 }
-// exp(x) = power (1 + p), power = 2^n and |x - n ln 2| <= ln 2 / 2, for |x| < 88; p is the Taylor sum to the seventh
-// power, exact to a unit in the last place of p itself. Multiply-adds are said, not left to the compiler: the same
-// numbers on every processor, and one instruction on all that have AVX2 (elsewhere the C library's function).
+// exp(x) = power (1 + p), with power = 2^n and |x - n ln 2| <= ln 2 / 2, for |x| < 88. p is the Taylor sum to the
+// seventh power, exact to a unit in the last place of p itself. Fused multiply-adds are written explicitly, so that
+// every processor computes the same numbers; they are one instruction on processors with AVX2, and a function of the C
+// library on others.
 CG_INLINE void reduce_exp(float x, float& power, float& p) {
   const float shifted = __builtin_fmaf(x, 1.44269504f, 12582912.0f);  // 1.5 * 2^23: rounds to an integer
   const float n = shifted - 12582912.0f;
@@ -64,7 +65,7 @@ CG_INLINE void reduce_exp(float x, float& power, float& p) {
 }
 }  // namespace detail
 
-// Exact to three units in the last place between exp(-87) and exp(88), beyond which they are 0 and infinity.
+// Exact to three units in the last place for -87 < x < 88; below the result is 0, above it is infinity.
 CG_INLINE float exp(float x) {
   float power, p;
   detail::reduce_exp(x, power, p);
@@ -75,7 +76,7 @@ CG_INLINE float tanh(float x) {
   float power, p;
   detail::reduce_exp(x + x, power, p);
   const float e = __builtin_fmaf(power, p, power - 1.0f);  // exp(2 x) - 1, without cancellation near 0
-  const float one = detail::from_bits((detail::bits(x) & 0x80000000u) | 0x3f800000u);  // of the sign of x
+  const float one = detail::from_bits((detail::bits(x) & 0x80000000u) | 0x3f800000u);  // 1 with the sign of x
   return detail::pick(x * one > 10.0f, one, e / (e + 2.0f));
 }
 CG_INLINE double exp(double x) { return std::exp(x); }
@@ -86,7 +87,7 @@ CG_INLINE T sigmoid(T x) {
   return 1 / (1 + exp(-x));
 }
 
-// Sums and maxima in independent lanes: the compiler may not reorder a single one.
+// Sums and maxima use independent lanes, because the compiler must not reorder a single sum.
 constexpr int lanes = 16;
 template <class T, class F>
 CG_INLINE T sum(int64_t n, F&& term) {

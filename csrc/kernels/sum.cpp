@@ -15,7 +15,7 @@ at::Tensor sum(at::TensorList xs, bool into_first, double scale) {
   static const Kernel kernel("sum_n");
   if (!takes_alike(xs)) return {};
   at::Tensor y = into_first ? xs[0] : at::empty_like(xs[0]);
-  // The first so many, then y and the next.
+  // Sums as many tensors as one call takes into y, then y and the next ones.
   for (size_t done = 0; done < xs.size();) {
     c10::SmallVector<at::Tensor, kMaxSummands + 1> operands{y};
     if (done) operands.push_back(y);

@@ -1,4 +1,4 @@
-// y = scale (x0 + x1 + ...), added left to right.
+// y = scale (x0 + x1 + ...), summed from left to right.
 #pragma once
 #include <utility>
 
@@ -10,7 +10,7 @@ constexpr int kMaxSummands = 8;
 
 template <int n>
 struct Sum {
-  static constexpr int operands = n + 1;  // y, which may be one of the others, and x0, x1, ...
+  static constexpr int operands = n + 1;  // y, which may be one of the x, and x0, x1, ...
   static constexpr unsigned reads = first(operands) & ~mask(0), writes = mask(0);
   double scale;
   template <class C>
@@ -21,7 +21,7 @@ struct Sum {
   }
 };
 
-// Operands: y, x0, ..., at most eight x. Numbers: none, or the scale.
+// Operands: y, then at most eight x. Numbers: the scale, or none.
 template <class Run>
 Status sum_n(const Call& c) {
   const double scale = c.n_numbers ? c.numbers[0] : 1;

@@ -4,9 +4,9 @@
 
 namespace cg::kernels {
 
-// scale (x0 + x1 + ...), left to right, in memory of its own or, with `into_first`, in that of the first. Undefined
-// where the kernel does not take them: other dtypes, differing shapes or layouts, a tracer that wants to see
-// operations.
+// scale (x0 + x1 + ...), from left to right, in new memory or, with `into_first`, in that of the first tensor.
+// Undefined if the kernel does not support the tensors: with other dtypes, differing shapes or layouts, or under a
+// tracer.
 at::Tensor sum(at::TensorList xs, bool into_first, double scale = 1);
 
 }  // namespace cg::kernels

@@ -7,8 +7,9 @@
 #include <atomic>
 #include <exception>
 
-// Of the OpenMP library that torch has loaded. A module that brought its own would have a second pool of threads, which
-// torch.set_num_threads does not know. Weak: a torch without OpenMP has none.
+// Functions of the OpenMP library that torch has loaded. Linking another OpenMP library would give a second pool of
+// threads, which torch.set_num_threads does not control. Weak symbols, because a torch without OpenMP does not have
+// them.
 extern "C" {
 __attribute__((weak)) void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned flags);
 __attribute__((weak)) int omp_get_thread_num();
@@ -18,7 +19,8 @@ __attribute__((weak)) int omp_get_num_threads();
 namespace cg::kernels {
 namespace {
 
-// A forked process has no threads but the one that forked: OpenMP would wait for the others of the pool for ever.
+// Whether this process was forked. It then has only the thread that forked, and OpenMP would wait forever for the other
+// threads of its pool.
 bool forked = false;
 [[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
@@ -27,7 +29,7 @@ struct Job {
   void (*run)(void*, int64_t, int64_t);
   void* context;
   std::atomic<bool> failed{false};
-  std::exception_ptr error;  // the first
+  std::exception_ptr error;  // the first exception
 };
 
 void run_share(void* data) {
@@ -48,8 +50,8 @@ void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), 
   const int64_t parts = std::min<int64_t>(at::get_num_threads(), (n + grain - 1) / grain);
   if (parts <= 1 || forked || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
     return run(context, 0, n);
-  // Where a part is many elements, its end is a multiple of a cache line, which two threads should not write. Where it
-  // is a few things with much to do each, every one counts.
+  // If parts have many elements, a part ends at a multiple of a cache line, so that two threads do not write to the
+  // same line. If they have few items with much work each, a part may end at any item.
   Job job{n, std::clamp<int64_t>(grain / 64, 1, 64), run, context};
   GOMP_parallel(run_share, &job, static_cast<unsigned>(parts), 0);
   if (job.error) std::rethrow_exception(job.error);

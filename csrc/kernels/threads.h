@@ -6,10 +6,10 @@
 
 namespace cg::kernels {
 
-constexpr int64_t kGrain = 1 << 15;  // elements for which it is worth waking another thread
+constexpr int64_t kGrain = 1 << 15;  // elements from which on another thread saves time
 
-// Calls run(context, begin, end) for parts of [0, n) of at least `grain`, on torch's own threads, as many as
-// torch.set_num_threads says. An exception of one of them comes out here.
+// Calls run(context, begin, end) for parts of [0, n) of at least `grain` elements, on torch's threads, as many as
+// torch.set_num_threads has set. Rethrows an exception of a thread.
 void in_threads(int64_t n, int64_t grain, void (*run)(void* context, int64_t begin, int64_t end), void* context);
 
 template <class F>
@@ -25,13 +25,13 @@ void in_threads(int64_t n, int64_t grain, F&& f) {
       context);
 }
 
-// The level of x86-64 that loops may use: 1, 3 (AVX2) or 4 (AVX-512).
+// The x86-64 level that loops may use on this processor: 1, 3 (AVX2) or 4 (AVX-512).
 int simd_level();
 
 }  // namespace cg::kernels
 
-// What a level's loops are compiled for. Multiplications and additions stay apart: what a formula gives must not depend
-// on the processor, and agrees with the operations of ATen and NumPy that it stands for.
+// The compiler options for the loops of a level. Multiplications and additions are not fused, so that results do not
+// depend on the processor and agree with those of ATen's and NumPy's separate operations.
 #if defined(__clang__)
 #define CG_KERNEL_LOOP unused
 #else

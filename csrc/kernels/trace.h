@@ -1,7 +1,6 @@
-// What tracers (make_fx, torch.export and their kin) do not see, and what the engine does about it.
-//
-// They write down dispatched operations. What a loop reads or writes by a pointer, and what is computed from it on the
-// host, would stand in their graphs as constants.
+// Support for tracers (make_fx, torch.export and others).
+// Tracers record dispatched operations. Values that a loop reads or writes through a pointer, and values computed from
+// them on the host, would be constants in their graphs.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/lift_fresh.h>
@@ -10,32 +9,33 @@
 
 namespace cg::kernels {
 
-// Whether somebody traces this thread.
+// Whether a tracer is active on this thread.
 inline bool traced() {
   using c10::DispatchKey;
   return c10::impl::tls_local_dispatch_key_set().included_.has_any(
       c10::DispatchKeySet({DispatchKey::Python, DispatchKey::Functionalize, DispatchKey::FuncTorchDynamicLayerFrontMode,
                            DispatchKey::Tracer}));
 }
-// Whether `t` stands for a tensor in a trace: it may have no data.
+// Whether `t` is a tracer's proxy for a tensor, which may have no data.
 inline bool symbolic(const at::Tensor& t) { return t.defined() && t.key_set().has(c10::DispatchKey::Python); }
 inline bool traced(const at::Tensor& t) { return symbolic(t) || traced(); }
 
-// Set by the Python side around a tracer of its own.
+// Set from Python while compatgrad's own tracer runs.
 extern thread_local bool tracing;
-// Whether a graph is made of what this thread computes: a mode that only watches, as FlopCounterMode, makes none.
+// Whether a graph is made from the operations of this thread. A mode that only observes, such as FlopCounterMode, makes
+// none.
 bool written_down();
 
-// For functions that read values on the host: NotImplementedError where that is traced.
+// For functions that read values on the host: raises NotImplementedError under a tracer.
 template <class... T>
 void reads_values(const char* function, const T&... tensors) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       !(symbolic(tensors) || ...) && !(traced() && written_down()), function,
-      ": reads values of its inputs on the host, so that no graph of operations can stand for it and tracers (make_fx, "
-      "torch.export, interop.export) cannot follow; call it outside of what is traced");
+      ": reads values of its inputs on the host, which tracers (make_fx, torch.export, interop.export) cannot record; "
+      "call it outside the traced function");
 }
 
-// Runs f() unseen by tracers, on tensors that are constants to them.
+// Runs f() without tracers seeing it, on tensors that are constants for them.
 template <class F>
 auto untraced(F&& f) {
   const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKeySet(
@@ -43,7 +43,7 @@ auto untraced(F&& f) {
   return f();
 }
 
-// Numbers that the engine knows as a tensor, a constant of a trace.
+// A tensor of given numbers, which is a constant for a tracer.
 template <class T>
 at::Tensor constant(const T& numbers, at::ScalarType dtype) {
   const at::Tensor t = untraced([&] { return at::tensor(numbers, dtype); });

@@ -1,4 +1,5 @@
-// How threads of a GPU walk over memory, as functions of their place, which tests run on the CPU, thread by thread.
+// Which elements each GPU thread reads and writes, as functions of the thread's index. Tests run these functions on the
+// CPU, one thread after the other.
 #pragma once
 #include "kernels/call.h"
 
@@ -18,7 +19,7 @@ struct alignas(16) Vector {
   T at[kLanes<T>];
 };
 
-// What `f` does to one element. A functor that rounds on its way is told to which type.
+// Applies `f` to one element. A functor that rounds intermediate results gets the type T.
 template <class T, class F, class C>
 CG_FN void apply(const F& f, C (&v)[F::operands]) {
   if constexpr (requires { f.template of<T>(v); })
@@ -27,7 +28,7 @@ CG_FN void apply(const F& f, C (&v)[F::operands]) {
     f(v);
 }
 
-// One element: what a map functor (kernels/cpu.h) does to its operands.
+// Applies a map functor (kernels/cpu.h) to one element of its operands.
 template <class T, class F>
 CG_FN void map_element(const F& f, T* const* p, int64_t i) {
   compute_t<T> v[F::operands];
@@ -38,7 +39,7 @@ CG_FN void map_element(const F& f, T* const* p, int64_t i) {
     if (F::writes >> k & 1) p[k][i] = narrow<T>(v[k]);
 }
 
-// One term of a reduction (kernels/cpu.h).
+// Computes one term of a reduction (kernels/cpu.h).
 template <class T, class F>
 CG_FN compute_t<T> term(const F& f, T* const* p, int64_t i) {
   compute_t<T> v[F::operands];
@@ -47,7 +48,7 @@ CG_FN compute_t<T> term(const F& f, T* const* p, int64_t i) {
   return f(v);
 }
 
-// `count` vectors, `stride` elements apart; all loads come before the first use.
+// Processes `count` vectors, `stride` elements apart; all loads come before the first use.
 template <int count, class T, class F>
 CG_FN void map_vectors(const F& f, T* const* p, int64_t i, int64_t stride) {
   Vector<T> x[count][F::operands];
@@ -68,7 +69,7 @@ CG_FN void map_vectors(const F& f, T* const* p, int64_t i, int64_t stride) {
       if (F::writes >> k & 1) *reinterpret_cast<Vector<T>*>(p[k] + i + u * stride) = x[u][k];
 }
 
-// Elements before the first 16-byte boundary that all operands share; -1: they share none.
+// The number of elements before the first 16-byte boundary that all operands have in common; -1 if they have none.
 template <int operands, class T>
 CG_FN int common_head(T* const* p) {
   const auto offset = [&](int k) { return static_cast<int>(reinterpret_cast<uintptr_t>(p[k]) & 15); };
@@ -77,10 +78,10 @@ CG_FN int common_head(T* const* p) {
   return ((16 - offset(0)) & 15) / static_cast<int>(sizeof(T));
 }
 
-// The share of thread `t` of `threads` in n elements.
+// Processes the elements of thread `t` of `threads`, out of n elements.
 template <class T, class F>
 CG_FN void map_walk(const F& f, T* const* p, int64_t n, int64_t t, int64_t threads) {
-  // Enough loads in flight, and not more registers than that takes.
+  // Vectors loaded at a time: enough to hide the latency of memory, without using more registers than necessary.
   constexpr int unroll = F::operands >= 4 ? 1 : F::operands == 3 ? 2 : 4;
   const int shared = common_head<F::operands>(p);
   if (shared < 0) {
@@ -97,7 +98,7 @@ CG_FN void map_walk(const F& f, T* const* p, int64_t n, int64_t t, int64_t threa
   for (int64_t i = tail + t; i < n; i += threads) map_element(f, p, i);
 }
 
-// The sum of the terms that are the share of thread `t`.
+// The sum of the terms of thread `t`.
 template <class T, class F>
 CG_FN compute_t<T> reduce_walk(const F& f, T* const* p, int64_t n, int64_t t, int64_t threads) {
   constexpr int unroll = F::operands >= 4 ? 1 : F::operands == 1 ? 4 : 2;
@@ -135,7 +136,7 @@ struct MapBody {
   }
 };
 
-// Numbers of its own for each set of a list, for functors that have `per_set` of them; they take them by `use`.
+// Numbers for each set of a list, for functors with `per_set` such numbers, which get them by `use`.
 template <class F, int capacity>
 struct SetNumbers {
   static constexpr int count = 0;
@@ -145,11 +146,11 @@ template <class F, int capacity>
 struct SetNumbers<F, capacity> {
   static constexpr int count = F::per_set;
   double own[capacity][count];
-  int64_t begin;             // the table's first set in the whole list
-  int32_t number[capacity];  // of each set, counted from there: empty ones are left out
+  int64_t begin;             // index in the whole list of the table's first set
+  int32_t number[capacity];  // index of each set, relative to `begin`; empty sets are omitted
 };
 
-// A list of tensors in one launch: the table is the kernel's parameter, a block finds its chunk by bisection.
+// A list of tensors in one launch. The table is a parameter of the kernel; a block finds its chunk by bisection.
 template <class F, class T, int capacity>
 struct Table : SetNumbers<F, capacity> {
   F f;
@@ -170,7 +171,7 @@ struct Table : SetNumbers<F, capacity> {
     const int64_t begin = (block - first[low]) * kChunk, left = size[low] - begin;
     return {low, begin, left < kChunk ? left : kChunk};
   }
-  // Sets `p` to the block's chunk of each operand; returns its elements.
+  // Sets `p` to the block's chunk of each operand and returns the number of its elements.
   CG_FN int64_t chunk(int64_t block, T** p) const {
     const Chunk c = find_chunk(block);
     for (int k = 0; k < F::operands; ++k) p[k] = at[k][c.set] + c.begin;
@@ -192,11 +193,11 @@ struct ListBody : Table<F, T, capacity> {
   }
 };
 
-// The same in single precision where operand 1 may be of 16 bits, and operand 0 may have a 16-bit copy that follows it.
+// The same in single precision; operand 1 may have 16 bits, and operand 0 may have a 16-bit copy, which is updated too.
 template <class F, int capacity>
 struct MixedBody : Table<F, float, capacity> {
   bool narrow_input;
-  Half* copy[capacity];  // null: none
+  Half* copy[capacity];  // null: no copy
   CG_FN void operator()(const Place& place) const {
     const auto c = this->find_chunk(place.block);
     const F f = this->functor(c.set);
@@ -216,10 +217,10 @@ struct MixedBody : Table<F, float, capacity> {
   }
 };
 
-// A reduction: what a thread finds is added up over the block, and that is stored.
+// A reduction: the sums of a block's threads are added, and the block's sum is stored.
 template <class F, class T, int capacity>
 struct ReduceBody : Table<F, T, capacity> {
-  double* partial;  // of each block
+  double* partial;  // the sum of each block
   CG_FN double find(const Place& place) const {
     T* p[F::operands];
     const int64_t n = this->chunk(place.block, p);
@@ -227,7 +228,7 @@ struct ReduceBody : Table<F, T, capacity> {
   }
   CG_FN void store(const Place& place, double sum) const { partial[place.block] = sum; }
 };
-// The partial sums of each set, which are neighbours.
+// Adds the blocks' sums of each set, which are adjacent.
 template <int capacity>
 struct FinishBody {
   uint32_t first[capacity + 1];
@@ -241,7 +242,7 @@ struct FinishBody {
   }
   CG_FN void store(const Place& place, double sum) const { result[place.block] = sum; }
 };
-// Tensors per launch such that the table fits into `bytes`.
+// The number of tensors per launch for which the table fits into `bytes`.
 template <class F>
 constexpr int list_capacity(int bytes) {
   int own = 0;

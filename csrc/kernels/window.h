@@ -1,15 +1,16 @@
-// Windows over the last axes of images: sums of what is in them, and the transpose, which writes an element to all of
-// its window (one chosen place of each window: window_places.h). On a GPU a call takes an element of the result, on a
-// CPU
-// (`whole`) a line of it: all gather, so that nothing is added by two threads.
+// Windows over the last axes of images: the sum of each window, and the transpose, which adds an element to all pixels
+// of its window (window_places.h has kernels for one chosen place of each window). On a GPU one call computes an
+// element of the result, on a CPU (`whole`) a line of it. Each result gathers its terms, so that no two threads add to
+// the same element.
 #pragma once
 #include "kernels/call.h"
 
 namespace cg::kernels {
 
-constexpr int kLine = 256;  // elements of a line that a call keeps at a time
+constexpr int kLine = 256;  // elements of a line in a call's buffer
 
-// Windows over three axes; fewer axes have entries 1, 1, 1, 1, 0 in front. Integers of every kernel, in this order.
+// Windows over three axes; with fewer axes, the missing ones in front have entries 1, 1, 1, 1, 0. These are the
+// integers of every kernel, in this order.
 struct WindowSizes {
   int64_t planes, image[3], map[3], ksize[3], stride[3], pad[3], whole;
   static constexpr int count = 17;
@@ -17,20 +18,20 @@ struct WindowSizes {
   CG_FN int64_t image_size() const { return image[0] * image[1] * image[2]; }
   CG_FN int64_t map_size() const { return map[0] * map[1] * map[2]; }
   CG_FN int64_t start(int k, int64_t at) const { return at * stride[k] - pad[k]; }
-  // What of window `at` lies in the image.
+  // The range of window `at` that is inside the image.
   CG_FN void inside(int k, int64_t at, int64_t& first, int64_t& stop) const {
     const int64_t low = start(k, at), high = low + ksize[k];
     first = low < 0 ? 0 : low;
     stop = high < image[k] ? high : image[k];
   }
-  // The windows that `at` lies in.
+  // The range of windows that contain `at`.
   CG_FN void around(int k, int64_t at, int64_t& first, int64_t& stop) const {
     const int64_t low = at + pad[k] - ksize[k] + 1, high = (at + pad[k]) / stride[k] + 1;
     first = low > 0 ? (low + stride[k] - 1) / stride[k] : 0;
     stop = high < map[k] ? high : map[k];
   }
   // Entry k of the first `axes` axes of all maps (`in_map`) or images: its plane and place, and along each of these
-  // axes what its window covers of the image, or the windows that it lies in.
+  // axes the range of the image that its window covers, or the range of windows that contain it.
   struct Place {
     int64_t plane, at[3], from[3], stop[3];
   };
@@ -82,13 +83,13 @@ struct WindowSums {
     y[k] = narrow<T>(sum / divisor);
   }
 };
-// Adds elements begin, begin + step, ... of a row to those of a line, for a step that the compiler knows or not.
+// Adds elements begin, begin + step, ... of a row to those of a line. The step may be a compile-time constant.
 template <int step, class C, class T>
 CG_FN void add_strided(C* line, const T* row, int64_t n, int64_t given) {
   CG_IVDEP
   for (int64_t i = 0; i < n; ++i) line[i] += widen(row[i * (step ? step : given)]);
 }
-// Rows of a window are added up first, which all windows of a line share.
+// Rows of a window are summed first, and all windows of a line share these sums.
 template <class T>
 struct WindowSumsLine : WindowSums<T> {
   using C = compute_t<T>;
@@ -151,7 +152,7 @@ struct WindowSpread {
 template <class T>
 struct WindowSpreadLine : WindowSpread<T> {
   using C = compute_t<T>;
-  // Windows of `step` elements side by side: element i of a row to elements i * step, ... of the result.
+  // For windows of `step` elements side by side: element i of a row goes to elements i * step, ... of the result.
   template <int step>
   CG_FN void repeat(T* to, const T* row, int64_t n) const {
     for (int64_t first = 0; first < n; first += kLine) {
@@ -183,8 +184,8 @@ struct WindowSpreadLine : WindowSpread<T> {
       for (int64_t i = from[0]; i < stop[0]; ++i)
         for (int64_t j = from[1]; j < stop[1]; ++j) {
           const T* row = p + (i * s.map[1] + j) * s.map[2];
-          for (int64_t l = s.ksize[2]; l-- > 0;) {  // so that an element's windows come in order
-            // window m writes its place l to m * stride - pad + l
+          for (int64_t l = s.ksize[2]; l-- > 0;) {  // in this order, an element's windows are added in order
+            // place l of window m is pixel m * stride - pad + l
             const int64_t shift = first + s.pad[2] - l, low = shift > 0 ? (shift + step - 1) / step : 0;
             const int64_t room = shift + n, high = room > 0 ? (room + step - 1) / step : 0;
             const int64_t end = high < s.map[2] ? high : s.map[2];
@@ -202,7 +203,8 @@ struct WindowSpreadLine : WindowSpread<T> {
   }
 };
 
-// Operands: y (planes, map), x (planes, image), or the other way round for window_spread. Numbers: the divisor.
+// Operands: y (planes, map), x (planes, image); for window_spread y has the shape of the image and x that of the map.
+// Numbers: the divisor.
 template <class Run>
 Status window_sums(const Call& c) {
   return by_dtype(c, [&]<class T>() {

@@ -1,10 +1,11 @@
-// One chosen place of each window over the last axes of images: what stands there, and the transpose.
+// One chosen place of each window over the last axes of images: the pixel at that place, and the transpose.
 #pragma once
 #include "kernels/window.h"
 
 namespace cg::kernels {
 
-// Of each pixel, the elements whose place is that pixel. places: in the window, in C order, of int32.
+// For each pixel the sum of the elements whose place is that pixel. places: int32 positions inside the window, in C
+// order.
 template <class T>
 struct WindowScatter {
   using C = compute_t<T>;
@@ -53,7 +54,7 @@ struct WindowScatterLine : WindowScatter<T> {
     }
   }
 };
-// Of each window the pixel at its place; 0 beyond the image.
+// For each window the pixel at its place; 0 beyond the image.
 template <class T>
 struct WindowPicks {
   using C = compute_t<T>;
@@ -85,7 +86,7 @@ Status window_scatter(const Call& c) {
     return Run::each(f, c.sizes[0], c, 4);
   });
 }
-// Operands: y (planes, map), x (planes, image), places. A call takes an element.
+// Operands: y (planes, map), x (planes, image), places. A call computes an element.
 template <class Run>
 Status window_picks(const Call& c) {
   return by_dtype(c, [&]<class T>() {
