@@ -5,7 +5,8 @@ To be used with auto-forward: shapes depend on lengths.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -187,3 +188,114 @@ def pad_packed_sequence(
         padded = F.gather(padded, sequence.unsorted_indices, 0 if batch_first else 1)
         lengths = lengths[sequence.unsorted_indices]
     return padded, lengths
+
+
+# The original keeps under these names recurrent networks that are composed of other functions. Its tests take them for
+# what functions.rnn, gru and lstm should give.
+def _rnn(x: Any, h: Any, w: Any, b: Any, nonlinearity: str, with_bias: bool) -> Any:
+    y = F.affine(F.concatenate(x, h, axis=1), F.transpose(w, (1, 0)), b if with_bias else None)
+    return {"tanh": F.tanh, "relu": F.relu}[nonlinearity](y)
+
+
+def _gates(x: Any, w: Sequence, b: Sequence) -> list:
+    """The affine part of each gate: one pair of weights (units, inputs) and biases for each result."""
+    return [F.affine(x, F.transpose(v, (1, 0)), c) for v, c in zip(w, b, strict=True)]
+
+
+def _gru(x: Any, h: Any, w: Any, b: Any, with_bias: bool) -> Any:
+    biases = F.split(b, axis=0) if with_bias else [None] * 4
+    *weights, new = F.split(w, axis=0)
+    reset, update = map(F.sigmoid, _gates(F.concatenate(x, h, axis=1), weights, biases[:2]))
+    (from_x,) = _gates(x, [new[:, : x.shape[1]]], biases[2:3])
+    (from_h,) = _gates(h, [new[:, x.shape[1] :]], biases[3:])
+    return (1 - update) * F.tanh(from_x + reset * from_h) + update * h
+
+
+def _lstm(x: Any, h: Any, c: Any, w: Any, b: Any, with_bias: bool) -> tuple:
+    biases = F.split(b, axis=0) if with_bias else [None] * 4
+    i, f, g, o = _gates(F.concatenate(x, h, axis=1), F.split(w, axis=0), biases)
+    c = F.sigmoid(f) * c + F.sigmoid(i) * F.tanh(g)
+    return F.sigmoid(o) * F.tanh(c), c
+
+
+def _layers(
+    cell: Callable[..., tuple],
+    xs: Any,
+    states: tuple,
+    w0: Any,
+    w: Any,
+    b: Any,
+    num_layers: int,
+    num_directions: int,
+) -> tuple:
+    """The outputs of the last layer, and each state after the last step, of all layers and directions.
+
+    `cell` computes the states after a step from its input, the states before it, weights and bias.
+    """
+    steps = [xs[0]] if xs.shape[0] == 1 else F.split(xs, axis=0)
+    ends: list[tuple] = []
+    for layer in range(num_layers):
+        weights = w[layer - 1] if layer else w0
+        outputs = []
+        for direction in range(num_directions):
+            now = tuple(state[layer, direction] for state in states)
+            bias = None if b is None else b[layer, direction]
+            row = []
+            for x in steps if direction == 0 else reversed(steps):
+                now = cell(x, *now, weights[direction], bias)
+                row.append(now[0])
+            ends.append(now)
+            outputs.append(row if direction == 0 else row[::-1])
+        steps = [F.concatenate(*pair, axis=1) if len(pair) > 1 else pair[0] for pair in zip(*outputs, strict=True)]
+    last = [F.reshape(F.stack(*s, axis=0), states[i].shape) for i, s in enumerate(zip(*ends, strict=True))]
+    return F.stack(*steps, axis=0), *last
+
+
+def _create_fixed_length_rnn(
+    xs0: Any,
+    h0: Any,
+    w0: Any,
+    w: Any,
+    b: Any,
+    num_layers: int,
+    nonlinearity: str,
+    num_directions: int,
+    with_bias: bool,
+) -> tuple:
+    def cell(x: Any, h: Any, v: Any, c: Any) -> tuple:
+        return (_rnn(x, h, v, c, nonlinearity, with_bias),)
+
+    return _layers(cell, xs0, (h0,), w0, w, b if with_bias else None, num_layers, num_directions)
+
+
+def _create_fixed_length_gru(
+    xs0: Any,
+    h0: Any,
+    w0: Any,
+    w: Any,
+    b: Any,
+    num_layers: int,
+    num_directions: int,
+    with_bias: bool,
+) -> tuple:
+    def cell(x: Any, h: Any, v: Any, c: Any) -> tuple:
+        return (_gru(x, h, v, c, with_bias),)
+
+    return _layers(cell, xs0, (h0,), w0, w, b if with_bias else None, num_layers, num_directions)
+
+
+def _create_fixed_length_lstm(
+    xs0: Any,
+    h0: Any,
+    c0: Any,
+    w0: Any,
+    w: Any,
+    b: Any,
+    num_layers: int,
+    num_directions: int,
+    with_bias: bool,
+) -> tuple:
+    def cell(x: Any, h: Any, c: Any, v: Any, d: Any) -> tuple:
+        return _lstm(x, h, c, v, d, with_bias)
+
+    return _layers(cell, xs0, (h0, c0), w0, w, b if with_bias else None, num_layers, num_directions)
