@@ -1,4 +1,4 @@
-"""A hook that ends the process at an exception that nobody caught, so that other processes do not wait for it."""
+"""A hook that ends the process at an uncaught exception, so that other processes do not wait for it forever."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _previous = None
 
 
 def _global_except_hook(exctype, value, traceback):
-    """Reports the exception as before, says which rank it was, and ends the process with code 1."""
+    """Calls the previous hook, prints the rank, and ends the process with exit code 1."""
     try:
         (_previous or sys.__excepthook__)(exctype, value, traceback)
     finally:
@@ -28,8 +28,9 @@ def _add_hook_if_enabled():
 
 
 def add_hook() -> None:
-    """From now on an exception that nobody catches ends the process at once, after its report. A second call warns and
-    changes nothing. Importing chainermn calls it where the environment has CHAINERMN_FORCE_ABORT_ON_EXCEPTION.
+    """Installs the hook: an uncaught exception is reported and then ends the process at once. A second call warns and
+    changes nothing. Importing chainermn calls this function where the environment variable
+    CHAINERMN_FORCE_ABORT_ON_EXCEPTION is set.
 
     Example:
         >>> import sys

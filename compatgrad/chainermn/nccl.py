@@ -1,3 +1,3 @@
-"""ChainerMN's view of NCCL: absent, as in the original without CuPy."""
+"""`chainermn.nccl`, which is empty, as in ChainerMN without CuPy."""
 
 _available = False

@@ -1,4 +1,4 @@
-"""Optimizers that update by the mean of all processes' gradients."""
+"""Optimizers that update by the mean of the gradients of all processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OWN = object.__setattr__
 
 
 class _Wrapper:
-    """An optimizer in front of another, whose attributes are its own."""
+    """An optimizer that wraps another one, and reads and sets its attributes."""
 
     def __init__(self, actual_optimizer, communicator, zero_fill):
         _OWN(self, "actual_optimizer", actual_optimizer)
@@ -25,8 +25,8 @@ class _Wrapper:
         return self
 
     def update(self, lossfun=None, *args, **kwds):
-        """One step, of the loss `lossfun(*args, **kwds)` if it is given. Where a parameter is new, it takes the first
-        process's parameters instead.
+        """Runs one step, for the loss `lossfun(*args, **kwds)` if it is given. Where the set of parameters has changed,
+        it copies the parameters of the first process instead of updating.
         """
         target = self.target
         if lossfun is not None:
@@ -44,7 +44,7 @@ class _Wrapper:
             self._step(target, args, kwds)
 
     def is_changed(self, target):
-        """Whether the parameters, or which of them have data, are others than at the last call."""
+        """Whether, since the last call, the set of parameters has changed, or the set of those that have data."""
         before = self.target_params
         _OWN(self, "target_params", [(name, p.array is not None) for name, p in sorted(target.namedparams())])
         return before != self.target_params
@@ -53,7 +53,7 @@ class _Wrapper:
         pass
 
     def __getattr__(self, name):
-        if name == "actual_optimizer":  # a copy, which has nothing yet
+        if name == "actual_optimizer":  # while it is copied or unpickled, `actual_optimizer` is missing
             raise AttributeError(name)
         return getattr(self.actual_optimizer, name)
 
@@ -68,7 +68,8 @@ class _MultiNodeOptimizer(_Wrapper):
 
 
 class _DoubleBufferingOptimizer(_Wrapper):
-    """Updates by the gradients of the call before: ChainerMN is still exchanging those of this call."""
+    """Updates by the gradients of the previous call, because ChainerMN exchanges the gradients of a call in the
+    background."""
 
     def __init__(self, actual_optimizer, communicator, zero_fill):
         super().__init__(actual_optimizer, communicator, zero_fill)
@@ -89,26 +90,26 @@ class _DoubleBufferingOptimizer(_Wrapper):
         _OWN(self, "needs_update", True)
 
     def wait(self):
-        """Returns: nothing is on its way between calls."""
+        """Returns: no exchange is running between calls."""
 
 
 def create_multi_node_optimizer(
     actual_optimizer: Any, communicator: CommunicatorBase, double_buffering: bool = False, zero_fill: bool = True
 ) -> Any:
-    """An optimizer that updates by the mean of all processes' gradients. Its first `update` takes over the first
-    process's parameters and changes nothing else.
+    """Makes an optimizer that updates by the mean of the gradients of all processes. Its first `update` only copies the
+    parameters of the first process.
 
     Args:
-        actual_optimizer: the optimizer that updates.
+        actual_optimizer: the optimizer that does the updates.
         communicator: the communicator.
-        double_buffering: True updates by the gradients of the call before, with a communicator "pure_nccl" only.
-        zero_fill: True counts a parameter without a gradient as zeros; False passes over it.
+        double_buffering: True updates by the gradients of the previous call; it needs a communicator "pure_nccl".
+        zero_fill: True counts a parameter without a gradient as zeros; False skips such parameters.
 
     Returns:
         An optimizer with the attributes of `actual_optimizer`.
 
     Raises:
-        ValueError: `double_buffering` with another communicator.
+        ValueError: `double_buffering` is True and the communicator is another one.
 
     Example:
         >>> link = L.Linear(1, 1, initialW=1.0)

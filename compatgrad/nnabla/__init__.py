@@ -1,7 +1,7 @@
 """nnabla's API on compatgrad's engine. Mirrors ``nnabla`` 1.39.0."""
 
 # ruff: noqa: F401, I001
-# The names are for programs, and modules that others stand on come first.
+# The imported names are nnabla's API; modules that others import come first.
 
 from compatgrad.nnabla.logger import logger
 from compatgrad.nnabla import _init

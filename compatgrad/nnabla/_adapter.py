@@ -1,4 +1,4 @@
-"""What code that mixes frameworks asks about nnabla."""
+"""nnabla's adapter: it tells code that mixes frameworks what nnabla's Variables, parameters and modes are."""
 
 from __future__ import annotations
 

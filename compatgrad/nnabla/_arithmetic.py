@@ -1,4 +1,4 @@
-"""What the operators of Variable and NdArray mean."""
+"""The operators of Variable and NdArray."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def _binary(
     reverse: Callable[..., Any],
     prepare: Callable[[Any], Any] | None = None,
 ) -> Callable[..., Any]:
-    """x o y for two arrays, an array and a number, or a number and an array (where y comes first in `reverse`).
-
-    in_body: what it is for two Variables in the body of a function.
+    """Makes the function of an operator from the functions for two arrays (`both`), an array and a number (`scalar`),
+    and a number and an array (`reverse`, whose first argument is the array). `in_body` is the function for two
+    Variables in the body of a declared function.
     """
 
     def apply(x: Any, y: Any, outputs: Any = None) -> Any:
@@ -45,13 +45,13 @@ def _binary(
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    """NumPy's x @ y. AssertionError unless both are arrays with axes."""
+    """x @ y by NumPy's rules. Raises AssertionError unless both operands are arrays with axes."""
     if _declare.in_bodies:
         return op.matmul(x, y)
     for v in (x, y):
         assert isinstance(v, _ARRAYS), f"matmul: expected Variables or NdArrays, got {type(v).__name__}"
         assert v.ndim, "matmul: an operand has no axes"
-    if isinstance(x, NdArray) or isinstance(y, NdArray):  # it runs at once: on what the other one holds
+    if isinstance(x, NdArray) or isinstance(y, NdArray):  # it runs at once, on the arrays of both
         x, y = (v if isinstance(v, NdArray) else v.data for v in (x, y))
     if x.ndim == 1 and y.ndim == 1:
         return F.sum(x * y)
@@ -84,8 +84,8 @@ operators: dict[str, Callable[..., Any]] = {
 
 
 def in_place(name: str) -> Callable[..., Any]:
-    """x o= y of NdArrays, as in the original: + and - write into x, * and / do where y is a number; else the name is
-    bound to a new array."""
+    """Makes an in-place operator of NdArrays. As in nnabla, + and - write into x, * and / only where y is a number;
+    otherwise the name is bound to a new array."""
     operator = operators[name]
 
     def apply(x: Any, y: Any) -> Any:
@@ -98,5 +98,5 @@ def in_place(name: str) -> Callable[..., Any]:
 
 
 def swapped(operator: Callable[..., Any]) -> Callable[..., Any]:
-    """The operator with its operands the other way round."""
+    """The operator with exchanged operands."""
     return lambda y, x: operator(x, y)

@@ -1,4 +1,4 @@
-"""Objects that take no attributes but their own, as the original's, which are compiled."""
+"""Classes whose objects refuse unknown attributes, as nnabla's compiled classes do."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 
 def refuse_others(cls: Any) -> Any:
-    """Lets objects of this very class refuse names that it lacks: a misspelt one would be without effect.
-
-    Subclasses, which programs write, take any.
+    """Makes objects of exactly this class refuse attributes that the class lacks: setting a misspelt attribute would
+    have no effect. Objects of subclasses, which programs define, take any attribute.
     """
     plain = cls.__setattr__
 

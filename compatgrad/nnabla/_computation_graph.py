@@ -1,4 +1,4 @@
-"""Passes over several Variables."""
+"""`forward_all`, a forward pass for several Variables."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def forward_all(
     """Computes several Variables; each function runs once.
 
     Args:
-        variables: the Variables. They keep their data whatever is cleared.
-        clear_buffer: whether every array is freed after its last use, persistent ones excepted.
-        clear_no_need_grad: whether those arrays are freed that no gradient reads.
+        variables: the Variables. Their own arrays are never freed.
+        clear_buffer: whether every array that is not persistent is freed after its last use.
+        clear_no_need_grad: whether arrays are freed that no gradient needs.
         function_pre_hook: called with each function before it runs.
         function_post_hook: called with each function after it ran.
 

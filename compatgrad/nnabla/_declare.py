@@ -1,14 +1,13 @@
-"""How the functions of `nnabla.functions` are declared, and what a call of one does.
-
-A declaration is a body over the engine's ops together with nnabla's names::
+"""Declarations of the functions of `nnabla.functions`, and the calls of these functions. A declaration is a body, which
+calls the engine's ops, together with nnabla's names::
 
     @function("LeakyReLU", "x", primitive=True)
     def leaky_relu(x, alpha=0.1, inplace=False):
         return op.leaky_relu(x, slope=alpha)
 
-One call makes one function of the graph. Where the body is a single op on exactly the inputs (`primitive`), that op's
-node is the function; otherwise the function is a `Composite`, whose forward runs the body on tensors and whose gradient
-is the gradient of the body, at any order.
+Each call adds one function to the graph. Where the body calls a single op with exactly the inputs (`primitive`), the
+op's node is the function. Otherwise the function is a `Composite`: its forward runs the body on tensors, and its
+gradient, of any order, is that of the body.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["Info", "constant", "device", "function", "op", "specs"]
 
 
 class Info:
-    """What `Function.info` tells: the function's type, its arguments and a user's tags."""
+    """The value of `Function.info`: the type of the function, its arguments and the tags that a user has set."""
 
     __slots__ = ("args", "context", "tags", "type_name")
 
@@ -55,7 +54,7 @@ class Spec:
     def __init__(self, type_name: str, inputs: str, body: Callable[..., Any], options: dict[str, Any]) -> None:
         self.type_name = type_name
         self.body = body
-        self.made: Callable[..., Any]  # what a user calls
+        self.made: Callable[..., Any]  # the public function
         self.name = body.__name__
         declared = Inputs(inputs)
         self.variadic, self.inputs, self.optional = declared.variadic, declared.names, declared.optional
@@ -67,7 +66,7 @@ class Spec:
         self.drawn: tuple[str, ...] = tuple(options.pop("drawn", ()))
         self.host: Callable[..., Any] = options.pop("host", Composite)
         self.dtypes: str | None = options.pop("dtypes", None)
-        #: Whether the body's own op may be the function.
+        #: Whether the node of the body's op may be the function itself.
         self.claims = self.primitive and not self.draws and self.setup is None
         integers = set(options.pop("integers", ()))
         if options:
@@ -78,7 +77,7 @@ class Spec:
         rest = parameters[taken + len(self.drawn) :]
         self.passes_n_outputs = any(p.name == "n_outputs" for p in rest)
         self.args = tuple(p.name for p in rest if p.name != "n_outputs")
-        self.whole: list[int] | None = None  # places of arguments that are integers; found at the first call
+        self.whole: list[int] | None = None  # indices of the arguments that are integers; set by the first call
         self.parameters = [p for p in rest if p.name != "n_outputs"]
 
     def run(self, inputs: Sequence[Any], drawn: Sequence[Any], args: Sequence[Any], n_outputs: int) -> Any:
@@ -94,11 +93,12 @@ class Spec:
 
 
 specs: dict[str, Spec] = {}  # by type name
-#: How many bodies of functions run now. In them, operators broadcast as the engine does.
+#: Number of bodies of functions that are running. In a body, operators broadcast by the engine's rules.
 in_bodies = 0
-#: How many composites' gradients are being recorded: what their bodies are made of are no functions of the program.
+#: Number of composites whose gradients are being recorded: the ops of their bodies do not count as functions of the
+#: program.
 in_gradients = 0
-#: Whether the body that runs now may move running statistics: only in a forward pass, and once.
+#: Whether the running body may update running statistics, which happens once, in the forward pass.
 updating = False
 
 
@@ -112,7 +112,7 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
 
 
 class Composite:
-    """A function made of several ops, as the engine's host protocol asks for it (csrc/python/host.cpp)."""
+    """A function made of several ops, with the methods of the engine's host protocol (csrc/python/host.cpp)."""
 
     on_arrays = 0
     saves = EVERY_INPUT
@@ -127,11 +127,11 @@ class Composite:
         self.state = spec.draws(**dict(zip(spec.args, args, strict=True))) if spec.draws else None
         self.drawn: list[torch.Tensor] = []
         self.sources = [None if x is None else x.data for x in inputs] if spec.setup == "data" else None
-        self.first: list[torch.Tensor] | None = None  # what setup computed
+        self.first: list[torch.Tensor] | None = None  # the results that `infer` has already computed
         self.half, self.device = _context.is_half(_context.current_ctx), device()
 
     def _source(self, i: int, array: NdArray | None) -> torch.Tensor | None:
-        """Input i as the body gets it, read before anything runs."""
+        """The tensor of input i, in the dtype in which the body gets it, for `infer`."""
         if array is None:
             return None
         array._move(self.device)
@@ -142,7 +142,7 @@ class Composite:
             return t.long()
         return t if t.dtype == torch.float16 else t.float()
 
-    # ---- what the engine calls ---------------------------------------------------------------------------------
+    # ---- called by the engine ---------------------------------------------------------------------------------
     def infer(self, shapes: list[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
         if self.sources is not None:
             self.first = self.forward([self._source(i, a) for i, a in enumerate(self.sources)])
@@ -189,7 +189,8 @@ class Composite:
         return [None if g is None else g.tensor for g in gxs]
 
     def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[Any]:
-        # Aliases: a path from one input to another outside the function is no part of it.
+        # Identities of the inputs: a path outside this function from one input to another must not count in its
+        # gradient.
         xs = [x if x is None or not w else op.identity(x) for x, w in zip(inputs, wanted, strict=True)]
         drawn = []
         if self.drawn:
@@ -224,12 +225,12 @@ class Composite:
         return result
 
     def kept(self) -> dict[str, torch.Tensor]:
-        """The tensors in it that a backward reads, for pictures."""
+        """The tensors that backward reads, by name, for drawings of graphs."""
         return {f"drawn {i}": t for i, t in enumerate(self.drawn)}
 
 
 class _Reader:
-    """Hands out, when it runs, what another function drew in its last forward."""
+    """A function that returns, when it runs, a tensor that `owner` drew in its last forward."""
 
     on_arrays, saves, integers = 0, 0, 0
 
@@ -257,7 +258,7 @@ def _late(owner: Composite, output: Any, index: int) -> Any:
 
 
 def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
-    """Lets the results live in the arrays that the caller gave."""
+    """Makes the arrays that the caller gave the results' arrays."""
     for y, array in zip(ys, outputs or (), strict=False):
         if array is None:
             continue
@@ -266,14 +267,14 @@ def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
         if y.data._touched:
             value = y.data.read().reshape(array.shape)
             if array._touched and array._dtype == value.dtype:
-                array.tensor.copy_(value)  # views of the array see it
+                array.tensor.copy_(value)  # in place, so that views of the array change too
             else:
                 array.tensor = value
         y.data = array
 
 
 def _explain(spec: Spec, args: Sequence[Any]) -> None:
-    """Raises the TypeError that names an argument which has to be several integers, and is not iterable."""
+    """Raises a TypeError that names an argument which must be a tuple of integers and is not iterable."""
     several = _whole_arguments(several=True).get(spec.type_name, ())
     for name, value in zip(spec.args, args, strict=True):
         if name in several and value is not None and not isinstance(value, Iterable):
@@ -281,7 +282,7 @@ def _explain(spec: Spec, args: Sequence[Any]) -> None:
 
 
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
-    """On NdArrays: no graph, and NdArrays come back."""
+    """Runs a function on NdArrays, without a graph; returns NdArrays."""
     variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
     with using_modes(auto_forward=True, enable_backprop=False):
         ys = _as_tuple(call(spec, variables, args, n_outputs, None))
@@ -291,9 +292,8 @@ def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outpu
 
 
 def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int = -1, outputs: Any = None) -> Any:
-    """Makes one function of the graph, or runs it where an input is an NdArray.
-
-    TypeError where an input is neither Variable nor NdArray, or an argument is no tuple, naming it.
+    """Adds a function to the graph, or runs it at once where an input is an NdArray. Raises TypeError, with the name,
+    where an input is neither a Variable nor an NdArray, or an argument must be a tuple.
     """
     try:
         return _call(spec, inputs, args, n_outputs, outputs)
@@ -311,7 +311,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
             continue
         if isinstance(x, NdArray):
             return _run_at_once(spec, inputs, args, n_outputs, outputs)
-        if isinstance(x, _C.Variable):  # of another frontend
+        if isinstance(x, _C.Variable):  # of another framework
             inputs = [_entered(v) for v in inputs]
             continue
         if not (x is None and _is_optional(spec, i)):
@@ -333,7 +333,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
         _check_written(spec, inputs)
         for i, x in enumerate(inputs):
             if x is not None and not spec.integers >> i & 1 and x.data._dtype == torch.float64:
-                x.data._set_dtype(torch.float32)  # what is written in place must reach the variable
+                x.data._set_dtype(torch.float32)  # the body would write into a float32 copy
     for a in args:
         if isinstance(a, (tuple, range)):
             shown = [list(a) if isinstance(a, (tuple, range)) else a for a in args]
@@ -359,7 +359,8 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
 
 @functools.cache
 def _whole_arguments(several: bool = False) -> dict[str, list[str]]:
-    """Names of the arguments that are integers, or several, by function type; with `several` these alone."""
+    """The names of the arguments that are an integer or a tuple of integers, by function type; with `several`, only of
+    those that are a tuple."""
     from compatgrad.nnabla.utils._function_messages import ARGUMENTS
 
     found = {}
@@ -372,7 +373,7 @@ def _whole_arguments(several: bool = False) -> dict[str, list[str]]:
 
 
 def _cut(value: Any) -> Any:
-    """As nnabla, which cuts numbers to integers where it wants integers."""
+    """Cuts floats to integers, as nnabla does for arguments that are integers."""
     if isinstance(value, float):
         return int(value)
     if isinstance(value, (tuple, list)) and any(isinstance(n, (float, np.floating)) for n in value):
@@ -380,7 +381,7 @@ def _cut(value: Any) -> Any:
     return value
 
 
-# Inputs that functions with effects write to, by name.
+# Names of the inputs into which functions with effects write.
 _WRITTEN = frozenset((
     "alpha", "binary_weight", "dst", "indicator_fixedweights", "mean", "out", "output", "qr_max", "qr_min", "rmean",
     "t", "u", "variance",
@@ -388,12 +389,12 @@ _WRITTEN = frozenset((
 
 
 def _check_written(spec: Spec, inputs: Sequence[Any]) -> None:
-    """TypeError where a function would write into a copy of what it is given."""
+    """Raises TypeError where a function would write into a copy of its input."""
     for name, x in zip(spec.inputs, inputs, strict=False):
         if name in _WRITTEN and getattr(x, "copied", False):
             raise TypeError(
-                f"{spec.name.lstrip('_')}: {name}: the function writes into its inputs, and of another framework's "
-                "Variable of float64 nnabla has a copy in float32: give it nn.Variable.from_numpy_array(array)"
+                f"{spec.name.lstrip('_')}: {name}: the function writes into its inputs, but nnabla has a float32 copy "
+                "of this float64 Variable of another framework: pass nn.Variable.from_numpy_array(array)"
             )
 
 
@@ -408,7 +409,8 @@ def _is_optional(spec: Spec, i: int) -> bool:
 
 
 def _documented(spec: Spec, shared: Sequence[str]) -> str | None:
-    """The body's docstring with what its family shares, and the arguments, the error and the source that all have."""
+    """The docstring of a function: that of its body, completed by `shared` sections and by the entries that all
+    functions have."""
     text = spec.body.__doc__
     if text is None or spec.name.startswith("_"):
         return text
@@ -423,8 +425,8 @@ def {name}({signature}):
 """
 
 
-# The same for bodies of one op: where inputs are Variables and arguments plain numbers, nothing is to be prepared, and
-# what `Function.info` tells is put together when somebody asks (`info_of`).
+# The template for bodies of one op. Where all inputs are Variables and all arguments plain numbers, nothing needs
+# preparation, and `info_of` makes the value of `Function.info` when it is read.
 _QUICK = """
 def {name}({signature}):
     if outputs is None and {tests}:
@@ -439,7 +441,8 @@ _OPERATORS = frozenset(code for name, code in dis.opmap.items() if name.startswi
 
 
 def _quick_tests(spec: Spec) -> str | None:
-    """What `_QUICK` asks before it calls the body; None where the body is more than one op with plain arguments."""
+    """The condition in `_QUICK` under which it calls the body; None where the body is not one op with plain
+    arguments."""
     harmless = {"op", "float", "check_broadcast"}
     names = set(spec.body.__code__.co_names) - harmless
     plain = all(type(p.default) in (bool, float) or p.name == "val" for p in spec.parameters)
@@ -453,13 +456,13 @@ def _quick_tests(spec: Spec) -> str | None:
 
 
 def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares a function. See the module's text; options:
-
-    primitive: the body is one op on the inputs; effects: it writes into its inputs' data; integers: names of the
-    inputs that are labels or indices; draws, drawn: a factory of what is drawn at each forward, and the names under
-    which the body gets it; defaults: argument -> callable on the inputs, for arguments left at None; setup="data":
-    the result's shape depends on values; dtypes="any": inputs keep their dtypes; host: the class that runs it
-    in the place of `Composite`; shared: sections of docstrings that functions of its family have in common.
+    """Declares a function: see the docstring of this module. Options: primitive: the body is one op on the inputs.
+    effects: the function writes into its inputs' arrays. integers: names of the inputs that are labels or indices.
+    draws, drawn: a factory of the function that draws random tensors at each forward, and the names of the body's
+    arguments for them. defaults: a dict from arguments to functions of the inputs, which compute arguments that are
+    None. setup="data": the shape of the result depends on the inputs' values. dtypes="any": inputs keep their dtypes.
+    host: the class that runs the function instead of `Composite`. shared: sections of docstrings that related functions
+    have in common.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Docstrings of functions that have much in common: each says what is its own, the rest is written once."""
+"""Composed docstrings: a function's own docstring is completed by sections that it shares with related functions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _TITLES = ("Args", "Attributes", "Returns", "Yields", "Raises", "Note", "Example
 _SECTION = re.compile(rf"^({'|'.join(_TITLES)}):", re.M)
 _ENTRY = re.compile(r"^    (?=\S)", re.M)
 
-_DEDENTED = sys.version_info >= (3, 13)  # there docstrings come without the indentation of their source
+_DEDENTED = sys.version_info >= (3, 13)  # Python 3.13 removes the indentation of docstrings
 
 F = TypeVar("F", bound=Callable[..., Any])  # a function or a class
 
-# What all functions of `nnabla.functions` have, and those with inputs.
+# The section that all functions of `nnabla.functions` share, and the one of those with inputs.
 OUTPUTS = """
 Args:
-    n_outputs: the number of results; read only where no other argument settles it.
-    outputs: arrays that the results are written into, of as many elements; by default new ones.
+    n_outputs: the number of results; it has an effect only where no other argument determines that number.
+    outputs: arrays into which the results are written, with the results' numbers of elements; None makes new ones.
     **more: `n_outputs` and `outputs`, which every function takes.
 """
 NO_INPUT = """
@@ -33,7 +33,7 @@ Raises:
 
 
 def _parts(text: str) -> tuple[str, dict[str, str]]:
-    """What precedes the sections of a docstring, and the sections by their names."""
+    """The text before the sections of a docstring, and a dict of the sections by title."""
     head, *rest = _SECTION.split(text)
     return head.rstrip(), dict(zip(rest[::2], rest[1::2], strict=True))
 
@@ -44,12 +44,12 @@ def section(text: str | None, title: str) -> str:
 
 
 def _entries(section: str) -> dict[str, str]:
-    """The entries of a section, such as "x, y: arrays", by what stands before the colon."""
+    """A dict of the entries of a section, such as "x, y: arrays", by the text before the colon."""
     return {entry.partition(":")[0]: entry.rstrip() for entry in _ENTRY.split(section)[1:]}
 
 
 def _arguments(section: str) -> dict[str, str]:
-    """The entries of a section of arguments by the names of these."""
+    """A dict of the entries of a section of arguments by argument name."""
     found = {}
     for key, entry in _entries(section).items():
         for name in key.replace("*", "").split(", "):
@@ -59,7 +59,8 @@ def _arguments(section: str) -> dict[str, str]:
 
 @lru_cache(None)
 def _shared(texts: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Arguments, errors and other sections of several texts; the first one that has something is right."""
+    """Arguments, errors and other sections of several texts; where two texts have the same entry, the first one
+    counts."""
     sections = [_parts(text)[1] for text in reversed(texts)]
     arguments, errors, others = {}, {}, {}
     for found in sections:
@@ -76,11 +77,9 @@ def merged(
     source: str = "",
     more: Mapping[str, str] | None = None,
 ) -> str:
-    """A docstring of the top level with what `shared`, sections of docstrings, says in addition, and with its source.
-
-    Of the shared arguments those are taken that `names`, the function's in order, has and the docstring does not
-    describe; of the shared errors those that the docstring does not name; other sections where it has none. `more` are
-    sections that are the function's alone.
+    """The docstring `text` of a module-level function, completed by the sections in `shared` and by its source. The
+    result describes the arguments `names` in this order. Entries for arguments and errors, and other sections, are
+    taken from `shared` where `text` does not have them. `more` are further sections.
     """
     text = text.strip()
     head, own = _parts(text if _DEDENTED else text.replace("\n    ", "\n"))
@@ -105,10 +104,11 @@ def documented(
     all_have: tuple[str, ...] = (OUTPUTS, NO_INPUT),
     more: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
-    """Completes the docstring of a function or class: what its family shares, what all have, `more`, and its source."""
+    """Decorator that completes the docstring of a function or class by the sections `shared`, `all_have` and `more`,
+    and by its source."""
 
     def complete(f: F) -> F:
-        if f.__doc__:  # there is none where Python runs with -OO
+        if f.__doc__:  # python -OO removes docstrings
             code = f.__init__.__code__ if isinstance(f, type) else f.__code__
             n, m = code.co_argcount, code.co_kwonlyargcount
             names = (*code.co_varnames[:n], *code.co_varnames[n + m : n + m + 2], *code.co_varnames[n : n + m])

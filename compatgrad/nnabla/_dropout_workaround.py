@@ -1,4 +1,4 @@
-"""What a dropout drew, found from its input: nnabla's backward of Dropout works this way."""
+"""Finds the mask of a dropout from the dropout's input, which is all that nnabla's backward of Dropout gets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def dropout_of(x: Any) -> Any:
-    """The Dropout that takes x. RuntimeError if there is none."""
+    """The Dropout whose input is x. Raises RuntimeError if there is none."""
     for f in x.function_references:
         if f.info.type_name == "Dropout":
             return f
@@ -27,7 +27,8 @@ def dropout_of(x: Any) -> Any:
 
 
 class _Scale:
-    """Gives, when it runs, what a Dropout last multiplied its input with. It does not run the Dropout."""
+    """A function that returns, when it runs, the factor by which a Dropout last multiplied its input. It does not run
+    the Dropout."""
 
     on_arrays, saves, integers = 0, 0, 0
 
@@ -57,9 +58,8 @@ def scale_of(dropout: Any) -> Any:
 
 
 def _get_dropout_mask(dropout_input: Any) -> Any:
-    """A Variable with 1 where the last forward of the Dropout on this Variable kept an element, else 0.
-
-    RuntimeError if no Dropout takes it.
+    """A Variable that is 1 where the last forward of the Dropout with this input kept an element, else 0. Raises
+    RuntimeError if there is no such Dropout.
     """
     with using_modes(auto_forward=True):
         mask = not_equal_scalar(scale_of(dropout_of(dropout_input)), 0)

@@ -1,4 +1,4 @@
-"""The engine's side of nnabla: its frontend object and the ops under it."""
+"""The engine's `Frontend` of nnabla, and the ops that belong to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from compatgrad import _C
-from compatgrad import core as core  # the classes of plain tensors, inside composite functions
+from compatgrad import core as core  # inside composite functions, Variables are of these classes
 from compatgrad.core.declarations import Ops
 
 fe = _C.Frontend("nnabla", "numpy")
@@ -18,5 +18,5 @@ op = Ops(fe)
 
 
 def constant(value: Any) -> Any:
-    """A plain Variable around a tensor, for the bodies of functions; no gradient goes to it."""
+    """A plain Variable of a tensor, without a gradient, for the bodies of functions."""
     return core.Variable(torch.as_tensor(value), requires_grad=False)

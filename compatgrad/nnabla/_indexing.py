@@ -16,7 +16,7 @@ _BASIC = (slice, int, np.integer, type(Ellipsis), type(None))
 
 
 def _split(key: Any) -> tuple[list[Any], bool]:
-    """The parts of a key, and whether they are index arrays. TypeError for anything else."""
+    """The parts of a key, and whether there are index arrays among them. Raises TypeError for other keys."""
     if isinstance(key, (list, np.ndarray, NdArray, Variable)):
         return [key], True
     if isinstance(key, _BASIC):
@@ -27,7 +27,8 @@ def _split(key: Any) -> tuple[list[Any], bool]:
 
 
 def _basic(x: Any, parts: list[Any]) -> tuple[list[Any], list[slice]]:
-    """The key with one entry per axis (and the new axes), and a slice per axis. IndexError out of range."""
+    """The key with one entry for each axis and each new axis, and a slice for each axis. Raises IndexError for an index
+    out of range."""
     ellipses = [i for i, k in enumerate(parts) if k is Ellipsis]
     if len(ellipses) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -80,7 +81,8 @@ def _is_boolean(k: Any) -> bool:
 
 
 def _indices(parts: list[Any]) -> Any:
-    """One row of indices per indexed axis. A boolean array stands for the places where it is true, now."""
+    """An array with a row of indices for each indexed axis. A boolean array stands for the positions that are true at
+    the time of the call."""
     if len(parts) == 1 and _is_boolean(parts[0]):
         mask = parts[0]
         if isinstance(mask, Variable):
@@ -96,8 +98,8 @@ def _indices(parts: list[Any]) -> Any:
 
 
 def getitem(x: Any, key: Any) -> Any:
-    """x[key]. IndexError out of range, TypeError for a key of another kind, NotImplementedError where arrays and
-    slices mix."""
+    """x[key]. Raises IndexError for an index out of range, TypeError for an invalid key, NotImplementedError for index
+    arrays together with slices."""
     parts, arrays = _split(key)
     if not arrays:
         full, slices = _basic(x, parts)
@@ -115,7 +117,8 @@ def getitem(x: Any, key: Any) -> Any:
 
 
 def setitem(x: Any, key: Any, value: Any) -> Any:
-    """The function that writes `value`, broadcast to the place, into x's array, which is float32 afterwards."""
+    """Adds the function that writes `value`, broadcast to the shape of x[key], into the array of x, which becomes
+    float32."""
     if not isinstance(value, (NdArray, Variable)):
         value = NdArray.from_numpy_array(np.asarray(value))
     parts, arrays = _split(key)
@@ -142,7 +145,7 @@ def setitem(x: Any, key: Any, value: Any) -> Any:
 def _scatter(x: Any, indices: Any, value: Any) -> Any:
     array = x.data if isinstance(x, Variable) else x
     if array._dtype not in (torch.float32, torch.float16):
-        array._set_dtype(torch.float32)  # what the function computes in: it writes into this array
+        array._set_dtype(torch.float32)  # the function computes in this dtype, and would write into a copy
     return F.scatter_nd(value, indices, out=x)
 
 

@@ -1,4 +1,4 @@
-"""What nnabla tells of its back ends."""
+"""Functions about back ends that nnabla's compiled module `_init` has."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _cached_first = True
 
 
 def add_available_context(ctx: str) -> None:
-    """Notes that contexts of a back end can be used; `nnabla.available_contexts` lists them.
+    """Adds the name of a back end to `nnabla.available_contexts`.
 
     Args:
         ctx: the name of the back end, such as "cudnn".
 
     Raises:
-        Nothing: any name is taken, a second time without effect.
+        None: any name is accepted, and a second call has no effect.
 
     Example:
         >>> nn.add_available_context("cpu")
@@ -39,7 +39,7 @@ def add_available_context(ctx: str) -> None:
 
 
 def array_classes() -> list[str]:
-    """Tells which classes of arrays the CPU has. Memory comes from torch's allocator whatever is preferred.
+    """The names of the CPU's array classes. Memory comes from torch's allocator, whichever class is preferred.
 
     Returns:
         Names of the classes, the preferred one first.
@@ -54,14 +54,14 @@ def array_classes() -> list[str]:
 
 
 def preferred(cached: str, others: list[str]) -> list[str]:
-    """Names of array classes in the order that `prefer_cached_array` asks for.
+    """Names of array classes in the order that `prefer_cached_array` sets.
 
     Args:
         cached: the class of cached arrays.
         others: the other classes.
 
     Returns:
-        A list of all.
+        A list of all names.
 
     Raises:
         TypeError: `others` is not iterable.
@@ -77,7 +77,7 @@ def preferred(cached: str, others: list[str]) -> list[str]:
 
 
 def prefer_cached_array(prefer: bool) -> None:
-    """Sets the order of `array_classes`. Memory comes from torch's allocator either way.
+    """Sets the order of `array_classes`. Memory comes from torch's allocator in both cases.
 
     Args:
         prefer: whether the class of cached arrays is the first.
@@ -112,7 +112,7 @@ def reset_array_preference() -> None:
 
 
 def clear_memory_cache() -> None:
-    """Gives the GPU memory that is not in use back. Without a GPU it does nothing.
+    """Frees cached GPU memory that is not in use. Without a GPU it does nothing.
 
     Example:
         >>> from compatgrad.nnabla_ext import cuda
@@ -127,14 +127,14 @@ def clear_memory_cache() -> None:
 
 
 def device_synchronize(device: str | int = "0") -> None:
-    """Waits until a GPU has finished. Without a GPU it does nothing.
+    """Waits until a GPU has finished all its work. Without a GPU it does nothing.
 
     Args:
         device: number of the GPU, a str or int.
 
     Raises:
         ValueError: with a GPU, `device` is no number.
-        RuntimeError: with a GPU, there is none of that number.
+        RuntimeError: with a GPU, no GPU has this number.
 
     Example:
         >>> from compatgrad.nnabla_ext import cuda

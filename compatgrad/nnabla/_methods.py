@@ -1,4 +1,4 @@
-"""The methods of NdArray and Variable that are made of functions, which themselves stand on these classes."""
+"""Methods of NdArray and Variable that need functions, which themselves import these classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ __all__: list[str] = []
 
 
 def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:
-    """A Variable of another shape: a function of this one, or with `unlink` a view without a parent.
-
-    RuntimeError where the size differs.
+    """A Variable of another shape: the result of a function, or with `unlink` a view without a parent. Raises
+    RuntimeError where the number of elements differs.
     """
     if unlink:
         shape = dimensions(shape)
@@ -27,17 +26,17 @@ def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:
         v.data, v.grad = self.data.view(shape), self.grad.view(shape)
         return v
     y = F.reshape(self, shape)
-    y.data = self.data.view(y.shape)  # what is written to one is seen in the other, as with `unlink`
+    y.data = self.data.view(y.shape)  # both share memory, as with `unlink`
     return y
 
 
 def bool_fill_(self: Variable, mask: NdArray, value: float) -> Variable:
-    """The values with `value` where `mask` is not 0, in this Variable's array."""
+    """Sets the values where `mask` is not 0 to `value`, in this Variable's array."""
     return F.bool_fill(self, mask, value, outputs=[self.data])
 
 
 def no_grad(self: Variable) -> Variable:
-    """The same network with need_grad=False on all parameters, as a new Variable. Other leaves are shared."""
+    """A copy of the network up to this Variable in which no parameter needs a gradient. Other leaves are shared."""
     parameters = {p.data for p in get_parameters(grad_only=False).values()}
 
     def leaf(v: Variable) -> Variable:
@@ -48,7 +47,7 @@ def no_grad(self: Variable) -> Variable:
     made: dict[int, Any] = {}
     keep = []
     for f in self._functions():
-        if _C.function_info(f) is None and not f.inputs:  # what enters from another frontend is as a leaf
+        if _C.function_info(f) is None and not f.inputs:  # a Variable of another framework counts as a leaf
             keep += f.outputs
             made.update((id(x), x) for x in f.outputs)
             continue
@@ -80,7 +79,7 @@ _attach(
 )
 _attach(NdArray, __getitem__=getitem, __setitem__=setitem)
 
-# A Variable's operators are the engine's, which falls back on these.
+# The engine implements the operators of Variable and calls these where its own code does not apply.
 fe.fallbacks.update(operators, getitem=getitem)
 for _name in ("add", "sub", "mul", "div", "pow", "matmul"):
     fe.fallbacks[f"r{_name}"] = swapped(operators[_name])

@@ -1,4 +1,4 @@
-"""NdArray: the array that Variables hold, and on which functions run at once."""
+"""NdArray: the class of the arrays in Variables; functions of NdArrays run at once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from compatgrad.nnabla._attributes import refuse_others
 __all__ = ["NdArray"]
 
 _CPU = torch.device("cpu")
-_EXACT = 1 << 53  # integers up to here are exact as float64, which fills are kept in
+_EXACT = 1 << 53  # the largest integers that float64, in which fill values are stored, represents exactly
 
 
 def torch_dtype(dtype: Any) -> torch.dtype:
-    """The torch dtype of a NumPy one. TypeError for strings, RuntimeError for other types that arrays cannot hold."""
+    """The torch dtype for a NumPy dtype. Raises TypeError for strings, RuntimeError for other dtypes that arrays cannot
+    have."""
     given = np.dtype(dtype)
     if given.kind in "SU":
         raise TypeError(f"NdArray: expected numbers, got dtype {given}")
@@ -26,18 +27,18 @@ def torch_dtype(dtype: Any) -> torch.dtype:
             raise TypeError
         return torch.from_numpy(np.empty(0, given)).dtype
     except TypeError:
-        raise RuntimeError(f"NdArray: no array of dtype {given} can be made") from None
+        raise RuntimeError(f"NdArray: arrays cannot have the dtype {given}") from None
 
 
 def numpy_dtype(dtype: torch.dtype) -> np.dtype:
     try:
-        return np.dtype(str(dtype).removeprefix("torch."))  # also in a trace, where tensors have no arrays
+        return np.dtype(str(dtype).removeprefix("torch."))  # this works in a trace too, where tensors have no arrays
     except TypeError:
         return torch.empty(0, dtype=dtype).numpy().dtype
 
 
 def dimensions(shape: Any) -> tuple[int, ...]:
-    """`shape` as a tuple of int; TypeError or ValueError shows what is none."""
+    """`shape` as a tuple of ints; raises TypeError or ValueError that shows an invalid `shape`."""
     try:
         return tuple(int(n) for n in shape)
     except (TypeError, ValueError) as e:
@@ -46,9 +47,8 @@ def dimensions(shape: Any) -> tuple[int, ...]:
 
 @refuse_others
 class NdArray(_C.Array):
-    """An n-dimensional array. Functions and operators that get one run at once and give NdArrays.
-
-    New ones read as float32 zeros.
+    """An n-dimensional array. Functions and operators with an NdArray among their arguments run at once and return
+    NdArrays. A new NdArray reads as zeros of float32.
 
     Args:
         *shape: the lengths of the axes, one by one or as a tuple or list.
@@ -69,7 +69,7 @@ class NdArray(_C.Array):
         kinds: tuple[type, ...] = (int, np.integer)
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
-            kinds += (float, np.floating)  # cut to integers
+            kinds += (float, np.floating)  # floats are cut to integers
         if not all(isinstance(n, kinds) for n in shape):
             raise ValueError(f"NdArray: expected a shape as integers, a tuple or a list of integers, got {shape}")
         return super().__new__(cls, tuple(int(n) for n in shape))
@@ -95,9 +95,9 @@ class NdArray(_C.Array):
     # ---- values ------------------------------------------------------------------------------------------------
     @property
     def data(self) -> np.ndarray:
-        """The values as a NumPy array that shares their memory; assigning replaces values and dtype.
-
-        Values on a GPU move to the CPU, with all arrays that share their memory, and back when a function needs them.
+        """The values as a NumPy array that shares memory with this one; assigning replaces values and dtype. Values on
+        a GPU are moved to the CPU, together with all arrays that share their memory, and back when a function needs
+        them.
         """
         self._move(_CPU)
         return self.tensor.numpy()
@@ -131,15 +131,14 @@ class NdArray(_C.Array):
 
     @property
     def dtype(self) -> np.dtype:
-        """The values' dtype. RuntimeError on an array whose values nobody gave or looked at."""
+        """The values' dtype. Raises RuntimeError for a new array whose values have been neither set nor read."""
         if not self._typed:
-            raise RuntimeError("NdArray.dtype: the array holds no values yet, so it has no dtype")
+            raise RuntimeError("NdArray.dtype: the array has no values yet, and therefore no dtype")
         return numpy_dtype(self._dtype)
 
     def cast(self, dtype: Any, ctx: Any = None) -> np.ndarray | None:
-        """Changes the dtype in place; gives the values as a NumPy array, or None where `ctx` is given.
-
-        The arrays that `narrow` made of this one follow. RuntimeError where the array is such a part of another.
+        """Changes the dtype in place; returns the values as a NumPy array, or None where `ctx` is given. Arrays that
+        `narrow` made from this one change their dtype too. Raises RuntimeError for an array that `narrow` made.
         """
         self._set_dtype(torch_dtype(dtype))
         if ctx is None:
@@ -157,10 +156,10 @@ class NdArray(_C.Array):
         return [int(np.prod(self.shape[i + 1 :], dtype=np.int64)) for i in range(self.ndim)]
 
     def copy_from(self, arr: NdArray, use_current_context: bool = True) -> NdArray:
-        """Takes a copy of another array's values and dtype; gives this array.
-
-        use_current_context: an array that only was set to a number counts as float32; without it such an array keeps
-        its dtype, and one without a dtype is a RuntimeError. RuntimeError also where the sizes differ.
+        """Copies the values and the dtype of another array into this one, and returns this one. With
+        use_current_context, a source that was only filled with a number counts as float32. Without it, such a source
+        keeps its dtype, and one without a dtype raises RuntimeError. Raises RuntimeError where the numbers of elements
+        differ.
         """
         if not isinstance(arr, NdArray):
             raise TypeError(f"copy_from: arr: expected an NdArray, got {type(arr).__name__}")
@@ -183,11 +182,9 @@ class NdArray(_C.Array):
         return self._share(array, array.shape, 0, False)
 
     def narrow(self, dim: int, start: int, length: int) -> NdArray:
-        """`length` entries of axis 0 from `start` on, on the same memory.
-
-        dim: must be 0. What is written to the part or to this array is seen in both; the part's dtype follows this
-        array's and cannot be cast. RuntimeError for another dim, out of range, and where it overlaps with another part
-        that is still in use.
+        """An array of `length` entries of axis 0, starting at `start`, that shares memory with this array. `dim` must
+        be 0. The part always has the dtype of this array and cannot be cast. Raises RuntimeError for another `dim`, for
+        a range outside the array, and for a part that overlaps with another part which is still in use.
         """
         if dim != 0 or self.ndim == 0:
             raise RuntimeError(f"narrow: dim must be 0, got {dim} for an array of shape {self.shape}")
@@ -206,7 +203,7 @@ class NdArray(_C.Array):
         return self.tensor.data_ptr()
 
     def bool_fill_(self, mask: NdArray, value: float) -> NdArray:
-        """Sets the values where `mask` is not 0; gives this array."""
+        """Sets the values where `mask` is not 0 to `value`; returns this array."""
         self.tensor[mask.read().broadcast_to(self.shape) != 0] = value
         return self
 

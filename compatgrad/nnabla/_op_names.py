@@ -1,4 +1,4 @@
-"""nnabla's names of the ops that operators and gradients are made of."""
+"""nnabla's names of the ops of which operators and gradients consist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compatgrad import _C
 from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla.context import context_on
 
-# op -> (type, arguments: nnabla's name -> the op's, or a constant)
+# op -> (function type, dict from nnabla's argument names to the op's, or to constants)
 _TYPES: dict[str, tuple[str, dict[str, Any]]] = {
     "add": ("Add2", {"inplace": False}),
     "sub": ("Sub2", {"inplace": False}),
@@ -35,12 +35,12 @@ _TYPES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def info_of(function: Any) -> Info:
-    """The type name and arguments of a function. They are put together when somebody asks for the first time."""
+    """The type name and the arguments of a function, made when they are first read."""
     info = _C.function_info(function)
     if info is None:
         info = _info_of_op(function)
         info.context = context_on(torch.device(_C.function_device(function)))
-    elif isinstance(info, tuple):  # of a call that had no time for it (`_declare._QUICK`)
+    elif isinstance(info, tuple):  # a call by `_declare._QUICK` leaves this to the first read
         spec, args, context = info
         info = Info(spec.type_name, dict(zip(spec.args, args, strict=True)))
         info.context = context
@@ -51,7 +51,7 @@ def info_of(function: Any) -> Info:
 
 
 def _info_of_op(function: Any) -> Info:
-    """The same for a function that no F function made."""
+    """The type name and arguments of a function that no function of `nnabla.functions` made."""
     name = function.op_name or "Constant"
     params = function.op_params or {}
     if name in _TYPES:

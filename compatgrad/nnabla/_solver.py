@@ -1,4 +1,4 @@
-"""What all solvers share: parameters, states, and operations on gradients."""
+"""The base class of solvers: parameters, states, and operations on gradients."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from .variable import Variable
 
 _LAST_T = 2**32 - 2
 
-before_update: Callable[[Any], None] | None = None  # while a CUDA graph is made: gets the solver
+before_update: Callable[[Any], None] | None = None  # called with the solver while a CUDA graph is captured
 
 
 class _Entry:
-    """A parameter in a solver."""
+    """A parameter of a solver, with its number of updates and its states."""
 
     __slots__ = ("param", "t", "tensors", "variables")
 
     def __init__(self, param):
         self.param = param
         self.t = 0
-        self.tensors = None  # the states, made at the first update
-        self.variables = None  # name -> Variable: the states, once a program has seen or set them
+        self.tensors = None  # the states; the first update makes them
+        self.variables = None  # the states as Variables by name, once a program has read or set them
 
     def states(self, names):
-        """The states: tensors, or the Variables that hold them."""
+        """The states, as tensors or as the Variables that contain them."""
         if self.variables is not None:
             return tuple([self.variables[name] for name in names])
         device = self.param.data.tensor.device
@@ -59,20 +59,20 @@ class _Entry:
 
 
 class _StatesElsewhere(Exception):
-    """The parameters went to another device than the states are on. Nothing has changed."""
+    """The parameters have moved to another device than the states. No parameter has been changed."""
 
 
 class Solver:
     """The base class of solvers.
 
-    Parameters whose gradient was marked as zero and not computed since (`grad.zeroing`) are left out of everything.
-    Arithmetic is in float32; parameters of another dtype become float32 at the first update.
+    Parameters whose gradient was marked as zero and not computed since (`grad.zeroing`) are always skipped.
+    Solvers compute in float32; parameters of another dtype become float32 at the first update.
 
     Args:
-        **arguments: the solver's numbers, the learning rate first, which `info` holds.
+        **arguments: the hyperparameters, the learning rate first.
 
     Attributes:
-        info: the arguments by their names.
+        info: the hyperparameters by name.
 
     Raises:
         TypeError: an argument is no number.
@@ -97,7 +97,7 @@ class Solver:
     _fused = False  # weight decay is part of the update
 
     def __init__(self, **arguments: float) -> None:
-        # the first one is the learning rate; numbers are rounded to single precision
+        # the first one is the learning rate; they are rounded to single precision
         self.info = {
             name: value if isinstance(value, bool) else self._single(name, value) for name, value in arguments.items()
         }
@@ -120,7 +120,7 @@ class Solver:
     def _relative_rate(self):
         return self._lr / self._first_lr
 
-    # what subclasses define: constants of `_rule` at step `t`, or the whole step
+    # Subclasses define the constants of `_rule` at step `t`, or the whole step.
 
     def _hypers(self, t):
         raise NotImplementedError(f"{type(self).__name__} has no update rule")
@@ -134,7 +134,7 @@ class Solver:
         return type(self).__name__
 
     def setup(self, params: Any) -> None:
-        """Raises RuntimeError: `set_parameters` took its place."""
+        """Raises RuntimeError: use `set_parameters`."""
         raise RuntimeError("Deprecated. Call set_parameters(param_dict).")
 
     # ---- parameters ----
@@ -142,16 +142,16 @@ class Solver:
     def set_parameters(
         self, param_dict: Mapping[str, Variable], reset: bool = True, retain_state: bool = False
     ) -> None:
-        """Takes parameters.
+        """Adds parameters.
 
         Args:
             param_dict: the parameters by their names.
-            reset: whether all others are forgotten. Otherwise these are added, or take the place of others.
-            retain_state: whether one that takes the place of another has its state.
+            reset: whether all other parameters are removed first. Otherwise those of the same names are replaced.
+            retain_state: whether a parameter that replaces another one keeps its state.
 
         Raises:
             AttributeError: `param_dict` is no dictionary.
-            RuntimeError: a state that stays has another shape than the parameter.
+            RuntimeError: a state that is kept has another shape than the parameter.
             TypeError: a name is no str, or a parameter no Variable.
         """
         if not hasattr(param_dict, "items"):
@@ -185,20 +185,20 @@ class Solver:
         return OrderedDict((key, entry.param) for key, entry in self._entries.items())
 
     def remove_parameters(self, keys: Iterable[str]) -> None:
-        """Forgets the parameters of the names `keys`; unknown ones are skipped."""
+        """Removes the parameters with the names `keys`; unknown names are skipped."""
         self._prepared = None
         for key in keys:
             self._entries.pop(key, None)
 
     def clear_parameters(self) -> None:
-        """Forgets all parameters."""
+        """Removes all parameters."""
         self._prepared = None
         self._entries.clear()
 
     # ---- states ----
 
     def get_states(self) -> OrderedDict[str, SolverState]:
-        """The states of the parameters by their names; their Variables are the solver's own."""
+        """A dict of the states by parameter name. The states' Variables are not copies."""
         self._prepared = None
         states = OrderedDict()
         for key, entry in self._entries.items():
@@ -208,7 +208,7 @@ class Solver:
         return states
 
     def set_states(self, states: Mapping[str, SolverState]) -> None:
-        """Takes states, as `get_states` gives them.
+        """Sets the states to those of a dict like that of `get_states`.
 
         Raises:
             RuntimeError: a name is not among the parameters, or an array is missing or has another shape. Nothing is
@@ -239,9 +239,9 @@ class Solver:
         """Reads states from a file: .h5, .protobuf, .nntxt or .prototxt. Call `set_parameters` first.
 
         Raises:
-            AssertionError: the format is another one.
-            NotImplementedError: it is .nnp.
-            RuntimeError: as of `set_states`.
+            AssertionError: the file has another format.
+            NotImplementedError: the file is a .nnp file.
+            RuntimeError: see `set_states`.
         """
         _solver_files.load(self, path)
 
@@ -260,7 +260,7 @@ class Solver:
         return self._lr
 
     def set_learning_rate(self, learning_rate: float) -> None:
-        """Sets the rate of the next updates."""
+        """Sets the learning rate."""
         self._lr = self._single("learning_rate", learning_rate)
 
     def weight_decay_is_fused(self) -> bool:
@@ -271,7 +271,8 @@ class Solver:
         """Marks all gradients as zero; what is accumulated next overwrites them."""
         _C.solver_zero_grad(self._params())
 
-    # `_prepared`: entries, parameters and states in lists as the compiled calls want them, until a change.
+    # `_prepared` caches the lists of entries, parameters and states that the compiled calls take, until one of them
+    # changes.
 
     def _params(self):
         if self._prepared is None:
@@ -288,7 +289,8 @@ class Solver:
         return self._prepared[2]
 
     def _groups(self, name, pre_hook, post_hook):
-        # (entries, parameters) to be treated together; with hooks one by one, those without a gradient out
+        # Yields pairs of lists (entries, parameters). With hooks there is one pair per parameter, because the hooks are
+        # called before each, and parameters without a gradient are left out.
         params = self._params()
         entries = self._prepared[0]
         if pre_hook is None and post_hook is None and not solver_pre_hooks and not solver_post_hooks:
@@ -314,7 +316,7 @@ class Solver:
             live = _C.solver_live(params)
             if live is not None:
                 entries = [entries[i] for i in live]
-            elif len({entry.t for entry in entries}) == 1:  # nearly always
+            elif len({entry.t for entry in entries}) == 1:  # nearly always the case
                 t = min(entries[0].t + 1, _LAST_T)
                 for entry in entries:
                     entry.t = t
@@ -341,7 +343,7 @@ class Solver:
             raise _StatesElsewhere
 
     def _tensors(self, params, states):
-        # parameters and gradients, for steps that are more than a rule
+        # Tensors of parameters and gradients, for steps that are not one compiled rule.
         xs, gs = _C.solver_tensors(params, False), _C.solver_tensors(params, True)
         for x, state in zip(xs, states, strict=True):
             if any(isinstance(s, torch.Tensor) and s.device != x.device for s in state):

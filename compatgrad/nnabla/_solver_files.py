@@ -19,7 +19,7 @@ class SolverState:
 
     Attributes:
         pstate: arrays, such as running means, by their names: a dictionary of Variables.
-        t: how many updates there were.
+        t: number of updates.
 
     Example:
         >>> w = nn.Variable.from_numpy_array(np.array([1.0]), need_grad=True)
@@ -44,7 +44,7 @@ def _extension(path):
 
 
 def save(solver, path):
-    """Writes the states of `solver`: .h5 or .protobuf."""
+    """Writes the states of `solver` to a .h5 or .protobuf file."""
     extension = _extension(path)
     if extension == ".h5":
         _save_h5(solver.get_states(), path)
@@ -60,7 +60,8 @@ def save(solver, path):
 
 
 def load(solver, path):
-    """Reads the states of `solver`: .h5, .protobuf, or the latter as text."""
+    """Reads the states of `solver` from a .h5 or .protobuf file, or from a text file in the format of protocol
+    buffers."""
     extension = _extension(path)
     if extension == ".h5":
         with reading(path, extension):
@@ -100,7 +101,7 @@ def _load_h5(path):
     h5py = hdf5.h5py()
     groups = []
     with h5py.File(path, "r") as file:
-        # A parameter's name is a path of groups; its group is the one that has the number of updates.
+        # A parameter's name is a path of groups in the file; its group is the one with the number of updates.
         def visit(name, item):
             if isinstance(item, h5py.Group) and isinstance(item.get("t"), h5py.Dataset):
                 groups.append((item.attrs.get("index", 0), name))
@@ -135,7 +136,7 @@ def to_message(states, optimizer):
 
 
 def from_message(optimizer):
-    """The states in `optimizer`, an Optimizer message."""
+    """The states that the Optimizer message `optimizer` contains."""
     states = OrderedDict()
     for key, message in optimizer.solver.states.items():
         arrays = {

@@ -1,4 +1,4 @@
-"""The types that signatures of this frontend have in common."""
+"""Types that recur in annotations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.initializer import BaseInitializer
 from compatgrad.nnabla.variable import Variable
 
-#: What functions take and give: Variables make a graph; where an input is an NdArray, all runs at once into NdArrays.
+#: Inputs and results of functions: Variables are recorded in a graph; where an input is an NdArray, the function runs
+#: at once and returns NdArrays.
 Array: TypeAlias = Variable | NdArray
-#: Where a parameter's first values come from: an initializer, a function of the shape, or the values themselves.
+#: The initial values of a parameter: an initializer, a function of the shape, or the values themselves.
 Initializer: TypeAlias = BaseInitializer | Callable[[tuple[int, ...]], np.ndarray] | np.ndarray

@@ -1,4 +1,4 @@
-"""The version of nnabla whose API this is."""
+"""The version of nnabla whose behaviour is reproduced."""
 
 __version__ = "1.39.0"
 __author__ = "compatgrad"

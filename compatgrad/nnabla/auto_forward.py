@@ -1,4 +1,4 @@
-"""Whether functions run when they are called, or when `forward` is."""
+"""The setting that makes functions run when they are called, instead of in `forward`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_auto_forward(auto: bool) -> None:
 
 
 def get_auto_forward() -> bool:
-    """Tells whether functions run when they are called.
+    """Whether functions run when they are called.
 
     Returns:
         True for a dynamic graph, False for a static one.
@@ -50,10 +50,10 @@ def get_auto_forward() -> bool:
 
 @contextlib.contextmanager
 def auto_forward(auto: bool = True) -> Iterator[None]:
-    """Inside the `with` block functions run when they are called; behind it, the setting from before it holds again.
+    """Inside the `with` block functions run when they are called; at its end the previous setting is restored.
 
     Args:
-        auto: False lets functions inside wait for `forward`.
+        auto: False makes functions in the block run in `forward`.
 
     Returns:
         A context manager.
@@ -72,7 +72,7 @@ def auto_forward(auto: bool = True) -> Iterator[None]:
     """
     old = get_auto_forward()
     try:
-        set_auto_forward(auto)  # inside: Ctrl-C right behind it is not to leave it set
+        set_auto_forward(auto)  # inside `try`, so that Ctrl-C right after this line does not leave the mode set
         yield
     finally:
         set_auto_forward(old)

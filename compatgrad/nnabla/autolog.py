@@ -1,4 +1,4 @@
-"""What monitors show, and files of parameters, go to MLflow, too. Needs mlflow.
+"""Logs the values of monitors, and files of parameters, to MLflow. It needs mlflow.
 
 nnabla.autolog.autolog()
 with mlflow.start_run():
@@ -22,7 +22,7 @@ from compatgrad.nnabla.monitor import MonitorImage, MonitorImageTile, MonitorSer
 
 __all__ = ["autolog", "stop_autolog"]
 
-#: What was replaced: owner, name, value.
+#: The replaced attributes: owner, name, old value.
 nnabla_mlflow_patches: list[tuple[Any, str, Any]] = []
 
 
@@ -55,7 +55,8 @@ def _log_parameters(path: str, params: Any = None) -> None:
 
 
 def _replace(owner: Any, name: str, log: Callable[..., None], first: bool) -> None:
-    """Lets the function `name` of `owner` call `log` with its arguments, before it does its work or behind it."""
+    """Replaces the function `name` of `owner` by one that also calls `log` with its arguments, before or after the
+    original."""
     original = getattr(owner, name)
     nnabla_mlflow_patches.append((owner, name, vars(owner).get(name)))
 
@@ -72,12 +73,12 @@ def _replace(owner: Any, name: str, log: Callable[..., None], first: bool) -> No
 
 
 def autolog(with_save_parameters: bool = False) -> None:
-    """From now on monitors log to MLflow's active run, `nnabla.save_parameters` as well if asked for.
+    """Makes monitors, and on request `nnabla.save_parameters`, log to MLflow's active run.
 
     Numbers and times are metrics with the monitors' names; images and files of parameters are artifacts in the folder
     "runs_" and the run's id.
     """
-    images = MonitorImage.add  # which MonitorImageTile has from it
+    images = MonitorImage.add  # MonitorImageTile inherits its `add`
     _replace(MonitorSeries, "add", _log_mean, True)
     _replace(MonitorTimeElapsed, "add", _log_time, True)
     _replace(MonitorImage, "add", _log_images, False)
@@ -94,7 +95,7 @@ def autolog(with_save_parameters: bool = False) -> None:
 
 
 def stop_autolog() -> None:
-    """From now on nothing is logged."""
+    """Ends the logging."""
     while nnabla_mlflow_patches:
         owner, name, value = nnabla_mlflow_patches.pop()
         if value is None:

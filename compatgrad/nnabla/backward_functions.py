@@ -4,7 +4,7 @@ Every function of `nnabla.functions` has an entry; each is a function
 
     f(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args)
 
-that gives one Variable (or None) per forward input. Replace one with `register`, or add one for a PythonFunction.
+that returns one Variable (or None) per forward input. Replace one with `register`, or add one for a PythonFunction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from compatgrad import _C
 from compatgrad.nnabla import _declare
-from compatgrad.nnabla import backward_function as backward_function  # this and the functions declare types
+from compatgrad.nnabla import backward_function as backward_function  # declares function types
 from compatgrad.nnabla._declare import call, specs
 from compatgrad.nnabla._dropout_workaround import dropout_of, scale_of
 from compatgrad.nnabla._op_names import _TYPES
@@ -26,12 +26,13 @@ from compatgrad.nnabla.variable import Variable
 __all__ = ["register", "registry", "show_registry"]
 
 
-#: The functions whose registered backward runs now: a shipped one that it calls answers for the function itself.
+#: The functions whose registered backward is running. A backward of this table that it calls computes the gradient of
+#: that function.
 _asked: list[Any] = []
 
 
 def _native(type_name: str) -> Callable[..., Any]:
-    """The engine's own backward of a type, in the form of a registered one."""
+    """Makes the engine's backward of a function type, in the form of a registered one."""
 
     def backward(
         grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any, **args: Any
@@ -60,11 +61,11 @@ def dropout_backward(
     p: float = 0.5,
     seed: int = -1,
 ) -> Variable:
-    """The gradient of the dropout of `inputs[0]`, by what its last forward pass drew.
+    """The gradient of the dropout whose input is `inputs[0]`, with the mask of its last forward pass.
 
     Args:
-        grad_inputs: the gradient of its result, as the only element.
-        inputs: what it dropped, as the only element.
+        grad_inputs: a list of the gradient of its result.
+        inputs: a list of its input.
         input_shapes, outputs, output_shapes: have no effect.
         p: has no effect.
         seed: has no effect.
@@ -73,7 +74,7 @@ def dropout_backward(
         The gradient of `inputs[0]`.
 
     Raises:
-        RuntimeError: `inputs[0]` is not what a dropout took.
+        RuntimeError: `inputs[0]` is not the input of a dropout.
 
     Example:
         >>> from compatgrad.nnabla.backward_functions import dropout_backward
@@ -86,7 +87,7 @@ def dropout_backward(
 
     Source: `nnabla.backward_functions.dropout_backward` of nnabla 1.39.0.
     """
-    if _asked and _asked[-1].info.type_name == "Dropout":  # nn.grad says which: an input may have several
+    if _asked and _asked[-1].info.type_name == "Dropout":  # nn.grad says which dropout, as several may have this input
         return _C.function_gradient(_asked[-1], list(grad_inputs), [True])[0]
     return grad_inputs[0] * scale_of(dropout_of(inputs[0]))
 
@@ -95,11 +96,11 @@ dropout_backward._native = True  # type: ignore[attr-defined]
 
 
 def _stand_ins(inputs: Sequence[Variable | None], shapes: Sequence[tuple[int, ...]]) -> list[Variable]:
-    """The inputs, with Variables of their shapes for those that the gradient does not read."""
+    """The inputs; new Variables of the same shapes replace those that the gradient does not read."""
     return [Variable(s, need_grad=True) if x is None else x for x, s in zip(inputs, shapes, strict=True)]
 
 
-#: Arguments that say which of the optional inputs were left out; elsewhere it is the last ones.
+#: Arguments that say which optional inputs are missing; for other functions the last ones are missing.
 _ABSENT = {"no_bias": "beta", "no_scale": "gamma"}
 
 
@@ -130,7 +131,7 @@ def _snake(name: str) -> str:
 
 
 class _Registry(OrderedDict):
-    """type name -> backward function. What is put into it is used from then on."""
+    """A dict from function types to backward functions; the engine uses entries that programs set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,7 +143,7 @@ class _Registry(OrderedDict):
             self.changed.discard(name)
         else:
             self.changed.add(name)
-        # The engine asks only where there is something to ask for.
+        # The engine looks up functions here only once a program has set an entry.
         _C.set_registered_backwards(_registered if self.changed else None)
 
     def __delitem__(self, name: str) -> None:
@@ -152,7 +153,7 @@ class _Registry(OrderedDict):
 
 
 def _old_form(f: Callable[..., Any]) -> bool:
-    """Whether `f` is written as before nnabla 1.32: f(inputs, **args)."""
+    """Whether `f` has the signature from before nnabla 1.32: f(inputs, **args)."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -166,7 +167,7 @@ def _old_form(f: Callable[..., Any]) -> bool:
 
 
 def _registered(function: Any, gradients: Sequence[Variable | None]) -> list[Variable | None] | None:
-    """What the engine calls in nn.grad. None: its own backward is to be used."""
+    """Called by the engine in nn.grad. None: the engine's own backward is to be used."""
     if _declare.in_gradients:
         return None
     name = function.info.type_name
@@ -184,7 +185,7 @@ def _registered(function: Any, gradients: Sequence[Variable | None]) -> list[Var
         _asked.pop()
     result = list(result) if isinstance(result, (list, tuple)) else [result]
     if len(result) > len(inputs):
-        raise ValueError(f"{name}: its registered backward gave {len(result)} gradients for {len(inputs)} inputs")
+        raise ValueError(f"{name}: its registered backward returned {len(result)} gradients for {len(inputs)} inputs")
     return result + [None] * (len(inputs) - len(result))
 
 
@@ -217,14 +218,14 @@ def _fill() -> None:
 
 
 def register(func_name: str, func: Callable[..., Any]) -> None:
-    """Makes a function the backward of all functions of a type in `nnabla.grad`.
+    """Sets the backward that `nnabla.grad` uses for all functions of a type.
 
     Args:
         func_name: the type, such as "Affine".
-        func: called as func(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args), with None in the place
-            of inputs and outputs that the gradient does not read; args are those of the function. It gives a gradient
-            for each input, or None. The form func(inputs, **args) of nnabla before 1.32, where gradients of outputs
-            precede the inputs, is recognised by its signature.
+        func: called as func(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args), with None instead of
+            inputs and outputs that the gradient does not read; args are the arguments of the function. It returns a
+            gradient or None for each input. The form func(inputs, **args) of nnabla before 1.32, where gradients of
+            outputs precede the inputs, is recognised by its signature.
 
     Raises:
         Nothing.
@@ -262,7 +263,7 @@ def show_registry() -> None:
         print(name, f)
     print(
         "These are the functions that have a gradient.\n"
-        "Others, such as F.constant, may stand in a graph that nn.grad takes: nothing flows back through them."
+        "Other functions, such as F.constant, may occur in a graph for nn.grad, but no gradient flows through them."
     )
 
 

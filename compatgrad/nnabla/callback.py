@@ -29,11 +29,11 @@ def set_function_pre_hook(key: str, function_pre_hook: Callable[[Any], Any]) -> 
     """Calls a hook with each function, before it runs, in every forward and backward pass.
 
     Args:
-        key: names the hook, for unsetting; a hook of the same name is replaced.
-        function_pre_hook: is called with the function; its result is not used. Its errors end the pass.
+        key: name of the hook, by which it can be removed; a hook of the same name is replaced.
+        function_pre_hook: called with the function; its result is ignored, and an error in it ends the pass.
 
     Raises:
-        TypeError: `key` cannot be hashed, such as a list. A hook that cannot be called fails in the next pass.
+        TypeError: `key` is not hashable, such as a list. A hook that is not callable raises an error in the next pass.
 
     Example:
         >>> nn.set_function_pre_hook("names", lambda f: print(f.info.type_name))
@@ -51,11 +51,11 @@ def set_function_post_hook(key: str, function_post_hook: Callable[[Any], Any]) -
     """Calls a hook with each function, after it has run, in every forward and backward pass.
 
     Args:
-        key: names the hook, for unsetting; a hook of the same name is replaced.
-        function_post_hook: is called with the function; its result is not used. Its errors end the pass.
+        key: name of the hook, by which it can be removed; a hook of the same name is replaced.
+        function_post_hook: called with the function; its result is ignored, and an error in it ends the pass.
 
     Raises:
-        TypeError: `key` cannot be hashed, such as a list. A hook that cannot be called fails in the next pass.
+        TypeError: `key` is not hashable, such as a list. A hook that is not callable raises an error in the next pass.
 
     Example:
         >>> nn.set_function_post_hook("names", lambda f: print(f.info.type_name))
@@ -73,10 +73,10 @@ def unset_function_pre_hook(key: str) -> None:
     """Removes the hook that `set_function_pre_hook` has set.
 
     Args:
-        key: the name of the hook; it is no error if there is none.
+        key: the name of the hook; it is no error if there is no such hook.
 
     Raises:
-        TypeError: there are hooks, and `key` cannot be hashed.
+        TypeError: there are hooks, and `key` is not hashable.
 
     Example:
         >>> nn.set_function_pre_hook("names", lambda f: print(f.info.type_name))
@@ -92,10 +92,10 @@ def unset_function_post_hook(key: str) -> None:
     """Removes the hook that `set_function_post_hook` has set.
 
     Args:
-        key: the name of the hook; it is no error if there is none.
+        key: the name of the hook; it is no error if there is no such hook.
 
     Raises:
-        TypeError: there are hooks, and `key` cannot be hashed.
+        TypeError: there are hooks, and `key` is not hashable.
 
     Example:
         >>> nn.set_function_post_hook("names", lambda f: print(f.info.type_name))
@@ -108,10 +108,11 @@ def unset_function_post_hook(key: str) -> None:
 
 
 def set_function_done_hook(key: str, func: Callable[[Any], Any]) -> None:
-    """Calls a hook when a function's step of a pass is over and what the function no longer needs is freed.
+    """Calls a hook when a function's step of a pass has ended and the arrays that the function no longer needs have
+    been freed.
 
     Args:
-        key: names the hook, for unsetting; a hook of the same name is replaced.
+        key: name of the hook, by which it can be removed; a hook of the same name is replaced.
         func: is called with the function.
 
     Raises:
@@ -124,7 +125,7 @@ def set_function_done_hook(key: str, func: Callable[[Any], Any]) -> None:
         ReLU
         >>> callback.unset_function_done_hook("names")
 
-    Source: of this package, for its own passes.
+    Source: compatgrad's own.
     """
     _done[key] = func
 
@@ -133,27 +134,26 @@ def unset_function_done_hook(key: str) -> None:
     """Removes the hook that `set_function_done_hook` has set.
 
     Args:
-        key: the name of the hook; it is no error if there is none.
+        key: the name of the hook; it is no error if there is no such hook.
 
     Raises:
-        TypeError: there are hooks, and `key` cannot be hashed.
+        TypeError: there are hooks, and `key` is not hashable.
 
     Example:
         >>> from compatgrad.nnabla import callback
         >>> callback.unset_function_done_hook("names")
 
-    Source: of this package, for its own passes.
+    Source: compatgrad's own.
     """
     _done.pop(key, None)
 
 
 def set_solver_pre_hook(key: str, solver_pre_hook: Callable[[], Any]) -> None:
-    """Has a hook called before a solver treats a parameter.
-
-    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each parameter.
+    """Calls a hook before a solver processes a parameter. It is called in `update`, `weight_decay`,
+    `clip_grad_by_norm`, `scale_grad` and the checks, once for each parameter.
 
     Args:
-        key: names the hook, for unsetting; a hook of the same name is replaced.
+        key: name of the hook, by which it can be removed; a hook of the same name is replaced.
         solver_pre_hook: is called without arguments; None sets no hook.
 
     Raises:
@@ -175,12 +175,12 @@ def set_solver_pre_hook(key: str, solver_pre_hook: Callable[[], Any]) -> None:
 
 
 def set_solver_post_hook(key: str, solver_post_hook: Callable[[], Any]) -> None:
-    """Has a hook called right after the pre-hooks: before a solver treats a parameter, as in nnabla.
+    """Calls a hook right after the pre-hooks, that is also before a solver processes a parameter, as in nnabla.
 
     It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each parameter.
 
     Args:
-        key: names the hook, for unsetting; a hook of the same name is replaced.
+        key: name of the hook, by which it can be removed; a hook of the same name is replaced.
         solver_post_hook: is called without arguments; None sets no hook.
 
     Raises:
@@ -205,10 +205,10 @@ def unset_solver_pre_hook(key: str) -> None:
     """Removes the hook that `set_solver_pre_hook` has set.
 
     Args:
-        key: the name of the hook; where there is none, the log says so.
+        key: the name of the hook; if there is no such hook, a message is logged.
 
     Raises:
-        TypeError: there are hooks, and `key` cannot be hashed.
+        TypeError: there are hooks, and `key` is not hashable.
 
     Example:
         >>> nn.set_solver_pre_hook("told", lambda: print("one parameter"))
@@ -223,10 +223,10 @@ def unset_solver_post_hook(key: str) -> None:
     """Removes the hook that `set_solver_post_hook` has set.
 
     Args:
-        key: the name of the hook; where there is none, the log says so.
+        key: the name of the hook; if there is no such hook, a message is logged.
 
     Raises:
-        TypeError: there are hooks, and `key` cannot be hashed.
+        TypeError: there are hooks, and `key` is not hashable.
 
     Example:
         >>> nn.set_solver_post_hook("told", lambda: print("one parameter"))
@@ -254,16 +254,16 @@ def _combined(hooks: list[Callable[[Any], Any]]) -> Any:
 
 
 def before(own: Any) -> Any:
-    """Joins the global hooks that run before a function, and then a pass's own.
+    """Combines the global hooks that run before a function with that of a pass, which is called last.
 
     Args:
         own: the hook of the pass, which takes a function; None for none.
 
     Returns:
-        What is called with each function, or None where there are no hooks.
+        A function to call with each function of the graph, or None where there are no hooks.
 
     Raises:
-        TypeError: only when the result is called: a hook cannot be called.
+        TypeError: when the result is called: a hook is not callable.
 
     Example:
         >>> from compatgrad.nnabla import callback
@@ -274,22 +274,22 @@ def before(own: Any) -> Any:
         ['all', 'own']
         >>> callback.unset_function_pre_hook("all")
 
-    Source: of this package, for its own passes.
+    Source: compatgrad's own.
     """
     return own if not _pre else _combined([*_pre.values(), *([own] if own else [])])
 
 
 def after(own: Any) -> Any:
-    """Joins a pass's own hook and then the global ones that run after a function.
+    """Combines the hook of a pass, which is called first, with the global ones that run after a function.
 
     Args:
         own: the hook of the pass, which takes a function; None for none.
 
     Returns:
-        What is called with each function, or None where there are no hooks.
+        A function to call with each function of the graph, or None where there are no hooks.
 
     Raises:
-        TypeError: only when the result is called: a hook cannot be called.
+        TypeError: when the result is called: a hook is not callable.
 
     Example:
         >>> from compatgrad.nnabla import callback
@@ -300,22 +300,22 @@ def after(own: Any) -> Any:
         ['own', 'all']
         >>> callback.unset_function_post_hook("all")
 
-    Source: of this package, for its own passes.
+    Source: compatgrad's own.
     """
     return own if not _post else _combined([*([own] if own else []), *_post.values()])
 
 
 def done(own: Any = None) -> Any:
-    """Joins a pass's own hook and then the global ones for the end of a function's step.
+    """Combines the hook of a pass, which is called first, with the global ones for the end of a function's step.
 
     Args:
         own: the hook of the pass, which takes a function; None for none.
 
     Returns:
-        What is called with each function, or None where there are no hooks.
+        A function to call with each function of the graph, or None where there are no hooks.
 
     Raises:
-        TypeError: only when the result is called: a hook cannot be called.
+        TypeError: when the result is called: a hook is not callable.
 
     Example:
         >>> from compatgrad.nnabla import callback
@@ -326,6 +326,6 @@ def done(own: Any = None) -> Any:
         ['own', 'all']
         >>> callback.unset_function_done_hook("all")
 
-    Source: of this package, for its own passes.
+    Source: compatgrad's own.
     """
     return own if not _done else _combined([*([own] if own else []), *_done.values()])

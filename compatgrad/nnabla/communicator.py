@@ -1,4 +1,4 @@
-"""Communicators under the name of nnabla's compiled module."""
+"""The classes of communicators, in the module where nnabla has them."""
 
 from .communicators import (
     Communicator,

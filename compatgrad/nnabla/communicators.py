@@ -41,10 +41,10 @@ def _world_size():
 
 
 def launched() -> bool:
-    """Whether a launcher started several processes of this program, or says that it started one.
+    """Whether a launcher started this program, in one process or in several.
 
     Returns:
-        Whether mpirun or torchrun set its variables of the environment.
+        bool: whether mpirun or torchrun has set its environment variables.
 
     Example:
         >>> import os
@@ -67,11 +67,12 @@ class Communicator:
     """A group of processes that exchange arrays, by `torch.distributed`: the base class.
 
     Collectives take an NdArray or several, and write their results into these. `division` divides a sum by the number
-    of processes; without `inplace` several arrays go into one message. `group` names a group made by `new_group`;
-    processes outside of it do nothing. RuntimeError where there is no such group, or before `init`.
+    of processes; without `inplace` several arrays are sent as one message. `group` is the name of a group made by
+    `new_group`; processes outside the group do nothing. Raises RuntimeError where there is no such group, or before
+    `init`.
 
     Args:
-        ctx: the context of the arrays: with one of a GPU messages go by NCCL, else by Gloo.
+        ctx: the context of the arrays: NCCL sends the messages where it is that of a GPU, otherwise Gloo.
 
     Example:
         >>> from compatgrad.nnabla.communicators import MultiProcessDataParallelCommunicator
@@ -114,7 +115,7 @@ class Communicator:
         return self._local_rank
 
     def init(self) -> None:
-        """Connects the processes; call it before any collective."""
+        """Connects the processes. It must be called before any collective operation."""
         if self._size > 1 and not dist.is_initialized():
             os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
             os.environ.setdefault("MASTER_PORT", "29511")
@@ -125,7 +126,7 @@ class Communicator:
             dist.init_process_group(backend, rank=self._rank, world_size=self._size)
 
     def barrier(self) -> None:
-        """Waits until all processes have come here."""
+        """Waits until all processes have called it."""
         if self._size > 1:
             self._check_init("barrier")
             dist.barrier()
@@ -135,10 +136,10 @@ class Communicator:
         os._exit(1)
 
     def new_group(self, name_ranks: tuple[str, Sequence[int]]) -> str:
-        """Makes a group of a name and ranks, and gives the name; every process must call it.
+        """Makes a group with a name and ranks, and returns the name. Every process must call it.
 
         Raises:
-            RuntimeError: there is such a group already, or a rank is unknown.
+            RuntimeError: there is already a group of this name, or a rank is unknown.
         """
         name, ranks = name_ranks
         unknown = [rank for rank in ranks if not 0 <= rank < self._size]
@@ -149,7 +150,7 @@ class Communicator:
         return name
 
     def list_groups(self) -> dict[str, list[int]]:
-        """The ranks of the groups by their names."""
+        """A dict of the groups' ranks by name."""
         return {name: list(ranks) for name, (ranks, _) in self._groups.items()}
 
     def find_group(self, group: str) -> list[int]:
@@ -161,7 +162,7 @@ class Communicator:
             raise RuntimeError(f"{name}: call init() first")
 
     def _enter(self, name, group):
-        # the group for torch and its ranks; None where this process has nothing to do
+        # torch's group and its ranks; None where this process is not in the group
         if group not in self._groups:
             raise RuntimeError(f"{name}: there is no group {group!r}; there are {', '.join(self._groups)}")
         ranks, handle = self._groups[group]
@@ -189,7 +190,7 @@ class Communicator:
     def all_reduce(
         self, data: NdArray | Sequence[NdArray], division: bool = False, inplace: bool = False, group: str = _WORLD
     ) -> None:
-        """Makes each array the sum of all processes' arrays."""
+        """Replaces each array by the sum of the arrays of all processes."""
         entered = self._enter("all_reduce", group)
         if entered:
             ranks, handle = entered
@@ -209,13 +210,14 @@ class Communicator:
         inplace: bool = False,
         group: str = _WORLD,
     ) -> None:
-        """Makes each array of process `dst` the sum of all processes' arrays; the others' stay."""
+        """Replaces each array of process `dst` by the sum of the arrays of all processes; those of the others stay."""
         entered = self._enter("reduce", group)
         if entered:
             ranks, handle = entered
 
             def collective(tensor):
-                total = tensor if self._rank == dst else tensor.clone()  # others' buffers are scratch space
+                # torch uses the buffers of the other processes as scratch space
+                total = tensor if self._rank == dst else tensor.clone()
                 dist.reduce(total, dst, group=handle)
                 if division and self._rank == dst:
                     tensor.div_(len(ranks))
@@ -223,7 +225,7 @@ class Communicator:
             self._packed(_arrays(data), inplace, collective)
 
     def bcast(self, data: NdArray | Sequence[NdArray], src: int, inplace: bool = False, group: str = _WORLD) -> None:
-        """Makes each array that of process `src`."""
+        """Replaces each array by that of process `src`."""
         entered = self._enter("bcast", group)
         if entered:
             self._packed(_arrays(data), inplace, lambda tensor: dist.broadcast(tensor, src, group=entered[1]))
@@ -245,7 +247,8 @@ class Communicator:
     def reduce_scatter(
         self, ndarray_list: Sequence[NdArray], ndarray: NdArray, division: bool = False, group: str = _WORLD
     ) -> None:
-        """Sums each array of `ndarray_list` over the processes; process i of the group gets sum i."""
+        """Sums each array of `ndarray_list` over the processes and writes sum i to `ndarray` in process i of the
+        group."""
         entered = self._enter("reduce_scatter", group)
         if entered is None:
             if self._rank in self.find_group(group):
@@ -271,10 +274,10 @@ class Communicator:
 
         Args:
             data: the arrays of the gradients.
-            pack_size: how many numbers one message has at most.
+            pack_size: largest number of elements of a message.
             division: whether sums are divided by the number of processes.
             group: the name of the group.
-            scale_grad: what gradients are multiplied by before.
+            scale_grad: factor by which gradients are multiplied first.
             keep_dtype: has no effect: arrays keep their dtypes.
         """
         return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad)
@@ -288,7 +291,7 @@ class Communicator:
         self._registered.append(ctx_param_dict)
 
     def clear_context_parameters(self) -> None:
-        """Forgets what `add_context_and_parameters` registered."""
+        """Removes the contexts and parameters that `add_context_and_parameters` registered."""
         self._registered.clear()
 
     def allreduce(self, division: bool = False, inplace: bool = False) -> None:
@@ -308,7 +311,7 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
         """Called after each function's backward."""
 
     def on_finish_backward(self):
-        """Called at the end: only now gradients of parameters that are used twice are complete."""
+        """Called at the end of backward, when the gradients of parameters that are used twice are complete."""
         communicator, division, group = self._call
         if self._scale != 1:
             for array in self._arrays:
@@ -325,7 +328,7 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
 
 
 class MultiProcessDataParallelCommunicator(Communicator):
-    """The group of the processes that a launcher started, or of this one alone.
+    """The communicator of the processes that a launcher started, or of this process alone.
 
     Args:
         ctx: the context of the arrays.
@@ -342,7 +345,8 @@ class MultiProcessDataParallelCommunicator(Communicator):
 
 
 class DataParallelCommunicator(Communicator):
-    """The devices of one process: `allreduce` sums up the registered gradients. It is deprecated.
+    """The communicator of several devices of one process: `allreduce` adds up the registered gradients. It is
+    deprecated.
 
     Gradients are summed over the contexts given to `add_context_and_parameters`, parameter by parameter.
 
@@ -371,7 +375,8 @@ class DataParallelCommunicator(Communicator):
         self._groups = {_WORLD: ([0], None)}
 
     def allreduce(self, division: bool = False, inplace: bool = False) -> None:
-        """Makes the gradients of parameters of one name the sum of theirs, or with `division` the mean."""
+        """Replaces the gradients of all parameters with the same name by their sum, or with `division` by their
+        mean."""
         for key in self._registered[0][1] if self._registered else ():
             grads = [params[key].grad.tensor for _, params in self._registered]
             total = sum(grad.to(grads[0].device) for grad in grads)

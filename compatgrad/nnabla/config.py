@@ -1,8 +1,6 @@
-"""Settings of the utilities: defaults, overridden by configuration files.
-
-Read in this order, later ones win: /etc/nnabla.conf, ~/.nnabla, ./nnabla.conf (on Windows nnabla.ini in
-%ProgramData%\\NNabla and %APPDATA%\\NNabla, then ./nnabla.conf) and the file that the environment variable
-NNABLA_CONFIG_FILE_PATH names.
+"""Settings of the utilities: defaults, which configuration files override. Files are read in this order, and later ones
+take precedence: /etc/nnabla.conf, ~/.nnabla, ./nnabla.conf (on Windows nnabla.ini in %ProgramData%\\NNabla and
+%APPDATA%\\NNabla, then ./nnabla.conf) and the file that the environment variable NNABLA_CONFIG_FILE_PATH names.
 """
 
 import configparser
@@ -13,7 +11,7 @@ _DEFAULTS = {
         "cache_file_format": ".npy",  # or .h5
         "data_source_file_cache_num_of_threads": "10",
         "cache_file_cache_num_of_threads": "4",
-        "allow_pickle": "False",  # whether .npy files of data sets and caches may run code
+        "allow_pickle": "False",  # whether .npy files of data sets and caches may contain pickles, which can run code
         "data_source_file_cache_size": "100",  # examples per cache file
         "data_source_file_cache_location": "",  # a folder; empty: the system's for temporary files
         "data_source_buffer_max_size": "1073741824",  # bytes; larger data are not kept in memory

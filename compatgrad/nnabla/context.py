@@ -1,4 +1,4 @@
-"""Contexts: on which device, and in which precision, functions and solvers run."""
+"""Contexts, which determine the device and the precision of functions and solvers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _GPU_BACKENDS = ("cuda", "cudnn")
 
 
 class Context:
-    """Where functions and solvers compute, and in which precision.
+    """The device and the precision of functions and solvers.
 
     Args:
         backend: "<device>:<type>" in order of preference, None for ["cpu:float"]; the first one counts. "cuda:..." and
             "cudnn:..." ask for a GPU, "...:half" for float16.
-        array_class: kept for programs that read it.
+        array_class: has no effect; programs can read it.
         device_id: the GPU's number.
 
     Raises:
@@ -73,11 +73,11 @@ _warned = False
 
 
 def _real(ctx):
-    """What the engine knows of a context: where arrays are and of which numbers."""
+    """The settings of the engine for a context: the device and the dtype of arrays."""
     if not isinstance(ctx, Context):
         raise AttributeError(f'expected a Context, such as get_extension_context("cpu"), got {ctx!r}')
     dtype = torch.float16 if is_half(ctx) else torch.float32
-    return {"real_dtype": dtype, "real_device": device_of(ctx)}  # says so where there is no GPU
+    return {"real_dtype": dtype, "real_device": device_of(ctx)}  # logs a message where there is no GPU
 
 
 def _switch(ctx):
@@ -99,7 +99,7 @@ def context_scope(ctx: Context) -> scope:
 
     Raises:
         AttributeError: `ctx` is not a Context.
-        RuntimeError: there is no GPU of its number.
+        RuntimeError: no GPU has the context's number.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.ones(2))
@@ -128,7 +128,7 @@ def set_default_context(ctx: Context) -> None:
     Raises:
         AssertionError: the call is inside a `context_scope`.
         AttributeError: `ctx` is not a Context.
-        RuntimeError: there is no GPU of its number.
+        RuntimeError: no GPU has the context's number.
 
     Example:
         >>> from compatgrad.nnabla.ext_utils import get_extension_context
@@ -145,7 +145,7 @@ def set_default_context(ctx: Context) -> None:
 
 
 def get_current_context() -> Context:
-    """The context that functions and solvers made now get.
+    """The context of functions and solvers that are made at this point of the program.
 
     Returns:
         The context of the innermost `context_scope`, else the default one.
@@ -161,9 +161,8 @@ def get_current_context() -> Context:
 
 
 def device_of(ctx: Context) -> torch.device:
-    """The torch device that a context means: a GPU where one is asked for and present, else the CPU.
-
-    A context that asks for a GPU where none is there leads to one line in the log.
+    """The torch device of a context: a GPU where the context asks for one and there is one, else the CPU. Where a
+    context asks for a GPU and there is none, a message is logged once.
 
     Args:
         ctx: the context.
@@ -172,7 +171,7 @@ def device_of(ctx: Context) -> torch.device:
         The device.
 
     Raises:
-        RuntimeError: there are GPUs, but none of the context's number.
+        RuntimeError: there are GPUs, but none has the context's number.
 
     Example:
         >>> from compatgrad.nnabla.context import device_of
@@ -198,13 +197,13 @@ def device_of(ctx: Context) -> torch.device:
 
 
 def context_on(device: torch.device) -> Context:
-    """A context of a device: the current one where that means the device.
+    """A context for a torch device: the current one, if it is for this device, else a new one.
 
     Args:
-        device: of the CPU or a GPU.
+        device: the CPU or a GPU.
 
     Returns:
-        The context. A GPU's is that of cuDNN.
+        The context; for a GPU it has the backend "cudnn".
 
     Raises:
         AttributeError: `device` is not a device.

@@ -1,4 +1,4 @@
-"""Numbers of the element types in nnabla's files."""
+"""Type numbers of elements in nnabla's files."""
 
 import numpy as np
 
@@ -17,6 +17,6 @@ _ORDER = {
     13: (np.longdouble,),
 }
 
-#: NumPy type -> number. The name is the original's.
+#: Numbers by NumPy type. The variable's name is nnabla's.
 np_dtpye_to_int = {t: number for number, types in _ORDER.items() for t in types}
 int_to_np_dtype = {number: types[-1] for number, types in _ORDER.items()}

@@ -1,4 +1,4 @@
-"""Extensions by name: the modules of `nnabla_ext`."""
+"""Extensions, the modules of `nnabla_ext`, by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def import_extension_module(ext_name: str) -> ModuleType:
         The module, `nnabla_ext.<ext_name>`.
 
     Raises:
-        ModuleNotFoundError: there is no such extension; the log says which there are.
+        ModuleNotFoundError: there is no such extension; the existing ones are logged.
 
     Example:
         >>> from compatgrad.nnabla.ext_utils import import_extension_module
@@ -48,7 +48,7 @@ def _names():
 
 
 def list_extensions() -> list[str]:
-    """The names of the extensions that have a device here.
+    """The names of the extensions for which this machine has a device.
 
     Returns:
         "cpu", and with a GPU also "cuda" and "cudnn".
@@ -66,7 +66,7 @@ def list_extensions() -> list[str]:
 def get_extension_context(ext_name: str, **kw: Any) -> Context:
     """The context of an extension.
 
-    "cuda" and "cudnn" mean the GPU; where there is none, computations run on the CPU, and the log says so once.
+    "cuda" and "cudnn" select the GPU. Where there is none, computations run on the CPU, and a message is logged once.
 
     Args:
         ext_name: "cpu", "cuda" or "cudnn".
@@ -77,7 +77,7 @@ def get_extension_context(ext_name: str, **kw: Any) -> Context:
 
     Raises:
         ModuleNotFoundError: there is no such extension.
-        ValueError: `type_config` is another one.
+        ValueError: `type_config` is neither "float" nor "half".
 
     Example:
         >>> from compatgrad.nnabla.ext_utils import get_extension_context

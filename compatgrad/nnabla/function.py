@@ -1,4 +1,4 @@
-"""Functions of the graph as Python sees them, and PythonFunction."""
+"""`Function`, a function of the graph, and `PythonFunction`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Function", "PythonFunction"]
 
 @refuse_others
 class Function(_C.FunctionNode):
-    """One function of a graph: `Variable.parent`, or what hooks and `visit` get.
+    """One function of a graph: the value of `Variable.parent`, and the argument of hooks and of callbacks of `visit`.
 
     Example:
         >>> x = nn.Variable((2, 3), need_grad=True)
@@ -63,7 +63,7 @@ class Function(_C.FunctionNode):
 
     @property
     def tags(self) -> Any:
-        """What a user attached."""
+        """Values by name that a user has attached."""
         return self.info.tags
 
     @tags.setter
@@ -72,7 +72,7 @@ class Function(_C.FunctionNode):
 
     @property
     def inputs(self) -> list[Variable]:
-        """The input Variables; optional ones that were left out, and other frontends', are not among them."""
+        """The input Variables; without optional inputs that were left out and without those of other frameworks."""
         return [x for x in _C.function_inputs(self) if isinstance(x, _C.DeferredVariable)]
 
     @property
@@ -92,7 +92,7 @@ class Function(_C.FunctionNode):
 
     @property
     def context(self) -> Any:
-        """The context the function was made in."""
+        """The context in which the function was made."""
         return self.info.context
 
     def min_outputs(self) -> int:
@@ -100,7 +100,7 @@ class Function(_C.FunctionNode):
         return len(self.outputs)
 
     def setup(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        """Gives `outputs` the shapes they are going to have."""
+        """Sets the shapes of `outputs`."""
         for given, own in zip(outputs, self.outputs, strict=True):
             given.reset_shape(own.shape, True)
 
@@ -111,21 +111,22 @@ class Function(_C.FunctionNode):
     def backward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], accum: Sequence[bool] | None = None
     ) -> None:
-        """From the gradients of `outputs` to those of `inputs` with need_grad, added to them where `accum` says."""
+        """Computes the gradients of those `inputs` that have need_grad from the gradients of `outputs`; where `accum`
+        is True, they are added to the existing ones."""
         flags = [] if accum is None else list(accum)
         _C.function_backward(
             self, inputs, outputs, [v.need_grad for v in inputs], flags + [True] * (len(inputs) - len(flags))
         )
 
     def setup_recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        """Nothing has to be prepared before a function is run again."""
+        """Does nothing: running a function again needs no preparation."""
 
     def recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        """Runs the function again for data that was freed, with the random numbers of the last time."""
+        """Runs the function again because its data was freed, with the same random numbers."""
         _C.function_forward(self, inputs, outputs, True)
 
     def need_setup_recompute(self, o: int) -> bool:
-        """False: no output needs a preparation before it is computed again."""
+        """False: computing an output again needs no preparation."""
         return False
 
     def grad_depends_input_data(self, i: int, j: int) -> bool:
@@ -137,15 +138,15 @@ class Function(_C.FunctionNode):
         return _C.function_saves(self, None)[1][o]
 
     def auto_grad_depends_input_data(self, i: int, j: int) -> bool:
-        """The same as `grad_depends_input_data`: recorded gradients read what plain ones do."""
+        """The same as `grad_depends_input_data`: recorded gradients read the same data."""
         return self.grad_depends_input_data(i, j)
 
     def auto_grad_depends_output_data(self, i: int, o: int) -> bool:
-        """The same as `grad_depends_output_data`: recorded gradients read what plain ones do."""
+        """The same as `grad_depends_output_data`: recorded gradients read the same data."""
         return self.grad_depends_output_data(i, o)
 
     def inplace_data(self, i: int) -> int:
-        """0: no output shares the memory of input i by design."""
+        """0: functions are not defined to share memory between input i and an output."""
         return 0
 
     def inplace_data_with(self, i: int) -> int:
@@ -153,7 +154,7 @@ class Function(_C.FunctionNode):
         return 0
 
     def set_active_input_mask(self, mask: Sequence[bool]) -> None:
-        """For AddN and MulN: computes over the inputs whose flag is set; other types ignore it."""
+        """For AddN and MulN: only inputs whose flag is set take part; other types ignore it."""
         active = (self.op_params or {}).get("active")
         if active is not None:
             active.copy_(torch.as_tensor([int(m) for m in mask]))
@@ -172,7 +173,7 @@ fe.node_class = Function
 
 
 class UnsafeVariable:
-    """What the methods of a PythonFunction get for each input and output. It is valid inside of the call alone.
+    """The object that the methods of a PythonFunction get for each input and output. It is valid during the call only.
 
     Args:
         data: the values.
@@ -185,7 +186,7 @@ class UnsafeVariable:
         >>> v.d, v.size_from_axis(0)
         (array([1., 2.], dtype=float32), 2)
 
-    Source: compatgrad's own, as what `nnabla.function.PythonFunction` of nnabla 1.39.0 gets.
+    Source: compatgrad's own, like the object that a PythonFunction of nnabla 1.39.0 gets.
     """
 
     __slots__ = ("data", "grad")
@@ -240,7 +241,7 @@ class UnsafeVariable:
 
 
 class _Callback:
-    """A PythonFunction as the engine's host protocol asks for it."""
+    """Adapts a PythonFunction to the engine's host protocol."""
 
     on_arrays, integers = 1, 0
 
@@ -261,10 +262,10 @@ class _Callback:
 
     @staticmethod
     def _depends(ask: Callable[[int, int], bool], i: int, k: int, need: bool) -> bool:
-        """Whether the gradient of input i reads the array k that `ask` is about.
-
-        An input that needs no gradient is asked about in a dynamic graph only, where memory is freed at once; many
-        classes do not define what is never asked. It may need a gradient later, which then may read everything.
+        """Whether the gradient of input i reads the data of input or output k, as `ask` says. For an input that needs
+        no gradient, `ask` is called in a dynamic graph only, where memory is freed at once. In a static graph the input
+        may need a gradient later, so the answer is True. Many classes do not define `ask` for such inputs, so an
+        exception also counts as True.
         """
         if not need and not _C.get_mode("auto_forward"):
             return True
@@ -307,23 +308,20 @@ class _Callback:
 class PythonFunction:
     """A function written in Python.
 
-    Subclasses define
+    Subclasses define:
 
     - `name` (property or attribute), `min_outputs()`;
     - `setup_impl(inputs, outputs)`: sets the outputs' shapes; `forward_impl(inputs, outputs)`: their data;
-    - `backward_impl(inputs, outputs, propagate_down, accum)`: the inputs' gradients, where `propagate_down` says so,
-    added to
-      what is there where `accum` says so;
-    - `grad_depends_output_data(i, o)` and `grad_depends_input_data(i, j)`: what the gradient of an input i reads that
-    needs
-      one;
-    - optionally `args`, a dictionary: the keywords of its backward in `nnabla.backward_functions.registry`.
+    - `backward_impl(inputs, outputs, propagate_down, accum)`: sets the gradients of the inputs whose `propagate_down`
+    is True; where `accum` is True, it adds to the existing gradient; - `grad_depends_output_data(i, o)` and
+    `grad_depends_input_data(i, j)`: whether the gradient of input i reads that data, for inputs that need a gradient; -
+    optionally `args`, a dictionary: the keyword arguments of its backward in `nnabla.backward_functions.registry`.
 
     Args:
         ctx: the context of all its calls; None: the current one.
 
     Raises:
-        SystemError: in a call or a pass, for every exception in one of these methods, which is its cause.
+        SystemError: one of these methods has raised an exception, which is the cause of the SystemError.
         TypeError: in a call, an input is neither a Variable nor an NdArray.
 
     Example:
@@ -367,17 +365,17 @@ class PythonFunction:
 
     @property
     def name(self) -> str:
-        """To be defined: the name that graphs show, as an attribute or a property."""
+        """To be defined, as an attribute or a property: the name that drawings of graphs show."""
         raise NotImplementedError("a PythonFunction must define `name`")
 
     @property
     def args(self) -> dict[str, Any]:
-        """The keywords that its backward in `nnabla.backward_functions.registry` gets."""
+        """The keyword arguments of its backward in `nnabla.backward_functions.registry`."""
         return {}
 
     @property
     def tags(self) -> dict[str, Any]:
-        """Notes of the user's own, by name."""
+        """Values by name that a user has attached."""
         return {}
 
     def min_outputs(self) -> int:
@@ -395,17 +393,17 @@ class PythonFunction:
     def backward_impl(self, inputs: Any, outputs: Any, propagate_down: Any, accum: Any) -> None:
         """To be defined: writes `grad` of the inputs from `grad` of the outputs.
 
-        propagate_down, accum: a bool for each input: whether it wants a gradient, and whether that is added to the one
-        which is there.
+        propagate_down, accum: for each input, whether its gradient is wanted, and whether to add it to the existing
+            one.
         """
         raise NotImplementedError("a PythonFunction must define `backward_impl`")
 
     def grad_depends_output_data(self, i: int, o: int) -> bool:
-        """To be defined: whether the gradient of input i reads the data of output o, which is then kept."""
+        """To be defined: whether the gradient of input i reads the data of output o, which must then be kept."""
         raise NotImplementedError("a PythonFunction must define `grad_depends_output_data`")
 
     def grad_depends_input_data(self, i: int, j: int) -> bool:
-        """To be defined: whether the gradient of input i reads the data of input j, which is then kept."""
+        """To be defined: whether the gradient of input i reads the data of input j, which must then be kept."""
         raise NotImplementedError("a PythonFunction must define `grad_depends_input_data`")
 
     def _name(self) -> str:
@@ -444,9 +442,8 @@ class _PythonInfo(Info):
 
 
 class _OfType:
-    """A function of one type with its arguments, to be called with inputs.
-
-    Or to be run on given Variables: first `setup`, then `forward` and `backward`, as those of `Function`.
+    """A function of one type with its arguments. It can be called with inputs, or run on given Variables by `setup` and
+    then `forward` and `backward`, like a `Function`.
     """
 
     def __init__(self, ctx: Any, type_name: str, args: Sequence[Any], named: dict[str, Any]) -> None:
@@ -459,10 +456,11 @@ class _OfType:
         self.args = self.arguments = {p.name: given.get(p.name, p.default) for p in spec.parameters}
         self.info = Info(type_name, self.args)
         self.name = self.type_name = type_name
-        self._results: tuple[Variable, ...] = ()  # of setup, which hold the function of the graph
+        self._results: tuple[Variable, ...] = ()  # results of setup, which keep the function of the graph alive
 
     def setup(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        """Gives `outputs`, as many as the function shall have, their shapes, which follow from those of `inputs`."""
+        """Sets the shapes of `outputs` from those of `inputs`; the number of `outputs` is that of the function's
+        outputs."""
         alike = [None if v is None else Variable(v.shape, need_grad=True) for v in inputs]
         results = self(*alike, n_outputs=len(outputs))
         self._results = results if isinstance(results, tuple) else (results,)
@@ -470,7 +468,7 @@ class _OfType:
 
     def _made(self) -> Function:
         if not self._results:
-            raise RuntimeError(f"{self.name}: setup(inputs, outputs) comes before forward and backward")
+            raise RuntimeError(f"{self.name}: call setup(inputs, outputs) before forward and backward")
         return self._results[0].parent
 
     def forward(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
@@ -480,7 +478,8 @@ class _OfType:
     def backward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], accum: Sequence[bool] | None = None
     ) -> None:
-        """From the gradients of `outputs` to those of `inputs` with need_grad, added to them where `accum` says."""
+        """Computes the gradients of those `inputs` that have need_grad from the gradients of `outputs`; where `accum`
+        is True, they are added to the existing ones."""
         self._made().backward(inputs, outputs, accum)
 
     def __call__(self, *inputs: Any, n_outputs: int = -1, auto_forward: bool = False, outputs: Any = None) -> Any:

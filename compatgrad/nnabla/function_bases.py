@@ -1,4 +1,4 @@
-"""The functions by the snake-case names of their types, below the wrappers of `nnabla.functions`."""
+"""Functions under the snake-case names of their types, without the wrappers of `nnabla.functions`."""
 
 from __future__ import annotations
 

@@ -36,7 +36,8 @@ def _entered(y: Any) -> Variable:
 
 
 class _End:
-    """Where a gradient starts: ones, computed after the output, so that the gradient's graph contains it."""
+    """The start of a gradient: ones that depend on the output, so that the graph of the gradient contains the
+    output."""
 
     on_arrays, saves, integers = 0, 0, 0
 
@@ -82,25 +83,25 @@ def grad(
     persistent_outputs: Sequence[bool] = (),
     bind_grad_output: bool = False,
 ) -> list[Variable]:
-    """The gradients of the sum of `outputs` by each of `inputs`, as Variables of the same graph.
-
-    They run with the next `forward`, at once in auto-forward mode, and can be differentiated again, to any order. An
-    input that nothing leads to has zeros of its shape, which are not connected with the graph.
+    """The gradients of the sum of `outputs` with respect to each of `inputs`, as Variables of the same graph. They are
+    computed by the next `forward`, or at once in auto-forward mode, and can be differentiated again, to any order. For
+    an input on which no output depends the result is zeros, which are not connected with the graph.
 
     Args:
         outputs: a Variable, or several.
-        inputs: a Variable, or several; one that shares its arrays with a parameter of the graph stands for it.
+        inputs: a Variable, or several; a Variable that shares its arrays with a parameter of the graph stands for this
+            parameter.
         grad_outputs: for each output None (ones), a number, an array or NdArray of its shape, or a Variable, to which
             gradients flow, too.
-        persistent_outputs: whether each output becomes persistent; by default all do.
+        persistent_outputs: for each output, whether it becomes persistent; by default all do.
         bind_grad_output: whether the array of each gradient becomes the `grad` of the input.
 
     Returns:
         A Variable for each input, of its shape.
 
     Raises:
-        ValueError: an element is of another kind, a length or a shape differs, or `bind_grad_output` is set for an
-            input of another frontend.
+        ValueError: an element has the wrong type, a length or a shape differs, or `bind_grad_output` is set for an
+            input of another framework.
 
     Example:
         >>> x = nn.Variable((2,), need_grad=True)
@@ -117,7 +118,7 @@ def grad(
     for i, x in enumerate(xs if bind_grad_output else ()):
         if not isinstance(x, Variable):
             raise ValueError(
-                f"bind_grad_output: inputs[{i}] is of {x._frontend.name}, whose gradients are no arrays of nnabla"
+                f"bind_grad_output: inputs[{i}] is of {x._frontend.name}, whose gradients are not arrays of nnabla"
             )
     if grad_outputs is None:
         starts: list[Any] = [None] * len(ys)
@@ -134,7 +135,7 @@ def grad(
     for y, flag in zip(ys, flags or [True] * len(ys), strict=True):
         y.persistent = flag
 
-    # One output may be given twice: its gradients add up.
+    # An output may be given twice; its gradients are added.
     unique: dict[int, int] = {}
     roots: list[Variable] = []
     sums: list[Variable] = []
@@ -162,7 +163,7 @@ def grad(
 
 
 class Grad:
-    """`grad` as an object that is called.
+    """`grad` as a callable object.
 
     Example:
         >>> from compatgrad.nnabla.grad import Grad

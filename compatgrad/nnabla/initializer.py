@@ -1,8 +1,6 @@
-"""Initial values of parameters: every initializer is a callable from a shape to a numpy array.
-
-The random ones draw from `numpy.random.RandomState` in the original's order, so that a seeded program starts
-from the same weights. Without `rng` they draw from `nnabla.random.prng`, the one that is there when they are
-made.
+"""Initial values of parameters: every initializer is a function from a shape to a NumPy array. Random initializers draw
+from a `numpy.random.RandomState` in nnabla's order, so that a seeded program starts with the same weights as in nnabla.
+Without `rng` they draw from the `nnabla.random.prng` that exists when they are made.
 """
 
 from __future__ import annotations
@@ -34,11 +32,11 @@ __all__ = [
     "random_float_type",
 ]
 
-# What the functions that calculate say alike in their docstrings.
+# The shared sections of the docstrings of the `calc_` functions.
 _MAPS = """
 Args:
-    inmaps: how many channels or features go in.
-    outmaps: how many come out.
+    inmaps: the number of input channels or features.
+    outmaps: the number of output channels or features.
     kernel: the size of the kernel along each spatial axis; (1, 1) for a dense layer.
 
 Raises:
@@ -46,12 +44,12 @@ Raises:
     ZeroDivisionError: a number is 0.
 """
 
-# applied by a call, since astype() is missing from the plain float that a draw of shape () gives
+# called rather than .astype(), which the plain float that a draw of shape () returns does not have
 random_float_type = np.float32
 
 
 class BaseInitializer:
-    """What a parameter starts from. Subclasses define `__call__(shape)`, which gives a NumPy array.
+    """Base class of initializers of parameters. Subclasses define `__call__(shape)`, which returns a NumPy array.
 
     Example:
         >>> class Halves(I.BaseInitializer):
@@ -68,7 +66,8 @@ class BaseInitializer:
 
 
 class _RandomInitializer(BaseInitializer):
-    """Holds the generator and shows the one argument that tells two of a kind apart."""
+    """Base class of random initializers: it stores the generator, and its repr shows the argument that `_shown`
+    returns."""
 
     def __init__(self, rng: np.random.RandomState | None) -> None:
         if rng is None:
@@ -87,7 +86,7 @@ class NormalInitializer(_RandomInitializer):
 
     Args:
         sigma: their standard deviation.
-        rng: the generator; None: the one of `nnabla.random`.
+        rng: the generator; None: that of `nnabla.random`.
 
     Example:
         >>> I.NormalInitializer(0.1, rng=np.random.RandomState(0))((2, 2))
@@ -112,8 +111,8 @@ class UniformInitializer(_RandomInitializer):
     """Uniform numbers, float32.
 
     Args:
-        lim: the smallest number, and the one that none reaches.
-        rng: the generator; None: the one of `nnabla.random`.
+        lim: the lower end, which is included, and the upper end, which is not.
+        rng: the generator; None: that of `nnabla.random`.
 
     Example:
         >>> I.UniformInitializer((0, 1), rng=np.random.RandomState(0))((2, 2))
@@ -139,8 +138,8 @@ class UniformIntInitializer(_RandomInitializer):
     """Uniform integers, int64.
 
     Args:
-        lim: the smallest number, and the one that none reaches.
-        rng: the generator; None: the one of `nnabla.random`.
+        lim: the lower end, which is included, and the upper end, which is not.
+        rng: the generator; None: that of `nnabla.random`.
 
     Example:
         >>> I.UniformIntInitializer((0, 10), rng=np.random.RandomState(0))((2, 2))
@@ -187,7 +186,7 @@ class RangeInitializer(BaseInitializer):
 
 
 class ConstantInitializer(BaseInitializer):
-    """One number everywhere, float32.
+    """An array of one number, float32.
 
     Args:
         value: the number.
@@ -210,11 +209,11 @@ class ConstantInitializer(BaseInitializer):
 class OrthogonalInitializer(_RandomInitializer):
     """Orthogonal rows, or columns where there are fewer of them, float32 (Saxe et al., 2014).
 
-    The array is taken as a matrix of shape[0] rows.
+    The array is treated as a matrix of shape[0] rows.
 
     Args:
-        gain: how long they are.
-        rng: the generator; None: the one of `nnabla.random`.
+        gain: the norm of the rows or columns.
+        rng: the generator; None: that of `nnabla.random`.
 
     Example:
         >>> w = I.OrthogonalInitializer(2.0)((2, 3))
@@ -239,14 +238,13 @@ class OrthogonalInitializer(_RandomInitializer):
 
 
 class WeightNormalizationScaleInitializer(BaseInitializer):
-    """The lengths of weights, float32 (w.shape[dim],): weight normalization then starts as the identity.
-
-    The shape that is asked for is not read.
+    """The norms of weights, float32 (w.shape[dim],), with which weight normalization starts as the identity. The shape
+    argument of a call is ignored.
 
     Args:
         w: the weights, a Variable.
-        dim: the axis each of whose elements has a length.
-        eps: what is added to the squared lengths.
+        dim: the axis for each index of which there is a norm.
+        eps: a number that is added to the squared norms.
 
     Example:
         >>> w = nn.Variable.from_numpy_array(np.array([[3.0, 4.0], [0.0, 2.0]]))
@@ -272,7 +270,7 @@ class WeightNormalizationScaleInitializer(BaseInitializer):
 
 @documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_normal_std_he_forward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
-    """sqrt(2 / (inmaps * size of the kernel)), which keeps the variance of activations behind a ReLU (He et al., 2015).
+    """sqrt(2 / (inmaps * size of the kernel)), which keeps the variance of activations after a ReLU (He et al., 2015).
 
     Returns:
         The standard deviation.
@@ -287,7 +285,7 @@ def calc_normal_std_he_forward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1
 
 @documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_normal_std_he_backward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
-    """sqrt(2 / (outmaps * size of the kernel)), which keeps the variance of gradients behind a ReLU (He et al., 2015).
+    """sqrt(2 / (outmaps * size of the kernel)), which keeps the variance of gradients after a ReLU (He et al., 2015).
 
     Returns:
         The standard deviation.
@@ -315,7 +313,8 @@ def calc_normal_std_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -
 
 @documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_uniform_lim_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> tuple[float, float]:
-    """The limits of uniform numbers with the standard deviation of `calc_normal_std_glorot` (Glorot and Bengio, 2010).
+    """The limits of the uniform distribution whose standard deviation is `calc_normal_std_glorot` (Glorot and Bengio,
+    2010).
 
     Returns:
         The limits (-d, d).

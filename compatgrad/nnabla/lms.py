@@ -1,4 +1,4 @@
-"""The name of nnabla's scheduler for networks that do not fit into a GPU's memory."""
+"""A placeholder for nnabla's scheduler for networks that do not fit into a GPU's memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ __all__ = ["SwapInOutScheduler"]
 
 
 class SwapInOutScheduler:
-    """A scheduler that moves nothing: programs that use it run, and arrays stay where they are.
-
-    In nnabla, what the functions inside of `with scheduler:` do not need at the moment moves from the GPU to the host.
-    Here a warning says where `d_ctx` means a GPU that it does not; there `nnabla.recompute`,
-    `forward(clear_no_need_grad=True)` and `backward(clear_buffer=True)` save memory.
+    """A scheduler that does nothing, so that programs which use it run: arrays stay where they are. In nnabla, the
+    scheduler moves arrays that functions inside `with scheduler:` do not need at the moment from the GPU to the host.
+    Where `d_ctx` is a GPU, a warning says that this does not happen. `nnabla.recompute`,
+    `forward(clear_no_need_grad=True)` and `backward(clear_buffer=True)` save memory instead.
 
     Args:
         h_ctx: the context of the host.
         d_ctx: the context of the GPU.
-        size: how many bytes arrays may take on the GPU.
-        prefetch_size: how many bytes are moved ahead; None: 1.5 times as many.
+        size: the number of bytes that arrays may take on the GPU.
+        prefetch_size: the number of bytes to prefetch; None: 1.5 times `size`.
         save_host_mem, save_host_mem_no_abort: have no effect.
 
     Example:
@@ -48,26 +47,26 @@ class SwapInOutScheduler:
         if device_of(d_ctx).type != "cpu":
             logger.warning(
                 "SwapInOutScheduler moves nothing to the host: the network has to fit into the GPU's memory; "
-                "nnabla.recompute() lets it take less."
+                "nnabla.recompute() reduces the memory that it needs."
             )
 
     def start_scheduling(self) -> None:
-        """Called where ``with`` begins."""
+        """Called at the start of the ``with`` block."""
 
     def end_scheduling(self) -> None:
-        """Called where ``with`` ends."""
+        """Called at the end of the ``with`` block."""
 
     def function_pre_hook(self, func: Any) -> None:
-        """May be given to passes; does nothing."""
+        """A hook for passes, which does nothing."""
 
     def function_post_hook(self, func: Any) -> None:
-        """May be given to passes; does nothing."""
+        """A hook for passes, which does nothing."""
 
     def update_pre_hook(self) -> None:
-        """May be given to solvers; does nothing."""
+        """A hook for solvers, which does nothing."""
 
     def update_post_hook(self) -> None:
-        """May be given to solvers; does nothing."""
+        """A hook for solvers, which does nothing."""
 
     def __enter__(self) -> SwapInOutScheduler:
         self.start_scheduling()

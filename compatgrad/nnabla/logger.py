@@ -1,4 +1,4 @@
-"""The logger: to the console, and to a file where the configuration names one (section LOG)."""
+"""nnabla's logger, which writes to the console, and to a file where the section LOG of the configuration names one."""
 
 import logging
 
@@ -14,7 +14,7 @@ def _string_to_level(string):
 log_console_level = _string_to_level(nnabla_config.get("LOG", "log_console_level"))
 log_console_format = nnabla_config.get("LOG", "log_console_format")
 
-# The original sets up the root logger, and programs count on seeing its messages.
+# nnabla configures the root logger, and programs rely on seeing its messages.
 logging.basicConfig(level=log_console_level, format=log_console_format)
 
 if nnabla_config.get("LOG", "log_file_name"):

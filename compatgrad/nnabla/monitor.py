@@ -1,4 +1,4 @@
-"""Monitors: series of numbers, times and images, to the log and to files in one folder."""
+"""Monitors, which write series of numbers, times and images to the log and to files in one folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Monitor:
-    """The folder into which monitors write; it is made if need be.
+    """The folder into which monitors write; it is made if it does not exist.
 
     Args:
         save_path: the folder's path.
@@ -60,7 +60,7 @@ class Monitor:
 
 
 class _Lines:
-    """What the monitors that write a line at a time share."""
+    """Base class of the monitors that write lines."""
 
     _suffix = ""
 
@@ -79,7 +79,8 @@ class _Lines:
 
     def _write(self, index, text, line):
         if self.verbose:
-            logger.info(f"iter={index} {{{self.name}}}={text}")  # all digits of NumPy's numbers, which %s would shorten
+            # all digits of NumPy's numbers, which %s would shorten
+            logger.info(f"iter={index} {{{self.name}}}={text}")
         if self.sp is not None:
             with open(self.sp, "a") as file:
                 file.write(line + "\n")
@@ -87,13 +88,14 @@ class _Lines:
 
 
 class MonitorSeries(_Lines):
-    r"""Numbers: every `interval` calls their mean goes to the log and to the file `<name>.series.txt`.
+    r"""A series of numbers: every `interval` indices their mean is written to the log and to the file
+    `<name>.series.txt`.
 
     Args:
-        name: what the log calls the numbers; spaces become "-" in the file's name.
+        name: name of the numbers in the log; spaces become "-" in the name of the file.
         monitor: the folder of the file; None for no file.
-        interval: how many indices a mean is of.
-        verbose: whether the means go to the log.
+        interval: the number of indices of a mean.
+        verbose: whether to write the means to the log.
 
     Raises:
         AttributeError: `monitor` is neither a Monitor nor None.
@@ -116,7 +118,7 @@ class MonitorSeries(_Lines):
         self.buf = []
 
     def add(self, index: int, value: float | np.ndarray) -> None:
-        """Adds a number, or an array of which all elements count, at an index that grows from call to call."""
+        """Adds a number, or all elements of an array, at an index that increases from call to call."""
         self.buf.append(value)
         if self._is_due(index):
             mean = np.mean(self.buf)
@@ -125,13 +127,14 @@ class MonitorSeries(_Lines):
 
 
 class MonitorTimeElapsed(_Lines):
-    """Times: every `interval` calls the seconds since the last line go to the log and to the file `<name>.timer.txt`.
+    """Elapsed times: every `interval` indices the seconds since the last line are written to the log and to the file
+    `<name>.timer.txt`.
 
     Args:
-        name: what the log calls the times; spaces become "-" in the file's name.
+        name: name of the times in the log; spaces become "-" in the name of the file.
         monitor: the folder of the file; None for no file.
-        interval: how many indices a line is of.
-        verbose: whether the times go to the log.
+        interval: the number of indices of a line.
+        verbose: whether to write the times to the log.
 
     Raises:
         AttributeError: `monitor` is neither a Monitor nor None.
@@ -154,7 +157,7 @@ class MonitorTimeElapsed(_Lines):
         self.start = self.lap = time.time()
 
     def add(self, index: int) -> None:
-        """Says that `index`, which grows from call to call, is reached."""
+        """Called when `index`, which increases from call to call, is reached."""
         if self._is_due(index):
             now = time.time()
             elapsed, total, steps = now - self.lap, now - self.start, index - self.flush_at
@@ -164,16 +167,17 @@ class MonitorTimeElapsed(_Lines):
 
 
 class MonitorImage:
-    """Images: at index 0 and at the end of every `interval` indices, into the files `<name>/<index>-<number>.png`.
+    """Images, which are written at index 0 and at the end of every `interval` indices to the files
+    `<name>/<index>-<number>.png`.
 
     Args:
-        name: the folder's name; spaces become "-".
-        monitor: the folder in which that folder is made.
-        interval: how many indices lie between images.
-        verbose: whether the log says where images are written.
-        num_images: how many images of a batch are written.
-        normalize_method: a function from the batch, an array (N, C, H, W), to values in [0, 1]; None for one that maps
-            the batch's minimum and maximum to 0 and 1.
+        name: name of the folder; spaces become "-".
+        monitor: the folder in which this folder is made.
+        interval: the number of indices between images.
+        verbose: whether to log where images are written.
+        num_images: the number of images of a batch that are written.
+        normalize_method: a function from the batch, an array (N, C, H, W), to values in [0, 1]; None for a function
+            that maps the batch's minimum and maximum to 0 and 1.
 
     Raises:
         AttributeError: `monitor` is not a Monitor.
@@ -207,20 +211,20 @@ class MonitorImage:
         os.makedirs(self.save_dir, exist_ok=True)
 
     def default_normalize_method(self, x: np.ndarray) -> np.ndarray:
-        """The array `x` mapped linearly onto [0, 1]."""
+        """Maps the array `x` linearly onto [0, 1]."""
         low, high = x.min(), x.max()
         return (x - low) / (high - low)
 
     def add(self, index: int, var: Variable | NdArray | np.ndarray) -> None:
-        """Adds a batch of shape (N, ..., C, H, W), which is written at indices that are due.
+        """Adds a batch of shape (N, ..., C, H, W), which is written if the index is due.
 
-        Channels after the third are left out; two channels become three, the last of ones. AssertionError for less than
-        three axes.
+        Channels after the third are left out; two channels become three, of which the last is ones. Raises
+        AssertionError for fewer than three axes.
         """
         if index != 0 and (index + 1) % self.interval != 0:
             return
         assert getattr(var, "ndim", 0) > 2, f"MonitorImage.add: expected (N, ..., C, H, W), got {var!r}"
-        # a Variable has `d`, an NdArray `data`: an array of them
+        # the NumPy array of a Variable is `d`, that of an NdArray `data`
         data = var if isinstance(var, np.ndarray) else var.d if hasattr(var, "d") else var.data
         data = np.array(data).reshape(-1, *data.shape[-3:])[: self.num_images]
         data = self.normalize_method(data)[:, :3]
@@ -240,16 +244,16 @@ class MonitorImage:
 
 
 class MonitorImageTile(MonitorImage):
-    """Images, the batch as one picture: into the file `<name>/<index>.png`.
+    """Images: a batch is written as one picture to the file `<name>/<index>.png`.
 
     Args:
-        name: the folder's name; spaces become "-".
-        monitor: the folder in which that folder is made.
-        interval: how many indices lie between pictures.
-        verbose: whether the log says where pictures are written.
-        num_images: how many images of a batch the picture has.
-        normalize_method: a function from the batch, an array (N, C, H, W), to values in [0, 1]; None for one that maps
-            the batch's minimum and maximum to 0 and 1.
+        name: name of the folder; spaces become "-".
+        monitor: the folder in which this folder is made.
+        interval: the number of indices between pictures.
+        verbose: whether to log where pictures are written.
+        num_images: the number of images of a batch in the picture.
+        normalize_method: a function from the batch, an array (N, C, H, W), to values in [0, 1]; None for a function
+            that maps the batch's minimum and maximum to 0 and 1.
 
     Raises:
         AttributeError: `monitor` is not a Monitor.
@@ -274,18 +278,18 @@ class MonitorImageTile(MonitorImage):
 
 
 def tile_images(data: np.ndarray, padsize: int = 1, padval: float = 0) -> np.ndarray:
-    """One picture of a batch of images: the smallest square grid that holds them.
+    """Arranges a batch of images in one picture, as the smallest square grid into which they fit.
 
     Args:
         data: array (B, C, H, W).
-        padsize: how many pixels stand to the right of and below each image.
-        padval: the value of these pixels, and of the places without an image.
+        padsize: number of pixels added to the right of and below each image.
+        padval: the value of these pixels, and of the empty cells of the grid.
 
     Returns:
         Array (height, width, C), or (height, width) for a single channel, of the dtype of `data`.
 
     Raises:
-        AssertionError: `data` has not four axes.
+        AssertionError: `data` does not have four axes.
 
     Example:
         >>> from compatgrad.nnabla.monitor import tile_images
@@ -346,14 +350,14 @@ def plot_time_elapsed(
 
     Args:
         filename: the file's path.
-        elapsed: whether the time since the start is plotted, instead of the time per line.
+        elapsed: whether to plot the time since the start instead of the time per line.
         unit: "s", "m", "h" or "d": seconds, minutes, hours or days.
         plot_kwargs: keyword arguments for `matplotlib.pyplot.plot`.
 
     Raises:
         FileNotFoundError: there is no such file.
         ImportError: matplotlib is not installed.
-        ValueError: `unit` is another one, or the file is not one of a monitor.
+        ValueError: `unit` is unknown, or the file is not one of a monitor.
 
     Example:
         >>> from compatgrad.nnabla.monitor import Monitor, MonitorTimeElapsed, plot_time_elapsed

@@ -1,4 +1,4 @@
-"""The normalization functions under the name of nnabla's module, with its helpers."""
+"""The normalization functions, in the module where nnabla has them, with that module's helpers."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _check_axis(ndim: int, axis: int) -> None:
 
 
 def _force_list(axis: Any) -> Any:
-    """`axis`, or a list of it alone where it is one number."""
+    """`axis` as a list; a number becomes a list of one."""
     return axis if hasattr(axis, "__iter__") else [axis]
 
 
 def _check_batch_axis_and_force_list(ndim: int, batch_axis: Any) -> Any:
-    """One axis or several as a list. ValueError for one that is not in 0 ... ndim - 1."""
+    """A list of one axis or of several. ValueError for one that is not in 0 ... ndim - 1."""
     batch_axis = _force_list(batch_axis)
     for axis in batch_axis:
         _check_axis(ndim, axis)
@@ -61,7 +61,7 @@ def _apply_affine(x: Any, scale: Any = None, bias: Any = None) -> Any:
 
 
 def _init_beta_gamma(shape: Any, fix_parameters: bool, param_init: dict, no_bias: bool, no_scale: bool) -> tuple:
-    """The parameters "beta" (zeros) and "gamma" (ones) of the current scope, None where they are not wanted."""
+    """The parameters "beta" (zeros) and "gamma" (ones) of the current scope, None for one that is not wanted."""
     from compatgrad.nnabla.initializer import ConstantInitializer
     from compatgrad.nnabla.parameter import get_parameter_or_create
 

@@ -1,4 +1,4 @@
-"""Functions that behave as NumPy's of the same name."""
+"""Functions that behave like NumPy's functions of the same name."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _product(a: Any, b: Any) -> Any:
     if a.ndim == 1:
         h = _product(reshape(a, (1, -1)), b)
         return reshape(h, h.shape[1:])
-    if b.ndim > 2:  # what is summed over comes first
+    if b.ndim > 2:  # the axis over which the sum is taken must be the first
         k = b.ndim - 2
         b = transpose(b, (k, *range(k), b.ndim - 1))
     return affine(a, b, base_axis=a.ndim - 1)
 
 
 def _scaled(number: Any, x: Any) -> Any:
-    """x times an array of shape (). The number's own gradient is kept where both are Variables."""
+    """x times an array of shape (). Where both are Variables, the number gets a gradient, too."""
     if isinstance(number, NdArray):
         return mul_scalar(x, float(number.data))
     return mul2(broadcast(number, x.shape), x)
@@ -43,16 +43,16 @@ def dot(a: Any, b: Any, out: Variable | NdArray | np.ndarray | None = None) -> A
     """numpy.dot: inner product of vectors, product of matrices, sum over the last axis of a and the last but one of b.
 
     Args:
-        a: a Variable, NdArray, array or number. One of shape () scales the other.
+        a: a Variable, NdArray, array or number. An array of shape () is a factor of the other.
         b: likewise.
-        out: an array of the kind, shape and dtype of the result that receives it.
+        out: an array of the type, shape and dtype of the result, into which the result is written.
 
     Returns:
-        A Variable or NdArray, or what NumPy gives where both are plain; None with `out`.
+        A Variable or NdArray, or NumPy's result where neither is a Variable or NdArray; None with `out`.
 
     Raises:
         RuntimeError: the shapes do not fit.
-        ValueError: `out` is of another kind, shape or dtype, or the shapes of plain arrays do not fit.
+        ValueError: `out` is of another type, shape or dtype, or the shapes of plain arrays do not fit.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -62,7 +62,7 @@ def dot(a: Any, b: Any, out: Variable | NdArray | np.ndarray | None = None) -> A
     Source: `nnabla.numpy_compat_functions.dot` of nnabla 1.39.0.
     """
     kinds = Variable | NdArray
-    if isinstance(a, Variable) and isinstance(b, NdArray):  # one NdArray makes all of it run at once
+    if isinstance(a, Variable) and isinstance(b, NdArray):  # with an NdArray, everything runs at once
         a = a.data
     elif isinstance(a, NdArray) and isinstance(b, Variable):
         b = b.data
@@ -83,7 +83,7 @@ def dot(a: Any, b: Any, out: Variable | NdArray | np.ndarray | None = None) -> A
     there, here = array(out), array(result)
     if type(out) is not type(result) or there.shape != here.shape or there.dtype != here.dtype:
         raise ValueError(
-            "dot: out must be as the result in kind, shape and dtype, "
+            "dot: out must have the type, shape and dtype of the result, "
             f"{type(result).__name__} {here.shape} {here.dtype}, not "
             f"{type(out).__name__} {there.shape} {there.dtype}."
         )

@@ -1,7 +1,7 @@
 """Named parameters: a tree of scopes (ordered dictionaries) whose leaves are Variables.
 
-A path such as ``net/conv/W`` names the leaf ``W`` of the scope ``conv`` in the scope ``net``. All names are
-taken from the current scope, the root unless inside `parameter_scope`.
+A path such as ``net/conv/W`` names the leaf ``W`` of the scope ``conv`` in the scope ``net``. All names are relative to
+the current scope, which is the root outside `parameter_scope`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def get_current_parameter_scope() -> dict[str, Any]:
     """The dictionary of the current scope.
 
     Returns:
-        Names with Variables, and with the dictionaries of inner scopes.
+        A dict from names to Variables, and to the dictionaries of inner scopes.
 
     Example:
         >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
@@ -66,15 +66,15 @@ def get_current_parameter_scope() -> dict[str, Any]:
 
 
 def no_grad(no_grad_: bool = True) -> block:
-    """Inside, parameters are handed out as ones that need no gradient, whatever their registered flags say.
+    """Context manager inside which parameters are returned with need_grad=False, whatever their registered flags are.
 
-    In auto-forward mode functions record no graph either.
+    In auto-forward mode, functions also record no graph.
 
     Args:
-        no_grad_: False undoes it for an inner block.
+        no_grad_: False switches this off for an inner block.
 
     Returns:
-        A context manager, which gives nothing.
+        A context manager.
 
     Raises:
         Nothing.
@@ -87,12 +87,12 @@ def no_grad(no_grad_: bool = True) -> block:
 
     Source: `nnabla.no_grad` of nnabla 1.39.0.
     """
-    modes = {"enable_backprop": not no_grad_}  # static graphs do not look at it
+    modes = {"enable_backprop": not no_grad_}  # this mode has no effect in static graphs
     return block(lambda: (modes, ((_this_module, "current_no_grad", no_grad_),), None))
 
 
 def _descend(scope: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The scope below `scope` that `names` lead to, made where it is missing; empty names are passed over."""
+    """The scope at the path `names` below `scope`; missing scopes are made, and empty names are skipped."""
     for name in filter(None, names):
         inner = scope.setdefault(name, OrderedDict())
         if not isinstance(inner, dict):
@@ -109,7 +109,7 @@ def _locate(key: str) -> tuple[dict[str, Any], str]:
 
 
 def _path(scope: dict[str, Any], leaf: str, below: dict[str, Any] | None = None, path: str = "") -> str:
-    """The whole path of `leaf` in `scope`, for messages; `leaf` alone in a scope that is not below the root."""
+    """The full path of `leaf` in `scope`, for messages; only `leaf` where `scope` is not below the root."""
     below = root_scope if below is None else below
     if below is scope:
         return path + leaf
@@ -119,17 +119,18 @@ def _path(scope: dict[str, Any], leaf: str, below: dict[str, Any] | None = None,
 
 
 def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> block:
-    """Inside, parameters are taken from a scope, and put there. It is made if it is missing.
+    """Context manager inside which parameters are looked up and registered in a scope, which is made if it does not
+    exist.
 
     Args:
-        name: the scope's name: "a/b" is the scope b in the scope a, "" the one that it starts from.
-        scope: the dictionary of the scope that it starts from; None: the current one.
+        name: the scope's name: "a/b" is the scope b in the scope a, "" the outer scope itself.
+        scope: the dictionary of the outer scope; None: the current one.
 
     Returns:
-        A context manager, which gives the dictionary of the scope.
+        A context manager; `as` gives the dictionary of the scope.
 
     Raises:
-        ValueError: on entry, `scope` is no dictionary, or a parameter has a name that a scope is to have.
+        ValueError: on entry, `scope` is no dictionary, or a parameter already has the name of a scope.
 
     Example:
         >>> with nn.parameter_scope("net"):
@@ -151,7 +152,7 @@ def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> block:
 
 
 def get_parameter(key: str) -> Variable | None:
-    """The registered Variable of a path, itself and not a copy.
+    """The registered Variable at a path, not a copy.
 
     Args:
         key: the path from the current scope, such as "fc/w".
@@ -161,7 +162,7 @@ def get_parameter(key: str) -> Variable | None:
 
     Raises:
         TypeError: `key` is no str.
-        ValueError: the path leads to a scope, or through a parameter.
+        ValueError: the path is that of a scope, or leads through a parameter.
 
     Example:
         >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
@@ -178,7 +179,7 @@ def get_parameter(key: str) -> Variable | None:
 
 
 def pop_parameter(key: str) -> Variable | None:
-    """Takes a parameter out of the current scope.
+    """Removes a parameter from the current scope and returns it.
 
     Args:
         key: the path from the current scope, such as "fc/w".
@@ -202,7 +203,7 @@ def pop_parameter(key: str) -> Variable | None:
 
 
 def set_parameter(key: str, param: Variable) -> None:
-    """Registers a Variable as a parameter, in the place of what was there.
+    """Registers a Variable as a parameter, and replaces an existing one.
 
     Args:
         key: the path from the current scope, such as "fc/w".
@@ -224,7 +225,7 @@ def set_parameter(key: str, param: Variable) -> None:
 
 
 def clear_parameters() -> None:
-    """Takes all parameters and scopes out of the current scope.
+    """Removes all parameters and scopes from the current scope.
 
     Example:
         >>> w = nn.parameter.get_parameter_or_create("fc/w", (2,))
@@ -243,11 +244,11 @@ def _create_parameter_by_initializer(
     if isinstance(initializer, np.ndarray):
         if shape is not None and tuple(shape) != initializer.shape:
             raise ValueError(
-                f"parameter {name!r} of shape {tuple(shape)} cannot start from an array of shape {initializer.shape}"
+                f"parameter {name!r} of shape {tuple(shape)} cannot start with an array of shape {initializer.shape}"
             )
         return Variable.from_numpy_array(initializer, need_grad=need_grad)
     if shape is None:
-        raise ValueError(f"parameter {name!r}: a shape is needed unless it starts from a numpy array")
+        raise ValueError(f"parameter {name!r}: a shape is needed unless the initializer is a numpy array")
     if initializer is None:
         param = Variable(shape, need_grad=need_grad)
         param.data.zero()
@@ -272,18 +273,19 @@ def get_parameter_or_create(
     Args:
         name: the path from the current scope, such as "fc/w".
         shape: the parameter's shape; None where `initializer` is an array.
-        initializer: an array, a callable from the shape to one, or None for zeros; not asked where the parameter
+        initializer: an array, a function from the shape to an array, or None for zeros; not used where the parameter
             exists.
         need_grad: whether the registered parameter needs a gradient.
-        as_need_grad: whether the Variable that is given does; None: as `need_grad`. Inside `no_grad` it never does.
+        as_need_grad: whether the returned Variable needs a gradient; None: the value of `need_grad`. Inside `no_grad`
+            it never does.
 
     Returns:
         The Variable.
 
     Raises:
         TypeError: `name` is no str, or `shape` a single number.
-        ValueError: the parameter has another shape, the path leads to a scope or through a parameter, there is neither
-            shape nor array, or `initializer` is of another kind.
+        ValueError: the parameter exists with another shape, the path is that of a scope or leads through a parameter,
+            neither a shape nor an array is given, or `initializer` has the wrong type.
 
     Example:
         >>> w = nn.parameter.get_parameter_or_create("w", (2, 2), I.ConstantInitializer(3))
@@ -300,12 +302,12 @@ def get_parameter_or_create(
         param = get_parameter(leaf)
         if param is None:
             param = _create_parameter_by_initializer(initializer, shape, need_grad, name)
-            # the graph's writers tell from it how a parameter started
+            # code that writes graphs to files reads this attribute
             param.info = SimpleNamespace(initializer=initializer)
             set_parameter(leaf, param)
     if shape is not None and param.shape != tuple(shape):
         raise ValueError(
-            f"parameter {_path(scope, leaf)!r} has shape {param.shape} already, and cannot be taken as one of shape "
+            f"parameter {_path(scope, leaf)!r} has shape {param.shape} already, which is not the requested shape "
             f"{tuple(shape)}; nn.clear_parameters() removes all parameters"
         )
     if param.need_grad != need_grad:
@@ -323,12 +325,12 @@ def get_parameters(
     """All parameters below the current scope, in the order in which they were made.
 
     Args:
-        params: a dictionary that they are added to; None: a new one.
-        path: what their paths begin with.
-        grad_only: whether those are left out that need no gradient.
+        params: a dictionary to which they are added; None: a new one.
+        path: a prefix of their paths.
+        grad_only: whether to leave out those that need no gradient.
 
     Returns:
-        The registered Variables by their paths.
+        A dict of the registered Variables by path.
 
     Raises:
         Nothing.
@@ -358,13 +360,14 @@ def _collect(scope: dict[str, Any], path: str, grad_only: bool, params: dict[str
 
 
 def set_parameter_from_proto(proto: Any) -> None:
-    """Makes or overwrites the parameters that a message holds.
+    """Makes or overwrites parameters from a message.
 
     Args:
-        proto: an NNablaProtoBuf message, such as `load_parameters` gives.
+        proto: an NNablaProtoBuf message, such as the result of `load_parameters`.
 
     Raises:
-        ValueError: a parameter exists with another shape, or a scope has its name. Nothing is changed then.
+        ValueError: a parameter exists with another shape, or a scope has the name of a parameter. Nothing is changed
+            then.
 
     Example:
         >>> w = nn.parameter.get_parameter_or_create("w", (2,), np.array([1.0, 2.0]))
@@ -383,9 +386,8 @@ def set_parameter_from_proto(proto: Any) -> None:
 
 
 def _register(found: Sequence[Any]) -> None:
-    """Creates or overwrites parameters of the current scope by the records of a file (`_parameter_files.Record`).
-
-    Raises ValueError, and does nothing, if one has another shape than the existing parameter.
+    """Makes or overwrites parameters of the current scope from the records of a file (`_parameter_files.Record`).
+    Raises ValueError, without changing any parameter, if one has another shape than the existing parameter.
     """
     for record in found:
         _check(record)
@@ -397,7 +399,7 @@ def _register(found: Sequence[Any]) -> None:
 
 @contextmanager
 def _all_or_nothing() -> Iterator[None]:
-    """A load; an exception that ends it leaves the parameters of the current scope as they were."""
+    """Context manager of a load: an exception restores the parameters of the current scope."""
     scope: Any = current_scope
     kept: list[tuple[Variable, np.ndarray, bool]] = []
 
@@ -437,7 +439,7 @@ def _check(record: Any) -> None:
         if at is None:
             return
     if isinstance(at, dict):
-        raise ValueError(f"cannot load parameter {record.name!r}: a scope has that name")
+        raise ValueError(f"cannot load parameter {record.name!r}: a scope has this name")
     if at.shape != record.data.shape:
         raise ValueError(
             f"cannot load parameter {record.name!r} of shape {record.data.shape}: it exists with shape {at.shape}"
@@ -449,12 +451,12 @@ def load_parameters(
 ) -> Any:
     """Makes or overwrites parameters of the current scope from a file, or from several.
 
-    Files are read as a whole first: one that is broken changes nothing.
+    Files are read completely first, so that a damaged file changes nothing.
 
     Args:
         path: the name of a file (.h5, .protobuf, .nntxt, .prototxt or .nnp), an open file, or several of them.
-        proto: an NNablaProtoBuf message into which what was read is merged.
-        needs_proto: whether the parameters of an .h5 file are in the message, too.
+        proto: an NNablaProtoBuf message into which the contents are merged.
+        needs_proto: whether the message contains the parameters of an .h5 file, too.
         extension: the format of an open file.
 
     Returns:
@@ -490,11 +492,11 @@ def save_parameters(path: _Path, params: dict[str, Variable] | None = None, exte
 
     Args:
         path: the name of a file (.h5 or .protobuf), or an open binary file.
-        params: Variables by their names; None: all below the current scope.
+        params: a dict of Variables by name; None: all parameters below the current scope.
         extension: the format of an open file.
 
     Raises:
-        AssertionError: the format is another one.
+        AssertionError: the file has another format.
         OSError: the file cannot be written.
 
     Example:

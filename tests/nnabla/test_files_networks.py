@@ -238,7 +238,7 @@ def test_what_cannot_be_saved(tmp_path):
         create_proto({**contents, "executors": [{"name": "e", "network": "net", "data": ["z"]}]})
     with pytest.raises(ValueError, match="network 'other'"):
         create_proto({**contents, "executors": [{"name": "e", "network": "other"}]})
-    with pytest.raises(ValueError, match="two variables of the name 'conv/W'"):
+    with pytest.raises(ValueError, match="two variables with the name 'conv/W'"):
         create_proto({"networks": [{**contents["networks"][0], "names": {"conv/W": x}}]})
     flat = PF.affine(F.reshape(x, (2, 128)), 2, name="flat")
     with pytest.raises(ValueError, match="variable_batch_size=False"):

@@ -202,7 +202,7 @@ def test_own_modifiers():
         def modify(self, f, inputs):
             return 1
 
-    with pytest.raises(ValueError, match=r"Wrong\.modify must give None or Variables, not int"):
+    with pytest.raises(ValueError, match=r"Wrong\.modify must return None or Variables, not int"):
         converted(F.relu(x), Wrong())
 
 

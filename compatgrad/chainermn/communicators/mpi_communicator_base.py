@@ -156,7 +156,9 @@ class MpiCommunicatorBase(CommunicatorBase):
 
     def bcast_obj(self, obj: Any, max_buf_len: int = 256 * 1024 * 1024, root: int = 0) -> Any:
         if obj is None or not 0 < max_buf_len < 2**31 - 1:
-            raise AssertionError(f"bcast_obj: the root must give an object, and 0 < max_buf_len < 2**31 - 1: {max_buf_len}")
+            raise AssertionError(
+                f"bcast_obj: the root must give an object, and 0 < max_buf_len < 2**31 - 1: {max_buf_len}"
+            )
         self._check_root("bcast_obj", root)
         return obj
 

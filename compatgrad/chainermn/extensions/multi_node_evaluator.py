@@ -19,17 +19,18 @@ _ROUND = 8  # number of batches between two checks whether all processes are don
 
 
 class GenericMultiNodeEvaluator(extension.Extension):
-    """Evaluates a dataset that the processes share. A subclass may define `calc_local`, what is computed of a batch,
-    never None, and `aggregate`, what the process `root` makes of all processes' results.
+    """Evaluates a dataset that the processes share. A subclass may override `calc_local`, which computes the result of
+    a batch (never None), and `aggregate`, which the process `root` calls with the results of all processes.
 
     Args:
         comm: the communicator.
-        iterator: the batches of this process, which end.
+        iterator: the iterator over the batches of this process; it must stop at the end.
         target: the function or link that `calc_local` calls with the arrays of a batch.
-        device: the device that batches go to; None leaves them.
-        converter: makes arrays of a batch: one, a tuple or a dict of them, which `calc_local` takes as arguments.
-        root: rank of the process that gets the results. The others get None.
-        progress_hook: a function that the process `root` calls with each batch; None is none.
+        device: the device to which batches are sent; None leaves them where they are.
+        converter: function that turns a batch into an array, or a tuple or dict of arrays: the arguments of
+            `calc_local`.
+        root: rank of the process that returns the results. The others return None.
+        progress_hook: a function that the process `root` calls with each batch, or None.
 
     Raises:
         AssertionError: there is no process `root`.
@@ -61,7 +62,7 @@ class GenericMultiNodeEvaluator(extension.Extension):
         progress_hook: Callable[[Any], object] | None = None,
     ) -> None:
         if not 0 <= root < comm.size:
-            raise AssertionError(f"GenericMultiNodeEvaluator: root {root} is no rank of {comm.size}")
+            raise AssertionError(f"GenericMultiNodeEvaluator: root {root} is not one of the {comm.size} ranks")
         self.comm, self.iterator, self.root = comm, iterator, root
         self._targets = {"main": target}
         self.converter = converter
@@ -78,15 +79,15 @@ class GenericMultiNodeEvaluator(extension.Extension):
         return self.aggregate(results) if self.comm.rank == self.root else None
 
     def calc_local(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of a batch: what the target gives."""
+        """The result of a batch, by default that of the target."""
         return self._targets["main"](*args, **kwargs)
 
     def aggregate(self, results: list[Any]) -> Any:
-        """What is made of the results: their list."""
+        """The final result from the results of all batches, by default their list."""
         return results
 
     def _evaluate(self, iterator):
-        """All processes' results, at `root`; nothing elsewhere."""
+        """Yields the results of all processes in the process `root`, and nothing in the others."""
         done = False
         while not done:
             for _ in range(_ROUND):
@@ -119,7 +120,7 @@ def _mean_of_processes(self):
 
 
 def create_multi_node_evaluator(actual_evaluator: Any, communicator: CommunicatorBase) -> Any:
-    """Makes an evaluator give the mean of all processes' values.
+    """Makes an evaluator return the means of its values over all processes.
 
     Args:
         actual_evaluator: the evaluator, whose method `evaluate` is replaced.

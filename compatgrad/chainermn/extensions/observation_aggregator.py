@@ -1,4 +1,4 @@
-"""Observed values, made one of all processes'."""
+"""An extension that combines the observed values of all processes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class ObservationAggregator(extension.Extension):
-    """Collects the values of `original_key`, and whenever `comm_trigger` fires, observes what `aggregator` makes of all
-    processes' values since.
+    """Collects the values of `original_key`. Whenever `comm_trigger` fires, it observes the result of `aggregator` for
+    the values that all processes have collected since the last time.
 
     Args:
         comm: the communicator.
         original_key: name of the observed value.
-        aggregated_key: name that the result gets; None is the same.
+        aggregated_key: name of the result; None is `original_key`.
         comm_trigger: a trigger, or a pair of number and unit.
-        aggregator: a function of the processes' values, a list of lists; None is their mean.
+        aggregator: a function of a list with the list of values of each process; None is the mean.
 
     Example:
         >>> from types import SimpleNamespace
@@ -58,7 +58,7 @@ class ObservationAggregator(extension.Extension):
         self.observation_history = []
 
     def compute_summary(self, trainer: Any) -> Any:
-        """The value of all processes, or None where it is not time."""
+        """The combined value of all processes, or None where the trigger does not fire."""
         if self.original_key in trainer.observation:
             value = trainer.observation[self.original_key]
             if isinstance(value, Variable):

@@ -1,4 +1,4 @@
-"""Communication that gradients flow through."""
+"""Communication between processes as functions with gradients."""
 
 from compatgrad.chainermn.functions.collective_communication import (  # noqa: F401
     allgather,

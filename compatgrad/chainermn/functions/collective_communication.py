@@ -1,4 +1,4 @@
-"""Communication of a whole group: in a group of one, everybody's Variables are this process's."""
+"""Collective communication: in a group of one process, the Variables of all processes are those of this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _own(who, comm, xs, root=0):
 
 
 def allgather(comm: CommunicatorBase, x: VariableOrArray) -> tuple[Variable, ...]:
-    """All processes' `x`. Backward adds up what comes from all processes.
+    """The `x` of all processes. Backward adds up the gradients from all processes.
 
     Args:
         comm: the communicator.
@@ -48,17 +48,18 @@ def allgather(comm: CommunicatorBase, x: VariableOrArray) -> tuple[Variable, ...
 
 
 def alltoall(comm: CommunicatorBase, xs: Sequence[VariableOrArray]) -> tuple[Variable, ...]:
-    """What all processes have for this one. Backward sends the gradients back.
+    """Sends the i-th of `xs` to process i and returns the Variables that all processes sent to this one. Backward sends
+    the gradients back.
 
     Args:
         comm: the communicator.
-        xs: arrays or Variables of one dtype: what this process has for each.
+        xs: arrays or Variables of one dtype: the i-th is for process i.
 
     Returns:
         A tuple of Variables, one from each process.
 
     Raises:
-        ValueError: there is not one for each process.
+        ValueError: the length of `xs` is not the number of processes.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")
@@ -71,12 +72,12 @@ def alltoall(comm: CommunicatorBase, xs: Sequence[VariableOrArray]) -> tuple[Var
 
 
 def bcast(comm: CommunicatorBase, x: VariableOrArray, root: int = 0) -> Variable:
-    """The `x` of the process `root`. Backward gives that process the sum of the gradients.
+    """The `x` of the process `root`. In backward that process gets the sum of the gradients.
 
     Args:
         comm: the communicator.
         x: an array or Variable.
-        root: rank of the process that gives its own.
+        root: rank of the process whose `x` all get.
 
     Returns:
         A Variable of the shape and dtype of `x`.
@@ -96,12 +97,12 @@ def bcast(comm: CommunicatorBase, x: VariableOrArray, root: int = 0) -> Variable
 
 
 def gather(comm: CommunicatorBase, x: VariableOrArray, root: int = 0) -> tuple[Variable, ...]:
-    """All processes' `x` at the process `root`. Backward gives each process its gradient.
+    """The `x` of all processes, in the process `root`. In backward each process gets its gradient.
 
     Args:
         comm: the communicator.
         x: an array or Variable.
-        root: rank of the process that gets all.
+        root: rank of the process that gets all Variables.
 
     Returns:
         A tuple of Variables, one from each process.
@@ -121,7 +122,7 @@ def gather(comm: CommunicatorBase, x: VariableOrArray, root: int = 0) -> tuple[V
 
 
 def scatter(comm: CommunicatorBase, xs: Sequence[VariableOrArray], root: int = 0) -> Variable:
-    """This process's of the `xs` of the process `root`. Backward gives that process the gradients.
+    """The element for this process of the `xs` of the process `root`. In backward that process gets the gradients.
 
     Args:
         comm: the communicator.
@@ -133,7 +134,7 @@ def scatter(comm: CommunicatorBase, xs: Sequence[VariableOrArray], root: int = 0
 
     Raises:
         RuntimeError: `root` is not 0, and there is no other process.
-        ValueError: there is not one for each process.
+        ValueError: the length of `xs` is not the number of processes.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")

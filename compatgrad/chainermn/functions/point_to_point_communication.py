@@ -1,4 +1,4 @@
-"""Communication of two processes."""
+"""Communication between two processes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ if TYPE_CHECKING:
 
 
 def send(x: Any, communicator: CommunicatorBase, rank: int, tag: int = 0) -> NoReturn:
-    """Sends Variables to another process. A process alone has no partner, so that this always raises.
+    """Sends Variables to another process. With one process there is no partner, so this function always raises an
+    error.
 
     Args:
         x: an array or Variable, or a list of them.
         communicator: the communicator.
         rank: the process that receives.
-        tag: number that `recv` must give too.
+        tag: number that the receiver must pass to `recv`.
 
     Returns:
-        Nothing, as it raises. ChainerMN's gives a Variable.
+        Nothing, as it raises an error; in ChainerMN it returns a Variable.
 
     Raises:
-        ValueError: `rank` is this process's own.
-        RuntimeError: another rank, as there is no other process.
+        ValueError: `rank` is the rank of this process.
+        RuntimeError: `rank` is another one, and there is no other process.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")
@@ -46,21 +47,22 @@ def recv(
     tag: int = 0,
     force_tuple: bool = False,
 ) -> NoReturn:
-    """Receives what another process sends. A process alone has no partner, so that this always raises.
+    """Receives what another process sends. With one process there is no partner, so this function always raises an
+    error.
 
     Args:
         communicator: the communicator.
         rank: the process that sends.
-        delegate_variable: what `send` gave before: backward goes through that communication later.
-        tag: number that `send` gave.
-        force_tuple: True would give a tuple for one Variable too.
+        delegate_variable: result of an earlier `send`: backward runs that communication after this one.
+        tag: number that the sender passed to `send`.
+        force_tuple: True would return a tuple for a single Variable, too.
 
     Returns:
-        Nothing, as it raises. ChainerMN's gives a Variable.
+        Nothing, as it raises an error; in ChainerMN it returns a Variable.
 
     Raises:
-        ValueError: `rank` is this process's own.
-        RuntimeError: another rank, as there is no other process.
+        ValueError: `rank` is the rank of this process.
+        RuntimeError: `rank` is another one, and there is no other process.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")

@@ -1,4 +1,4 @@
-"""Makes one Variable come after another in backward, though it is not computed from it."""
+"""A function that fixes the order of backward between Variables that do not depend on each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PseudoConnect(chainer.FunctionNode):
-    """Its inputs but the first, unchanged; the first one's gradient is zeros. `pseudo_connect` applies it.
+    """Returns all inputs but the first unchanged; the gradient of the first is zeros. `pseudo_connect` applies it.
 
     Example:
         >>> from compatgrad.chainermn.functions.pseudo_connect import PseudoConnect
@@ -28,7 +28,7 @@ class PseudoConnect(chainer.FunctionNode):
     """
 
     def forward(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The arrays but the first."""
+        """All arrays but the first."""
         delegate = inputs[0]
         self._delegate = delegate.shape, delegate.dtype, chainer.backend.get_array_module(delegate)
         return inputs[1:]
@@ -43,10 +43,10 @@ class PseudoConnect(chainer.FunctionNode):
 
 
 def pseudo_connect(delegate_variable: Variable | None, *actual_variables: VariableOrArray) -> tuple[Variable, ...]:
-    """The actual variables. Backward goes through them before it goes through `delegate_variable`.
+    """Returns the actual variables, connected so that backward passes them before `delegate_variable`.
 
     Args:
-        delegate_variable: the Variable that backward goes through later, whose gradient is zeros; None is none.
+        delegate_variable: the Variable that backward passes later, and whose gradient is zeros; or None.
         *actual_variables: arrays or Variables of any shape and dtype.
 
     Returns:

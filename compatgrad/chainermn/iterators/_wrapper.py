@@ -1,4 +1,4 @@
-"""An iterator in front of another."""
+"""Base class of iterators that wrap another iterator."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class IteratorWrapper(Iterator):
-    """An iterator whose attributes are those of another.
+    """An iterator that reads and sets the attributes of the iterator that it wraps.
 
     Args:
-        actual_iterator: the other iterator.
+        actual_iterator: the wrapped iterator.
         communicator: the communicator.
 
     Example:
@@ -24,7 +24,7 @@ class IteratorWrapper(Iterator):
         >>> sorted(iterator.next()), iterator.epoch, iterator.batch_size
         ([10, 20], 1, 2)
 
-    Source: the iterators that `chainermn.iterators` of Chainer 7.8.1 makes.
+    Source: the iterators that functions of `chainermn.iterators` of Chainer 7.8.1 make.
     """
 
     def __init__(self, actual_iterator: Iterator, communicator: CommunicatorBase) -> None:
@@ -32,7 +32,7 @@ class IteratorWrapper(Iterator):
         object.__setattr__(self, "communicator", communicator)
 
     def __getattr__(self, name):
-        if name == "actual_iterator":  # a copy, which has nothing yet
+        if name == "actual_iterator":  # while it is copied or unpickled, `actual_iterator` is missing
             raise AttributeError(name)
         return getattr(self.actual_iterator, name)
 

@@ -1,4 +1,4 @@
-"""An iterator whose batches all processes get."""
+"""An iterator that gives all processes the batches of one process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def _is_valid_type(element):
 
 
 class _MultiNodeIteratorMaster(IteratorWrapper):
-    """The master's: it draws, and gives its batches as the others get them."""
+    """The iterator of the master, which reads the batches and returns them in the form in which the other processes
+    receive them."""
 
     def __next__(self):
         batch = self.actual_iterator.__next__()
@@ -38,16 +39,17 @@ def create_multi_node_iterator(
     """An iterator that gives all processes the batches of one process's.
 
     Args:
-        actual_iterator: that iterator. Its examples are arrays, numbers of NumPy, or pairs of those.
+        actual_iterator: the iterator of the master. Its examples are arrays, NumPy numbers, or pairs of those.
         communicator: the communicator.
-        rank_master: rank of the process whose batches all get.
+        rank_master: rank of the master.
 
     Returns:
-        An iterator with the attributes of `actual_iterator`. Batches of what is no pair are lists of Python's numbers.
+        An iterator with the attributes of `actual_iterator`. Unless examples are pairs, batches are lists of Python
+        numbers.
 
     Raises:
         RuntimeError: `rank_master` is not 0, and there is no other process.
-        TypeError: at a batch of other examples.
+        TypeError: a batch has examples of another type.
 
     Example:
         >>> data = chainer.iterators.SerialIterator(np.array([1.0, 2.0, 3.0]), 2, shuffle=False)

@@ -30,8 +30,8 @@ def create_synchronized_iterator(actual_iterator: Iterator, communicator: Commun
     """An iterator whose random order is the same in all processes.
 
     Args:
-        actual_iterator: the iterator, whose attribute `order_sampler` is replaced by one that NumPy's random numbers
-            seed.
+        actual_iterator: the iterator, whose attribute `order_sampler` is replaced by one with a seed that is drawn by
+            NumPy.
         communicator: the communicator.
 
     Returns:

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class MultiNodeBatchNormalization(chainer.Link):
-    """Normalises by mean and variance of the batches of all processes of `comm`, over the axes that gamma lacks.
+    """Normalises by mean and variance over the batches of all processes of `comm` and over the axes that gamma lacks.
 
-    It is called with x, floating-point of shape (batch, *size, ...), and `finetune`, and gives a Variable of the shape
-    and dtype of x. `avg_mean` and `avg_var`, both from 0, move towards the statistics by `1 - decay`.
+    It is called with x, floating-point of shape (batch, *size, ...), and `finetune`, and returns a Variable of the
+    shape and dtype of x. The moving averages `avg_mean` and `avg_var` start at 0.
 
     Args:
         size: shape of gamma and beta, an int or a tuple.
         comm: the communicator.
-        decay: what remains of the moving statistics at each call.
-        eps: is added to the variance.
+        decay: weight of the old value when a call updates the moving averages.
+        eps: number that is added to the variance.
         dtype: of the parameters and statistics; None is that of `chainer.config.dtype`, float32 for mixed16.
         use_gamma: False leaves the scale gamma out: it is 1.
         use_beta: False leaves the shift beta out: it is 0.
@@ -36,7 +36,7 @@ class MultiNodeBatchNormalization(chainer.Link):
         communication_backend: "mpi", "nccl", or "auto": "nccl" for a communicator "pure_nccl", else "mpi".
 
     Raises:
-        ValueError: another `communication_backend`, or "nccl" with a communicator other than "pure_nccl".
+        ValueError: `communication_backend` has another value, or is "nccl" while the communicator is not "pure_nccl".
 
     Example:
         >>> bn = chainermn.links.MultiNodeBatchNormalization(1, chainermn.create_communicator("naive"))
@@ -101,7 +101,7 @@ class MultiNodeBatchNormalization(chainer.Link):
         return F.batch_normalization(x, gamma, beta, eps=self.eps, decay=decay, **moving)
 
     def start_finetuning(self) -> None:
-        """The next call with `finetune` begins the mean of all statistics anew."""
+        """Resets the averages, which calls with `finetune` take over all batches."""
         self.N = 0
 
     def __deepcopy__(self, memo):

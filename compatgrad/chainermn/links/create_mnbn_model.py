@@ -24,13 +24,13 @@ def _convert(link, comm, backend):
 
 
 def create_mnbn_model(link: Any, comm: CommunicatorBase, communication_backend: str = "auto") -> Any:
-    """A copy of a network in which `MultiNodeBatchNormalization` stands for every `BatchNormalization`, with its
+    """Copies a network and replaces every `BatchNormalization` by a `MultiNodeBatchNormalization` with the same
     parameters and statistics.
 
     Args:
         link: the network.
         comm: the communicator.
-        communication_backend: "mpi", "nccl" or "auto", as `MultiNodeBatchNormalization` takes it.
+        communication_backend: "mpi", "nccl" or "auto": see `MultiNodeBatchNormalization`.
 
     Returns:
         The copy.

@@ -1,4 +1,4 @@
-"""Networks whose parts are in several processes."""
+"""Networks whose parts run in several processes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 class MultiNodeChainList(chainer.ChainList):
-    """The parts of a network that this process computes: each takes its inputs from processes, and gives its outputs
-    to processes of `comm`, or is the first or the last part.
+    """The parts of a network that this process computes. Each part receives its inputs from processes of `comm` and
+    sends its outputs to processes of `comm`; the first part takes the network's inputs, and the last one returns its
+    output.
 
     Args:
         comm: the communicator.
 
     Raises:
-        ValueError: at a call, `rank_in` and `rank_out` of the parts do not fit together.
-        RuntimeError: at a call, a part takes from or gives to a rank other than 0, and there is no other process.
+        ValueError: in a call, `rank_in` and `rank_out` of the parts do not match.
+        RuntimeError: in a call, a part receives from or sends to a rank other than 0, and there is no other process.
 
     Example:
         >>> class Net(chainermn.MultiNodeChainList):
@@ -93,6 +94,6 @@ class MultiNodeChainList(chainer.ChainList):
         if rank != self._comm.rank:
             return functions.recv(self._comm, rank=rank, delegate_variable=last)
         if not queue:
-            raise ValueError("MultiNodeChainList: a part takes its input from this process, which has sent none")
+            raise ValueError("MultiNodeChainList: a part receives its input from this process, which has not sent one")
         x = queue.popleft()
         return x if last is None else functions.pseudo_connect(last, x)[0]

@@ -1,4 +1,4 @@
-"""Recurrent networks whose sequences go on in another process."""
+"""Recurrent networks whose sequences continue in another process."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class _MultiNodeNStepRNN(chainer.Chain):
 def create_multi_node_n_step_rnn(
     actual_link: NStepRNNBase, communicator: CommunicatorBase, rank_in: int | None = None, rank_out: int | None = None
 ) -> _MultiNodeNStepRNN:
-    """A recurrent network that takes its states from one process and sends them to another.
+    """Makes a recurrent network that receives its states from one process and sends them to another.
 
     Args:
         actual_link: the network, as `L.NStepLSTM`.
         communicator: the communicator.
-        rank_in: the process that the states come from; None starts from zeros.
-        rank_out: the process that the states go to; None sends none.
+        rank_in: rank of the process that sends the states; None starts from zeros.
+        rank_out: rank of the process that receives the states; None sends none.
 
     Returns:
-        A chain that is called with the sequences, without states, and gives the outputs of `actual_link` and what
-        `functions.send` gave, or None.
+        A chain that is called with the sequences, without states, and returns the outputs of `actual_link` and the
+        result of `functions.send`, or None.
 
     Raises:
-        ValueError: `actual_link` is no such network; at a call, a rank is this process's own.
-        RuntimeError: at a call, another rank, as there is no other process.
+        ValueError: `actual_link` is no such network; in a call, a rank is that of this process.
+        RuntimeError: in a call, a rank is another one, and there is no other process.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")

@@ -1,4 +1,4 @@
-"""Devices by number."""
+"""Chainer's devices, made from numbers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def get_device(device_id: int | None = None, use_chainerx: bool = False) -> Device:
-    """The device of a number.
+    """The device with a given number.
 
     Args:
         device_id: number of a GPU; None is the CPU.
-        use_chainerx: True asks for ChainerX's device, which is not there.
+        use_chainerx: True asks for ChainerX's device, which is not available.
 
     Returns:
         A device of Chainer.

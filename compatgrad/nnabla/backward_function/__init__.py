@@ -1,5 +1,5 @@
-"""Gradients as functions of their own, under the names of nnabla's classes: made of the arguments of the forward
-function, they are called with what its gradient is computed from. `nn.grad` does not need them.
+"""Gradients of functions as classes with nnabla's names. An instance is made with the arguments of the forward function
+and is called with the Variables from which the gradient is computed. `nn.grad` does not use these classes.
 """
 
 from compatgrad.nnabla.backward_function import affine as affine

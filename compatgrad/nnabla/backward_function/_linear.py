@@ -1,4 +1,4 @@
-"""Gradients of functions that are linear in the input asked for, made of what `nnabla.functions` declares."""
+"""Gradients with respect to an input in which a function is linear, made from the declaration of the function."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from compatgrad.nnabla._frontend import fe
 
 __all__ = ["DataGrad", "FilterGrad", "Gradient"]
 
-# What these classes say alike in their docstrings; the other arguments are described as the forward function does it.
+# The shared part of the docstrings; the other arguments are described in the docstring of the forward function.
 _SHARED = """
 Args:
-    ctx: has no effect: the current context counts.
-    base_axis: as of the forward function, where that has it; otherwise it has no effect.
+    ctx: has no effect; the current context is used.
+    base_axis: the forward function's argument; without effect where that function does not have it.
     including_pad: has no effect.
 
 Raises:
@@ -34,7 +34,8 @@ _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _zeros(shape: Sequence[int], like: Any) -> Any:
-    """Where the gradient is computed; being linear, the function has the same one everywhere."""
+    """The input at which the gradient is computed: any will do, as a linear function has the same gradient
+    everywhere."""
     if _C.get_mode("plain"):
         t = like.tensor
         return _core.Variable(torch.zeros(tuple(shape), dtype=t.dtype, device=t.device), requires_grad=True)
@@ -44,7 +45,8 @@ def _zeros(shape: Sequence[int], like: Any) -> Any:
 
 
 def _declared(type_name: str, of: str, asked: int, remembers: str) -> Callable[..., Any]:
-    """Declares the gradient of `of` by its input number `asked`, or by all of them where it takes any number."""
+    """Declares the gradient of the function `of` with respect to input number `asked`, or to all inputs where it takes
+    any number."""
     spec = specs[of]
     needed = [n for n, optional in zip(spec.inputs, spec.optional, strict=True) if not optional]
     others = [n for i, n in enumerate(needed) if i != asked]
@@ -71,15 +73,16 @@ def _declared(type_name: str, of: str, asked: int, remembers: str) -> Callable[.
 
 
 class Gradient:
-    """A gradient by one input. Made of a context, which is ignored, and the forward function's arguments.
+    """Base class of the gradients with respect to one input. An instance is made with a context, which is ignored, and
+    the forward function's arguments.
 
     Subclasses name the type (`of`) and the public function (`forward`) of which they are the gradient; `ignored` are
-    further arguments that nnabla's class takes. TypeError for arguments that the forward function does not have;
-    what it raises for shapes that do not fit, calls raise.
+    further arguments that nnabla's class takes. Raises TypeError for arguments that the forward function does not have.
+    A call raises the forward function's errors for shapes that do not fit.
     """
 
     asked = 0
-    remembers = "xshape"  # the attribute with the shape of what the gradient is of
+    remembers = "xshape"  # the attribute with the shape of the result
     _forward: Callable[..., Any]
 
     def __init_subclass__(
@@ -96,7 +99,7 @@ class Gradient:
         cls.__signature__ = inspect.Signature([ctx, *own])  # type: ignore[attr-defined]
         cls._forward, cls.of, cls.ignored = staticmethod(forward), spec, tuple(ignored)
         cls._gradient = staticmethod(_declared(cls.__name__, of, cls.asked, cls.remembers))
-        if cls.__doc__:  # there is none where Python runs with -OO
+        if cls.__doc__:  # python -OO removes docstrings
             described = section(forward.__doc__, "Args")
             source = f"{cls.__module__.removeprefix('compatgrad.')}.{cls.__name__}"
             cls.__doc__ = merged(cls.__doc__, (_SHARED, described), ("ctx", *(p.name for p in own)), source)
@@ -127,11 +130,11 @@ class Gradient:
 
 
 class DataGrad(Gradient):
-    """The gradient by the first input, whose shape is `xshape`."""
+    """The gradient with respect to the first input, whose shape is `xshape`."""
 
 
 class FilterGrad(Gradient):
-    """The gradient by the second input, whose shape is `wshape`."""
+    """The gradient with respect to the second input, whose shape is `wshape`."""
 
     asked = 1
     remembers = "wshape"

@@ -56,11 +56,11 @@ def _backward(
 class BatchNormalizationBackward:
     """The gradients of `batch_normalization`.
 
-    A call takes dy, x, beta and gamma, those that there are, mean and variance. It gives the gradients of x, beta and
+    A call takes dy, x, beta and gamma (those that exist), mean and variance. It returns the gradients of x, beta and
     gamma.
 
     Args:
-        ctx: has no effect: the current context counts.
+        ctx: has no effect; the current context is used.
         no_scale: whether there is no gamma.
         no_bias: whether there is no beta.
 

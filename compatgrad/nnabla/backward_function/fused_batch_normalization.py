@@ -42,14 +42,14 @@ def _backward(
 class FusedBatchNormalizationBackward:
     """The gradients of `fused_batch_normalization`.
 
-    A call takes dy, x, beta, gamma, mean, variance, y and, if there is one, z. It gives the gradients of x, beta, gamma
-    and z.
+    A call takes dy, x, beta, gamma, mean, variance, y and, if there is one, z. It returns the gradients of x, beta,
+    gamma and z.
 
     Args:
-        ctx: has no effect: the current context counts.
+        ctx: has no effect; the current context is used.
 
     Attributes:
-        is_add: whether there is a z; it has no effect, for the number of inputs says it.
+        is_add: whether there is a z; it has no effect, because the number of inputs determines it.
 
     Example:
         >>> from compatgrad.nnabla.backward_function.fused_batch_normalization import FusedBatchNormalizationBackward

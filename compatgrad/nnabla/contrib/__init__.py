@@ -1,1 +1,1 @@
-"""What was here before it got its place."""
+"""Functions of older nnabla versions, which have moved to other modules."""

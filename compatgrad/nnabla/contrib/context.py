@@ -1,4 +1,4 @@
-"""The old home of `nnabla.ext_utils.get_extension_context`."""
+"""The old name of `nnabla.ext_utils.get_extension_context`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["extension_context"]
 def extension_context(extension_name: str = "cpu", **kw: Any) -> Context:
     """Makes the context of an extension.
 
-    It is the old name of `nnabla.ext_utils.get_extension_context`, and the log says so.
+    It is the old name of `nnabla.ext_utils.get_extension_context`; a call logs a warning.
 
     Args:
         extension_name: "cpu", "cuda" or "cudnn".

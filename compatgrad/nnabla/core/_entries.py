@@ -1,4 +1,4 @@
-"""What networks by names consist of: variables and functions, as nnabla's files hold them."""
+"""Variables and functions of network definitions, which refer to each other by name, as in nnabla's files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ __all__ = ["NetworkVariable", "ProtoFunction"]
 
 
 class NetworkVariable:
-    """A variable by name: `type` is "Buffer" or "Parameter", `shape` may have -1 for the batch.
-
-    `parent` names the function that it is an output of, `required` those that it is an input of. Once the
+    """A variable of a network definition: `type` is "Buffer" or "Parameter", `shape` may have -1 for the batch.
+    `parent` is the name of the function whose output it is, `required` the names of those whose input it is. Once the
     network is built, `variable_instance` is the Variable.
     """
 
@@ -35,7 +34,7 @@ class NetworkVariable:
 
     @property
     def proto(self) -> Any:
-        """The message that describes it."""
+        """The protocol buffer message of this variable."""
         message = nnabla_pb2.Variable(name=self.name, type=self.type)
         message.shape.SetInParent()
         message.shape.dim.extend(int(n) for n in self.shape)
@@ -43,18 +42,18 @@ class NetworkVariable:
 
 
 class ProtoFunction:
-    """A function by name: its type, the names of its inputs and outputs, and its arguments.
+    """A function of a network definition: its type, the names of its inputs and outputs, and its arguments.
 
     Args:
-        func: what it was made from, if anything.
+        func: the function's message, or None.
         f_type: the type, such as "ReLU".
         args: the arguments by their names.
         name: the function's name; None: that of the type.
         owner: the network that it belongs to.
 
     Attributes:
-        inputs: the names of the variables that it reads.
-        outputs: the names of the variables that it gives.
+        inputs: the names of its input variables.
+        outputs: the names of its output variables.
         function_instance: the function in the graph, once the network is built.
 
     Example:
@@ -81,7 +80,7 @@ class ProtoFunction:
 
     @property
     def proto(self) -> Any:
-        """The message that describes it. Raises ValueError for a type that files cannot hold."""
+        """The protocol buffer message of this variable. Raises ValueError for a type that files cannot hold."""
         message = nnabla_pb2.Function(name=self.name, type=self.type, input=self.inputs, output=self.outputs)
         field = nnabla_pb2.function_field(self.type)
         if field is not None:
@@ -95,14 +94,14 @@ class ProtoFunction:
         return getattr(self, name)
 
     def clone(self, owner: Any = None) -> ProtoFunction:
-        """A copy that can be changed by itself."""
+        """A copy that can be changed independently."""
         other = ProtoFunction(self.func, self.type, dict(self.args), self.name, owner)
         other.inputs, other.outputs = list(self.inputs), list(self.outputs)
         return other
 
     @staticmethod
     def from_proto(message: Any) -> ProtoFunction:
-        """The function that `message` describes."""
+        """Makes a ProtoFunction from a Function message."""
         field = nnabla_pb2.function_field(message.type)
         args = {} if field is None else _read_arguments(getattr(message, field))
         function = ProtoFunction(None, message.type, args, message.name)

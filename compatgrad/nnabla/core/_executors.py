@@ -1,4 +1,4 @@
-"""Executors, which say what to run of a network, in messages of files."""
+"""Executors in messages of files. An executor says which network to run, with which inputs and outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["add_executor", "add_generators", "network_of"]
 
 def network_of(networks: Mapping[str, Any], name: str, what: str) -> Any:
     if name not in networks:
-        raise ValueError(f"save: {what} names the network {name!r}, which is not among the networks")
+        raise ValueError(f"save: {what} names the network {name!r}, but there is no such network")
     return networks[name]
 
 
@@ -19,13 +19,13 @@ def add_executor(proto: Any, networks: Mapping[str, Any], executor: Mapping[str,
 
     Args:
         proto: an `NNablaProtoBuf` message.
-        networks: the networks that the message has, by name.
+        networks: the networks in the message, by name.
         executor: a dict with "name", "network", "data" and "output" (lists of names of variables), and maybe
             "generator_variables", "remp" and others.
 
     Raises:
         KeyError: the description lacks an entry.
-        ValueError: it names a network or a variable that there is not.
+        ValueError: it names a network or a variable that does not exist.
 
     Example:
         >>> from compatgrad.nnabla.utils.save import add_executor, create_proto

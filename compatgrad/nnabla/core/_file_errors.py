@@ -1,4 +1,4 @@
-"""Errors that say of which file they tell."""
+"""Adds the name of the file to errors about files."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ _KINDS = (TypeError, IndexError, KeyError, AttributeError, OverflowError, Memory
 
 
 def names_of(files: Any) -> str:
-    """How errors call a file, or several: by name, open ones by theirs."""
+    """The name of a file, or of several, for error messages; that of an open file is its attribute `name`."""
     several = files if isinstance(files, (list, tuple)) else [files]
     return ", ".join(
-        os.fsdecode(f) if isinstance(f, (str, bytes, os.PathLike)) else str(getattr(f, "name", "the file given"))
+        os.fsdecode(f) if isinstance(f, (str, bytes, os.PathLike)) else str(getattr(f, "name", "the given file"))
         for f in several
     )
 
 
 @contextmanager
 def naming(source: str) -> Iterator[None]:
-    """Puts `source` before the words of an error, of the same kind, that does not have it; for "" nothing changes."""
+    """Context manager: an error whose message does not contain `source` is raised again, in the same class, with
+    `source` before the message. With "" nothing changes."""
     try:
         yield
     except _KINDS as error:
@@ -37,13 +38,14 @@ def naming(source: str) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Any, kind: str) -> Iterator[None]:
-    """Says of which file, which should be of the format `kind`, its reader tells: BadZipFile, OSError, ValueError."""
+    """Context manager for reading a file in the format `kind`: errors become BadZipFile, OSError or ValueError with the
+    name of the file."""
     try:
         yield
     except (FileNotFoundError, PermissionError, IsADirectoryError, ImportError):
         raise
-    except Exception as error:  # what the readers of broken files raise is of all kinds
-        words = f"{names_of(path)} is no readable {kind} file: {error}"
+    except Exception as error:  # readers raise errors of many classes for broken files
+        words = f"{names_of(path)} cannot be read as a {kind} file: {error}"
         if isinstance(error, zipfile.BadZipFile):
             raise zipfile.BadZipFile(words) from error
         raise (OSError if isinstance(error, (OSError, RuntimeError, KeyError)) else ValueError)(words) from error

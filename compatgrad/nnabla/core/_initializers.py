@@ -1,4 +1,4 @@
-"""What the initializers in files stand for."""
+"""Makes initializers from their descriptions in files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def _fans(layer: str, shape: Sequence[int]) -> tuple[int, int, Sequence[int]]:
 
 
 def create_initializer(v: Any, rng: Any) -> Callable[..., np.ndarray] | None:
-    """What the Initializer of a Variable message stands for; None for an unknown type, or where there is none."""
+    """Makes the initializer that the Initializer of a Variable message describes; None for an unknown type, or where
+    there is none."""
     message = v.initializer
     if message is None:
         return None

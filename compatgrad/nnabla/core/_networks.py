@@ -1,4 +1,5 @@
-"""Networks by names, as nnabla's files hold them, and how graphs are built of them."""
+"""Network definitions, whose variables and functions refer to each other by name, as in nnabla's files; and the graphs
+that are built from them."""
 
 from __future__ import annotations
 
@@ -22,15 +23,14 @@ _SHAPED = ("Constant", "Rand", "Randint", "Randn", "RandBinomial", "RandBeta", "
 
 
 class ProtoNetwork:
-    """A network by names. A call builds it, and gives the output, or a tuple of them.
-
-    It is built from the Variables that are its inputs, or from new ones, with `batch_size` in the place of -1.
-    Parameters come from the graph's scope.
+    """A network definition. A call builds the network and returns its output, or a tuple of outputs. The arguments are
+    the Variables of the inputs; without arguments new ones are made, with `batch_size` instead of -1. Parameters come
+    from the graph's scope.
 
     Args:
         owner: the graph that it belongs to.
         name: its name.
-        batch_size: how many samples a batch has where shapes begin with -1.
+        batch_size: size of the batch where shapes begin with -1.
 
     Attributes:
         variables: its variables by name.
@@ -60,15 +60,14 @@ class ProtoNetwork:
         self.outputs: list[str] = []
 
     def find(self, name: str) -> NetworkVariable:
-        """The variable or parameter of that name. Raises ValueError if there is none."""
+        """The variable or parameter with this name. Raises ValueError if there is none."""
         found = self.variables.get(name) or self.parameters.get(name)
         if found is None:
             raise ValueError(f"network {self.name!r} has no variable {name!r}")
         return found
 
     def connect(self) -> None:
-        """Finds out anew what functions are around each variable, and which variables are inputs and
-        outputs."""
+        """Updates the functions before and after each variable, and the inputs and outputs of the network."""
         everything = [*self.variables.values(), *self.parameters.values()]
         for variable in everything:
             variable.parent, variable.required = None, []
@@ -81,7 +80,7 @@ class ProtoNetwork:
         self.outputs = [k for k, v in self.variables.items() if v.parent is not None and not v.required]
 
     def forward_sequence(self) -> Iterator[ProtoFunction]:
-        """The functions that outputs depend on, each behind those it depends on."""
+        """Yields the functions on which outputs depend in topological order."""
         done: set[str] = set()
         for output in self.outputs:
             stack = [self.find(output).parent]
@@ -101,13 +100,13 @@ class ProtoNetwork:
                 yield self.functions[name]
 
     def execute_on_proto(self, execute: Callable[[ProtoFunction], Any]) -> None:
-        """Calls `execute` with the functions that outputs depend on, each behind those it depends on."""
+        """Calls `execute` with each function on which outputs depend, in topological order."""
         for function in self.forward_sequence():
             execute(function)
 
     @property
     def current_context(self) -> Any:
-        """The context that its functions are made in, the graph's."""
+        """The context of its functions, which is that of the graph."""
         return self.owner.current_context
 
     def __call__(self, *args: Variable, batch_size: int | None = None, ctx: Any = None) -> Any:
@@ -130,7 +129,8 @@ class ProtoNetwork:
         for name in () if given else self.inputs:
             self.variables[name].variable_instance = self._new_input(self.variables[name], batch)
         for param in self.parameters.values():
-            # registered as one that learns, whatever the file says of it: so do means and variances from then on
+            # as in nnabla, it is registered with need_grad=True, even where the file says False, as for means and
+            # variances
             made = parameter.get_parameter_or_create(
                 param.name, param.shape, param.initializer, as_need_grad=param.need_grad
             )
@@ -143,13 +143,13 @@ class ProtoNetwork:
             return variable.variable_instance
         if batch < 0 and any(n < 1 for n in variable.shape):
             raise ValueError(
-                f"network {self.name!r} has the batch size {batch}, so that the shape of {variable.name!r} is open: "
-                "give batch_size"
+                f"network {self.name!r} has the batch size {batch}, which leaves the shape of {variable.name!r} "
+                "undetermined: give batch_size"
             )
         shape = tuple(n if n >= 1 else batch for n in variable.shape)
         if variable.initializer is None:
             return Variable(shape)
-        # networks of one file share what they start alike
+        # the networks of a file share the initial values of inputs with the same name
         shared = self.owner.global_variables
         if variable.name not in shared:
             shared[variable.name] = Variable.from_numpy_array(variable.initializer(shape=shape), need_grad=True)
@@ -164,7 +164,7 @@ class ProtoNetwork:
             return
         try:
             results = apply_function(function, [v.variable_instance for v in inputs], batch)
-        except (RuntimeError, TypeError, IndexError) as error:  # it does not fit its inputs
+        except (RuntimeError, TypeError, IndexError) as error:  # the function does not accept its inputs
             kind = next(kind for kind in (RuntimeError, TypeError, IndexError) if isinstance(error, kind))
             raise kind(f"function {function.name!r} of network {self.name!r}: {error}") from error
         for v, result in zip(outputs, results, strict=True):
@@ -172,8 +172,7 @@ class ProtoNetwork:
         function.function_instance = results[0].parent
 
     def as_proto(self, variable_batch_size: bool = True) -> Any:
-        """The Network message; with `variable_batch_size` the batch is -1 wherever it is a first
-        dimension."""
+        """The Network message; with `variable_batch_size` the batch is -1 wherever it is the first axis."""
         network = self._of_any_batch() if variable_batch_size else self
         message = nnabla_pb2.Network(name=self.name, batch_size=int(network.batch_size or 0))
         for variable in (*network.variables.values(), *network.parameters.values()):
@@ -183,7 +182,7 @@ class ProtoNetwork:
         return message
 
     def copy(self) -> ProtoNetwork:
-        """A copy that can be changed by itself, not yet built."""
+        """A copy that can be changed independently, not yet built."""
         other = ProtoNetwork(self.owner, self.name, self.batch_size)
         for mine, copies in ((self.variables, other.variables), (self.parameters, other.parameters)):
             for name, v in mine.items():
@@ -194,7 +193,7 @@ class ProtoNetwork:
         other.connect()
         return other
 
-    clone = expand_loop_control = copy  # what files repeat is written out when they are read
+    clone = expand_loop_control = copy  # repetitions are expanded when a file is read
 
     def __getitem__(self, name: str) -> Any:
         """An attribute by name: "variables", "functions", "inputs", ..."""
@@ -207,8 +206,8 @@ class ProtoNetwork:
     def _of_any_batch(self) -> ProtoNetwork:
         """A copy whose shapes and shape arguments have -1 for the batch.
 
-        The size of the batch is what lies before the `base_axis` of the last function that has one. Raises
-        ValueError where a shape argument starts with another size.
+        The size of the batch is the product of the axes before `base_axis` of the last function with this argument.
+        Raises ValueError where a shape argument starts with another size.
         """
         other = self.copy()
         order = list(other.forward_sequence())
@@ -218,9 +217,9 @@ class ProtoNetwork:
             data = [name for name in function.inputs if name in other.variables]
             if axis and data:
                 batch = int(np.prod(other.variables[data[0]].shape[:axis]))
-        if batch is None or batch < 1:  # it is open already
+        if batch is None or batch < 1:  # the batch is -1 already
             return other
-        constant: set[str] = set()  # what depends on parameters alone has no batch
+        constant: set[str] = set()  # variables that depend on parameters alone have no batch axis
         merged: set[str] = set()
         for function in order:
             data = [name for name in function.inputs if name in other.variables and name not in constant]
@@ -254,7 +253,7 @@ class ProtoNetwork:
 
     @staticmethod
     def from_proto(owner: ProtoGraph, proto: Any, rng: Any = None, batch_size: int | None = None) -> ProtoNetwork:
-        """The network that the Network message `proto` describes, with repeated parts as often as they run."""
+        """The network that the Network message `proto` describes, with repetitions expanded."""
         message = proto
         network = ProtoNetwork(owner, message.name, batch_size or message.batch_size)
         if message.repeat_info:
@@ -272,7 +271,7 @@ class ProtoNetwork:
         return network
 
     def renamed(self, names: Mapping[str, str]) -> ProtoNetwork:
-        """A copy in which variables have other names: `names` maps the old ones to the new."""
+        """A copy in which variables are renamed: `names` maps old names to new ones."""
         other = self.copy()
         other._rename(names)
         return other
@@ -309,9 +308,9 @@ class ProtoNetwork:
 
 
 def arguments_of(function: ProtoFunction, batch: int) -> tuple[Any, list[Any]]:
-    """How the type of a function by name is declared, and the values of its arguments in that order.
+    """The declaration of the type of a function, and the values of its arguments in the order of the declaration.
 
-    `batch` is for -1 at the start of a shape argument. Raises ValueError for an unknown type.
+    `batch` replaces -1 at the start of a shape argument. Raises ValueError for an unknown type.
     """
     args = dict(function.args)
     if args.get("shape") and args["shape"][0] == -1:
@@ -323,7 +322,8 @@ def arguments_of(function: ProtoFunction, batch: int) -> tuple[Any, list[Any]]:
 
 
 def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tuple[Any, ...]:
-    """The outputs of a function by name on Variables; `batch` and errors are those of `arguments_of`."""
+    """Applies a function of a network definition to Variables and returns its outputs; see `arguments_of` for `batch`
+    and errors."""
     spec, values = arguments_of(function, batch)
     if not spec.variadic:
         inputs = inputs + [None] * (len(spec.inputs) - len(inputs))
@@ -332,12 +332,12 @@ def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tu
 
 
 class ProtoGraph:
-    """The networks of a file, items and attributes by name, and the scope of their parameters.
-
-    `inputs`, `outputs`, `variables`, `parameters` and `functions` are those of the first network, and a call builds it.
+    """The networks of a file and the scope of their parameters. Networks can be read as items or attributes by name.
+    `inputs`, `outputs`, `variables`, `parameters` and `functions` are those of the first network, and a call builds the
+    first network.
 
     Args:
-        networks: the networks, also by their names.
+        networks: the networks, or a dict of them.
         parameter_scope: the dictionary of the parameters; None: a new one.
 
     Attributes:
@@ -363,14 +363,14 @@ class ProtoGraph:
         self.parameter_scope = OrderedDict() if parameter_scope is None else parameter_scope
         self.global_variables: dict[str, Variable] = {}
         self.executors: OrderedDict[str, Any] = OrderedDict()
-        self.traced: dict[Variable, tuple[str, str]] = {}  # network and name of what it was made from
+        self.traced: dict[Variable, tuple[str, str]] = {}  # for each traced Variable: its network and its name there
         self._context: Any = None
-        self._source = ""  # the files that it was read from, for errors
+        self._source = ""  # the names of the files from which it was read, for errors
 
     @property
     def current_context(self) -> Any:
-        """The context that networks are built in: the one set here or given to a call as `ctx`, else the
-        program's."""
+        """The context in which networks are built: the one set here or passed to a call as `ctx`, else the program's
+        current context."""
         return contexts.get_current_context() if self._context is None else self._context
 
     @current_context.setter
@@ -381,7 +381,7 @@ class ProtoGraph:
         return self.networks[name] if name in self.networks else getattr(self, name)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Adds the network `name`, or sets an attribute to anything else."""
+        """Adds a network `name`; sets the attribute `name` where `value` is no network."""
         if isinstance(value, ProtoNetwork):
             self.networks[name] = value
         else:
@@ -405,7 +405,7 @@ class ProtoGraph:
             self.set_parameter(key, param)
 
     def expand_loop_control(self) -> None:
-        """Nothing is left to do: what files repeat is written out when they are read."""
+        """Nothing is left to do: repetitions are expanded when a file is read."""
 
     def __getattr__(self, name: str) -> Any:
         networks = self.__dict__.get("networks", {})
@@ -437,7 +437,7 @@ class ProtoGraph:
         rng: Any = None,
         source: str = "",
     ) -> ProtoGraph:
-        """The graph that an NNablaProtoBuf message holds; errors name `source`, the files that it is of."""
+        """The graph in an NNablaProtoBuf message; errors contain `source`, the names of the message's files."""
         graph = ProtoGraph(parameter_scope=param_scope)
         graph._source = source
         rng = np.random.RandomState(0) if rng is None else rng
@@ -455,7 +455,7 @@ class ProtoGraph:
         networks: Iterable[ProtoNetwork] | None = None,
         variable_batch_size: bool = True,
     ) -> Any:
-        """The NNablaProtoBuf message that holds it, or `networks` in the place of its own.
+        """The NNablaProtoBuf message of this graph, with `networks` instead of its own if they are given.
 
         `only_parameter` leaves networks and executors out.
         """

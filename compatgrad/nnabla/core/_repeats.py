@@ -1,8 +1,7 @@
-"""Repetitions in networks of files, written out.
-
-A network may have parts that run several times: what lies between RepeatStart and RepeatEnd, and loops over an axis
-between RecurrentInput and RecurrentOutput, with Delay for what one round hands to the next. Each of its variables and
-functions says in `repeat_id` which repetitions it is inside of, the outer ones first.
+"""Expands the repetitions in networks of files. Parts of a network may run several times: the functions between
+RepeatStart and RepeatEnd, and loops over an axis between RecurrentInput and RecurrentOutput, where Delay passes a value
+from one round to the next. The `repeat_id` of a variable or function lists the repetitions that contain it, the
+outermost first.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class _Expansion:
         return itertools.product(*(range(self.times[name]) for name in ids))
 
     def names_of(self, variable: Any) -> Iterator[str]:
-        """The names of a variable in all rounds of the repetitions that it is inside of."""
+        """The names of a variable in all rounds of the repetitions that contain it."""
         ids = list(variable.repeat_id)
         for at in self.rounds(ids):
             name = variable.name
@@ -61,7 +60,8 @@ class _Expansion:
             self.names.add(name)
 
     def found(self, name: str, ids: Sequence[str], at: Sequence[int]) -> str:
-        """The variable that `name` means in a round: as it is, or in as many of the repetitions as it is inside of."""
+        """The name of the variable `name` in the round `at`: the plain name, or the name with a suffix for each
+        repetition that contains the variable."""
         for repeat, i in zip(ids, at, strict=False):
             name = name.replace("{" + repeat + "}", f"[{i}]")
         for depth in (0, *range(len(at), 0, -1)):
@@ -73,7 +73,7 @@ class _Expansion:
         ids = list(function.repeat_id)
         for at in self.rounds(ids):
             if function.type == "RecurrentInput" and at[-1] > 0:
-                continue  # one Split is before all rounds
+                continue  # one Split, before the first round, makes the inputs of all rounds
             made = self.result.function.add()
             made.CopyFrom(function)
             made.ClearField("repeat_id")
@@ -120,9 +120,8 @@ class _Expansion:
 
 
 def expanded(network: Any) -> Any:
-    """A Network message like `network` in which every repetition is written out as often as it runs.
-
-    Raises ValueError for a repetition or a variable that the network does not have.
+    """A copy of the Network message `network` in which every repetition is expanded. Raises ValueError for a repetition
+    or a variable that the network does not have.
     """
     expansion = _Expansion(network)
     for variable in network.variable:

@@ -1,4 +1,4 @@
-"""Network definitions: graphs written down by names, saved to files, and loaded from there."""
+"""Network definitions: graphs as tables of named variables and functions, which can be saved to files and loaded."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 
 
 def _unique(counts: dict[str, int], prefix: str) -> str:
-    """`prefix`, with a number behind it from the second time on."""
+    """`prefix`; from the second call on with a number appended."""
     number = counts.get(prefix, 0)
     counts[prefix] = number + 1
     return f"{prefix}_{number}" if number else prefix
 
 
 class _Writer:
-    """Writes down the functions that it visits."""
+    """Adds the functions that it visits to a network definition."""
 
     def __init__(self, network: ProtoNetwork, known: Mapping[Variable, str], paths: Mapping[Variable, str]) -> None:
         self.network = network
@@ -50,7 +50,7 @@ class _Writer:
         self.function_counts: dict[str, int] = {}
         self.variable_counts: dict[str, int] = {}
         self.names: dict[Variable, str] = {}
-        # whether a leaf without a name is a parameter
+        # says whether a leaf without a name is a parameter
         self.is_parameter: Callable[[Variable], bool] = lambda v: False
 
     def visit(self, function: Any) -> None:
@@ -75,7 +75,7 @@ class _Writer:
 
     def _add(self, v: Variable, name: str, kind: str) -> None:
         if name in self.network.variables or name in self.network.parameters:
-            raise ValueError(f"network {self.network.name!r} has two variables of the name {name!r}")
+            raise ValueError(f"network {self.network.name!r} has two variables with the name {name!r}")
         entries = self.network.parameters if kind == "Parameter" else self.network.variables
         entries[name] = NetworkVariable(v.shape, name, v.need_grad, kind)
         self.names[v] = name
@@ -87,16 +87,16 @@ def create_graph_from_variable(
     names: Mapping[str, Variable] | None = None,
     parameter_scope: dict[str, Any] | None = None,
 ) -> ProtoGraph:
-    """Writes down the network that leads to Variables.
+    """Makes the network definition of the graph that computes Variables.
 
     Args:
         name: the network's name.
         variables: a Variable, or several.
-        names: names of some Variables. Parameters have their paths, others names made from those of functions.
+        names: names of some Variables. Parameters are named by their paths, other Variables after their functions.
         parameter_scope: the dictionary of the parameters; None: the current scope.
 
     Returns:
-        The graph with this network.
+        A graph with this network.
 
     Raises:
         ValueError: two Variables would have one name.
@@ -122,7 +122,7 @@ def create_graph_from_variable(
 
 
 def _plain(function: Any) -> dict[str, Any]:
-    """The arguments of a function; the shape of a reshape without a -1."""
+    """The arguments of a function; the shape of a reshape has no -1."""
     args = dict(function.info.args)
     if function.info.type_name == "Reshape":
         args["shape"] = list(function.outputs[0].shape)
@@ -130,16 +130,16 @@ def _plain(function: Any) -> dict[str, Any]:
 
 
 _known: weakref.WeakSet[ProtoVariable] = weakref.WeakSet()
-_unused: list[ProtoVariable] = []  # held, since a graph that is made keeps no Python object
-_WRITTEN = "written in a network"  # the tag of functions that are
+_unused: list[ProtoVariable] = []  # references: the graph alone does not keep a Python object alive
+_WRITTEN = "written in a network"  # tag of functions that are already in a network
 
 
 class ProtoVariable(Variable):
-    """An input of a network that is to be written down: see `graph`.
+    """An input of a network that is traced: see `graph`.
 
     Args:
         shape: its shape.
-        name: its name in the network; None: one made from that of a function.
+        name: its name in the network; None: a name made from that of a function.
         need_grad: whether it needs a gradient.
         var_type: "Buffer", or "Parameter".
 
@@ -174,12 +174,12 @@ class ProtoVariable(Variable):
 
     @property
     def proto(self) -> Any:
-        """The message that describes it."""
+        """The protocol buffer message of this variable."""
         return NetworkVariable(self.shape, self.name, self.need_grad, self.type).proto
 
 
 class _Tracer:
-    """Finds what has been computed from ProtoVariables, and writes it down."""
+    """Finds the functions that are computed from ProtoVariables, and adds them to network definitions."""
 
     def __init__(self, name: str | None = None, parameter_scope: dict[str, Any] | None = None) -> None:
         self.name = name
@@ -187,13 +187,14 @@ class _Tracer:
         self.graph = ProtoGraph(parameter_scope=parameter_scope)
 
     def commit(self, module: Any = None) -> None:
-        """Makes a network of what is new, if anything is; parameters are those of `module`, if given."""
+        """Makes a network of the new functions, if there are any; with `module`, its parameters are those of the
+        module."""
         inputs = sorted({*_known, *_unused}, key=lambda v: v.order)
         ends = _ends(inputs)
         if not ends:
             return
         name = _unique(self.counts, self.name or (module.name if module else "model"))
-        self.name = None  # the next one has its own
+        self.name = None  # for the first network only
         network = self.graph.networks[name] = ProtoNetwork(self.graph, name)
         found = module.get_parameters() if module else parameter.get_parameters(grad_only=False)
         paths = {v: key for key, v in found.items()}
@@ -209,9 +210,10 @@ class _Tracer:
 
 
 def _ends(inputs: Sequence[Variable]) -> list[Variable]:
-    """What new functions of `inputs`, and of one another, give that no further one takes. They are new no more."""
+    """The outputs of new functions of `inputs` that no function takes. Tags these functions, so that they no longer
+    count as new."""
     ends, queue = [], list(inputs)
-    for v in queue:  # which grows
+    for v in queue:  # the loop appends to the list
         taken = v.function_references
         if not taken and v.parent is not None:
             ends.append(v)
@@ -227,13 +229,13 @@ _tracers = [_Tracer()]
 
 
 def commit(module: Any = None) -> None:
-    """Ends the network that is being written down: what is computed from now on is another one's.
+    """Ends the network that is being traced: functions that are called later belong to another one.
 
     Args:
         module: the Module whose parameters and name the network has; None: all parameters, and "model".
 
     Raises:
-        ValueError: two variables would have one name.
+        ValueError: two variables would have the same name.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -252,10 +254,8 @@ def commit(module: Any = None) -> None:
 
 @contextmanager
 def graph(name: str | None = None, parameter_scope: dict[str, Any] | None = None) -> Iterator[ProtoGraph]:
-    """Inside, functions of ProtoVariables are written down as networks.
-
-    A call of a Module is a network of its own, with the module's name; what is called outside of modules is one
-    together.
+    """Context manager that traces the functions of ProtoVariables inside the block as networks. Each call of a Module
+    becomes a network with the module's name; all functions that are called outside of modules form one network.
 
     Args:
         name: the name of the first network; None: "model".
@@ -265,7 +265,7 @@ def graph(name: str | None = None, parameter_scope: dict[str, Any] | None = None
         The graph, which has the networks when the block ends.
 
     Raises:
-        ValueError: two variables would have one name.
+        ValueError: two variables would have the same name.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -288,7 +288,7 @@ def graph(name: str | None = None, parameter_scope: dict[str, Any] | None = None
 
 @contextmanager
 def graph_name(name: str) -> Iterator[None]:
-    """Inside, what is written down is a network of that name.
+    """Context manager inside which a traced network gets this name.
 
     Args:
         name: the name.
@@ -297,7 +297,7 @@ def graph_name(name: str) -> Iterator[None]:
         Nothing.
 
     Raises:
-        ValueError: two variables would have one name.
+        ValueError: two variables would have the same name.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -323,13 +323,13 @@ def get_default_graph(name: str | None = None) -> ProtoGraph | ProtoNetwork | No
     """The networks that were made outside of `graph`.
 
     Args:
-        name: the name of a network; None for the graph of all.
+        name: the name of a network; None for the graph of all networks.
 
     Returns:
-        The graph; or the network, None if there is none of that name.
+        The graph; or the network, None if there is no network with this name.
 
     Raises:
-        ValueError: two variables would have one name.
+        ValueError: two variables would have the same name.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -345,10 +345,10 @@ def get_default_graph(name: str | None = None) -> ProtoGraph | ProtoNetwork | No
 
 
 def get_default_graph_by_variable(proto_variable: Variable) -> ProtoNetwork:
-    """Finds the network outside `graph` that has an output.
+    """Finds the network that has `proto_variable` as an output, among those made outside `graph`.
 
     Args:
-        proto_variable: what was computed from ProtoVariables.
+        proto_variable: a Variable that was computed from ProtoVariables.
 
     Returns:
         The network.
@@ -368,12 +368,12 @@ def get_default_graph_by_variable(proto_variable: Variable) -> ProtoNetwork:
     _tracers[0].commit()
     name, key = _tracers[0].graph.traced.get(proto_variable, (None, None))
     if name is None or key not in _tracers[0].graph.networks[name].outputs:
-        raise ValueError(f"{proto_variable} is the output of no network of the default graph")
+        raise ValueError(f"{proto_variable} is not an output of a network of the default graph")
     return _tracers[0].graph.networks[name]
 
 
 def reset_default_graph() -> None:
-    """Forgets the networks that were made outside `graph`.
+    """Removes the networks that were made outside `graph`.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -402,12 +402,12 @@ def load(
 
     Args:
         filename: the name of a file (.nnp, .nntxt, .prototxt, .protobuf or .h5), an open file, or several of them.
-        batch_size: how many samples a batch has; None: as the file says.
+        batch_size: size of the batch; None: that of the file.
         exclude_parameter: whether parameters are left out.
         parameter_only: whether networks are left out.
         extension: the format of an open file.
-        parameter_scope: the dictionary that parameters are put into; None: a new one.
-        rng: the generator for first values that the file does not have; None: one of seed 0.
+        parameter_scope: the dictionary into which parameters are put; None: a new one.
+        rng: the random generator for initial values that are not in the file; None: one with seed 0.
 
     Returns:
         The graph.
@@ -450,10 +450,11 @@ def save(
     Args:
         filename: the name of a file (.nnp, .nntxt, .prototxt or .protobuf), or an open file.
         content: graphs or networks, of which the first is written.
-        include_parameters: whether a file that is not .nnp has the parameters. A .nnp file has them always.
-        variable_batch_size: whether the batch, the first axis of variables, is left open.
+        include_parameters: whether to write the parameters; a .nnp file always contains them.
+        variable_batch_size: whether to write -1 for the batch, the first axis of variables.
         extension: the format of an open file.
-        executors: executors, as of `nnabla.utils.save.save`; where "output" is a dictionary, outputs have its names.
+        executors: executors, see `nnabla.utils.save.save`; where "output" is a dictionary, its keys become the names of
+            the outputs.
 
     Raises:
         OSError: the file cannot be written.

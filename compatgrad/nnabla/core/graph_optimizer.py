@@ -1,4 +1,4 @@
-"""Changes of network definitions."""
+"""Functions that change network definitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["rename_variable"]
 
 
 def rename_variable(proto_network: ProtoNetwork, renames: Mapping[str, str]) -> None:
-    """Gives variables of a network other names, everywhere they occur in it.
+    """Renames variables of a network, everywhere in the network.
 
     Args:
         proto_network: the network, which changes.

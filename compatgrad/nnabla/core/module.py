@@ -1,4 +1,4 @@
-"""Modules: objects that hold parameters of their own, and other modules."""
+"""`Module`, the base class of objects that contain parameters and other modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import graph_def
 __all__ = ["Module"]
 
 
-_depth = 0  # of methods of modules that run
+_depth = 0  # the parameter scopes of modules whose methods are running
 
 
 def _in_scope(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ class Module:
     """A part of a network with parameters of its own. Subclasses define `call`, and set modules as attributes.
 
     All methods that subclasses define run in the module's parameter scope. The parameter `W` of the module that is the
-    attribute `conv` has the path `@conv/W`. Modules inside take over the flag `training` when it is set.
+    attribute `conv` has the path `@conv/W`. Setting the flag `training` sets it in all submodules.
 
     Example:
         >>> class Net(nn.Module):
@@ -70,7 +70,7 @@ class Module:
     def __bool__(self) -> bool:
         return True
 
-    # Subclasses need not call __init__ of this class: what it would make is made where it is missing.
+    # Subclasses need not call __init__ of this class: its attributes are made when they are first used.
     @property
     def parameter_scope(self) -> dict[str, Any]:
         """The dictionary of the module's own parameters."""
@@ -108,26 +108,26 @@ class Module:
 
     @property
     def name(self) -> str:
-        """The name of the attribute that it is, or the class's in snake case."""
+        """The name of the attribute of the parent that contains it, or the class name in snake case."""
         held = self.__dict__.get("_name")
         return held or re.sub("(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     @property
     def parent(self) -> Module | None:
-        """The module that it is an attribute of, if any."""
+        """The module of which it is an attribute, if any."""
         return self.__dict__.get("_parent")
 
     def is_root(self) -> bool:
-        """Whether it is in no other module."""
+        """Whether no module contains it."""
         return self.parent is None
 
     def get_path_name(self) -> str:
-        """Names from the outermost module down to this one."""
+        """The path of names from the outermost module to this one."""
         above = "" if self.parent is None else self.parent.get_path_name() + "/"
         return f"{above}@{self.name}"
 
     def get_scope_name(self) -> str:
-        """Names from its first module down to the first of the first ones; "" where it has none."""
+        """The path of names of its first submodule, of that one's first submodule, and so on; "" where it has none."""
         for name, module in self.submodules.items():
             return f"@{name}/{module.get_scope_name()}".rstrip("/")
         return ""
@@ -135,10 +135,9 @@ class Module:
     def get_parameters(
         self, recursive: bool = True, grad_only: bool = False, memo: set[Variable] | None = None
     ) -> dict[str, Variable]:
-        """Paths to parameters, those of modules inside first; one that is shared is there once.
-
-        Without `recursive` only its own, with `grad_only` only those that need gradients. `memo` holds those
-        to leave out, and gains those found.
+        """A dict of the parameters by path, those of submodules first; a shared parameter occurs once. Without
+        `recursive` only its own parameters, with `grad_only` only those that need gradients. Parameters in `memo` are
+        left out, and those found are added to it.
         """
         memo = set() if memo is None else memo
         found: dict[str, Variable] = OrderedDict()
@@ -153,9 +152,8 @@ class Module:
         return found
 
     def set_parameter(self, key: str, param: Variable, raise_if_missing: bool = False) -> None:
-        """Registers `param` under the path `key`, in a module inside if that starts with ``@``.
-
-        Where there is no such module nothing is done, or ValueError raised with `raise_if_missing`.
+        """Registers `param` under the path `key`, in a submodule if the path starts with ``@``. Where there is no such
+        submodule nothing happens, or with `raise_if_missing` ValueError is raised.
         """
         if not key.startswith("@"):
             with parameter.parameter_scope("", self.parameter_scope):
@@ -163,11 +161,11 @@ class Module:
             return
         name, _, rest = key[1:].partition("/")
         if not rest:
-            raise ValueError(f"set_parameter: {key!r} names a module, and no parameter behind a '/'")
+            raise ValueError(f"set_parameter: {key!r} names a module; expected a '/' and a parameter after it")
         if name in self.submodules:
             self.submodules[name].set_parameter(rest, param, raise_if_missing)
         elif raise_if_missing:
-            raise ValueError(f"set_parameter: {self} has no module {name!r}; raise_if_missing=False passes over it")
+            raise ValueError(f"set_parameter: {self} has no module {name!r}; raise_if_missing=False ignores it")
 
     def set_parameters(self, params: Mapping[str, Variable], raise_if_missing: bool = False) -> None:
         """`set_parameter` for each path and Variable of `params`."""
@@ -175,18 +173,18 @@ class Module:
             self.set_parameter(key, param, raise_if_missing)
 
     def update_parameter(self) -> None:
-        """Hands parameters loaded into this module's scope on to the modules inside."""
+        """Passes parameters that were loaded into this module's scope on to the submodules."""
         self.set_parameters(self.get_parameters())
 
     def load_parameters(self, path: Any, extension: str = ".h5", raise_if_missing: bool = True) -> None:
-        """Takes over the parameters of a file, as nnabla.load_parameters reads it."""
+        """Loads the parameters of a file, like nnabla.load_parameters."""
         with parameter.parameter_scope("", OrderedDict()):
             parameter.load_parameters(path, extension=extension)
             params = parameter.get_parameters(grad_only=False)
         self.set_parameters(params, raise_if_missing)
 
     def save_parameters(self, path: Any, extension: str = ".h5") -> None:
-        """Writes all parameters to a file, as nnabla.save_parameters does."""
+        """Writes all parameters to a file, like nnabla.save_parameters."""
         parameter.save_parameters(path, self.get_parameters(), extension)
 
     def zero_grad(self) -> None:
@@ -198,5 +196,5 @@ class Module:
         return self.call(*args, **kwargs)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; subclasses define it."""
+        """Computes the module's result; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no call(...)")

@@ -1,4 +1,4 @@
-"""Modules that networks are often made of."""
+"""Modules that occur in many networks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["ConvBn", "ResUnit", "complete_dims", "get_conv_same_pad"]
 
 
 def complete_dims(s: int | Iterable[int], dims: int) -> tuple[int, ...]:
-    """One number for each of several axes.
+    """A tuple with one number for each of several axes.
 
     Args:
         s: one number for all axes, or one for each.
-        dims: how many axes there are.
+        dims: the number of axes.
 
     Returns:
         `dims` numbers.
@@ -34,12 +34,12 @@ def complete_dims(s: int | Iterable[int], dims: int) -> tuple[int, ...]:
     """
     whole = tuple(s) if isinstance(s, Iterable) else (s,) * dims
     if len(whole) != dims:
-        raise ValueError(f"one number or {dims} are needed, not {whole}")
+        raise ValueError(f"expected one number or {dims} numbers, got {whole}")
     return whole
 
 
 def get_conv_same_pad(k: Iterable[int]) -> tuple[int, ...]:
-    """The padding with which a convolution by a kernel of odd sizes, of stride 1, keeps the size of images: k // 2.
+    """The padding k // 2, with which a convolution of stride 1 by a kernel of odd sizes keeps the size of images.
 
     Args:
         k: the sizes of the kernel.
@@ -112,8 +112,8 @@ class ResUnit(Module):
     Args:
         channels: the number of output channels.
         stride: the step of the second convolution and of the shortcut, one for both axes or a pair.
-        skip_by_conv: whether the shortcut is a `ConvBn`; else it is the identity, which needs `channels` inputs and
-            stride 1.
+        skip_by_conv: whether the shortcut is a `ConvBn`. Otherwise it is the identity, which needs an input of
+            `channels` channels and stride 1.
 
     Example:
         >>> from compatgrad.nnabla.core.modules import ResUnit

@@ -1,4 +1,4 @@
-"""Modules in a row."""
+"""`Sequential`, a chain of modules."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Sequential"]
 
 
 class Sequential(Module):
-    """Modules in a row, each called on what the one before gave.
+    """A chain of modules, each of which is called with the result of the one before.
 
     Args:
         *args: the modules, or pairs of a name and a module.
 
     Raises:
-        TypeError: one is no Module.
+        TypeError: an argument is not a Module.
 
     Example:
         >>> class Dense(nn.Module):
@@ -33,7 +33,7 @@ class Sequential(Module):
         for index, given in enumerate(args):
             name, module = given if isinstance(given, tuple) else (None, given)
             if not isinstance(module, Module):
-                raise TypeError(f"Sequential: a Module is needed, not {type(module).__name__}")
+                raise TypeError(f"Sequential: expected a Module, got {type(module).__name__}")
             self.submodules[name or f"{module.name}_{index}"] = module
 
     def call(self, *args: Any, **kwargs: Any) -> Any:

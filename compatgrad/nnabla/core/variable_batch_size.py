@@ -1,4 +1,4 @@
-"""Network definitions for batches of any size."""
+"""Makes network definitions for batches of any size."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ __all__ = ["variable_batch_size"]
 
 
 def variable_batch_size(network: ProtoNetwork) -> None:
-    """Leaves the batch of a network open: -1 in shapes and in arguments that are shapes.
+    """Replaces the size of the batch in a network by -1, in shapes and in arguments that are shapes.
 
     Args:
         network: the network, which changes.
 
     Raises:
-        ValueError: an argument begins with another size. Nothing is changed then.
+        ValueError: an argument that is a shape begins with another size. Nothing is changed then.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def

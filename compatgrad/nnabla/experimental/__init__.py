@@ -1,1 +1,1 @@
-"""What the original calls experimental."""
+"""The modules that nnabla calls experimental."""

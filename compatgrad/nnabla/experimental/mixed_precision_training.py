@@ -14,23 +14,22 @@ if TYPE_CHECKING:
 
 
 class DynamicLossScalingUpdater:
-    """Training steps with a scaled loss, so that small gradients do not vanish in half precision.
-
-    The scale is divided by `scaling_factor`, and the step done again, while a gradient overflows; it is multiplied
-    after more than `N` steps without that.
+    """Training steps with a scaled loss, so that small gradients do not vanish in half precision. While a gradient
+    overflows, the scale is divided by `scaling_factor` and the step is repeated. After more than `N` steps without an
+    overflow the scale is multiplied by `scaling_factor`.
 
     Args:
         solver: updates the parameters.
         loss: the Variable to differentiate.
         data_feeder: a function that sets the inputs.
-        scale: the factor of the loss at first.
-        scaling_factor: by how much the factor changes.
-        N: after how many steps without an overflow the factor grows.
+        scale: the initial factor of the loss.
+        scaling_factor: the number by which the factor is divided or multiplied.
+        N: the number of steps without an overflow after which the factor grows.
         clear_buffer: whether arrays are freed during the passes.
         accum_grad: the number of passes per update, each with new data.
-        weight_decay: its rate; None for none.
-        comm: a communicator that sums gradients over the processes; None in a single one.
-        grads: the gradients that it sums.
+        weight_decay: the rate of weight decay; None for none.
+        comm: a communicator that sums gradients over the processes; None for a single process.
+        grads: the gradients that the communicator sums.
 
     Example:
         >>> from compatgrad.nnabla.experimental.mixed_precision_training import DynamicLossScalingUpdater
@@ -68,11 +67,11 @@ class DynamicLossScalingUpdater:
         self.scale, self.scaling_factor, self.N = scale, scaling_factor, N
         self.clear_buffer, self.accum_grad, self.weight_decay = clear_buffer, accum_grad, weight_decay
         self.comm, self.grads = comm, grads
-        self._counter = 0  # steps since the scale changed
+        self._counter = 0  # number of steps since the scale changed
         self._tries = 101
 
     def _compute_gradients(self):
-        # False where one overflows
+        # Returns False where a gradient overflows.
         self.solver.zero_grad()
         for _ in range(self.accum_grad):
             self.data_feeder()
@@ -83,7 +82,8 @@ class DynamicLossScalingUpdater:
         return not self.solver.check_inf_or_nan_grad()
 
     def update(self) -> None:
-        """One step: gradients, their sum over processes, weight decay, update. After 101 overflows it is left out."""
+        """One step: gradients, their sum over processes, weight decay, update. After 101 overflows there is no
+        update."""
         for _ in range(self._tries):
             if self._compute_gradients():
                 break

@@ -1,4 +1,4 @@
-"""All layers as objects."""
+"""All classes of `nnabla.experimental.parametric_function_class`."""
 
 from .parametric_function_class.affine import Affine, Linear
 from .parametric_function_class.batch_normalization import (

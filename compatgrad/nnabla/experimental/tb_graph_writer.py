@@ -1,4 +1,4 @@
-"""Graphs for TensorBoard, by tensorboardX."""
+"""Writes graphs for TensorBoard, with tensorboardX."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["TBGraphWriter"]
 
 
 def _numbered(taken: set[str], base: str, first: str) -> str:
-    """`base` with `first`, or from the second time on with _1, _2, ..."""
+    """`base` followed by `first`, and from the second call on by _1, _2, ..."""
     name, number = base + first, 0
     while name in taken:
         number += 1
@@ -40,7 +40,7 @@ def _variable(name: str, op: str, shape: Iterable[int], inputs: list[str]) -> An
 
 
 class _Names:
-    """The names of a graph's functions and variables: in the scopes of the functions' parameters."""
+    """The names of a graph's functions and variables, with the parameter scopes of the functions as prefixes."""
 
     def __init__(self, output: Variable, output_name: str) -> None:
         self.parameters = {p.data: name for name, p in get_parameters(grad_only=False).items()}
@@ -69,7 +69,7 @@ class _Names:
 
 
 class TBGraphWriter(SummaryWriter):
-    """tensorboardX's writer, which writes graphs too.
+    """tensorboardX's SummaryWriter, extended by methods that write graphs.
 
     log_dir: the folder; comment and further arguments are those of tensorboardX.SummaryWriter.
     """
@@ -82,7 +82,7 @@ class TBGraphWriter(SummaryWriter):
         self.file_writer.add_event(Event(graph_def=graph.SerializeToString()))
 
     def from_variable(self, leaf: Variable, output_name: str = "output") -> None:
-        """Writes the graph that leads to `leaf`, which is named `output_name`."""
+        """Writes the graph that computes `leaf`, which gets the name `output_name`."""
         names = _Names(leaf, output_name)
         nodes: dict[str, Any] = {}
 

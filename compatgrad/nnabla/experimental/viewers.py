@@ -1,4 +1,4 @@
-"""Drawings of graphs, by Graphviz."""
+"""Drawings of graphs, made by Graphviz."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SimpleGraph"]
 
-# what a function's name contains -> its colour
+# part of a function's name -> its colour
 _COLORS = (
     ("Conv", "blue"),
     ("Affine", "red"),
@@ -38,12 +38,12 @@ def _installed():
 
 
 class SimpleGraph:
-    """Draws the functions and variables that lead to a Variable, by the Python package graphviz and Graphviz.
+    """Draws the functions and variables that compute a Variable, with Graphviz and the Python package graphviz.
 
     Args:
         format: the format of files, such as "png" or "svg".
         verbose: whether shapes and arguments are shown.
-        fname_color_map: the colours of functions by name; None for colours by their kinds.
+        fname_color_map: the colours of functions by name; None for colours by type.
         vname_color_map: the colours of variables by name; parameters are pink.
 
     Example:
@@ -69,10 +69,9 @@ class SimpleGraph:
         self._vname_color_map = vname_color_map
 
     def save(self, vleaf: Variable, fpath: str, cleanup: bool = False, format: str | None = None) -> None:
-        """Draws what leads to `vleaf` into the file `fpath`, to which the format's extension is added.
-
-        `cleanup` removes the text that Graphviz reads; `format` replaces the constructor's. Without Graphviz, svg, gv
-        and dot are drawn by `compatgrad.drawing.graph`; ImportError for others.
+        """Draws the graph that computes `vleaf` into the file `fpath`, to which the extension of the format is added.
+        `cleanup` removes the input file of Graphviz; `format` replaces that of the constructor. Without Graphviz,
+        `compatgrad.drawing.graph` draws svg, gv and dot; other formats raise ImportError.
         """
         kind = format or self._format
         if kind in ("svg", "gv", "dot") and not _installed():
@@ -90,7 +89,7 @@ class SimpleGraph:
         format: str | None = None,
         params: Mapping[str, Variable] | None = None,
     ) -> None:
-        """Draws as `save` does and shows the file. `params` are the parameters, by default the global ones."""
+        """Draws like `save` and shows the file. `params` are the parameters, by default the global ones."""
         self.create_graphviz_digraph(vleaf, params, format=format).view(fpath, cleanup=cleanup)
 
     def create_graphviz_digraph(
@@ -99,9 +98,8 @@ class SimpleGraph:
         params: Mapping[str, Variable] | None = None,
         format: str | None = None,
     ) -> Any:
-        """The graphviz.Digraph of what leads to the Variable `vleaf`; ImportError where graphviz is missing.
-
-        `params` are the parameters by name, by default the global ones; `format` replaces the constructor's.
+        """The graphviz.Digraph of the graph that computes the Variable `vleaf`; ImportError where graphviz is missing.
+        `params` are the parameters by name, by default the global ones; `format` replaces that of the constructor.
         """
         try:
             from graphviz import Digraph

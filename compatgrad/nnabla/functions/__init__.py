@@ -1,4 +1,4 @@
-"""nnabla.functions: everything a graph can be made of."""
+"""nnabla.functions: the functions of which graphs consist."""
 
 # ruff: noqa: F403
 
@@ -34,6 +34,6 @@ from compatgrad.nnabla.functions.spectral import *
 from compatgrad.nnabla.functions.weights import *
 from compatgrad.nnabla.numpy_compat_functions import *
 
-# what `function` declares takes Variables of all frontends itself
+# except those declared by `function`, which accept Variables of all frameworks themselves
 _open_functions(_fe, vars(_numpy_compat_functions))
 _open_functions(_fe, globals(), [f for f in list(globals().values()) if hasattr(f, "spec")])

@@ -1,4 +1,4 @@
-"""Checks that several functions share. They raise what the original raises: RuntimeError."""
+"""Checks that several functions share. They raise RuntimeError, as nnabla does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def check_broadcast(name: str, x0: Any, x1: Any) -> None:
-    """nnabla's rule: the same number of axes, and lengths that are equal or 1."""
+    """Checks nnabla's rule of broadcasting: the same number of axes, and lengths that are equal or 1."""
     a, b = x0.shape, x1.shape
     if a == b:
         return
@@ -31,7 +31,7 @@ def check_same_shape(name: str, x0: Any, x1: Any) -> None:
 
 
 def check_axis(name: str, axis: int, ndim: int, what: str = "axis") -> int:
-    """The axis counted from the front."""
+    """Checks an axis and returns it counted from the front."""
     axis = int(axis)
     if not -ndim <= axis < ndim:
         raise RuntimeError(f"{name}: {what} must be in the range of [-ndim, ndim). {what}: {axis}, ndim: {ndim}.")
@@ -39,7 +39,7 @@ def check_axis(name: str, axis: int, ndim: int, what: str = "axis") -> int:
 
 
 def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
-    """The class axis of x counted from the front (None: the last); the target must have length 1 there."""
+    """Returns the class axis of x counted from the front (None: the last); the target must have length 1 along it."""
     axis = check_axis(name, x.ndim - 1 if axis is None else axis, x.ndim)
     if target.ndim != x.ndim:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""How functions of images place windows on them, and check that shapes fit."""
+"""Shared code of the functions of images: arguments of windows, and checks of shapes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from compatgrad.nnabla._declare import op
 from compatgrad.nnabla.functions._checks import several
 
-# What convolutions say alike in their docstrings.
+# The shared sections of the docstrings of convolutions.
 CONVOLUTION = """
 Args:
     x: images (*samples, channels, *size), computed in float32: the samples are the axes before `base_axis`, and 1 to 3
@@ -17,10 +17,10 @@ Args:
     weight: kernels (maps, channels / group, *kernel).
     bias: a number for each map, (maps,).
     base_axis: the axis of the channels, negative ones counted from the last.
-    pad: by how many zeros the image is padded at both ends of each spatial axis; None: not at all.
-    stride: the distance of the kernel's positions along each spatial axis; None: 1.
-    dilation: the distance of the pixels that a kernel reads along each spatial axis; None: 1.
-    group: into how many groups channels and maps are divided, each computed on its own.
+    pad: number of zeros added at both ends of each spatial axis; None: 0.
+    stride: the distance between the kernel's positions along each spatial axis; None: 1.
+    dilation: the distance between the pixels that a kernel reads along each spatial axis; None: 1.
+    group: the number of groups of channels and maps; each group is computed separately.
     channel_last: whether the channels are the last axis of `x`, `weight` and the result.
 
 Returns:
@@ -28,18 +28,18 @@ Returns:
 
 Raises:
     RuntimeError: the shapes do not fit, or an argument does not have a number for each spatial axis.
-    TypeError: an input is neither a Variable nor an NdArray, or an argument is a single number where one for each
-        spatial axis is asked for.
+    TypeError: an input is neither a Variable nor an NdArray, or an argument is a single number instead of one for each
+        spatial axis.
 """
 
 
 def spatial_axes(x: Any, base_axis: int) -> int:
-    """How many axes of `x` follow the samples and the channels."""
+    """The number of axes of `x` after the samples and the channels."""
     return len(x.shape) - base_axis - 1 if base_axis >= 0 else -base_axis - 1
 
 
 def placement(x: Any, base_axis: int, pad: Any, stride: Any, dilation: Any) -> tuple:
-    """The three with their defaults filled in: no padding, every position, dense kernels."""
+    """The tuple (pad, stride, dilation), in which None is replaced by 0, 1 and 1 for each axis."""
     n = spatial_axes(x, base_axis)
     return (
         (0,) * n if pad is None else several("pad", pad),
@@ -61,13 +61,13 @@ def check(
 ) -> None:
     """Raises RuntimeError for arguments that do not fit together.
 
-    `sizes`: arguments with one entry for each spatial axis; `channels`: what the numbers of channels are and
-    must be; `maps`: the channels of the result.
+    `sizes`: arguments with one entry for each spatial axis; `channels`: actual and required values that concern
+    channels, by name; `maps`: the number of channels of the result.
     """
     n = spatial_axes(x, base_axis)
     if n < 0 or len(kernel) != n:
         raise RuntimeError(
-            f"{name}: weight of shape {tuple(weight.shape)} does not fit to x of shape "
+            f"{name}: weight of shape {tuple(weight.shape)} does not fit x of shape "
             f"{tuple(x.shape)} with base_axis={base_axis}, which has {n} spatial axes"
         )
     for key, value in sizes.items():
@@ -84,7 +84,7 @@ def check(
 
 
 def usual(x: Any, weight: Any, bias: Any, base_axis: int, channel_last: bool, *sizes: Sequence[int]) -> bool:
-    """Whether the engine takes all as it is; it then finds out itself whether lengths fit."""
+    """Whether the arguments can be passed to the engine's op unchanged; the op then checks the lengths itself."""
     n = weight.ndim - 2
     return (
         base_axis == 1
@@ -96,7 +96,7 @@ def usual(x: Any, weight: Any, bias: Any, base_axis: int, channel_last: bool, *s
 
 
 def check_lengths(name: str, what: str, lengths: Sequence[int], x: Any, weight: Any) -> None:
-    """RuntimeError where the result would have no elements along a spatial axis."""
+    """Raises RuntimeError where the result would have no elements along a spatial axis."""
     if any(n <= 0 for n in lengths):
         raise RuntimeError(
             f"{name}: {what} would be {tuple(lengths)} for x of shape {tuple(x.shape)} and "
@@ -105,17 +105,18 @@ def check_lengths(name: str, what: str, lengths: Sequence[int], x: Any, weight: 
 
 
 def channels_first(x: Any) -> Any:
-    """(a, *space, c) as (a, c, *space)."""
+    """Transposes (a, *space, c) to (a, c, *space)."""
     return op.transpose(x, axes=(0, x.ndim - 1, *range(1, x.ndim - 1)))
 
 
 def channels_last(x: Any) -> Any:
-    """(a, c, *space) as (a, *space, c)."""
+    """Transposes (a, c, *space) to (a, *space, c)."""
     return op.transpose(x, axes=(0, *range(2, x.ndim), 1))
 
 
 def on_images(f: Callable, x: Any, base_axis: int, last: bool) -> Any:
-    """f(x) for an `f` that takes (samples, channels, *space), the samples of `x` being any number of axes."""
+    """f(x) for an `f` of arrays (samples, channels, *space); `x` may have any number of axes for samples, and channels
+    last."""
     base = base_axis % x.ndim
     if base == 1 and not last:
         return f(x)

@@ -1,4 +1,4 @@
-"""The function `sink` as the engine runs it."""
+"""The function `sink`, implemented for the engine's host protocol."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from compatgrad.nnabla.functions.create import constant
 
 
 class Sink:
-    """A function whose inputs only matter as such: its result is a scalar 0.
-
-    `one_input_grad`: backward gives every input ones; otherwise their gradients stay what a user made them.
+    """A function that only connects its inputs: its result is the scalar 0. `one_input_grad`: backward sets the
+    gradient of every input to ones; otherwise the gradients stay as the user has set them.
     """
 
     on_arrays, saves, integers, keeps_gradients = 1, 0, 0, 1

@@ -1,4 +1,4 @@
-"""Statistics of arrays: their shapes, their checks, and what functions of them say alike in their docstrings."""
+"""Shared code of the functions that normalize by statistics: shapes, checks, and sections of docstrings."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from compatgrad.nnabla.functions._checks import check_axis
 from compatgrad.nnabla.functions.create import constant
 from compatgrad.nnabla.variable import Variable
 
-# By the statistics of a batch, and by those of an array alone.
+# Sections for functions with statistics of a batch, and for those with statistics of an array alone.
 BATCH = """
 Args:
     x: any shape, computed in float32.
-    beta: what is added, of the lengths of `x` along `axes` and 1 elsewhere; None: nothing.
-    gamma: what is multiplied by, of that shape; None: nothing.
-    mean: the running mean, of that shape; None, with `batch_stat`: there is none.
-    variance: the running variance, likewise.
-    axes: the axis or axes each of whose elements has statistics of its own.
-    decay_rate: how much of the running statistics stays at each pass; the rest comes from the batch, the variance
-        unbiased.
-    eps: what is added to the variance.
-    batch_stat: whether the statistics are those of `x`, and each forward pass moves the running ones, in place.
-        Otherwise they are the running ones, which get no gradient.
-    output_stat: whether mean and variance of `x` are given, too.
-    n_outputs: has no effect: `output_stat` settles it.
+    beta: the shift, of the lengths of `x` along `axes` and 1 elsewhere; None for no shift.
+    gamma: the scale, of the same shape; None for no scale.
+    mean: the running mean, of the same shape; None, which needs `batch_stat`, for none.
+    variance: the running variance, as for `mean`.
+    axes: the axis or axes of the features: each element along them has its own statistics.
+    decay_rate: weight of the old value when a pass updates the running statistics; the rest comes from the batch, with
+        the unbiased variance.
+    eps: a number that is added to the variance.
+    batch_stat: whether the statistics of `x` are used and each forward pass updates the running statistics in place.
+        Otherwise the running statistics are used, which get no gradient.
+    output_stat: whether mean and variance of `x` are returned, too.
+    n_outputs: has no effect: `output_stat` determines it.
 
 Returns:
     Array of the shape of `x`, or a tuple of it, mean and variance.
 
 Raises:
     RuntimeError: `x` does not have an axis, or a running statistic has another shape.
-    ValueError: `beta` or `gamma` has another shape, or running statistics are missing without `batch_stat` or
-        computed by a function with it.
+    ValueError: `beta` or `gamma` has another shape, running statistics are missing without `batch_stat`, or with
+        `batch_stat` they are results of a function.
 """
 OWN = """
 Args:
     x: any shape, computed in float32.
-    beta: what is added; None: nothing.
-    gamma: what is multiplied by, of the shape of `beta`; None: nothing.
+    beta: the shift; None for no shift.
+    gamma: the scale, of the shape of `beta`; None for no scale.
     batch_axis: the axis or axes of the samples, negative ones counted from the last.
     channel_axis: the axis of the channels, negative ones counted from the last.
-    eps: what is added to the variance.
-    output_stat: whether mean and variance are given, too.
+    eps: a number that is added to the variance.
+    output_stat: whether mean and variance are returned, too.
 
 Returns:
     Array of the shape of `x`, or a tuple of it, mean and variance.
@@ -55,22 +55,23 @@ Raises:
 
 
 def as_list(axis: Any) -> list:
-    """One axis or several, as a list."""
+    """A list of one axis or of several."""
     return list(axis) if isinstance(axis, Iterable) else [axis]
 
 
 def refined(name: str, argument: str, axes: Any, ndim: int) -> list[int]:
-    """One axis or several, counted from the front. RuntimeError for one that is not in -ndim ... ndim - 1."""
+    """A list of one axis or of several, counted from the front. Raises RuntimeError for an axis that is not in [-ndim,
+    ndim)."""
     return [check_axis(name, a, ndim, argument) for a in as_list(axes)]
 
 
 def kept_shape(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
-    """The shape of statistics that are of each element of `axes`: 1 along the other axes."""
+    """The shape of statistics with the lengths of `x` along `axes` and 1 along the other axes."""
     return tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
 
 
 def expect_shape(name: str, argument: str, parameter: Any, shape: Sequence[int]) -> None:
-    """RuntimeError where `parameter`, if given, has another shape."""
+    """Raises RuntimeError where `parameter` is given and has another shape."""
     if parameter is not None and tuple(parameter.shape) != tuple(shape):
         raise RuntimeError(f"{name}: the shape of {argument} must be {tuple(shape)}, not {tuple(parameter.shape)}")
 
@@ -82,12 +83,12 @@ def scaled(y: Any, scale: Any, bias: Any) -> Any:
 
 
 def statistics_outputs(output_stat: bool) -> int:
-    """How many results there are: mean and variance are two of them."""
+    """The number of results: 3 with mean and variance, otherwise 1."""
     return 3 if output_stat else 1
 
 
 def check_batch(name: str, x: Any, parameters: dict[str, Any], axes: Any, batch_stat: bool, n_outputs: int) -> list:
-    """The axes, counted from the front, when all arguments fit together."""
+    """Checks the arguments and returns the axes, counted from the front."""
     axes = refined(name, "axes", axes, x.ndim)
     for argument, parameter in parameters.items():
         expect_shape(name, argument, parameter, kept_shape(x, axes))
@@ -102,7 +103,8 @@ def check_batch(name: str, x: Any, parameters: dict[str, Any], axes: Any, batch_
 
 
 def _filled(x: Any, value: float, shape: Sequence[int]) -> Any:
-    """An array of one number for a function on x: what runs at once does not wait for other functions."""
+    """An array filled with a number, as an input next to x: an NdArray where x is one, so that the function runs at
+    once, else a Variable."""
     if not isinstance(x, NdArray):
         return constant(value, shape)
     array = NdArray(shape)
@@ -113,10 +115,10 @@ def _filled(x: Any, value: float, shape: Sequence[int]) -> Any:
 def batch_arguments(
     x: Any, axes: Any, beta: Any, gamma: Any, mean: Any, variance: Any, batch_stat: bool, fill: bool = False
 ) -> tuple:
-    """(axes, beta, gamma, mean, variance): running statistics that are missing become variables nobody reads.
-
-    `fill`: beta and gamma that are missing become constants. ValueError for other shapes than the statistics have,
-    for missing running statistics that are to be read, and for ones to be written that a function computes.
+    """The tuple (axes, beta, gamma, mean, variance), in which missing running statistics are replaced by unused
+    Variables and, with `fill`, missing beta and gamma by constants. Raises ValueError for wrong shapes, for running
+    statistics that are missing without `batch_stat`, and for running statistics that a function computes and that would
+    be updated.
     """
     if not batch_stat and (mean is None or variance is None):
         raise ValueError("If batch_stat is False, mean and variance must not be None.")
@@ -132,7 +134,7 @@ def batch_arguments(
     if batch_stat and any(getattr(v, "parent", None) is not None for v in (mean, variance)):
         raise ValueError(
             "If batch_stat is True, mean and variance must not have a parent function, as those of another framework "
-            "have here: give nn.Variable.from_numpy_array(array)."
+            "have: pass nn.Variable.from_numpy_array(array)."
         )
     if fill and (beta is None or gamma is None):
         beta = _filled(x, 0, shape) if beta is None else beta
@@ -143,11 +145,12 @@ def batch_arguments(
 
 
 def standardized(x: Any, axes: Sequence[int], eps: float, n_outputs: int) -> tuple:
-    """(x - mean) / std by the statistics of each element of `axes`, and, for 3 outputs, mean and variance."""
+    """(x - mean) / std with separate statistics for each element along `axes`, and, for 3 outputs, mean and
+    variance."""
     y = op.batch_normalization_statistics(x, axes=axes, eps=eps, stats=n_outputs == 3)
     return tuple(y) if n_outputs == 3 else (y,)
 
 
 def with_statistics(y: Any, statistics: tuple) -> Any:
-    """The results of a function: with statistics, if there are any."""
+    """The results of a function: y, or y and the statistics where there are any."""
     return (y, *statistics) if statistics else y

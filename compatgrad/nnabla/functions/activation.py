@@ -1,4 +1,5 @@
-"""Activation functions. All take and give one tensor of any shape unless they say otherwise."""
+"""Activation functions. Unless their docstrings say otherwise, they compute an array of the same shape from one array
+of any shape."""
 
 from __future__ import annotations
 
@@ -131,7 +132,7 @@ def leaky_relu(x: Array, alpha: float = 0.1, inplace: bool = False) -> Array:
 
 @function("Softmax", "x", primitive=True, defaults={"axis": _last_axis})
 def softmax(x: Array, axis: int | None = None) -> Array:
-    """exp(x), scaled to the sum 1 along an axis.
+    """exp(x) / sum(exp(x)) along an axis.
 
     Args:
         x: any shape of one axis or more, computed in float32.
@@ -179,7 +180,7 @@ def elu(x: Array, alpha: float = 1.0) -> Array:
 
     Args:
         x: any shape, computed in float32.
-        alpha: minus the limit for large negative `x`.
+        alpha: the result tends to `-alpha` for x towards minus infinity.
 
     Returns:
         Array of the shape of `x`.
@@ -195,12 +196,12 @@ def elu(x: Array, alpha: float = 1.0) -> Array:
 def selu(x: Array, scale: float = 1.05070098735548, alpha: float = 1.673263242354377) -> Array:
     """scale * x where x > 0, else scale * alpha * (exp(x) - 1) (Klambauer et al., 2017).
 
-    The default numbers keep mean 0 and variance 1 through layers.
+    With the default numbers, activations tend to mean 0 and variance 1.
 
     Args:
         x: any shape, computed in float32.
         scale: the slope above 0.
-        alpha: as of `elu`.
+        alpha: see `elu`.
 
     Returns:
         Array of the shape of `x`.
@@ -219,7 +220,7 @@ def crelu(x: Array, axis: int = 1) -> Array:
     The gradient at 0 is that of the second half.
 
     Args:
-        x: two axes or more, or as many as `axis` needs; computed in float32.
+        x: an array that has the axis `axis`; computed in float32.
         axis: in [-ndim, ndim), the axis to join along.
 
     Returns:
@@ -240,8 +241,8 @@ def celu(x: Array, alpha: float = 1.0, axis: int = 1) -> Array:
     """elu(x) and elu(-x), joined along an axis, which becomes twice as long.
 
     Args:
-        x: two axes or more, or as many as `axis` needs; computed in float32.
-        alpha: as of `elu`.
+        x: an array that has the axis `axis`; computed in float32.
+        alpha: see `elu`.
         axis: in [-ndim, ndim), the axis to join along.
 
     Returns:
@@ -406,7 +407,7 @@ def softplus(x: Array, beta: float = 1.0) -> Array:
 
     Args:
         x: any shape, computed in float32.
-        beta: how sharply it bends at 0.
+        beta: the larger it is, the closer the result is to `relu`.
 
     Returns:
         Array of the shape of `x`.

@@ -1,4 +1,4 @@
-"""Arithmetic of two tensors, of many, and of a tensor and a number.
+"""Arithmetic of two arrays, of many arrays, and of an array and a number.
 
 Binary functions broadcast by nnabla's rule: both inputs have the same number of axes, and lengths differ only
 where one is 1; anything else is a RuntimeError. `inplace` is accepted and has no effect, as in nnabla.
@@ -193,8 +193,8 @@ def pow2(x0: Array, x1: Array, inplace: bool = False) -> Array:
 def mod2(x0: Array, x1: Array, fmod: bool = False) -> Array:
     """Remainder of x0 / x1, element-wise.
 
-    Of floats, and of integers with `fmod`, it has the sign of x0; of integers otherwise that of x1. The gradient of x0
-    is 1 and that of x1 -trunc(x0 / x1), where nnabla's backward pass raises.
+    For floats, and for integers with `fmod`, it has the sign of x0, otherwise that of x1. The gradient of x0 is 1 and
+    that of x1 is -trunc(x0 / x1); nnabla's backward pass raises an error.
 
     Args:
         x0: any shape, floating point or integer.
@@ -220,8 +220,8 @@ def mod2(x0: Array, x1: Array, fmod: bool = False) -> Array:
 
 @function("BitShift", "x, shift", primitive=True, dtypes="any")
 def bit_shift(x: Array, shift: Array, direction: Literal["LEFT", "RIGHT"] = "LEFT") -> Array:
-    """Moves the bits of x by `shift` places; what leaves the word is lost, and a shift of all bits gives 0. No
-    gradient.
+    """Moves the bits of x by `shift` places; bits that leave the integer are lost, and a shift of all bits gives 0. Not
+    differentiable.
 
     Args:
         x: unsigned integers, any shape.
@@ -232,7 +232,8 @@ def bit_shift(x: Array, shift: Array, direction: Literal["LEFT", "RIGHT"] = "LEF
         Array of the dtype of `x` and the shape that both broadcast to.
 
     Raises:
-        RuntimeError: the direction is another, an input holds no unsigned integers, or the shapes do not broadcast.
+        RuntimeError: the direction has another value, an input is not of unsigned integers, or the shapes do not
+            broadcast.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -341,7 +342,7 @@ def add_n(*x: Array) -> Array:
 def mul_n(*x: Array) -> Array:
     """Product of one or more tensors of one shape.
 
-    The gradient is right where factors are 0; nnabla's divides the product by the factor.
+    The gradient is correct where factors are 0, unlike nnabla's, which divides the product by the factor.
 
     Args:
         *x: the factors, of one shape, computed in float32.
@@ -363,7 +364,7 @@ def mul_n(*x: Array) -> Array:
 
 
 def _active(xs: Any) -> torch.Tensor:
-    """Which inputs take part: all, until `Function.set_active_input_mask` writes into this tensor."""
+    """A tensor of flags that say which inputs take part: all, until `Function.set_active_input_mask` changes it."""
     return torch.ones(len(xs), dtype=torch.int64)
 
 
@@ -437,7 +438,7 @@ def r_sub_scalar(x: Array, val: float = 1) -> Array:
 
     Args:
         x: any shape, computed in float32.
-        val: what `x` is taken from.
+        val: the minuend.
 
     Returns:
         Array of the shape of `x`.
@@ -455,7 +456,7 @@ def r_div_scalar(x: Array, val: float = 1) -> Array:
 
     Args:
         x: any shape, computed in float32.
-        val: what is divided.
+        val: the dividend.
 
     Returns:
         Array of the shape of `x`.
@@ -473,7 +474,7 @@ def r_pow_scalar(x: Array, val: float = 1) -> Array:
 
     Args:
         x: any shape, computed in float32.
-        val: the base; its logarithm is in the gradient, so it should be positive.
+        val: the base; it should be positive, as the gradient contains its logarithm.
 
     Returns:
         Array of the shape of `x`.
@@ -487,7 +488,7 @@ def r_pow_scalar(x: Array, val: float = 1) -> Array:
 
 @function("MaximumScalar", "x", primitive=True)
 def maximum_scalar(x: Array, val: float = 1.0) -> Array:
-    """x where it exceeds val, else val, through which no gradient passes.
+    """max(x, val), element-wise; no gradient passes where the result is val.
 
     Args:
         x: any shape, computed in float32.
@@ -505,7 +506,7 @@ def maximum_scalar(x: Array, val: float = 1.0) -> Array:
 
 @function("MinimumScalar", "x", primitive=True)
 def minimum_scalar(x: Array, val: float = 1.0) -> Array:
-    """x where it is below val, else val, through which no gradient passes.
+    """min(x, val), element-wise; no gradient passes where the result is val.
 
     Args:
         x: any shape, computed in float32.
@@ -523,7 +524,7 @@ def minimum_scalar(x: Array, val: float = 1.0) -> Array:
 
 @function("BatchMatmul", "a, b", primitive=True)
 def batch_matmul(a: Array, b: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-    """Products of the matrices in the last two axes of a and b.
+    """Matrix products of a and b, whose last two axes are those of the matrices.
 
     Args:
         a: (..., P, Q), of three or more axes; (..., Q, P) with `transpose_a`.

@@ -1,4 +1,4 @@
-"""Shapes: reordering, joining, cutting, repeating and padding arrays, and the ends of a graph."""
+"""Functions that reorder, join, split, repeat and pad arrays, and functions that end a graph."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def reshape(x: Array, shape: Sequence[int], inplace: bool = True) -> Array:
 
     Args:
         x: any shape.
-        shape: the lengths of the axes, of which one may be negative: it follows from the others.
+        shape: the lengths of the axes, of which one may be negative and is computed from the others.
         inplace: whether the result shares the memory of `x`.
 
     Returns:
@@ -69,7 +69,7 @@ def reshape(x: Array, shape: Sequence[int], inplace: bool = True) -> Array:
             f"Inputs: {size} {tuple(x.shape)} != outputs: {prod(shape)} {tuple(shape)}."
         )
     if unknown and size:
-        shape[unknown[0]] = -1  # an input that gets another shape later finds its place
+        shape[unknown[0]] = -1  # so that the function still works when the input is given another shape
     return op.reshape(x, shape=shape)
 
 
@@ -154,7 +154,7 @@ def split(x: Array, axis: int = 0) -> tuple[Array, ...] | Array:
         axis: the axis, negative ones counted from the last.
 
     Returns:
-        x.shape[axis] arrays; the array itself where there is one alone.
+        x.shape[axis] arrays; a single array is returned without a tuple.
 
     Raises:
         RuntimeError: `x` does not have the axis, or a length is 0.
@@ -176,10 +176,10 @@ def stack(*x: Array, axis: int = 0) -> Array:
 
     Args:
         *x: arrays of one shape.
-        axis: where the new axis comes, negative ones counted from the last one of the result.
+        axis: the position of the new axis in the result; negative ones are counted from the last axis of the result.
 
     Returns:
-        Array with one axis more, as long as there are inputs.
+        Array with one more axis, whose length is the number of inputs.
 
     Raises:
         AssertionError: there is no input.
@@ -231,12 +231,12 @@ def broadcast(x: Array, shape: Sequence[int]) -> Array:
 
 @function("BroadcastTo", "x, y")
 def broadcast_to(x: Array, y: Any, axis: int = -1) -> Array:
-    """`y` repeated to the shape of `x`, whose axes it has from `axis` on.
+    """`y` broadcast to the shape of `x`: the axes of `y` are those of `x` from `axis` on.
 
     Args:
-        x: gives the shape alone; it gets no gradient.
+        x: only its shape is used; it gets no gradient.
         y: an array of the lengths of x's axes from `axis` on.
-        axis: the first of these; -1 where they are the last ones.
+        axis: the first of these axes; -1 where they are the last axes of `x`.
 
     Returns:
         Array of the shape of `x`.
@@ -274,8 +274,8 @@ def tile(x: Array, reps: int | Sequence[int]) -> Array:
 
     Args:
         x: any shape.
-        reps: how often along each axis, or along the last one. Where there are more numbers than axes, new axes come
-            before the first.
+        reps: number of repetitions along each axis; a single number applies to the last axis. More numbers than axes
+            add axes in front.
 
     Returns:
         Array of the lengths of `x` times `reps`.
@@ -293,7 +293,7 @@ def tile(x: Array, reps: int | Sequence[int]) -> Array:
 
 @function("Flip", "x", primitive=True, defaults={"axes": lambda x: [x.ndim - 1]})
 def flip(x: Array, axes: Sequence[int] | None = None) -> Array:
-    """The order of elements reversed along axes.
+    """Reverses the order of elements along axes.
 
     Args:
         x: any shape.
@@ -320,8 +320,10 @@ def shift(x: Array, shifts: Sequence[int] | None = None, border_mode: str = "nea
 
     Args:
         x: any shape.
-        shifts: by how many elements along each of the last axes, towards the start where negative; None: not at all.
-        border_mode: what moves in: "nearest", the element at the edge, or "reflect", the elements mirrored at the edge.
+        shifts: number of elements by which to move along each of the last axes, towards the start where negative; None:
+            0.
+        border_mode: the elements that move in: "nearest", the element at the edge, or "reflect", the elements mirrored
+            at the edge.
 
     Returns:
         Array of the shape of `x`.
@@ -341,7 +343,7 @@ def shift(x: Array, shifts: Sequence[int] | None = None, border_mode: str = "nea
 
 
 def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
-    """Widths before and after each of the last axes; RuntimeError where they do not make sense."""
+    """Pairs of widths before and after each of the last axes; raises RuntimeError for invalid widths."""
     widths = [int(w) for w in pad_width]
     if mode not in ("constant", "reflect", "repeat"):
         raise RuntimeError(f"pad: unsupported pad mode '{mode}'; there are 'constant', 'reflect' and 'repeat'.")
@@ -358,19 +360,19 @@ def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
 
 @function("Pad", "x", primitive=True)
 def pad(x: Array, pad_width: Sequence[int], mode: str = "constant", constant_value: float = 0) -> Array:
-    """Elements added at the edges of the last axes.
+    """Adds elements at both ends of the last axes.
 
     Args:
         x: any shape.
-        pad_width: how many before and after each of the last axes, (before, after, before, after, ...).
+        pad_width: numbers of elements before and after each of the last axes, (before, after, before, after, ...).
         mode: "constant" adds `constant_value`, "reflect" mirrors without the edge itself, "repeat" repeats the edge.
-        constant_value: what "constant" adds.
+        constant_value: the value that "constant" adds.
 
     Returns:
-        Array of the lengths of `x` and what was added.
+        Array; each length is that of `x` plus the widths.
 
     Raises:
-        RuntimeError: the mode is another one, or the widths are an odd number, too many or negative.
+        RuntimeError: the mode is unknown, or the number of widths is odd or too large, or one is negative.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0, 3.0]]))
@@ -486,14 +488,14 @@ def trilu(x: Array, k: int = 0, upper: bool = True) -> Array:
 
     Args:
         x: (..., n, m).
-        k: at which diagonal the triangle ends: 0 is the main one, positive ones lie above it, negative ones below.
-        upper: whether it is the triangle on and above that diagonal, else on and below.
+        k: the diagonal at which the triangle ends: 0 is the main one, positive ones lie above it, negative ones below.
+        upper: whether to keep the triangle on and above that diagonal, instead of the one on and below it.
 
     Returns:
         Array of the shape of `x`.
 
     Raises:
-        RuntimeError: `x` has less than two axes.
+        RuntimeError: `x` has fewer than two axes.
 
     Example:
         >>> F.trilu(nn.NdArray.from_numpy_array(np.ones((2, 3))), k=1).data
@@ -532,8 +534,8 @@ def sink(*x: Array, one_input_grad: bool = True) -> Array:
 
     Args:
         *x: any shapes.
-        one_input_grad: whether `backward` gives every input a gradient of ones; otherwise it takes the gradients that
-            are set on the inputs.
+        one_input_grad: whether `backward` sets the gradient of every input to ones; otherwise it starts from the
+            inputs' own gradients.
 
     Returns:
         Array of shape ().
@@ -554,10 +556,10 @@ def sink(*x: Array, one_input_grad: bool = True) -> Array:
 
 @function("Assign", "dst, src", primitive=True, effects=True)
 def assign(dst: Array, src: Array) -> Array:
-    """Writes one array into another when it runs. The gradient goes to `dst` alone.
+    """Writes one array into another when it runs. Only `dst` gets a gradient.
 
     Args:
-        dst: what is written to.
+        dst: the array to write into.
         src: the values, of the shape of `dst`.
 
     Returns:

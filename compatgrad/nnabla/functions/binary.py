@@ -1,4 +1,4 @@
-"""Layers whose weights are quantized: to two values, or step by step to powers of two."""
+"""Layers whose weights are quantized: either to two values, or step by step to powers of two."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
     "inq_convolution",
 ]
 
-# What fully connected layers, those with two values, and those with powers of two say alike in their docstrings.
+# The shared sections of docstrings: of fully connected layers, of layers with two values, of layers with powers of two.
 _AFFINE = """
 Args:
-    x: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are taken
-        as one axis.
+    x: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are
+        flattened to one axis.
     weight: (features, *outputs).
     bias: (*outputs).
     base_axis: the first axis of the features, negative ones counted from the last.
@@ -42,21 +42,21 @@ Raises:
 """
 BINARY = """
 Args:
-    binary_weight: an array of the shape of `weight` that the signs are written into. It gets no gradient; that by the
-        signs is given to `weight`.
+    binary_weight: an array of the shape of `weight` into which the signs are written. It gets no gradient: the gradient
+        with respect to the signs becomes that of `weight`.
     quantize_zero_to: the sign of 0.
 """
 INCREMENTAL = """
 Args:
     indicator_fixedweights: an array of the shape of `weight`, 1 where a weight is a power of two already.
-    num_bits: how many bits a weight has.
-    inq_iterations: the numbers of the forward passes at which half of the other weights become powers of two, and at
-        the last of which all do.
-    selection_algorithm: which half that is: "largest_abs", those of largest magnitude, or "random".
-    seed: of the generator of "random"; -1: the one that functions share.
+    num_bits: the number of bits of a weight.
+    inq_iterations: the numbers of the forward passes at which half of the remaining weights become powers of two; at
+        the last one, all do.
+    selection_algorithm: which half: "largest_abs", the weights of largest magnitude, or "random".
+    seed: seed of the generator of "random"; -1: the generator that all functions share.
 
 Raises:
-    RuntimeError: the shapes do not fit, or the algorithm is another one.
+    RuntimeError: the shapes do not fit, or the algorithm is unknown.
 """
 
 
@@ -170,7 +170,7 @@ def binary_weight_affine(
     """The fully connected layer with the signs of its weights, times their mean magnitude (Rastegari et al., 2016).
 
     Args:
-        alpha: an array of one number for each output, which the mean magnitudes are written into.
+        alpha: an array with one element for each output, into which the mean magnitudes are written.
 
     Example:
         >>> x, w, signs, alpha = (
@@ -225,7 +225,7 @@ def binary_weight_convolution(
     """Convolution with the signs of the weights, times the mean magnitude of each kernel (Rastegari et al., 2016).
 
     Args:
-        alpha: an array of one number for each map, which the mean magnitudes are written into.
+        alpha: an array with one element for each map, into which the mean magnitudes are written.
 
     Example:
         >>> x, w, signs = (nn.NdArray.from_numpy_array(np.full((1, 1, 2), v)) for v in (3.0, -0.5, 0.0))
@@ -248,7 +248,7 @@ def binary_weight_convolution(
 
 # ---- powers of two ----
 class _Memory:
-    """What a function that quantizes incrementally keeps from one forward pass to the next."""
+    """The state that a function with incremental quantization keeps between forward passes."""
 
     def __init__(self, selection_algorithm: str = "largest_abs", seed: int = -1, **args: Any):
         self.step = 0
@@ -313,7 +313,7 @@ def inq_affine(
 ) -> Array:
     """The fully connected layer whose weights become powers of two, or 0, step by step (Zhou et al., 2017).
 
-    Weights are changed in place, and then stay. The gradient is given to `weight`.
+    Weights are changed in place and then stay fixed. The gradient becomes that of `weight`.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -388,7 +388,7 @@ def inq_convolution(
 ) -> Array:
     """Convolution whose weights become powers of two, or 0, step by step (Zhou et al., 2017).
 
-    Weights are changed in place, and then stay. The gradient is given to `weight`.
+    Weights are changed in place and then stay fixed. The gradient becomes that of `weight`.
 
     Example:
         >>> x, w, fixed = (nn.NdArray.from_numpy_array(np.full((1, 1, 2), v)) for v in (1.0, 0.6, 0.0))

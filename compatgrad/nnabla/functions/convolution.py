@@ -1,4 +1,4 @@
-"""Convolutions: plain, transposed, depthwise, deformable, and with kernels that are data."""
+"""Convolutions: plain, transposed, depthwise, deformable, and with kernels that are inputs for each pixel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilat
         try:
             return op.convolution(x, weight, bias, **params)
         except (RuntimeError, ValueError):
-            pass  # what is wrong follows
+            pass  # the checks below raise nnabla's error
     _check_group("convolution", group)
     axis = -1 if channel_last else base_axis
     kernel = weight.shape[1:-1] if channel_last else weight.shape[2:]
@@ -67,7 +67,8 @@ def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilat
     )
     first = (base_axis if base_axis >= 0 else x.ndim + base_axis) + (0 if channel_last else 1)
     rests = [x.shape[first + k] + 2 * pad[k] - dilation[k] * (kernel[k] - 1) - 1 for k in range(len(kernel))]
-    # nnabla rounds towards 0: a kernel that is larger by less than a stride has one position, and reads zeros beyond.
+    # nnabla rounds towards 0: a kernel that exceeds the image by less than a stride has one position, and reads zeros
+    # outside the image.
     sizes = [1 if -s < r < 0 else r // s + 1 for r, s in zip(rests, stride, strict=True)]
     check_lengths("convolution", "the result's spatial axes", sizes, x, weight)
     if min(rests, default=0) < 0:
@@ -89,7 +90,7 @@ def convolution(
     channel_last: bool = False,
     **more: Any,
 ) -> Array:
-    """Cross-correlation of images with a bank of kernels, over one to three spatial axes.
+    """Convolution (in fact cross-correlation) of images with kernels, over one to three spatial axes.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(1, 1, 3, 3))
@@ -169,14 +170,14 @@ def deconvolution(
     output_padding: Sequence[int] | None = None,
     **more: Any,
 ) -> Array:
-    """Transposed convolution: the gradient of a convolution by its image.
+    """Transposed convolution: the gradient of a convolution with respect to its image.
 
     Args:
         weight: kernels (channels, maps / group, *kernel).
-        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
-        stride: the distance of the kernels in the result along each spatial axis; None: 1.
-        dilation: the distance of the pixels that a kernel writes along each spatial axis; None: 1.
-        output_padding: by how many pixels the result is longer at the end of each spatial axis, less than `stride`;
+        pad: number of pixels cut off the result at both ends of each spatial axis; None: not at all.
+        stride: the distance between neighbouring kernels in the result along each spatial axis; None: 1.
+        dilation: the distance between the pixels that a kernel writes along each spatial axis; None: 1.
+        output_padding: number of additional pixels at the end of each spatial axis of the result, less than `stride`;
             None: 0.
 
     Returns:
@@ -240,12 +241,12 @@ def depthwise_convolution(
     multiplier: int = 1,
     **more: Any,
 ) -> Array:
-    """Convolution of each channel with kernels of its own.
+    """Depthwise convolution: each channel is convolved with its own kernels.
 
     Args:
         weight: kernels (channels * multiplier, *kernel).
         bias: a number for each map, (channels * multiplier,).
-        multiplier: how many kernels each channel has.
+        multiplier: number of kernels of each channel.
 
     Returns:
         Array (*samples, channels * multiplier, *positions).
@@ -297,18 +298,18 @@ def depthwise_deconvolution(
     divisor: int = 1,
     **more: Any,
 ) -> Array:
-    """Transposed depthwise convolution, in which neighbouring channels are added up to one.
+    """Transposed depthwise convolution, in which groups of neighbouring channels are summed.
 
     Args:
         weight: kernels (channels, *kernel).
         bias: a number for each map, (channels / divisor,).
-        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
-        stride: the distance of the kernels in the result along each spatial axis; None: 1.
-        dilation: the distance of the pixels that a kernel writes along each spatial axis; None: 1.
-        divisor: how many channels are added up to one.
+        pad: number of pixels cut off the result at both ends of each spatial axis; None: not at all.
+        stride: the distance between neighbouring kernels in the result along each spatial axis; None: 1.
+        dilation: the distance between the pixels that a kernel writes along each spatial axis; None: 1.
+        divisor: number of neighbouring channels that are summed to one.
 
     Returns:
-        Array (*samples, channels / divisor, *size'), size' as of `deconvolution`.
+        Array (*samples, channels / divisor, *size'), for size' see `deconvolution`.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(4.0).reshape(1, 2, 2))
@@ -321,7 +322,7 @@ def depthwise_deconvolution(
     )
 
 
-# ---- kernels and positions that are data ----
+# ---- kernels and positions that are inputs ----
 @function("DeformableConvolution", "x, weight, offset, mask?, bias?")
 def _deformable_convolution(
     x,
@@ -340,7 +341,7 @@ def _deformable_convolution(
     name = "deformable_convolution"
     if x.ndim != 4 or base_axis not in (1, -3):
         raise RuntimeError(f"{name}: x must have 4 axes and base_axis must be 1, not {tuple(x.shape)} and {base_axis}")
-    if mask is not None and mask.ndim == 1 and bias is None:  # a list of inputs has no gaps
+    if mask is not None and mask.ndim == 1 and bias is None:  # without a mask, the bias comes fourth
         mask, bias = None, mask
     if channel_last:
         x, weight, offset = channels_first(x), channels_first(weight), channels_first(offset)
@@ -380,7 +381,7 @@ def _deformable_convolution(
         )
 
     def at_places(v):
-        """Of maps as large as the image, the places where the result's windows begin."""
+        """From maps of the size of the image, the elements at the positions of the result's windows."""
         return v[:, :, : (out[0] - 1) * stride[0] + 1 : stride[0], : (out[1] - 1) * stride[1] + 1 : stride[1]]
 
     cols = op.deform_columns(
@@ -414,16 +415,17 @@ def deformable_convolution(
     channel_last: bool = False,
     **more: Any,
 ) -> Array:
-    """Convolution that reads each pixel at a distance of its own from its place (Dai et al., 2017; Zhu et al., 2018).
+    """Deformable convolution: each pixel is read at a position that an input displaces (Dai et al., 2017; Zhu et al.,
+    2018).
 
-    Between pixels it reads by bilinear interpolation, beyond the image zeros.
+    Between pixels it interpolates bilinearly; outside the image it reads zeros.
 
     Args:
         x: images (batch, channels, height, width), computed in float32.
-        offset: the distances, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
-        mask: what the pixels are multiplied by, (batch, deformable_group * kh * kw, height, width).
+        offset: the displacements, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
+        mask: factors of the pixels, (batch, deformable_group * kh * kw, height, width).
         base_axis: the axis of the channels: 1 or -3.
-        deformable_group: into how many groups the channels are divided, each with distances of its own.
+        deformable_group: number of groups of channels, each with its own displacements.
         channel_last: whether the channels are the last axis of all arrays but `bias`.
 
     Returns:
@@ -455,12 +457,12 @@ def deformable_convolution(
 
 @function("AdaptiveSeparableConvolution", "x, vertical_kernel, horizontal_kernel")
 def adaptive_separable_convolution(x: Array, vertical_kernel: Array, horizontal_kernel: Array) -> Array:
-    """Each pixel filtered with a kernel of its own, the product of a column and a row (Niklaus et al., 2017).
+    """Filters each pixel with its own kernel, which is the product of a column and a row (Niklaus et al., 2017).
 
     Args:
         x: images (batch, channels, height, width), computed in float32.
-        vertical_kernel: the columns, (batch, kv, height', width'), for as many pixels as the result or more.
-        horizontal_kernel: the rows, (batch, kh, height', width'), for as many pixels as the result or more.
+        vertical_kernel: the columns, (batch, kv, height', width'), for at least as many pixels as the result has.
+        horizontal_kernel: the rows, (batch, kh, height', width'), for at least as many pixels as the result has.
 
     Returns:
         Array (batch, channels, height - kv + 1, width - kh + 1).

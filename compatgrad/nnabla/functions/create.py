@@ -1,4 +1,4 @@
-"""Arrays made of numbers alone, and those of another's shape."""
+"""Functions that make arrays from numbers, or with the shape of another array."""
 
 from __future__ import annotations
 
@@ -44,13 +44,12 @@ def constant(val: float = 0, shape: Sequence[int] = ()) -> Variable:
 
 @function("Arange", "")
 def arange(start: float, stop: float, step: float = 1) -> Variable:
-    """Numbers from `start` on at distances of `step`, as long as `stop` is not reached.
-
-    Each is the sum of the one before and `step`, rounded to float32; their number depends on that rounding.
+    """Numbers that begin at `start`, at distances of `step`, up to but without `stop`. Each one is the sum of the
+    previous one and `step`, rounded to float32, which also determines how many there are.
 
     Args:
         start: the first number.
-        stop: the first number that is too much, or too little where `step` is negative.
+        stop: the end, which is not included.
         step: the distance.
 
     Returns:
@@ -67,7 +66,7 @@ def arange(start: float, stop: float, step: float = 1) -> Variable:
     step = 1 if step is None else step
     if step == 0:
         raise RuntimeError("arange: step must not be 0")
-    # Added up in float32, as the original does: the number of elements depends on the rounding.
+    # Added up in float32, as in nnabla: the number of elements depends on the rounding.
     last, values = np.float32(stop), []
     value = np.float32(start)
     while value > last if step < 0 else value < last:
@@ -89,7 +88,7 @@ def linspace(start: float, stop: float, num: int) -> Variable:
     Args:
         start: the first number.
         stop: the last number.
-        num: how many.
+        num: the number of elements.
 
     Returns:
         Array of shape (num,), float32.
@@ -115,8 +114,8 @@ def eye_like(x: Array, k: int = 0) -> Array:
     """Ones on a diagonal of a matrix, and zeros elsewhere.
 
     Args:
-        x: an array of two axes, of which the result has the shape.
-        k: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+        x: an array of two axes; only its shape is used.
+        k: the diagonal: 0 is the main one, positive ones lie above it, negative ones below.
 
     Returns:
         Array of the shape of `x`, float32. No gradient passes.

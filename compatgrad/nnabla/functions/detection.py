@@ -1,4 +1,4 @@
-"""Detection, and comparison of image patches."""
+"""Functions for object detection, and the correlation of image patches."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ __all__ = ["nms_detection2d", "onnx_non_max_suppression", "patch_correlation"]
 
 @function("NmsDetection2d", "x", primitive=True)
 def nms_detection2d(x: Array, thresh: float = 0.5, nms: float = 0.45, nms_per_class: bool = True) -> Array:
-    """Detections, those suppressed that are improbable or overlap a better one (YOLOv2, Redmon and Farhadi, 2016).
+    """Non-maximum suppression: suppresses detections that are improbable or overlap a better one (YOLOv2, Redmon and
+    Farhadi, 2016).
 
     Args:
         x: (batch, boxes, 5 + classes), a box being x, y, width, height, objectness and the probabilities of classes.
-        thresh: objectness and its products with the probabilities become 0 below it.
-        nms: they become 0, too, where the intersection over union with a better box is larger.
-        nms_per_class: whether boxes are compared for each class on its own, and not by objectness alone.
+        thresh: values of objectness, and of its products with the probabilities, below `thresh` become 0.
+        nms: they also become 0 where the intersection over union with a better box is larger than `nms`.
+        nms_per_class: whether boxes are compared for each class separately, instead of by objectness.
 
     Returns:
-        Array of the shape of `x`, with the products in the place of the probabilities. No gradient passes.
+        Array of the shape of `x`, with the products instead of the probabilities. No gradient passes.
 
     Raises:
         RuntimeError: `x` has another shape.
@@ -51,16 +52,16 @@ def onnx_non_max_suppression(
     iou_threshold: float = 0.0,
     score_threshold: float = 0.0,
 ) -> Array:
-    """The boxes that are chosen for each class, the best first, as ONNX's NonMaxSuppression.
+    """Selects boxes for each class, the best first, like ONNX's NonMaxSuppression.
 
     Args:
-        boxes: (batch, boxes, 4), y, x of two corners. They must have their values when the function is called, for the
-            shape depends on them.
-        scores: (batch, classes, boxes); likewise.
+        boxes: (batch, boxes, 4), y, x of two corners. Their values must exist when the function is called, because the
+            shape of the result depends on them.
+        scores: (batch, classes, boxes); their values must exist, too.
         center_point_box: 1 where boxes are x, y of the center, width and height.
-        max_output_boxes_per_class: how many boxes of a class are chosen at most; 0: none.
-        iou_threshold: none is chosen whose intersection over union with a better one is larger.
-        score_threshold: none is chosen whose score is less.
+        max_output_boxes_per_class: greatest number of boxes that are selected for a class; 0: none.
+        iou_threshold: a box is not selected where its intersection over union with a better one is larger.
+        score_threshold: a box is not selected where its score is lower.
 
     Returns:
         Array of integers (chosen, 3): sample, class and box. No gradient passes.
@@ -138,17 +139,18 @@ def patch_correlation(
     padding: int | Sequence[int] = (0, 0, 0, 0),
     channel_last: bool = False,
 ) -> Array:
-    """Sums of products of patches of one image with shifted patches of another (FlowNet, Dosovitskiy et al., 2015).
+    """Correlations, that is sums of products, of patches of one image with shifted patches of another (FlowNet,
+    Dosovitskiy et al., 2015).
 
     Args:
         x1: images (batch, channels, height, width), channels last with `channel_last`; computed in float32.
         x2: images of the shape of `x1`.
         patch: height and width of a patch; one number stands for both, here and below.
-        shift: the largest shifts, down and to the right, and as far up and to the left.
-        patch_step: the distance of patches.
-        shift_step: the distance of shifts.
-        padding: by how many zeros images are padded: at the top and the bottom, on the left and on the right; or, of
-            two numbers, one for both of these.
+        shift: the largest shifts down and to the right, which are also those up and to the left.
+        patch_step: the distance between patches.
+        shift_step: the distance between shifts.
+        padding: numbers of zeros added at the top, the bottom, the left and the right; two numbers apply to both
+            vertical and to both horizontal sides.
         channel_last: whether the channels are the last axis.
 
     Returns:

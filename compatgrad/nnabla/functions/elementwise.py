@@ -1,4 +1,4 @@
-"""Elementwise functions of one tensor of any shape: exponentials, angles, rounding, limits."""
+"""Element-wise functions of one array of any shape: exponentials, trigonometric functions, rounding, limits."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def asin(x: Array) -> Array:
     """Inverse sine, element-wise: angles in [-pi/2, pi/2].
 
     Args:
-        x: any shape, computed in float32; NaN results beyond [-1, 1].
+        x: any shape, computed in float32; the result is NaN outside [-1, 1].
 
     Returns:
         Array of the shape of `x`.
@@ -218,7 +218,7 @@ def acos(x: Array) -> Array:
     """Inverse cosine, element-wise: angles in [0, pi].
 
     Args:
-        x: any shape, computed in float32; NaN results beyond [-1, 1].
+        x: any shape, computed in float32; the result is NaN outside [-1, 1].
 
     Returns:
         Array of the shape of `x`.
@@ -269,7 +269,7 @@ def acosh(x: Array) -> Array:
     """Inverse hyperbolic cosine, log(x + sqrt(x ** 2 - 1)), element-wise.
 
     Args:
-        x: any shape, computed in float32; NaN results below 1.
+        x: any shape, computed in float32; the result is NaN below 1.
 
     Returns:
         Array of the shape of `x`.
@@ -388,7 +388,7 @@ def sign(x: Array, alpha: float = 1.0) -> Array:
 
 @function("ResetNaN", "x0", primitive=True)
 def reset_nan(x0: Array, val: float = 0) -> Array:
-    """x0 with `val` in the place of NaN; no gradient passes there.
+    """x0 with NaN replaced by `val`; no gradient passes there.
 
     Args:
         x0: any shape, computed in float32.
@@ -406,7 +406,7 @@ def reset_nan(x0: Array, val: float = 0) -> Array:
 
 @function("ResetInf", "x0", primitive=True)
 def reset_inf(x0: Array, val: float = 0) -> Array:
-    """x0 with `val` in the place of infinities of either sign; no gradient passes there.
+    """x0 with both infinities replaced by `val`; no gradient passes there.
 
     Args:
         x0: any shape, computed in float32.
@@ -423,7 +423,7 @@ def reset_inf(x0: Array, val: float = 0) -> Array:
 
 
 def clip_by_value(x: Array, min: float | Array, max: float | Array) -> Array:
-    """x limited to [min, max], as minimum(maximum(x, min), max); no gradient passes beyond the limits.
+    """x limited to [min, max], as minimum(maximum(x, min), max); no gradient passes outside the limits.
 
     Args:
         x: any shape, computed in float32.
@@ -433,7 +433,8 @@ def clip_by_value(x: Array, min: float | Array, max: float | Array) -> Array:
         Array of the shape of `x`, or of the shape that it and the limits broadcast to.
 
     Raises:
-        TypeError: `x` is neither a Variable nor an NdArray, or a limit is no number, Variable or NdArray.
+        TypeError: `x` is neither a Variable nor an NdArray, or a limit is neither a number nor a Variable nor an
+            NdArray.
         RuntimeError: a limit has another number of axes than `x`, or does not broadcast with it.
 
     Example:
@@ -457,12 +458,12 @@ def clip_by_value(x: Array, min: float | Array, max: float | Array) -> Array:
 
 
 def clip_by_norm(x: Array, clip_norm: float | Array, axis: int | Iterable[int] | None = None) -> Array:
-    """x, scaled down to the L2 norm `clip_norm` where its norm is larger.
+    """x, scaled to the L2 norm `clip_norm` where its norm is larger.
 
     Args:
         x: any shape, computed in float32.
         clip_norm: a positive number, or an array that broadcasts with the norms (`x`'s axes, 1 along `axis`).
-        axis: the axes that one norm is taken over, all by default.
+        axis: the axes over which a norm is computed, by default all.
 
     Returns:
         Array of the shape of `x`.

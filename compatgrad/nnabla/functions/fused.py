@@ -1,4 +1,4 @@
-"""Several layers as one function."""
+"""Functions that fuse several layers."""
 
 from __future__ import annotations
 
@@ -110,24 +110,24 @@ def fused_convolution(
     n_outputs: int = -1,
     outputs: Sequence[NdArray | None] | None = None,
 ) -> Array:
-    """Padding, convolution, batch normalization, an addition and an activation as one function, each where asked for.
+    """Padding, convolution, and optionally batch normalization, an addition and an activation, as one function.
 
     Args:
-        beta, gamma, mean, variance: as of `batch_normalization`, all four or none.
-        z: what is added before the activation, of the shape of the result.
-        pad: by how many pixels the image is padded at both ends of each spatial axis, or two numbers for each, before
-            and after; None: not at all.
-        decay_rate: how much of the running statistics stays at each pass.
-        eps: what is added to the variance.
-        batch_stat: whether the statistics are those of the batch, not the running ones.
+        beta, gamma, mean, variance: see `batch_normalization`; either all four are given or none.
+        z: summand, added before the activation, of the shape of the result.
+        pad: number of pixels added at both ends of each spatial axis, or two numbers for each axis, before and after;
+            None: not at all.
+        decay_rate: weight of the old value when a pass updates the running statistics.
+        eps: a number that is added to the variance.
+        batch_stat: whether to use the statistics of the batch instead of the running ones.
         nonlinearity: "identity", "relu", "sigmoid", "tanh", "relu6", "leaky_relu" or "elu".
         nonlinearity_args: the number that "leaky_relu" and "elu" need.
-        pad_mode: what the image is padded with: "constant", "reflect" or "repeat", as of `pad`.
-        constant_value: the number of "constant".
+        pad_mode: mode of the padding: "constant", "reflect" or "repeat", see `pad`.
+        constant_value: the value of the mode "constant".
 
     Raises:
-        RuntimeError: the shapes do not fit, statistics are missing, or the activation is another one or has another
-            number of arguments.
+        RuntimeError: the shapes do not fit, statistics are missing, or the activation is unknown or has another number
+            of arguments.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(9.0).reshape(1, 1, 3, 3))

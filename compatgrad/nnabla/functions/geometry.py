@@ -1,4 +1,4 @@
-"""Images in another size, or read along grids and flows."""
+"""Functions that resize images, or sample them along grids and flows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["affine_grid", "interpolate", "onnx_resize", "warp_by_flow", "warp_by_grid"]
 
-Taps = tuple[torch.Tensor, torch.Tensor | None] | None  # index, weight: (taps, results); None: the axis stays as it is
+Taps = tuple[torch.Tensor, torch.Tensor | None] | None  # (index, weight), each (taps, results); None keeps the axis
 
 
 def _taps(index: Any, weight: Any = None) -> Taps:
@@ -34,7 +34,7 @@ def _resampled(x: Any, axis: int, taps: Taps) -> Any:
 # ---- interpolation ------------------------------------------------------------------------------------------
 @lru_cache(256)
 def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pixel: bool, nn: bool) -> Taps:
-    """Which elements of an axis of `size`, with which weights, make up each of `out`."""
+    """The elements of an axis of length `size`, and their weights, from which each of `out` elements is computed."""
     i = np.arange(out, dtype=np.float32)
     if nn:
         scale = np.float32(size) / np.float32(out)
@@ -60,7 +60,7 @@ def _interpolation_plan(
     half_pixel_for_nn: bool,
     channel_last: bool,
 ) -> tuple[int, list[Taps]]:
-    """The first axis that `interpolate` changes, and how it and each of its successors are made up."""
+    """The first axis that `interpolate` changes, and the taps of this axis and of each later one."""
     n = len(output_size)
     if not 1 <= n <= 3:
         raise RuntimeError(f"interpolate: output_size must have 1 to 3 entries, not {tuple(output_size)}")
@@ -101,26 +101,24 @@ def interpolate(
     half_pixel_for_nn: bool = False,
     channel_last: bool = False,
 ) -> Array:
-    """The last axes of images in another size.
-
-    Element i of n reads at i * (m - 1) / (n - 1) of m with `align_corners`, at (i + 0.5) * m / n - 0.5 with
-    `half_pixel`, else at i * m / n.
+    """Resizes the last axes of images. From m to n elements, element i reads at i * (m - 1) / (n - 1) with
+    `align_corners`, at (i + 0.5) * m / n - 0.5 with `half_pixel`, else at i * m / n.
 
     Args:
         x: (..., *size), or (..., *size, channels) with `channel_last`, computed in float32.
-        scale: by how much each of these 1 to 3 axes is lengthened; the lengths are rounded down.
-        output_size: the new lengths, in the place of `scale`.
+        scale: factor for each of these 1 to 3 axes; the new lengths are rounded down.
+        output_size: the new lengths, instead of `scale`.
         mode: "linear", or "nearest", which rounds down.
-        align_corners: whether the first and the last elements stay in place.
-        half_pixel: whether elements lie in the middle of pixels.
+        align_corners: whether the first and the last elements keep their positions.
+        half_pixel: whether elements lie in the centres of pixels.
         half_pixel_for_nn: whether "nearest" reads at (i + 0.5) * m / n.
         channel_last: whether the channels are the last axis.
 
     Returns:
-        Array of the lengths of `x` but for these axes.
+        Array of the shape of `x`, except for these axes.
 
     Raises:
-        RuntimeError: the mode is another one, `align_corners` and `half_pixel` are both set, or the number of axes does
+        RuntimeError: the mode is unknown, `align_corners` and `half_pixel` are both set, or the number of axes does
             not fit.
         TypeError: `x` is neither a Variable nor an NdArray, or `scale` is a single number.
         ValueError: neither `scale` nor `output_size` is given.
@@ -144,7 +142,7 @@ def interpolate(
 
 # ---- ONNX's resize ------------------------------------------------------------------------------------------
 def _coordinates(size: int, out: int, scale: float, mode: str, begin: float, end: float) -> np.ndarray:
-    """Where each of `out` elements reads in an axis of `size`."""
+    """The positions in an axis of length `size` at which each of `out` elements reads."""
     f = np.float32
     i, s, half = np.arange(out, dtype=f), f(scale), f(0.5)
     if s == 1:
@@ -225,26 +223,27 @@ def onnx_resize(
     extrapolation_value: float = 0.0,
     nearest_mode: str = "round_prefer_floor",
 ) -> Array:
-    """Arrays in another size, as ONNX's Resize.
+    """Resizes arrays, like ONNX's Resize.
 
     Args:
         x: any shape, computed in float32.
-        roi: with "tf_crop_and_resize" the parts of the axes that are read: first all beginnings, then all ends, 0 to 1.
-        scales: by how much each axis is lengthened; the last 1 to 3 axes may change.
-        sizes: the new lengths of all axes, in the place of `scales`.
+        roi: with "tf_crop_and_resize" the parts of the axes that are read: the starts of all axes, then the ends of all
+            axes, from 0 to 1.
+        scales: factor for each axis; only the last 1 to 3 axes may change.
+        sizes: the new lengths of all axes, instead of `scales`.
         mode: "nearest", "linear" or "cubic".
         coordinate_transformation_mode: "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
             "tf_half_pixel_for_nn" or "tf_crop_and_resize", as ONNX defines them.
-        cubic_coeff_a: the coefficient of "cubic".
-        exclude_outside: whether "cubic" leaves out elements beyond the border.
-        extrapolation_value: what lies outside of `x` with "tf_crop_and_resize".
-        nearest_mode: how "nearest" rounds: "round_prefer_floor", "round_prefer_ceil", "floor" or "ceil".
+        cubic_coeff_a: the coefficient a of the cubic interpolation.
+        exclude_outside: whether "cubic" ignores elements outside the border.
+        extrapolation_value: the value outside `x` with "tf_crop_and_resize".
+        nearest_mode: rounding of "nearest": "round_prefer_floor", "round_prefer_ceil", "floor" or "ceil".
 
     Returns:
         Array of the new lengths.
 
     Raises:
-        RuntimeError: a mode is another one, one of `sizes` and `scales` is not given alone, or the numbers of axes do
+        RuntimeError: a mode is unknown, both or neither of `sizes` and `scales` are given, or the numbers of axes do
             not fit.
 
     Example:
@@ -272,7 +271,7 @@ def onnx_resize(
         raise RuntimeError(f"{name}: one of sizes and scales must be given, not sizes={sizes}, scales={scales}")
     given = "sizes" if len(sizes) else "scales"
     if len(sizes or scales) != x.ndim:
-        raise RuntimeError(f"{name}: {given} must have {x.ndim} entries as x has axes, not {len(sizes or scales)}")
+        raise RuntimeError(f"{name}: {given} must have an entry for each of {x.ndim} axes, not {len(sizes or scales)}")
     if len(scales):
         factors = [float(np.float32(s)) for s in scales]
         sizes = [int(np.floor(np.float32(n) * np.float32(s))) for n, s in zip(x.shape, scales, strict=True)]
@@ -314,15 +313,14 @@ def onnx_resize(
 # ---- grids --------------------------------------------------------------------------------------------------
 @function("AffineGrid", "theta", primitive=True)
 def affine_grid(theta: Array, size: Sequence[int], align_corners: bool = False) -> Array:
-    """Positions in a source image for each pixel of a target, by an affine map (Jaderberg et al., 2015).
-
-    An axis of one pixel is at 0, where nnabla gives NaN.
+    """The position in a source image for each pixel of a target, computed by an affine map (Jaderberg et al., 2015).
+    For an axis of one pixel the coordinate is 0; nnabla returns NaN.
 
     Args:
         theta: the maps: (batch, 2, 3), or (batch, 3, 4) for volumes.
         size: the lengths of the target: (height, width) or (depth, height, width).
-        align_corners: whether the target's coordinates -1 ... 1 go from center to center of the outermost pixels, and
-            not from edge to edge.
+        align_corners: whether the target's coordinates -1 ... 1 are the centers of the outermost pixels, instead of
+            their outer edges.
 
     Returns:
         Array (batch, *size, axes), the last axis first.
@@ -355,23 +353,23 @@ def warp_by_grid(
     align_corners: bool = False,
     channel_last: bool = False,
 ) -> Array:
-    """Images read at the positions of a grid (Jaderberg et al., 2015).
+    """Samples images at the positions of a grid (Jaderberg et al., 2015).
 
     Args:
         x: images (batch, channels, height, width) or volumes (batch, channels, depth, height, width), channels last
             with `channel_last`; computed in float32.
-        grid: (batch, *size, axes), as `affine_grid` gives.
+        grid: (batch, *size, axes), the result of `affine_grid`.
         mode: "linear" or "nearest".
-        padding_mode: what lies beyond the border: "zero", "repeat", the outermost pixels, or "reflect".
-        align_corners: whether the coordinates -1 ... 1 go from center to center of the outermost pixels, and not from
-            edge to edge.
+        padding_mode: values outside the image: "zero", "repeat" (the outermost pixels) or "reflect".
+        align_corners: whether the coordinates -1 ... 1 are the centers of the outermost pixels, instead of their outer
+            edges.
         channel_last: whether the channels are the last axis.
 
     Returns:
         Array (batch, channels, *size), or (batch, *size, channels) with `channel_last`.
 
     Raises:
-        RuntimeError: the shapes do not fit, or a mode is another one.
+        RuntimeError: the shapes do not fit, or a mode is unknown.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[[[1.0, 2.0], [3.0, 4.0]]]]))
@@ -398,13 +396,13 @@ def warp_by_grid(
 
 @function("WarpByFlow", "data, flow", primitive=True)
 def warp_by_flow(data: Array, flow: Array) -> Array:
-    """Images moved by a flow: pixel (y, x) of the result is the one at (y + flow[1], x + flow[0]).
+    """Warps images by a flow: pixel (y, x) of the result is the one at (y + flow[1], x + flow[0]).
 
-    Between pixels it is linear, beyond the border the outermost pixels repeat.
+    Between pixels it interpolates linearly; outside the image the outermost pixels are repeated.
 
     Args:
         data: images (batch, channels, height, width), computed in float32.
-        flow: the distances in pixels, to the right and down, (batch, 2, height, width).
+        flow: the displacements in pixels, to the right and down, (batch, 2, height, width).
 
     Returns:
         Array of the shape of `data`.

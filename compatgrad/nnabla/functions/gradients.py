@@ -1,4 +1,4 @@
-"""Functions that leave their input as it is, and change its gradient, or keep it."""
+"""Functions that return their input unchanged, but change or store its gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["clip_grad_by_norm", "clip_grad_by_value", "vat_noise"]
 
 @function("ClipGradByValue", "x, min, max", primitive=True)
 def clip_grad_by_value(x: Array, min: Array, max: Array) -> Array:
-    """The array itself, whose gradient is limited, element by element.
+    """The array itself, whose gradient is clipped element by element.
 
     Args:
         x: any shape.
@@ -48,7 +48,7 @@ def clip_grad_by_value(x: Array, min: Array, max: Array) -> Array:
 def clip_grad_by_norm(x: Array, clip_norm: float = 1.0, axes: Sequence[int] | None = None) -> Array:
     """The array itself, whose gradient g becomes clip_norm * g / |g|.
 
-    As in nnabla the gradient is scaled also where its norm is less than `clip_norm`.
+    As in nnabla, the gradient is also scaled where its norm is less than `clip_norm`.
 
     Args:
         x: any shape.
@@ -76,12 +76,13 @@ def clip_grad_by_norm(x: Array, clip_norm: float = 1.0, axes: Sequence[int] | No
 
 @function("VATNoise", "x, w", primitive=True, effects=True)
 def vat_noise(x: Array, w: Array, base_axis: int = 1, eps: float = 1.0) -> Array:
-    """eps * x / |x|, which keeps its gradient: noise for virtual adversarial training (Miyato et al., 2015).
+    """eps * x / |x|, noise for virtual adversarial training (Miyato et al., 2015). The backward pass stores its
+    gradient in `w`.
 
     Args:
         x: any shape; it gets no gradient.
         w: an array of the shape of `x`, into which the backward pass writes the gradient of the result times `eps`.
-        base_axis: the first axis of a sample, over which the norm goes, negative ones counted from the last.
+        base_axis: the first axis of a sample, over which the norm is computed; negative ones are counted from the last.
         eps: the norm of the noise.
 
     Returns:

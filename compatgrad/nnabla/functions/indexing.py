@@ -1,4 +1,4 @@
-"""Picking and writing elements by slices, indices and masks."""
+"""Functions that select and write elements by slices, indices and masks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "slice",
 ]
 
-_part = slice  # the name is the function's below
+_part = slice  # the builtin, whose name a function below has
 
 
 @function("Slice", "x", primitive=True)
@@ -56,15 +56,17 @@ def slice(
     n_outputs: int = -1,
     outputs: Sequence[NdArray | None] | None = None,
 ) -> Array:
-    """The elements start, start + step, ... before stop along each axis, as Python's slices have them.
+    """The elements start, start + step, ... before stop along each axis, like Python's slices.
 
     Args:
         x: any shape.
-        start: the first position on each axis, or on the last axes where all three have fewer numbers than `x` has
-            axes. Negative ones count from the end; a None among them is the end at which the steps begin.
-        stop: for each axis the position that is no longer taken; a None among them is the end at which the steps end.
-        step: for each axis the distance, also negative; a None among them is 1. An argument that is None has zeros, the
-            lengths of `x` or ones.
+        start: the first position along each axis; where all three arguments have fewer numbers than `x` has axes, they
+            apply to the last axes. Negative numbers count from the end; None is the first element, or the last one
+            where the step is negative.
+        stop: for each axis the first position that is not taken; None takes all elements up to the end, or to the start
+            where the step is negative.
+        step: for each axis the step, which may be negative; None is 1. None instead of a whole argument stands for
+            zeros (start), the lengths of `x` (stop) or ones (step).
 
     Returns:
         Array of as many axes as `x`.
@@ -103,7 +105,7 @@ def gather(x: Array, Indices: Array, axis: int = 0, batch_dims: int = 0) -> Arra
         x: any shape.
         Indices: integers, not negative; they get no gradient.
         axis: the axis, negative ones counted from the last.
-        batch_dims: how many of the first axes `x` and `Indices` have in common.
+        batch_dims: the number of first axes that `x` and `Indices` have in common.
 
     Returns:
         Array of shape x.shape[:axis] + Indices.shape[batch_dims:] + x.shape[axis + 1:].
@@ -127,7 +129,7 @@ def gather(x: Array, Indices: Array, axis: int = 0, batch_dims: int = 0) -> Arra
 
 
 def _as_indices(indices: Any) -> Any:
-    """Lists and arrays of indices as a Variable."""
+    """Turns lists and arrays of indices into a Variable."""
     if isinstance(indices, Variable | NdArray):
         return indices
     return Variable.from_numpy_array(indices if isinstance(indices, np.ndarray) else np.asarray(indices, dtype=int))
@@ -157,7 +159,7 @@ def gather_nd(data: Array, indices: Array | Sequence[Any] | np.ndarray) -> Array
         Array of shape indices.shape[1:] + data.shape[M:].
 
     Raises:
-        RuntimeError: `indices` has less than two axes or more rows than `data` has axes, or one is out of range.
+        RuntimeError: `indices` has fewer than two axes or more rows than `data` has axes, or an index is out of range.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3))
@@ -191,20 +193,21 @@ def scatter_nd(
     out: Array | None = None,
     add: bool = False,
 ) -> Array:
-    """Data written at indices into zeros or into another array: y[indices[0], indices[1], ...] = data.
+    """Writes data at indices into zeros or into another array: y[indices[0], indices[1], ...] = data.
 
     Args:
-        data: what is written, of shape indices.shape[1:] + shape[M:].
+        data: the values, of shape indices.shape[1:] + shape[M:].
         indices: integers (M, ...) for the first M axes of the result; also as a list or a NumPy array.
-        shape: the shape of the result, where that starts from zeros.
-        out: the array that is written into. It is changed in place, and its memory is that of the result.
-        add: whether data is added to what is there; otherwise the last one stays where indices repeat.
+        shape: the shape of the result, which starts from zeros.
+        out: the array to write into. It is changed in place, and the result shares its memory.
+        add: whether values are added to the existing elements; otherwise, where indices repeat, the last value counts.
 
     Returns:
         Array of `shape`, or of the shape of `out`.
 
     Raises:
-        TypeError: `shape` and `out` are both given, or neither, or `out`, `data` is no array of nnabla.
+        TypeError: both or neither of `shape` and `out` are given, or `out` or `data` is neither a Variable nor an
+            NdArray.
         RuntimeError: the shapes do not fit, or an index is out of range.
 
     Example:
@@ -241,12 +244,13 @@ def _scatter_add(x0: Any, indices: Any, x1: Any, axis: int = 0) -> Any:
 
 @documented()
 def scatter_add(x0: Array, indices: Array, x1: Array, axis: int | None = None) -> Array:
-    """An array with another one added along an axis: y[indices[i, j], j] += x1[i, j] for axis 0.
+    """Adds one array to another at indices along an axis: y[indices[i, j], j] += x1[i, j] for axis 0.
 
     Args:
-        x0: what is added to; it is left as it is.
-        indices: integers, on no axis longer than `x1`, nor than `x0` but on `axis`. They get no gradient.
-        x1: what is added, of as many axes as `x0`.
+        x0: the array to add to; it is not changed.
+        indices: integers; along no axis longer than `x1`, and along no axis but `axis` longer than `x0`. They get no
+            gradient.
+        x1: the values to add, with as many axes as `x0`.
         axis: the axis, negative ones counted from the last; None for the first.
 
     Returns:
@@ -266,11 +270,11 @@ def scatter_add(x0: Array, indices: Array, x1: Array, axis: int | None = None) -
 
 @function("OneHot", "x", primitive=True, integers=("x",))
 def one_hot(x: Array, shape: Sequence[int]) -> Array:
-    """Zeros with a one at the position that an array names.
+    """One-hot arrays: zeros with a one at the position that an integer array selects.
 
     Args:
-        x: integers (..., n), each row a position in `shape`, negative ones counted from the end. Where one is out of
-            range there is no one.
+        x: integers (..., n), each row a position in `shape`, negative ones counted from the end. A row with an index
+            out of range gives zeros alone.
         shape: the n lengths.
 
     Returns:
@@ -306,8 +310,8 @@ def bool_gather(input: Array, mask: Array) -> Array:
 
     Args:
         input: any shape.
-        mask: an array of the first lengths of `input`. It must have its values when the function is called, for the
-            shape depends on them. It gets no gradient.
+        mask: an array of the first lengths of `input`. Its values must exist when the function is called, because the
+            shape of the result depends on them. It gets no gradient.
 
     Returns:
         Array (rows, elements of a slice), or (rows,) where the slices are elements.
@@ -332,14 +336,14 @@ def bool_scatter(input: Array, mask: Array, output: Array | None = None) -> Arra
     Args:
         input: the rows, (rows, ...).
         mask: any shape, with as many elements that are not zero as there are rows. It gets no gradient.
-        output: the array that the rows are written into. It is changed in place, and its memory is that of the result.
+        output: the array to write the rows into. It is changed in place, and its memory is that of the result.
             By default zeros.
 
     Returns:
         Array of shape mask.shape + input.shape[1:].
 
     Raises:
-        RuntimeError: `output` has another shape, or the mask marks another number of elements.
+        RuntimeError: `output` has another shape, or the number of marked elements is not the number of rows.
 
     Example:
         >>> rows = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0]]))
@@ -350,8 +354,8 @@ def bool_scatter(input: Array, mask: Array, output: Array | None = None) -> Arra
     shape = (*mask.shape, *input.shape[1:])
     if output is not None and tuple(output.shape) != shape:
         raise RuntimeError(
-            "bool_scatter: output must have the shape that the inputs give, "
-            f"but they are {tuple(output.shape)} and {shape}."
+            "bool_scatter: output must have the shape {shape}, which follows from "
+            f"the inputs, not {tuple(output.shape)}."
         )
     return op.bool_scatter(input, mask, output)
 
@@ -393,7 +397,7 @@ def nonzero(x: Array) -> Array:
         x: at least one axis. It must have its values when the function is called, for the shape depends on them.
 
     Returns:
-        Array of integers (x.ndim, how many). No gradient passes.
+        Array of integers (x.ndim, number of positions). No gradient passes.
 
     Example:
         >>> F.nonzero(nn.NdArray.from_numpy_array(np.array([[0.0, 3.0], [4.0, 5.0]]))).data

@@ -1,4 +1,4 @@
-"""The fully connected layer, tables, and attention."""
+"""The fully connected layer, embedding, and attention."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def affine(x: Array, weight: Array, bias: Array | None = None, base_axis: int = 
 
     Args:
         x: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are
-            taken as one axis.
+            flattened to one axis.
         weight: (features, *outputs).
         bias: (*outputs).
         base_axis: the first axis of the features, negative ones counted from the last.
@@ -49,7 +49,7 @@ def affine(x: Array, weight: Array, bias: Array | None = None, base_axis: int = 
 
 @function("Embed", "x0, w", primitive=True, integers=("x0",))
 def embed(x0: Array, w: Array) -> Array:
-    """The rows of a table that integers pick.
+    """The rows of a table that integers select.
 
     Args:
         x0: integers of any shape, below the number of rows; they get no gradient.
@@ -59,7 +59,7 @@ def embed(x0: Array, w: Array) -> Array:
         Array (*x0.shape, *shape).
 
     Raises:
-        RuntimeError: `w` does not have a row.
+        RuntimeError: an integer is not the number of a row.
 
     Example:
         >>> table = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(3, 2))
@@ -96,7 +96,7 @@ def multi_head_attention(
         query: (targets, batch, dq), computed in float32.
         key: (sources, batch, dk).
         value: (sources, batch, dv).
-        num_heads: how many heads there are. They divide e and ev.
+        num_heads: the number of heads, which must divide e and ev.
         q_weight: (dq, e).
         k_weight: (dk, e).
         v_weight: (dv, ev).
@@ -104,14 +104,14 @@ def multi_head_attention(
         q_bias, k_bias: (e,).
         v_bias: (ev,).
         out_bias: (eo,).
-        attn_bias_k: the key of one more source, (e,).
-        attn_bias_v: the value of that source, (ev,).
-        dropout: the probability that a weight becomes 0.
-        additive_mask: what is added to the scores, (targets, sources).
-        key_padding_mask: (batch, sources), 1 where there is no source.
+        attn_bias_k: the key of an additional source, (e,).
+        attn_bias_v: the value of the additional source, (ev,).
+        dropout: the probability with which an attention weight becomes 0.
+        additive_mask: summand of the scores, (targets, sources).
+        key_padding_mask: (batch, sources), 1 for sources to ignore.
 
     Returns:
-        Array (targets, batch, eo), and the weights (batch * num_heads, targets, sources).
+        Array (targets, batch, eo), and the attention weights (batch * num_heads, targets, sources).
 
     Raises:
         RuntimeError: a weight or bias does not fit.
@@ -128,10 +128,10 @@ def multi_head_attention(
     sources = key.shape[0]
     width, value_width = q_weight.shape[1], v_weight.shape[1]
     if sources != value.shape[0]:
-        raise ValueError(f"multi_head_attention: value must have {sources} sources as key, not {value.shape[0]}")
+        raise ValueError(f"multi_head_attention: value must have {sources} sources, as key has, not {value.shape[0]}")
     if width != k_weight.shape[1]:
         raise ValueError(
-            "multi_head_attention: q_weight and k_weight must have as many columns, not "
+            "multi_head_attention: q_weight and k_weight must have the same number of columns, not "
             f"{width} and {k_weight.shape[1]}"
         )
     if width % num_heads or value_width % num_heads:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["batch_cholesky", "batch_det", "batch_inv", "batch_logdet", "einsum"]
 
-# What functions of one batch of matrices say alike in their docstrings.
+# The shared sections of the docstrings of functions of one batch of matrices.
 _SHARED = """
 Args:
     x: square matrices (batch, n, n), computed in float32.
@@ -80,7 +80,7 @@ def batch_cholesky(x: Array, upper: bool = False) -> Array:
     """The triangular factors l of a batch of positive definite matrices, which are l l^T, or u^T u for `upper`.
 
     Args:
-        upper: whether the upper triangular factors are given, not the lower ones.
+        upper: whether to return the upper triangular factors instead of the lower ones.
 
     Returns:
         Array (batch, n, n).
@@ -95,7 +95,8 @@ def batch_cholesky(x: Array, upper: bool = False) -> Array:
 
 
 def _explicit_equation(equation: str, ndims: list[int]) -> str:
-    """The equation with letters only: ellipses spelled out, the output written down. RuntimeError where it is wrong."""
+    """The equation with letters only: ellipses are replaced by letters, and the output is made explicit. Raises
+    RuntimeError for an invalid equation."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
@@ -109,7 +110,7 @@ def _explicit_equation(equation: str, ndims: list[int]) -> str:
     most = max((c for t, c in zip(terms, counts, strict=True) if "..." in t), default=0)
     spelled = "".join(free[:most])
     terms = [t.replace("...", spelled[most - c :]) for t, c in zip(terms, counts, strict=True)]
-    if not arrow:  # what appears once, in order, after the ellipsis
+    if not arrow:  # after the ellipsis, the letters that occur once, in alphabetical order
         letters = "".join(terms)
         right = spelled + "".join(sorted(c for c in set(letters) - set(spelled) if letters.count(c) == 1))
     right = right.replace("...", spelled)

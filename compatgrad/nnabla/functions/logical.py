@@ -1,7 +1,8 @@
-"""Comparisons and logic: 1 is true, 0 false, in float32; any number but 0 counts as true. No gradient passes.
+"""Comparisons and logical functions. Results are float32, 1 for true and 0 for false; any number but 0 counts as true.
+No gradient passes.
 
-Functions of two tensors broadcast by nnabla's rule (equal ndim, lengths equal or 1; RuntimeError otherwise).
-In a backward pass their inputs get zeros, where nnabla raises.
+Functions of two arrays broadcast by nnabla's rule (equal ndim, lengths equal or 1; RuntimeError otherwise). In a
+backward pass their inputs get zeros; nnabla raises an error.
 """
 
 from __future__ import annotations
@@ -266,7 +267,7 @@ def logical_not(x0: Array) -> Array:
 
 @function("LogicalAndScalar", "x0", primitive=True)
 def logical_and_scalar(x0: Array, val: bool) -> Array:
-    """1 where x0 is true and val is, else 0. No gradient passes.
+    """1 where both x0 and val are true, else 0. No gradient passes.
 
     Args:
         x0: any shape.
@@ -284,7 +285,7 @@ def logical_and_scalar(x0: Array, val: bool) -> Array:
 
 @function("LogicalOrScalar", "x0", primitive=True)
 def logical_or_scalar(x0: Array, val: bool) -> Array:
-    """1 where x0 is true or val is, else 0. No gradient passes.
+    """1 where x0 or val is true, else 0. No gradient passes.
 
     Args:
         x0: any shape.
@@ -302,7 +303,7 @@ def logical_or_scalar(x0: Array, val: bool) -> Array:
 
 @function("LogicalXorScalar", "x0", primitive=True)
 def logical_xor_scalar(x0: Array, val: bool) -> Array:
-    """1 where x0 is true and val is not, or the reverse; else 0. No gradient passes.
+    """1 where exactly one of x0 and val is true, else 0. No gradient passes.
 
     Args:
         x0: any shape.
@@ -465,15 +466,15 @@ def where(condition: Array, x_true: Array, x_false: Array) -> Array:
     """x_true where the condition is not 0, else x_false. The condition gets no gradient.
 
     Args:
-        condition: the shape of `x_true` or its leading part, each element then deciding for all that is below it.
-        x_true: any shape, what is chosen where the condition is not 0.
-        x_false: the shape of `x_true`, what is chosen elsewhere.
+        condition: of the shape of `x_true`, or of its first lengths; an element then selects a whole slice.
+        x_true: any shape: the values where the condition is not 0.
+        x_false: of the shape of `x_true`: the values elsewhere.
 
     Returns:
         Array of the shape of `x_true`.
 
     Raises:
-        RuntimeError: the shapes are others.
+        RuntimeError: the shapes do not fit.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array

@@ -1,6 +1,6 @@
-"""Losses and errors. All are per element, or per label: take F.mean or F.sum of them.
+"""Losses and errors. All are computed per element or per label; apply F.mean or F.sum to get a scalar.
 
-RuntimeError where shapes do not fit. Labels are read as integers and get no gradient.
+They raise RuntimeError where shapes do not fit. Labels are read as integers and get no gradient.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ __all__ = [
 ]
 
 
-# Of functions of scores x and labels `target`, with the classes along an axis of x: the last by default.
+# The shared sections of functions of scores x and labels `target`, with the classes along an axis of x, by default the
+# last.
 _labels: dict[str, Any] = {"integers": ("target",), "defaults": {"axis": lambda x, target: x.ndim - 1}}
 
 
@@ -95,7 +96,7 @@ def softmax_cross_entropy(x: Array, target: Array, axis: int | None = None) -> A
         Array of the shape of `target`.
 
     Raises:
-        RuntimeError: the shapes do not fit, `x` does not have the axis, or a label is beyond the classes.
+        RuntimeError: the shapes do not fit, `x` does not have the axis, or a label is not below the number of classes.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -122,7 +123,7 @@ def categorical_cross_entropy(x: Array, target: Array, axis: int | None = None) 
         Array of the shape of `target`.
 
     Raises:
-        RuntimeError: the shapes do not fit, `x` does not have the axis, or a label is beyond the classes.
+        RuntimeError: the shapes do not fit, `x` does not have the axis, or a label is not below the number of classes.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -186,12 +187,12 @@ def absolute_error(x0: Array, x1: Array) -> Array:
 def huber_loss(x0: Array, x1: Array, delta: float = 1.0) -> Array:
     """d ** 2 where |d| < delta, else delta (2 |d| - delta), for d = x0 - x1.
 
-    This is twice what other frameworks call the Huber loss.
+    This is twice the Huber loss of other frameworks.
 
     Args:
         x0: any shape, computed in float32.
         x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        delta: where the square turns into a straight line.
+        delta: the value of |d| at which the loss becomes linear.
 
     Returns:
         Array of the shape that both broadcast to.
@@ -215,7 +216,7 @@ def epsilon_insensitive_loss(x0: Array, x1: Array, epsilon: float) -> Array:
     Args:
         x0: any shape, computed in float32.
         x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        epsilon: the difference that costs nothing.
+        epsilon: the largest difference whose loss is 0.
 
     Returns:
         Array of the shape that both broadcast to.
@@ -241,7 +242,7 @@ def kl_multinomial(p: Array, q: Array, base_axis: int = 1) -> Array:
     Args:
         p: probabilities, any shape, computed in float32.
         q: probabilities, of the shape of `p`.
-        base_axis: in [-ndim, ndim), the first of the axes that the sum is over.
+        base_axis: in [-ndim, ndim), the first of the axes over which the sum is taken.
 
     Returns:
         Array of shape p.shape[:base_axis] + (1,).
@@ -264,13 +265,13 @@ def kl_multinomial(p: Array, q: Array, base_axis: int = 1) -> Array:
 def top_n_error(x: Array, target: Array, axis: int | None = None, n: int = 1) -> Array:
     """1 where the label is not among the n largest classes along an axis, else 0. No gradient passes.
 
-    Classes that equal the label's score count before it.
+    Classes with the same score as the label's class count as larger.
 
     Args:
         x: scores, with the classes along `axis`.
         target: integer labels, of the shape of `x` with length 1 along `axis`.
         axis: the axis of the classes, by default the last.
-        n: how many classes count as right.
+        n: number of best classes among which the label counts as correct.
 
     Returns:
         Array of 0 and 1 in float32, of the shape of `target`.
@@ -292,7 +293,7 @@ def binary_error(x: Array, target: Array) -> Array:
     """1 where x and target are on different sides of 0.5, else 0. No gradient passes.
 
     Args:
-        x: scores, any shape; 0.5 counts as above.
+        x: scores, any shape; 0.5 counts as the upper side.
         target: labels, of the shape of `x`.
 
     Returns:
@@ -312,7 +313,7 @@ def binary_error(x: Array, target: Array) -> Array:
 
 @function("ConfusionMatrix", "x, target", primitive=True, **_labels)
 def confusion_matrix(x: Array, target: Array, axis: int | None = None) -> Array:
-    """How often each label (row) met each predicted class (column). No gradient passes.
+    """The number of samples for each label (row) and predicted class (column). No gradient passes.
 
     Args:
         x: scores, with the C classes along `axis`; the first of the largest is predicted.

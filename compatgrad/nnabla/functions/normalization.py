@@ -1,4 +1,4 @@
-"""Normalization by the statistics of a batch, or by running ones."""
+"""Normalization by the statistics of a batch, by running statistics, or by those of an array itself."""
 
 from __future__ import annotations
 
@@ -171,16 +171,17 @@ def batch_normalization(
     output_stat: bool = False,
     n_outputs: int | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """(x - mean) / sqrt(variance + eps) * gamma + beta by the statistics of a batch (Ioffe and Szegedy, 2015).
+    """(x - mean) / sqrt(variance + eps) * gamma + beta with the statistics of a batch or with running ones (Ioffe and
+    Szegedy, 2015).
 
-    For several axes, too, it is one function and moves the running statistics, where nnabla adds transpositions and
-    leaves the statistics.
+    For several axes, too, it is a single function and updates the running statistics; nnabla adds transpositions and
+    does not update them.
 
     Raises:
         AssertionError: `output_stat` is set without `batch_stat`.
         RuntimeError: `x` does not have an axis, or a running statistic has another shape.
-        ValueError: `beta` or `gamma` has another shape, or running statistics are missing without `batch_stat` or
-            computed by a function with it.
+        ValueError: `beta` or `gamma` has another shape, running statistics are missing without `batch_stat`, or with
+            `batch_stat` they are results of a function.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 6.0]]))
@@ -229,12 +230,12 @@ def fused_batch_normalization(
     """relu(batch_normalization(x, ...) + z) as one function.
 
     Args:
-        z: what is added, of the shape of `x`; None: nothing.
+        z: the summand, of the shape of `x`; None: nothing.
         nonlinearity: "relu".
 
     Raises:
-        RuntimeError: `x` does not have an axis, a running statistic or `z` has another shape, `nonlinearity` is another
-            one, or `output_stat` is set without `batch_stat`.
+        RuntimeError: `x` does not have an axis, a running statistic or `z` has another shape, `nonlinearity` is
+            unknown, or `output_stat` is set without `batch_stat`.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 6.0]]))
@@ -275,9 +276,8 @@ def sync_batch_normalization(
     output_stat: bool = False,
     n_outputs: int | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """`batch_normalization` by the statistics of the batches of all processes of a group.
-
-    One process alone is supported.
+    """`batch_normalization` with the statistics of the batches of all processes of a group. Only one process is
+    supported.
 
     Args:
         comm: a communicator, or None.
@@ -330,7 +330,7 @@ def tensor_normalization(
     eps: float = 1e-05,
     output_stat: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """(x - mean) / sqrt(variance + eps) * gamma + beta by the statistics of an array itself.
+    """(x - mean) / sqrt(variance + eps) * gamma + beta with the statistics of the array itself.
 
     Raises:
         RuntimeError: `x` does not have an axis.
@@ -364,24 +364,23 @@ def _mean_subtraction(x, rmean, t=None, base_axis=1, update_running_mean=True):
 def mean_subtraction(
     x: Array, mean: Array, t: Array | None, base_axis: int = 1, update_running_mean: bool = True
 ) -> Array:
-    """An array less the running mean of its samples.
-
-    The gradient takes the mean before the pass for a constant; nnabla's leaves out what samples of a batch have to do
-    with one another.
+    """Subtracts the running mean of the samples. In the gradient, the mean from before the pass is a constant; nnabla's
+    gradient also ignores that each sample contributes to the mean of its batch.
 
     Args:
         x: any shape, computed in float32.
         mean: the running mean, of shape x.shape[base_axis:].
-        t: one number: of how many batches the mean is.
+        t: one number: the number of batches in the mean.
         base_axis: the first axis of a sample, negative ones counted from the last.
-        update_running_mean: whether each forward pass first moves `mean` by 1 / (t + 1) towards that of `x` and adds 1
-            to `t`, both in place.
+        update_running_mean: whether each forward pass first moves `mean` by 1 / (t + 1) towards the mean of `x`, and
+            adds 1 to `t`, both in place.
 
     Returns:
         Array of the shape of `x`.
 
     Raises:
-        RuntimeError: `mean` has another shape, or `t` does not have one element or is missing though it is to be moved.
+        RuntimeError: `mean` has another shape, `t` does not have one element, or `t` is missing with
+            `update_running_mean`.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 6.0]]))

@@ -1,4 +1,4 @@
-"""Elements in order: sorting, the largest ones, distinct ones, and places in a sorted sequence."""
+"""Sorting, largest elements, distinct elements, and positions in a sorted sequence."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["searchsorted", "sort", "top_k_data", "top_k_grad", "unique"]
 
 @function("SearchSorted", "sorted_sequence, values", primitive=True)
 def searchsorted(sorted_sequence: Array, values: Array, right: bool = False) -> Array:
-    """Where to insert values into a sorted sequence so that it stays sorted.
+    """The positions at which values can be inserted into a sorted sequence so that it stays sorted.
 
     Args:
         sorted_sequence: (..., m), ascending along the last axis.
         values: (..., n), with the same other lengths.
-        right: whether a value comes after equal elements, not before.
+        right: whether a value is inserted after equal elements instead of before them.
 
     Returns:
         Array (..., n) of positions, as float32. No gradient passes.
@@ -61,9 +61,9 @@ def sort(
     Args:
         x: any shape.
         axis: the axis, negative ones counted from the last.
-        reverse: whether they descend.
-        with_index: whether their positions before are given, too, as integers.
-        only_index: whether these positions are all that is given.
+        reverse: whether to sort in descending order.
+        with_index: whether the original positions are returned, too, as integers.
+        only_index: whether only the positions are returned.
 
     Returns:
         Array of the shape of `x`, or a pair of such arrays: elements and positions.
@@ -106,11 +106,11 @@ def top_k_data(
     Args:
         x: at least one axis.
         k: how many.
-        abs: whether magnitudes are compared.
-        reduce: whether the result has these elements alone; otherwise it is `x` with all others 0.
+        abs: whether to compare magnitudes.
+        reduce: whether the result contains these elements alone; otherwise it is `x` with all other elements set to 0.
         base_axis: the first axis of a sample, negative ones counted from the last.
-        largest: whether it is the largest ones, not the smallest.
-        with_index: whether their positions in the sample are given, too, as integers.
+        largest: whether to take the largest elements instead of the smallest.
+        with_index: whether the positions in the sample are returned, too, as integers.
 
     Returns:
         Array of shape x.shape[:base_axis] + (k,), or of the shape of `x`; or a pair of arrays: elements and positions.
@@ -143,12 +143,12 @@ def top_k_data(
 
 @function("TopKGrad", "x", primitive=True)
 def top_k_grad(x: Array, k: int, abs: bool = False, base_axis: int = 1) -> Array:
-    """The array itself, of whose gradient the k largest elements of each sample pass.
+    """The array itself; in the gradient, only the k largest elements of each sample pass.
 
     Args:
         x: at least one axis.
         k: how many.
-        abs: whether magnitudes are compared.
+        abs: whether to compare magnitudes.
         base_axis: the first axis of a sample, negative ones counted from the last.
 
     Returns:
@@ -205,15 +205,16 @@ def unique(
 
     Args:
         x: any shape. It must have its values when the function is called, for the shape depends on them.
-        flatten: whether it is about elements, not slices.
-        axis: the axis of the slices, negative ones counted from the last; None is as `flatten`.
-        sorted: whether they ascend; otherwise they are in the order in which they appear first.
-        with_index: whether it is given, too, where each appears first.
-        with_inverse: whether it is given, too, which one each element is.
-        with_counts: whether it is given, too, how often each appears.
+        flatten: whether to compare elements instead of slices.
+        axis: the axis of the slices, negative ones counted from the last; None compares elements.
+        sorted: whether the result is in ascending order; otherwise in the order of first occurrence.
+        with_index: whether the position of each first occurrence is returned, too.
+        with_inverse: whether, for each element, its index in the result is returned, too.
+        with_counts: whether the number of occurrences is returned, too.
 
     Returns:
-        Array of the distinct ones, or a tuple of it and arrays of integers, in the order of the arguments.
+        Array of the distinct elements or slices, or a tuple of it and arrays of integers, in the order of the
+        arguments.
 
     Raises:
         RuntimeError: auto-forward is off, or `x` does not have the axis.

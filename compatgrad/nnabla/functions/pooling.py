@@ -1,4 +1,4 @@
-"""Pooling: windows of images, regions of images, and the reverse."""
+"""Pooling over windows and regions of images, and unpooling."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = [
     "unpooling",
 ]
 
-# What functions of windows say alike in their docstrings.
+# The shared sections of the docstrings of functions of windows.
 _SHARED = """
 Args:
     x: (..., *size), or (..., *size, channels) with `channel_last`, computed in float32.
-    kernel: the size of a window, 1 to 3 numbers: these many axes are pooled.
-    stride: the distance of windows along each of these axes; None: that of windows side by side.
-    ignore_border: whether windows that reach beyond the image and its padding are left out.
-    pad: by how much the image is padded at both ends of each of these axes; None: not at all.
+    kernel: the size of a window: one number for each axis that is pooled, 1 to 3 numbers.
+    stride: the distance between windows along each of these axes; None: the size of a window.
+    ignore_border: whether to leave out windows that reach beyond the padded image.
+    pad: number of elements added at both ends of each of these axes; None: 0.
     channel_last: whether the channels are the last axis.
 
 Returns:
-    Array of the lengths of `x`, with the number of windows in the place of `size`.
+    Array of the shape of `x`, with the number of windows instead of `size`.
 
 Raises:
     RuntimeError: the arguments do not fit `x` or one another.
@@ -46,18 +46,19 @@ Raises:
 def _pooled(
     name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
 ) -> tuple[int, ...]:
-    """Windows along each spatial axis; RuntimeError where there are none, or arguments do not fit."""
+    """The number of windows along each spatial axis. Raises RuntimeError where it is 0, or where arguments do not
+    fit."""
     n = len(kernel)
     if not 1 <= n <= 3 or len(x.shape) < n + last:
         raise RuntimeError(
-            f"{name}: kernel must have 1 to 3 entries and x as many spatial axes, not "
+            f"{name}: kernel must have 1 to 3 entries and x at least as many spatial axes, not "
             f"{tuple(kernel)} for x of shape {tuple(x.shape)}"
         )
     for key, value in (("stride", stride), ("pad", pad)):
         if len(value) != n:
-            raise RuntimeError(f"{name}: {key} must have {n} entries as kernel has, not {tuple(value)}")
+            raise RuntimeError(f"{name}: {key} must have {n} entries, as kernel has, not {tuple(value)}")
     first = len(x.shape) - n - last
-    # Without ignore_border a window counts if its first element is not behind the image's last.
+    # Without ignore_border a window counts if its first element is not after the last element of the image.
     r = tuple(
         (x.shape[first + k] + pad[k] - (kernel[k] - pad[k] if ignore_border else 1)) // stride[k] + 1 for k in range(n)
     )
@@ -72,8 +73,8 @@ def _pooled(
 def _cut(
     x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
 ) -> Sequence[int]:
-    """The kernel cut to the image and its padding along axes where it is larger by less than a stride: nnabla rounds
-    the number of windows towards 0, so there is one.
+    """The kernel, cut to the length of the padded image along axes where it exceeds that by less than a stride. There,
+    nnabla, which rounds the number of windows towards 0, has one window.
     """
     first = len(x.shape) - len(kernel) - last
     if not ignore_border or first < 0 or not len(kernel) == len(stride) == len(pad):
@@ -83,8 +84,8 @@ def _cut(
 
 
 def _on_planes(f: Callable, x: Any, n: int, last: bool, *others: Any) -> Any:
-    """f(x, *others) for an `f` that takes (samples, channels, *space) of `n` spatial axes; others are laid
-    out as x.
+    """f(x, *others) for an `f` of arrays (samples, channels, *space) with `n` spatial axes; `x` and `others` may have
+    other leading axes, and channels last.
     """
     if x.ndim == n + 2 and not last:
         return f(x, *others)
@@ -103,13 +104,13 @@ def _on_planes(f: Callable, x: Any, n: int, last: bool, *others: Any) -> Any:
 def _usual(
     x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
 ) -> bool:
-    """Whether the engine takes all as it is; it then finds out itself whether windows fit."""
+    """Whether the arguments can be passed to the engine's op unchanged; the op then checks the windows itself."""
     n = len(kernel)
     return ignore_border and not last and x.ndim == n + 2 and len(stride) == n == len(pad)
 
 
 def _window(kernel: Any, stride: Any, pad: Any) -> tuple:
-    """The three with defaults: windows side by side, no padding."""
+    """The tuple (kernel, stride, pad), in which None is replaced by the kernel and by 0."""
     kernel = several("kernel", kernel)
     stride = kernel if stride is None else several("stride", stride)
     return kernel, stride, (0,) * len(kernel) if pad is None else several("pad", pad)
@@ -124,9 +125,10 @@ def _max_pool(
     ignore_border: bool,
     **more: Any,
 ) -> tuple:
-    """Max pooling of (samples, channels, *space), the space it was made of, and its parameters."""
+    """Max pooling of (samples, channels, *space). Returns the result, the spatial shape of the op's input, and the op's
+    parameters."""
     size = x.shape[2:]
-    covers_all = all(k == s + p for k, s, p in zip(kernel, stride, pad, strict=True))  # whatever the size
+    covers_all = all(k == s + p for k, s, p in zip(kernel, stride, pad, strict=True))  # for any size of the image
     if ignore_border or covers_all:
         geometry = {"ksize": kernel, "stride": stride, "pad": pad, "cover_all": not ignore_border}
     else:
@@ -144,7 +146,7 @@ def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_l
         try:
             return op.max_pooling(x, ksize=kernel, stride=stride, pad=pad, cover_all=False)
         except (RuntimeError, ValueError):
-            pass  # what is wrong follows
+            pass  # the checks below raise nnabla's error
     kernel = _cut(x, kernel, stride, ignore_border, pad, channel_last)
     out = _pooled("max_pooling", x, kernel, stride, ignore_border, pad, channel_last)
     return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out, ignore_border)[0], x, len(kernel), channel_last)
@@ -160,7 +162,7 @@ def max_pooling(
     channel_last: bool = False,
     **more: Any,
 ) -> Array:
-    """The largest element of each window over the last axes. The gradient goes to the first of equal elements.
+    """The largest element of each window over the last axes. The gradient goes to the first one of equal elements.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(12.0).reshape(1, 1, 3, 4))
@@ -201,10 +203,11 @@ def max_pooling_backward(
     channel_last: bool = False,
     **more: Any,
 ) -> Array:
-    """The gradient of `max_pooling` by `x`: each element of `dy` added where the largest element of its window was.
+    """The gradient of `max_pooling` with respect to `x`: each element of `dy` is added at the largest element of its
+    window.
 
     Args:
-        dy: the gradient of what `max_pooling` gives, of that shape.
+        dy: the gradient of the result of `max_pooling`, of the same shape.
 
     Returns:
         Array of the shape of `x`.
@@ -229,14 +232,14 @@ def _windows(
     last: bool,
     divisor: str,
 ) -> Any:
-    """The sum of each window, divided as `divisor` says."""
+    """The sum of each window, divided by `divisor`."""
     kernel = _cut(x, kernel, stride, ignore_border, pad, last)
     params = {"ksize": kernel, "stride": stride, "pad": pad, "ignore_border": ignore_border, "divisor": divisor}
     if not last and len(kernel) == len(stride) == len(pad):
         try:
             return op.window_pooling(x, **params)
         except (RuntimeError, ValueError):
-            pass  # what is wrong follows
+            pass  # the checks below raise nnabla's error
     _pooled(name, x, kernel, stride, ignore_border, pad, last)
     return _on_planes(lambda v: op.window_pooling(v, **params), x, len(kernel), last)
 
@@ -259,7 +262,7 @@ def average_pooling(
     including_pad: bool = True,
     **more: Any,
 ) -> Array:
-    """The mean of each window over the last axes. What lies beyond the padding never counts.
+    """The mean of each window over the last axes. Elements outside the padding never count.
 
     Args:
         including_pad: whether elements of the padding count, as zeros.
@@ -324,15 +327,15 @@ def global_average_pooling(x: Array) -> Array:
 
 @function("Unpooling", "x", primitive=True)
 def unpooling(x: Array, kernel: Sequence[int], channel_last: bool = False) -> Array:
-    """Each element repeated along the last axes.
+    """Repeats each element along the last axes.
 
     Args:
         x: (..., *size), or (..., *size, channels) with `channel_last`.
-        kernel: how often elements are repeated along each of these axes.
+        kernel: number of repetitions along each of these axes.
         channel_last: whether the channels are the last axis.
 
     Returns:
-        Array of the lengths of `x`, those of `size` times `kernel`.
+        Array of the shape of `x`, with the lengths of `size` multiplied by `kernel`.
 
     Raises:
         RuntimeError: `kernel` has more numbers than `x` has axes.
@@ -364,15 +367,15 @@ def roi_align(
     sampling_ratio: int = -1,
     channel_last: bool = False,
 ) -> Array:
-    """Regions of images as maps of one size, by bilinear interpolation (He et al., 2017).
+    """RoIAlign: samples regions of images into maps of one size, by bilinear interpolation (He et al., 2017).
 
     Args:
         input: images (batch, channels, height, width), computed in float32, channels last with `channel_last`.
         boxes: (regions, 5), each the number of an image, x1, y1, x2, y2. They get no gradient.
         output_size: height and width of the result.
-        spatial_scale: what boxes are multiplied by, (y, x).
-        sampling_ratio: each element is the mean of sampling_ratio ** 2 samples, or of about one for each pixel where
-            that is not positive.
+        spatial_scale: factors of the boxes' coordinates, (y, x).
+        sampling_ratio: each element is the mean of sampling_ratio ** 2 samples; where it is not positive, of about one
+            sample per pixel.
         channel_last: whether the channels are the last axis.
 
     Returns:

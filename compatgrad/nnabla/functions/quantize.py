@@ -1,4 +1,4 @@
-"""Quantisation: values on a grid, gradients of a line (straight-through estimators)."""
+"""Quantization: values are rounded to a grid, and gradients pass as if they were not (straight-through estimators)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 
-# What these functions say alike in their docstrings: those of one array, and those with a scale.
+# The shared sections of docstrings: of functions of one array, and of functions with a scale.
 _SHARED = """
 Args:
     x: any shape, computed in float32.
-    quantize: whether it is done; otherwise the result is `x` itself.
+    quantize: whether to quantize; otherwise the result is `x` itself.
 
 Returns:
     Array of the shape of `x`.
@@ -40,8 +40,8 @@ Returns:
 _SCALES = """
 Args:
     x: any shape, computed in float32.
-    scale: the distance of the levels, of as many axes as `x`, with its lengths or 1.
-    zero_point: the level of 0, of as many axes as `x`, with its lengths or 1.
+    scale: the distance between levels, with as many axes as `x`, each of its length or 1.
+    zero_point: the level of 0, with as many axes as `x`, each of its length or 1.
 
 Returns:
     Array of the shape of `x`.
@@ -75,10 +75,10 @@ def binary_tanh(x: Array) -> Array:
 
 @function("Prune", "x", primitive=True, shared=(_SHARED,))
 def prune(x: Array, rate: float = 0.9) -> Array:
-    """The elements of smallest magnitude set to 0. The gradient is 1 everywhere.
+    """Sets the elements of smallest magnitude to 0. The gradient is 1 everywhere.
 
     Args:
-        rate: which part of the elements, in [0, 1].
+        rate: the fraction of elements to set to 0, in [0, 1].
 
     Raises:
         RuntimeError: `rate` is not in [0, 1].
@@ -100,7 +100,7 @@ def _fixed_point_quantize(
         raise RuntimeError(f"fixed_point_quantize: n and delta must be positive, not n={n} and delta={delta}.")
     bits = n - 1 if sign else n
     if bits <= 0:
-        raise RuntimeError(f"fixed_point_quantize: n={n} leaves no bits beside the sign.")
+        raise RuntimeError(f"fixed_point_quantize: n={n} leaves no bits except the sign.")
     return op.fixed_point_quantize(
         x, sign=bool(sign), n=int(n), delta=float(delta), ste_fine_grained=bool(ste_fine_grained)
     )
@@ -116,17 +116,17 @@ def fixed_point_quantize(
     ste_fine_grained: bool = True,
     outputs: Sequence[NdArray | None] | None = None,
 ) -> Array:
-    """Numbers rounded to multiples of `delta`, halves away from 0, and limited to what n bits can hold.
+    """Rounds to multiples of `delta`, halves away from 0, and limits to the range of n bits.
 
     Args:
         sign: whether one bit is for the sign: the range is -(2 ** (n - 1) - 1) delta ... (2 ** (n - 1) - 1) delta, else
             0 ... (2 ** n - 1) delta.
-        n: how many bits there are.
-        delta: the distance of the numbers.
-        ste_fine_grained: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
+        n: the number of bits.
+        delta: the distance between levels.
+        ste_fine_grained: True passes no gradient outside the range; False gives the gradient 1 everywhere.
 
     Raises:
-        RuntimeError: `n` or `delta` is not positive, or no bit is left beside the sign.
+        RuntimeError: `n` or `delta` is not positive, or no bit is left except the sign.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([0.3, -0.2, 5.0]))
@@ -146,7 +146,7 @@ def _pow2_quantize(
     if n <= 0:
         raise RuntimeError(f"pow2_quantize: bit width n={n} should be positive.")
     if bits <= 0:
-        raise RuntimeError(f"pow2_quantize: n={n} leaves no bits beside those of zero and the sign.")
+        raise RuntimeError(f"pow2_quantize: n={n} leaves no bits except those of zero and the sign.")
     return op.pow2_quantize(
         x, sign=bool(sign), with_zero=bool(with_zero), n=int(n), m=int(m), ste_fine_grained=bool(ste_fine_grained)
     )
@@ -163,18 +163,18 @@ def pow2_quantize(
     ste_fine_grained: bool = True,
     outputs: Sequence[NdArray | None] | None = None,
 ) -> Array:
-    """Numbers rounded, geometrically, to powers of two.
+    """Rounds to powers of two, on a logarithmic scale.
 
     Args:
         sign: whether one bit is for the sign.
         with_zero: whether one bit is for the number 0.
-        n: how many bits there are. They tell how many powers there are.
+        n: the number of bits. They determine the number of powers.
         m: the largest one is 2 ** m.
-        ste_fine_grained: whether no gradient passes above the range, and below 0 without `sign`; otherwise it is 1
-            everywhere.
+        ste_fine_grained: True passes no gradient above the range, and below 0 without `sign`; False gives the gradient
+            1 everywhere.
 
     Raises:
-        RuntimeError: `n` is not positive, or no bit is left beside those for the sign and for 0.
+        RuntimeError: `n` is not positive, or no bit is left except those for the sign and for 0.
 
     Example:
         >>> F.pow2_quantize(nn.NdArray.from_numpy_array(np.array([0.3, -1.1, 5.0])), n=4).data
@@ -208,7 +208,7 @@ def _min_max_quantize(
     if qr_min.ndim != x.ndim or any(m not in (1, n) for m, n in zip(qr_min.shape, x.shape, strict=True)):
         raise RuntimeError(
             f"min_max_quantize: the shape of x, {tuple(x.shape)}, and that of ql_min, "
-            f"{tuple(ql_min.shape)}, must be same except where ql_min has length 1."
+            f"{tuple(ql_min.shape)}, must be the same except where ql_min has length 1."
         )
     return op.min_max_quantize(
         x,
@@ -239,19 +239,19 @@ def min_max_quantize(
     quantize: bool = True,
     outputs: Sequence[NdArray | None] | None = None,
 ) -> Array:
-    """Numbers limited to a range and rounded to the levels that it is divided into (Jacob et al., 2017).
+    """Limits to a range, and rounds to the levels that divide the range (Jacob et al., 2017).
 
     The range is moved so that 0 is a level. Without `x_min_max` it is learned: `qr_min` and `qr_max` get the gradients
-    of the elements beyond them.
+    of the elements outside the range.
 
     Args:
-        qr_min, qr_max: the range, of as many axes as `x`, with its lengths or 1.
+        qr_min, qr_max: the range, with as many axes as `x`, each of its length or 1.
         ql_min, ql_max: the numbers of the lowest and of the highest level, of the shape of `qr_min`.
-        decay: which part of the moving average of `ema` stays at each pass.
+        decay: weight of the old value in the moving average of `ema`.
         x_min_max: whether the range is that of `x`, which is written into `qr_min` and `qr_max`.
-        ema: whether, with `x_min_max`, it is a moving average of such ranges.
-        ste_fine_grained: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
-        eps: the least width of the range.
+        ema: whether, with `x_min_max`, the range is a moving average of the ranges of all passes.
+        ste_fine_grained: True passes no gradient outside the range; False gives the gradient 1 everywhere.
+        eps: the smallest width of the range.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -270,7 +270,7 @@ def min_max_quantize(
     )
 
 
-# nnabla's numbers of the dtypes, and what they hold.
+# nnabla's numbers of dtypes -> the range of the dtype
 _LEVELS = {1: (-128.0, 127.0), 2: (0.0, 255.0)}
 _DTYPES = {np.dtype(np.int8): 1, np.dtype(np.uint8): 2}
 
@@ -320,18 +320,18 @@ def quantize_linear(
     narrow_range: bool = False,
     dtype: DTypeLike = np.int8,
 ) -> Array:
-    """round(x / scale) + zero_point, limited to what integers of 8 bits hold, but as float32.
+    """round(x / scale) + zero_point, limited to the range of an 8-bit integer; the result is float32.
 
     The gradient of `x` is 1 / scale everywhere; `scale` and `zero_point` get none.
 
     Args:
-        round_mode: how halves are rounded: "HALF_AWAY_FROM_ZERO" or "HALF_TO_EVEN".
-        narrow_range: whether the lowest level is left out.
+        round_mode: rounding of halves: "HALF_AWAY_FROM_ZERO" or "HALF_TO_EVEN".
+        narrow_range: whether to leave out the lowest level.
         dtype: numpy.int8 or numpy.uint8.
 
     Raises:
-        RuntimeError: the shapes do not fit, or the mode is another one.
-        ValueError: `dtype` is another one.
+        RuntimeError: the shapes do not fit, or the mode is unknown.
+        ValueError: `dtype` is neither numpy.int8 nor numpy.uint8.
 
     Example:
         >>> x, scale, zero = (nn.NdArray.from_numpy_array(np.array(v)) for v in ([0.3, -1.1, 99.0], [0.5], [2.0]))
@@ -347,7 +347,7 @@ def quantize_linear(
 def dequantize_linear(x: Array, scale: Array, zero_point: Array) -> Array:
     """(x - zero_point) * scale, the inverse of `quantize_linear`.
 
-    All inputs have gradients, where nnabla's backward pass knows that of `x` alone.
+    All inputs get gradients; in nnabla's backward pass, only `x` does.
 
     Example:
         >>> x, scale, zero = (nn.NdArray.from_numpy_array(np.array(v)) for v in ([3.0, 0.0, 127.0], [0.5], [2.0]))

@@ -1,6 +1,5 @@
-"""Random functions. Those with a `seed` other than -1 have a generator of their own, the others share one.
-
-The numbers are those that the original draws on a CPU for the same seeds.
+"""Random functions. A function with a `seed` other than -1 has its own generator; the others share one. The numbers are
+those that nnabla draws on a CPU for the same seeds.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 
-# What the parameters of distributions must be: otherwise sampling may not end.
+# Conditions on the parameters of distributions, without which sampling might not end.
 _RULES: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "uniform": (lambda low, high: high > low, "high must be larger than low"),
     "integer": (lambda low, high: high > low, "high must be larger than low"),
@@ -45,18 +44,18 @@ _RULES: dict[str, tuple[Callable[[float, float], bool], str]] = {
     "gamma": (lambda k, theta: k > 0 and theta > 0, "k and theta must be positive"),
 }
 
-# What these functions say alike in their docstrings: all, those of numbers alone, and those that take samples apart.
+# The shared sections of docstrings: of all functions, of those without inputs, and of those with `base_axis`.
 _SEED = """
 Args:
-    seed: with another one than -1 the function has a generator of its own; otherwise it shares one with others, which
-        `nnabla.random.set_function_seed` sets.
+    seed: seed of the function's own generator; -1 uses the generator that all functions share and that
+        `nnabla.random.set_function_seed` seeds.
 """
 _NUMBERS = """
 Args:
     shape: the shape of the result.
 
 Returns:
-    Variable of `shape`, float32. Each forward pass draws anew; no gradient passes.
+    Variable of `shape`, float32. Each forward pass draws new numbers; no gradient passes.
 
 Raises:
     TypeError: `shape` is a single number.
@@ -69,7 +68,8 @@ Args:
 
 
 class _Draw:
-    """Draws arrays of one distribution; made once for each function, since its generator moves on with each call."""
+    """Draws arrays from one distribution. Each function has its own instance, because each call advances the
+    generator."""
 
     function, kind = "", ""
     names = ("", "")
@@ -88,7 +88,7 @@ class _Draw:
         return [ops.draw(self.generator, kind=self.kind, a=a, b=b, shape=self.shape).tensor]
 
     def meta(self, shapes: Any) -> list[torch.Tensor]:
-        """What is drawn, without data."""
+        """A tensor of the shape and dtype of the drawn numbers, without data."""
         dtype = torch.int32 if self.kind == "integer" else torch.float32
         return [torch.empty(self.shape, dtype=dtype, device="meta")]
 
@@ -103,7 +103,7 @@ def rand(y: Any, low: float = 0, high: float = 1, shape: Sequence[int] = (), see
 
     Args:
         low: the smallest number.
-        high: what no number reaches.
+        high: the upper end, which is not included.
 
     Raises:
         RuntimeError: `high` is not larger than `low`.
@@ -122,10 +122,10 @@ def randint(y: Any, low: int = 0, high: int = 1, shape: Sequence[int] = (), seed
 
     Args:
         low: the smallest number.
-        high: what no number reaches.
+        high: the upper end, which is not included.
 
     Returns:
-        Variable of `shape`, int32. Each forward pass draws anew; no gradient passes.
+        Variable of `shape`, int32. Each forward pass draws new numbers; no gradient passes.
 
     Raises:
         RuntimeError: `high` is not larger than `low`.
@@ -158,11 +158,11 @@ def randn(y: Any, mu: float = 0, sigma: float = 1, shape: Sequence[int] = (), se
     "RandBinomial", "", draws=_draws("rand_binomial", "binomial", "n", "p"), drawn=("y",), shared=(_NUMBERS, _SEED)
 )
 def rand_binomial(y: Any, n: int = 1, p: float = 0.5, shape: Sequence[int] = (), seed: int = -1) -> Variable:
-    """How many of several trials succeed.
+    """Binomial numbers: the number of successes in `n` trials.
 
     Args:
-        n: how many trials there are.
-        p: the probability that one succeeds.
+        n: the number of trials.
+        p: the probability of success in a trial.
 
     Raises:
         RuntimeError: `n` is not positive, or `p` is not between 0 and 1.
@@ -214,13 +214,12 @@ def rand_gamma(y: Any, k: float = 0.5, theta: float = 1, shape: Sequence[int] = 
 
 @function("Dropout", "x", primitive=True, shared=(_SEED,))
 def dropout(x: Array, p: float = 0.5, seed: int = -1) -> Array:
-    """Elements set to 0 at random, and the others divided by 1 - p (Srivastava et al., 2014).
-
-    There is no test mode: programs leave the function out.
+    """Sets elements to 0 at random, and divides the others by 1 - p (Srivastava et al., 2014). There is no test mode:
+    for inference, programs do not call this function.
 
     Args:
         x: any shape, computed in float32.
-        p: the probability that an element becomes 0.
+        p: the probability with which an element becomes 0.
 
     Returns:
         Array of the shape of `x`.
@@ -241,21 +240,21 @@ def dropout(x: Array, p: float = 0.5, seed: int = -1) -> Array:
 
 @function("RandomChoice", "x, w", primitive=True, shared=(_SEED,))
 def random_choice(x: Array, w: Array, shape: Sequence[int] = (), replace: bool = True, seed: int = -1) -> Array:
-    """Elements of the last axis, drawn with probabilities proportional to weights.
+    """Draws elements of the last axis with probabilities proportional to weights.
 
-    The gradient of a drawn element goes to that element and to its weight.
+    The gradient of a drawn element is passed to that element and to its weight.
 
     Args:
-        x: (..., n), what is drawn from.
+        x: (..., n), the elements to draw from.
         w: weights, of the shape of `x`.
-        shape: the shape of what is drawn for each row; () is as (1,).
+        shape: the shape of the drawn elements for each row; () means (1,).
         replace: whether an element may be drawn more than once.
 
     Returns:
         Array (..., *shape).
 
     Raises:
-        RuntimeError: the shapes differ, a weight is negative, or without `replace` too few are positive.
+        RuntimeError: the shapes differ, a weight is negative, or, without `replace`, too few weights are positive.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([10.0, 20.0, 30.0]))
@@ -274,14 +273,14 @@ def random_choice(x: Array, w: Array, shape: Sequence[int] = (), replace: bool =
 
 @function("RandomCrop", "x", primitive=True, defaults={"shape": lambda x: list(x.shape)}, shared=(_SEED, _SAMPLES))
 def random_crop(x: Array, shape: Sequence[int] | None = None, base_axis: int = 1, seed: int = -1) -> Array:
-    """A part of each sample, each at another place.
+    """Crops each sample at a random position.
 
     Args:
         x: any shape.
         shape: the lengths of the last axes of the result; None: those of `x`.
 
     Returns:
-        Array of the shape of `x` but for these lengths.
+        Array of the shape of `x`, except for these lengths.
 
     Raises:
         RuntimeError: `shape` is larger than that of `x`, or `x` does not have the axis.
@@ -302,7 +301,7 @@ def random_crop(x: Array, shape: Sequence[int] | None = None, base_axis: int = 1
 
 @function("RandomFlip", "x", primitive=True, defaults={"axes": lambda x: [x.ndim - 1]}, shared=(_SEED, _SAMPLES))
 def random_flip(x: Array, axes: Sequence[int] | None = None, base_axis: int = 1, seed: int = -1) -> Array:
-    """The order of elements reversed with probability 1/2, for each axis and each sample anew.
+    """Reverses the order of elements with probability 1/2, independently for each axis and each sample.
 
     Args:
         x: any shape.
@@ -335,20 +334,20 @@ def random_shift(
     base_axis: int = 1,
     seed: int = -1,
 ) -> Array:
-    """Samples moved along the last axes, each by other distances.
+    """Shifts each sample along the last axes by random distances.
 
     Args:
         x: any shape.
-        shifts: by how many elements at most, to either side, along each of the last axes; None: not at all.
-        border_mode: what moves in: "nearest", the element at the edge, "reflect", the elements mirrored at the edge, or
-            "constant".
-        constant_value: what moves in with "constant".
+        shifts: the largest distance, to either side, along each of the last axes; None: not at all.
+        border_mode: the elements that move in: "nearest", the element at the edge, "reflect", the elements mirrored at
+            the edge, or "constant".
+        constant_value: the value that moves in with "constant".
 
     Returns:
         Array of the shape of `x`.
 
     Raises:
-        RuntimeError: the mode is another one, there are more shifts than axes, or `x` does not have the axis.
+        RuntimeError: the mode is unknown, there are more shifts than axes, or `x` does not have the axis.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(8.0).reshape(2, 4))
@@ -389,19 +388,19 @@ def random_erase(
     channel_last: bool = False,
     ste_fine_grained: bool = True,
 ) -> Array:
-    """Images with rectangles replaced by uniform numbers (Zhong et al., 2017).
+    """Replaces random rectangles of images by uniform numbers (Zhong et al., 2017).
 
     Args:
         x: images (*samples, channels, height, width), or (*samples, height, width, channels) with `channel_last`.
-        prob: the probability that a rectangle is there.
-        area_ratios: the smallest and the largest area of a rectangle, as a part of the image.
+        prob: the probability of a rectangle.
+        area_ratios: the smallest and the largest area of a rectangle, as a fraction of the image's area.
         aspect_ratios: the smallest and the largest ratio of its sides.
         replacements: the range of the numbers.
-        n: how many rectangles there are.
+        n: the number of rectangles.
         share: whether all channels have the same rectangles.
-        inplace: has no effect; the result has memory of its own.
+        inplace: has no effect; the result never shares memory with `x`.
         channel_last: whether the channels are the last axis.
-        ste_fine_grained: whether no gradient passes where numbers were replaced; otherwise it passes everywhere.
+        ste_fine_grained: True passes no gradient where numbers were replaced; False passes it everywhere.
 
     Returns:
         Array of the shape of `x`.
@@ -469,30 +468,30 @@ def image_augmentation(
     noise: float = 0.0,
     seed: int = -1,
 ) -> Array:
-    """Images changed at random, each in its own way.
+    """Random augmentation: each image is changed independently.
 
     Args:
         x: images (..., channels, height, width).
-        shape: the lengths of the last axes of the result, height and width at least; None: those of `x`.
-        pad: by how many pixels images are padded before, above and below, left and right: (height, width).
+        shape: the lengths of the last axes of the result, at least height and width; None: those of `x`.
+        pad: numbers of pixels added first: (above and below, left and right).
         min_scale, max_scale: the range of the scale.
         angle: the largest angle of a rotation to either side, in radians.
-        aspect_ratio: the largest ratio by which one side is stretched against the other.
-        distortion: the largest distortion, as by a lens.
-        flip_lr: whether images are mirrored, left to right, with probability 1/2.
-        flip_ud: whether images are mirrored, upside down, with probability 1/2.
+        aspect_ratio: the largest ratio by which the sides are stretched differently.
+        distortion: the largest lens distortion.
+        flip_lr: whether to mirror images horizontally with probability 1/2.
+        flip_ud: whether to mirror images vertically with probability 1/2.
         brightness: the largest number that is added or subtracted.
-        brightness_each: whether each channel has a number of its own.
-        contrast: numbers are multiplied by one of 1 / contrast ... contrast.
-        contrast_center: the number that the contrast leaves as it is.
-        contrast_each: whether each channel has a contrast of its own.
+        brightness_each: whether each channel gets a different number.
+        contrast: values are multiplied by a factor from 1 / contrast to contrast.
+        contrast_center: the value that the contrast does not change.
+        contrast_each: whether each channel gets a different contrast.
         noise: the standard deviation of normal noise.
 
     Returns:
-        Array of the shape of `x` but for the last lengths.
+        Array of the shape of `x`, except for the last lengths.
 
     Raises:
-        RuntimeError: `shape` has less than two lengths or more than `x`, or `pad` does not have two.
+        RuntimeError: `shape` has fewer than two lengths or more than `x` has axes, or `pad` does not have two.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(1, 1, 2, 3))

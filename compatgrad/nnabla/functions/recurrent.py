@@ -1,7 +1,7 @@
 """Recurrent networks of several layers, in one direction or both.
 
-The products with the inputs are done for all time steps at once; only those with the states wait for one another, in
-one op for a layer and direction.
+One product multiplies the inputs of all time steps by their weights; the products with the states, which depend on each
+other, are computed by one op for each layer and direction.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["gru", "lstm", "rnn"]
 
-# What these networks say alike in their docstrings.
+# The shared sections of the docstrings of these networks.
 _SHARED = """
 Args:
     x: (time, batch, inputs), computed in float32.
     h: the first states, (layers, directions, batch, units).
-    num_layers: how many layers there are.
-    dropout: has no effect, as on nnabla's CPU.
-    bidirectional: whether there are two directions, not one.
-    training: whether there is a gradient.
+    num_layers: the number of layers.
+    dropout: has no effect, as in nnabla on a CPU.
+    bidirectional: whether each layer runs in both directions.
+    training: whether the gradient can be computed.
 
 Returns:
-    Array (time, batch, directions * units), and the last states, as `h`.
+    Array (time, batch, directions * units), and the last states, of the shape of `h`.
 
 Raises:
     RuntimeError: the shapes do not fit, or `weight` is missing for several layers or given for one.
@@ -45,8 +45,8 @@ def _check(
     gates: tuple[int, ...],
     biases: tuple[int, ...],
 ) -> None:
-    """RuntimeError for shapes that do not fit. `gates`, `biases`: what precedes the units in weights and in
-    bias.
+    """Raises RuntimeError for shapes that do not fit. `gates`, `biases`: the lengths before the units in the shapes of
+    weights and of bias.
     """
     h = states["h"]
     if x.ndim != 3 or h.ndim != 4:
@@ -71,12 +71,13 @@ def _check(
 
 
 def _optional(weight: Any, bias: Any, num_layers: int) -> tuple:
-    """Of one layer's optional inputs, a lone one is the bias: a list of inputs has no gaps."""
+    """With one layer, a single optional input is the bias, because a list of inputs cannot have None for the weight."""
     return (None, weight) if num_layers == 1 and bias is None else (weight, bias)
 
 
 def _layers(mode: str, x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, training: bool) -> tuple:
-    """Runs all layers: the outputs of the last, then what each state has become. `mode` is that of `rnn_layer`."""
+    """Runs all layers and returns the outputs of the last one and the final states. `mode` is the argument of
+    `rnn_layer`."""
     layers, directions, batch, units = states[0].shape
     time = x.shape[0]
     final: list[list] = [[] for _ in states]
@@ -88,7 +89,7 @@ def _layers(mode: str, x: Any, states: list, weight_l0: Any, weight: Any, bias: 
             rows = op.reshape(w[d], shape=(-1, width + units))
             from_input, from_state = op.split(rows, indices=(width,), axis=1)
             b, b_state = None if bias is None else bias[i, d], None
-            if mode == "gru" and b is not None:  # the new state's part of the state has a bias of its own
+            if mode == "gru" and b is not None:  # in n, the product with the state has its own bias
                 b, b_state = b[:3], op.pad(b[3], pad_width=(2 * units, 0))
             b = None if b is None else op.reshape(b, shape=(-1,))
             z = op.linear(op.reshape(x, shape=(time * batch, width)), from_input, b)
@@ -131,7 +132,7 @@ def rnn(
 
     Raises:
         RuntimeError: the shapes do not fit, `weight` is missing for several layers or given for one, or the
-            nonlinearity is another one.
+            nonlinearity is unknown.
 
     Example:
         >>> x, h, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((3, 1, 1), (1, 1, 1, 1), (1, 1, 2)))
@@ -162,13 +163,13 @@ def lstm(
     """Long short-term memory: c = f * c + i * g, h = o * tanh(c) (Hochreiter and Schmidhuber, 1997).
 
     Args:
-        c: the first cells, as `h`.
+        c: the first cells, of the shape of `h`.
         weight_l0: weights of the first layer, (directions, 4, units, inputs + units), the gates being i, f, g, o.
         weight: weights of the other layers, (layers - 1, directions, 4, units, directions * units + units).
         bias: (layers, directions, 4, units).
 
     Returns:
-        Array (time, batch, directions * units), the last states and the last cells, as `h`.
+        Array (time, batch, directions * units), the last states and the last cells, of the shape of `h`.
 
     Example:
         >>> x, h, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((2, 1, 1), (1, 1, 1, 1), (1, 4, 1, 2)))
@@ -198,7 +199,8 @@ def gru(
     Args:
         weight_l0: weights of the first layer, (directions, 3, units, inputs + units), the gates being r, z, n.
         weight: weights of the other layers, (layers - 1, directions, 3, units, directions * units + units).
-        bias: (layers, directions, 4, units): of r, z, the part of n from the inputs and that from the states.
+        bias: (layers, directions, 4, units): the biases of r, of z, of the inputs' product in n and of the states'
+            product in n.
 
     Example:
         >>> x, h, w = (nn.NdArray.from_numpy_array(np.ones(shape)) for shape in ((2, 1, 1), (1, 1, 1, 1), (1, 3, 1, 2)))

@@ -1,4 +1,4 @@
-"""Reductions: sums, means, extrema, products, norms, and running ones."""
+"""Reductions: sums, means, extrema, products and norms; and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cumprod", "cumsum", "max", "mean", "min", "norm", "prod", "reduce", "reduce_mean", "reduce_sum", "sum"]
 
-# What these functions say alike in their docstrings: all, those of one array as a whole, extrema, and running ones.
+# The shared sections of docstrings: of functions of all elements, of functions with axes, of extrema, and of cumulative
+# functions.
 _WHOLE = """
 Args:
     x: any shape, computed in float32.
@@ -27,7 +28,7 @@ _SHARED = """
 Args:
     x: any shape, computed in float32.
     axis: the axis or axes to reduce, negative ones counted from the last; None for all.
-    keepdims: whether these axes stay, with length 1.
+    keepdims: whether to keep the reduced axes with length 1.
 
 Returns:
     Array of the shape of `x` without the reduced axes.
@@ -37,8 +38,8 @@ Raises:
 """
 _EXTREME = """
 Args:
-    with_index: whether positions are given, too. They are integers, counted in C order over the reduced axes.
-    only_index: whether positions are all that is given.
+    with_index: whether to return positions, too: integers, counted in C order over the reduced axes.
+    only_index: whether to return positions alone.
 
 Returns:
     Array of the shape of `x` without the reduced axes, or a pair of such arrays: values and positions.
@@ -46,9 +47,9 @@ Returns:
 _RUNNING = """
 Args:
     x: any shape, computed in float32.
-    axis: the axis along which it goes, negative ones counted from the last.
-    exclusive: whether the element itself is left out.
-    reverse: whether it goes from the end to the start.
+    axis: the axis, negative ones counted from the last.
+    exclusive: whether a result leaves out the element at its own position.
+    reverse: whether to accumulate from the end to the start.
 
 Returns:
     Array of the shape of `x`.
@@ -61,14 +62,14 @@ _ALL = {"axes": lambda x: list(range(x.ndim))}
 
 
 def _listed(axis: Any, ndim: int) -> list[int]:
-    """An `axis` argument as the list of axes: None means all, an integer one."""
+    """The list of axes of an `axis` argument: all axes for None, one for an integer."""
     if axis is None:
         return list(range(ndim))
     return list(axis) if hasattr(axis, "__iter__") else [axis]
 
 
 def _axes(name: str, axes: Any, x: Any) -> list[int]:
-    """The axes counted from the front, each once; RuntimeError for one that x does not have."""
+    """The axes counted from the front, each once. Raises RuntimeError for an axis that x does not have."""
     return list(dict.fromkeys(check_axis(name, a, x.ndim) for a in _listed(axes, x.ndim)))
 
 
@@ -234,7 +235,7 @@ def reduce_mean(x: Array) -> Array:
 
 @documented(_WHOLE)
 def reduce(x: Array, op: str = "sum") -> Array:
-    """The sum or the mean of all elements. It is deprecated: take `sum` or `mean`.
+    """The sum or the mean of all elements. Deprecated: use `sum` or `mean`.
 
     Args:
         op: "sum" or "mean".
@@ -246,7 +247,7 @@ def reduce(x: Array, op: str = "sum") -> Array:
         >>> F.reduce(nn.NdArray.from_numpy_array(np.arange(4.0)), op="mean").data
         array(1.5, dtype=float32)
     """
-    # as the original, blamed on this line: unless asked for, Python shows no such warning
+    # stacklevel=1, as in nnabla: by default Python does not show a DeprecationWarning of this module
     warnings.warn("Deprecated API. Use ``sum`` or ``mean`` instead.", DeprecationWarning, stacklevel=1)
     if op not in ("sum", "mean"):
         raise ValueError(f"reduce: op must be 'sum' or 'mean', not {op!r}")

@@ -1,4 +1,4 @@
-"""Normalization of each sample by its own statistics, or those of its channels, and by norms."""
+"""Normalization of each sample by its own statistics or by those of its channels, and normalization by norms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _layer_normalization(
     for argument, parameter in (("beta", beta), ("gamma", gamma)):
         expect_shape("layer_normalization", argument, parameter, shape)
     size, plain = prod(shape), sorted(axes) == list(range(len(axes)))
-    if n_outputs != 3 and beta is not None and gamma is not None and plain and size > 1:  # the fast kernel
+    if n_outputs != 3 and beta is not None and gamma is not None and plain and size > 1:  # the fast kernel applies
         y = op.layer_normalization(
             op.reshape(x, shape=(prod(x.shape[: len(axes)]), size)),
             op.reshape(gamma, shape=(size,)),
@@ -59,10 +59,10 @@ def layer_normalization(
     eps: float = 1e-05,
     output_stat: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """Each sample less its mean, over its standard deviation, times gamma plus beta (Ba et al., 2016).
+    """(x - mean) / sqrt(variance + eps) * gamma + beta with the statistics of each sample (Ba et al., 2016).
 
     Args:
-        beta: what is added, of the shape of `x` with 1 along `batch_axis`; None: nothing.
+        beta: the shift, of the shape of `x` with 1 along `batch_axis`; None: nothing.
 
     Returns:
         Array of the shape of `x`, or a tuple of it, mean and variance, which have 1 along the other axes.
@@ -123,13 +123,13 @@ def instance_normalization(
     eps: float = 1e-05,
     output_stat: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """Each channel of each sample less its mean, over its standard deviation, times gamma plus beta.
+    """(x - mean) / sqrt(variance + eps) * gamma + beta with the statistics of each channel of each sample.
 
     Ulyanov et al., 2016.
 
     Args:
-        beta: what is added: the length of `x` along `channel_axis`, that or 1 along `batch_axis`, 1 elsewhere; None:
-            nothing.
+        beta: the shift: its length is that of `x` along `channel_axis`, that of `x` or 1 along `batch_axis`, and 1
+            elsewhere; None: nothing.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[[1.0, 3.0], [4.0, 8.0]]]))
@@ -176,7 +176,7 @@ def _group_normalization(
     if n_outputs != 3 and beta is not None and gamma is not None and (channel, batch) == (1, [0]):
         return op.group_normalization(
             x, op.reshape(gamma, shape=(channels,)), op.reshape(beta, shape=(channels,)), groups=num_groups, eps=eps
-        )  # the fast kernel
+        )  # the fast kernel applies
     split = (*x.shape[:channel], num_groups, channels // num_groups, *x.shape[channel + 1 :])
     axes = [*(a + (a > channel) for a in batch), channel]
     y, *statistics = standardized(op.reshape(x, shape=split), axes, eps, n_outputs)
@@ -194,7 +194,7 @@ def group_normalization(
     eps: float = 1e-05,
     output_stat: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """Each sample's groups of channels less their mean, over their standard deviation, times gamma plus beta.
+    """(x - mean) / sqrt(variance + eps) * gamma + beta with the statistics of each group of channels of each sample.
 
     Wu and He, 2018.
 
@@ -203,8 +203,8 @@ def group_normalization(
         num_groups: into how many groups the channels are divided.
 
     Returns:
-        Array of the shape of `x`, or a tuple of it, mean and variance. These have one axis more: `num_groups` and 1 in
-        the place of the channels.
+        Array of the shape of `x`, or a tuple of it, mean and variance. Mean and variance have one axis more: the axes
+        `num_groups` and 1 instead of the channels.
 
     Raises:
         RuntimeError: the shapes do not fit, `x` does not have an axis, or `num_groups` does not divide the channels.
@@ -244,15 +244,15 @@ def _norm_normalization(x, p=2.0, axes=None, eps=1e-12):
 def norm_normalization(
     x: Array, p: float | None = None, axes: int | Sequence[int] | None = None, eps: float = 1e-12
 ) -> Array:
-    """An array over its p-norm: x / (sum |x|^p + eps)^(1 / p).
+    """Divides an array by its p-norm: x / (sum |x|^p + eps)^(1 / p).
 
-    An array of zeros stays one, where nnabla, which does not add `eps` on the CPU, gives NaN.
+    For an array of zeros the result is zeros; nnabla, which does not add `eps` on the CPU, returns NaN.
 
     Args:
         x: any shape, computed in float32.
         p: at least 1; None for 2.
         axes: the axis or axes of the norm; None for all.
-        eps: what is added to the sum.
+        eps: a number that is added to the sum.
 
     Returns:
         Array of the shape of `x`.

@@ -15,16 +15,16 @@ __all__ = ["pack_padded_sequence", "pad_packed_sequence"]
 
 @function("PackPaddedSequence", "padded_sequence, lengths", primitive=True, integers=("lengths",), setup="data")
 def pack_padded_sequence(padded_sequence: Array, lengths: Array, batch_first: bool = False) -> tuple[Array, Array]:
-    """The steps of sequences of different lengths without their padding: all first steps, all second ones, and so on.
+    """Packs sequences of different lengths without their padding: all first steps, all second steps, and so on.
 
     Args:
         padded_sequence: (time, batch, ...), or (batch, time, ...) with `batch_first`.
-        lengths: integers (batch,) that do not increase. They must be there when the function is called, for the shape
-            depends on them.
+        lengths: integers (batch,) that do not increase. Their values must exist when the function is called, because
+            the shape of the result depends on them.
         batch_first: whether the batch is the first axis.
 
     Returns:
-        Array (sum of lengths, ...), and how many sequences have each step, integers (time,).
+        Array (sum of lengths, ...), and the number of sequences at each step, integers (time,).
 
     Raises:
         RuntimeError: lengths increase, or exceed the time.
@@ -56,17 +56,17 @@ def pad_packed_sequence(
 
     Args:
         packed_sequence: (steps, ...).
-        batch_sizes: how many sequences have each step, integers (time,) that do not increase. They must be there when
-            the function is called, for the shape depends on them.
+        batch_sizes: the number of sequences at each step, integers (time,) that do not increase. Their values must
+            exist when the function is called, because the shape of the result depends on them.
         batch_first: whether the batch is the first axis of the result.
         padding_value: has no effect, as in nnabla: the padding is zeros.
-        total_length: the least length of the result's time.
+        total_length: the smallest length of the time axis of the result.
 
     Returns:
         Array (time, batch, ...), or (batch, time, ...) with `batch_first`, and the lengths, integers (batch,).
 
     Raises:
-        RuntimeError: sizes increase, or do not have the sum `steps`.
+        RuntimeError: `batch_sizes` increase, or their sum is not the number of steps.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 10.0, 2.0]))

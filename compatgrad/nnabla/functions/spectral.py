@@ -1,4 +1,4 @@
-"""Fourier transforms, of whole signals and of frames."""
+"""Fourier transforms of whole signals, and short-time Fourier transforms."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["fft", "ifft", "istft", "stft"]
 
-# What transforms of whole signals, and of frames say alike in their docstrings.
+# The shared sections of docstrings: of transforms of whole signals, and of transforms of frames.
 _SIGNALS = """
 Args:
     x: (*batch, *signal, 2), real and imaginary part last, computed in float32.
-    signal_ndim: how many axes the signal has.
-    normalized: whether the result is divided by the square root of the number of elements, in both directions.
+    signal_ndim: the number of axes of the signal.
+    normalized: whether `fft` and `ifft` both divide by the square root of the number of elements.
 
 Returns:
     Array of the shape of `x`.
@@ -30,11 +30,11 @@ Raises:
 """
 _FRAMES = """
 Args:
-    window_size: how many samples a window has.
-    stride: the distance of frames.
-    fft_size: how many samples a frame has: the window between zeros.
-    window_type: "hanning", "hamming", "rectangular" or None, which is as "rectangular".
-    center: whether the signal is longer by half a frame at both ends, so that the first frame lies around the first
+    window_size: the number of samples of a window.
+    stride: the distance between frames.
+    fft_size: the number of samples of a frame, which is the window padded by zeros.
+    window_type: "hanning", "hamming", "rectangular" or None for "rectangular".
+    center: whether to pad the signal by half a frame at both ends, so that the first frame is centred at the first
         sample.
 """
 
@@ -63,7 +63,7 @@ def fft(x: Array, signal_ndim: int, normalized: bool = False) -> Array:
 
 @function("IFFT", "x", primitive=True, shared=(_SIGNALS,))
 def ifft(x: Array, signal_ndim: int, normalized: bool = False) -> Array:
-    """The inverse of the Fourier transform: divided by the number of elements, or by its square root if `normalized`.
+    """The inverse Fourier transform; it divides by the number of elements, or by its square root if `normalized`.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[[4.0, 0.0], [-2.0, 0.0]]]))
@@ -77,7 +77,7 @@ def ifft(x: Array, signal_ndim: int, normalized: bool = False) -> Array:
 
 @lru_cache(64)
 def _window(window_type, window_size, fft_size):
-    """The analysis window between zeros that fill fft_size."""
+    """The window, padded by zeros at both ends to fft_size."""
     if window_type == "rectangular":
         window = np.ones(window_size)
     else:
@@ -97,7 +97,8 @@ def _check_frames(name, window_size, fft_size, window_type):
 
 @lru_cache(64)
 def _check_overlap(name, frames, window_size, stride, fft_size, window_type, center):
-    """RuntimeError where frames cannot be put together: their stride, or samples that no window covers."""
+    """Raises RuntimeError where frames cannot be overlapped: fft_size is not a multiple of stride, or no window covers
+    a sample."""
     if fft_size % stride:
         raise RuntimeError(f"{name}: fft_size ({fft_size}) must be a multiple of stride ({stride})")
     squares = _window(window_type, window_size, fft_size) ** 2
@@ -129,7 +130,7 @@ def _stft(
         )
     if as_istft_backward:
         if pad_mode != "constant":
-            raise RuntimeError("stft: pad_mode must be 'constant' with as_istft_backward=True, for istft does not pad")
+            raise RuntimeError("stft: pad_mode must be 'constant' with as_istft_backward=True: istft does not pad")
         frames = (x.shape[1] + 2 * border - fft_size) // stride + 1
         _check_overlap("stft", frames, window_size, stride, fft_size, window_type, center)
     return op.stft(
@@ -159,14 +160,14 @@ def stft(
 
     Args:
         x: signals (batch, samples), computed in float32.
-        pad_mode: how the signal becomes longer: "reflect", or "constant", by zeros.
-        as_istft_backward: whether it gives the gradient of `istft` from that of its result.
+        pad_mode: mode of the padding: "reflect", or "constant" for zeros.
+        as_istft_backward: whether to compute the gradient of `istft` from that of its result.
 
     Returns:
         Real and imaginary part, (batch, fft_size // 2 + 1, frames) each.
 
     Raises:
-        RuntimeError: a window or mode is another one, a window is longer than a frame, or a frame longer than the
+        RuntimeError: a window or mode is unknown, a window is longer than a frame, or a frame longer than the
             signal.
 
     Example:
@@ -212,7 +213,7 @@ def _istft(
     if not as_stft_backward:
         if pad_mode != "constant":
             raise RuntimeError(
-                "istft: pad_mode must be 'constant' unless as_stft_backward is True, for it would have "
+                "istft: pad_mode must be 'constant' unless as_stft_backward is True, because it would have "
                 f"no effect; it is {pad_mode!r}"
             )
         _check_overlap("istft", shape[2], window_size, stride, fft_size, window_type, center)
@@ -241,19 +242,19 @@ def istft(
     pad_mode: str = "reflect",
     as_stft_backward: bool = False,
 ) -> Array:
-    """The signal of a short-time Fourier transform: overlapping frames over the sum of their squared windows.
+    """The inverse short-time Fourier transform: overlapped frames, divided by the sum of their squared windows.
 
     Args:
         y_r: the real part, (batch, fft_size // 2 + 1, frames), computed in float32.
-        y_i: the imaginary part, of that shape.
-        pad_mode: "constant", which is not the default: nothing is padded. `as_stft_backward` has other modes, too.
-        as_stft_backward: whether it gives the gradient of `stft` from those of its results.
+        y_i: the imaginary part, of the shape of `y_r`.
+        pad_mode: must be "constant", which is not the default, unless `as_stft_backward` is set.
+        as_stft_backward: whether to compute the gradient of `stft` from those of its results.
 
     Returns:
         Array (batch, samples).
 
     Raises:
-        RuntimeError: a window or mode is another one, the shapes do not fit, a sample is covered by no window, or
+        RuntimeError: a window or mode is unknown, the shapes do not fit, no window covers a sample, or
             `stride` does not divide `fft_size`.
 
     Example:

@@ -1,4 +1,4 @@
-"""Weights normalized by what they are themselves."""
+"""Normalizations of weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _weight_standardization(w, channel_axis=0, eps=1e-05, n_outputs=-1):
 def weight_standardization(
     w: Array, channel_axis: int | Sequence[int] = 0, eps: float = 1e-05, output_stat: bool = False
 ) -> Array | tuple[Array, Array, Array]:
-    """The weights of each output channel less their mean, over their standard deviation (Qiao et al., 2019).
+    """Standardizes weights: those of each output channel get mean 0 and variance 1 (Qiao et al., 2019).
 
     Args:
         w: any shape, computed in float32.
@@ -60,13 +60,13 @@ def weight_standardization(
 
 @function("WeightNormalization", "w, g")
 def weight_normalization(w: Array, g: Array, dim: int = 0, eps: float = 1e-12) -> Array:
-    """g * w / |w|, the norm being that of each element of an axis (Salimans and Kingma, 2016).
+    """g * w / |w|, with a norm for each index along an axis (Salimans and Kingma, 2016).
 
     Args:
         w: any shape, computed in float32.
         g: the new norms, (w.shape[dim],).
         dim: the axis, negative ones counted from the last.
-        eps: what is added to the squared norm.
+        eps: a number that is added to the squared norm.
 
     Returns:
         Array of the shape of `w`.
@@ -103,18 +103,19 @@ def _spectral_norm(w, u, dim=0, itr=1, eps=1e-12, test=False, output_u=False, n_
 def spectral_norm(
     w: Array, u: Array, dim: int = 0, itr: int = 1, eps: float = 1e-12, test: bool = False, output_u: bool = False
 ) -> Array | tuple[Array, Array]:
-    """Weights over their largest singular value, as a matrix whose rows lie along an axis (Miyato et al., 2018).
+    """Divides weights by their largest singular value, as a matrix with a row for each index along an axis (Miyato et
+    al., 2018).
 
-    The singular vectors are constants for the gradient.
+    In the gradient, the singular vectors are constants.
 
     Args:
         w: any shape, computed in float32.
         u: the vector from which power iterations start, (w.shape[dim],).
         dim: the axis, negative ones counted from the last.
-        itr: how many iterations there are.
-        eps: what is added to norms.
-        test: whether `u` stays as it is; otherwise each forward pass writes what the iterations give into it.
-        output_u: whether `u` is given, too, as it was before.
+        itr: the number of iterations.
+        eps: a number that is added to norms.
+        test: whether `u` stays unchanged; otherwise each forward pass writes the result of the iterations into it.
+        output_u: whether to return `u`, too, with its old value.
 
     Returns:
         Array of the shape of `w`, or a pair of it and `u`.

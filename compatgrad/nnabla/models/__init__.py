@@ -1,1 +1,1 @@
-"""Trained networks by name, read from .nnp files."""
+"""Pretrained networks, which are read from .nnp files."""

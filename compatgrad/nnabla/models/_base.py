@@ -1,4 +1,4 @@
-"""What the trained networks have in common."""
+"""The base class of the pretrained networks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["TrainedNetwork", "read_names"]
 
 
 _SECTIONS = """Raises:
-    urllib.error.URLError: the network's file is not in the folder of the models and cannot be fetched.
+    urllib.error.URLError: the network's file is not in the folder of the models and cannot be downloaded.
 
 Example:
     >>> from compatgrad.{package} import {name}
@@ -31,10 +31,10 @@ Source: `{package}.{name}` of nnabla 1.39.0.
 
 
 class TrainedNetwork:
-    """A network of a .nnp file, called to build it on an input.
+    """A network from a .nnp file; a call builds it on an input.
 
-    Subclasses give the `_family` (folder of the files), the `_size` of an input and `_KEY_VARIABLE`, which maps what
-    `use_up_to` may be to variables of the file.
+    Subclasses give the `_family` (folder of the files), the `_size` of an input and `_KEY_VARIABLE`, which maps the
+    values of `use_up_to` to variables of the file.
     """
 
     _family: str
@@ -43,9 +43,9 @@ class TrainedNetwork:
     nnp: NnpLoader
 
     def __init_subclass__(cls) -> None:
-        """Adds to the docstring of a network of a file what follows from its facts."""
+        """Completes the docstring of a class that has a file."""
         super().__init_subclass__()
-        if cls.__doc__ and "__init__" in vars(cls):  # not a base class
+        if cls.__doc__ and "__init__" in vars(cls):  # a class of a network, not a base class
             package = ".".join(cls.__module__.split(".")[1:4])
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n" + _SECTIONS.format(
                 name=cls.__name__, shape=cls._size, package=package
@@ -53,7 +53,7 @@ class TrainedNetwork:
 
     @property
     def input_shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of the images it was trained on."""
+        """Channels, height and width of the images on which the network was trained."""
         return self._input_shape()
 
     def _input_shape(self) -> tuple[int, int, int]:
@@ -71,21 +71,21 @@ class TrainedNetwork:
                 reason = getattr(e, "reason", e)
                 raise urllib.error.URLError(
                     f"{type(self).__name__} needs {rel_name}, which is not in {os.path.dirname(path)} and could not "
-                    f"be fetched from {url} ({reason}); put the file into that folder, or name another folder with "
-                    f"NNABLA_MODELS or another address with NNABLA_MODELS_URL_BASE"
+                    f"be downloaded from {url} ({reason}); put the file into that folder, or name another folder "
+                    f"with NNABLA_MODELS or another address with NNABLA_MODELS_URL_BASE"
                 ) from e
         logger.info("Loading %s.", path)
         self.nnp = NnpLoader(path)
 
     def use_up_to(self, key: str, callback: NnpNetworkPass, **variable_format_dict: Any) -> None:
-        """Ends the network at the variable that `key` stands for. ValueError for a key that it does not have."""
+        """Ends the network at the variable that `key` stands for. Raises ValueError for an unknown key."""
         if key not in self._KEY_VARIABLE:
             offered = ", ".join(repr(name) for name in self._KEY_VARIABLE if not name.startswith("_"))
             raise ValueError(f"{type(self).__name__}: use_up_to={key!r} is none of {offered}")
         callback.use_up_to(self._KEY_VARIABLE[key].format(**variable_format_dict))
 
     def get_input_var(self, input_var: Variable | None) -> Variable:
-        """`input_var`, or a Variable for one image. AssertionError unless it holds images of 3 channels."""
+        """`input_var`, or a Variable for one image. Raises AssertionError unless it contains images of 3 channels."""
         if input_var is None:
             input_var = Variable((1, *self.input_shape))
         assert input_var.ndim == 4, f"input_var must have 4 axes, not {input_var.ndim}"
@@ -103,12 +103,12 @@ def _result(net: NnpNetwork, returns_net: bool) -> Any:
 def read_names(family: str, file: str) -> list[str]:
     """The lines of a list of categories in the folder of the models.
 
-    FileNotFoundError, which says where the list is to be put, if it is not there.
+    Raises FileNotFoundError, which says where to put the list, if the file is missing.
     """
     path = os.path.join(utils.get_model_home(), family, file)
     if not os.path.exists(path):
         raise FileNotFoundError(
-            f"the names of the categories are read from {path}, one a line in the order of the network's outputs; "
+            f"the names of the categories are read from {path}, one per line in the order of the network's outputs; "
             f"nnabla's own package has them in nnabla/models/{family}/{file}"
         )
     with open(path, encoding="utf-8") as lines:

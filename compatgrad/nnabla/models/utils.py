@@ -1,4 +1,4 @@
-"""Where the files of trained networks are kept, and where they come from."""
+"""The folder and the download address of the files of pretrained networks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ADDRESS = "https://nnabla.org/pretrained-models/nnp_models/"
 
 
 def get_model_home() -> str:
-    """The folder of the files of trained networks, which is made if need be.
+    """The folder of the files of pretrained networks, which is made if it does not exist.
 
     Returns:
-        What the environment variable NNABLA_MODELS names, else nnp_models in the folder of `get_data_home`.
+        The value of the environment variable NNABLA_MODELS, else nnp_models in the folder of `get_data_home`.
 
     Example:
         >>> import os
@@ -34,7 +34,7 @@ def get_model_home() -> str:
 
 
 def get_model_url_base_from_env() -> str | None:
-    """The address that the environment variable NNABLA_MODELS_URL_BASE names.
+    """The address in the environment variable NNABLA_MODELS_URL_BASE.
 
     Returns:
         The address, or None where the variable is not set.
@@ -50,10 +50,10 @@ def get_model_url_base_from_env() -> str | None:
 
 
 def get_model_url_base() -> str:
-    """The address that files of trained networks are fetched from.
+    """The address from which files of pretrained networks are downloaded.
 
     Returns:
-        What the environment variable NNABLA_MODELS_URL_BASE names, else the folder of nnabla.org.
+        The value of the environment variable NNABLA_MODELS_URL_BASE, else an address at nnabla.org.
 
     Example:
         >>> from compatgrad.nnabla.models.utils import get_model_url_base
@@ -65,5 +65,5 @@ def get_model_url_base() -> str:
     base = get_model_url_base_from_env()
     if base is None:
         return _ADDRESS
-    logger.info("Models are fetched from %s (NNABLA_MODELS_URL_BASE).", base)
+    logger.info("Models are downloaded from %s (NNABLA_MODELS_URL_BASE).", base)
     return base

@@ -1,4 +1,4 @@
-"""Functions that bring their own parameters, which they find or make in the current parameter scope."""
+"""Functions with parameters, which they look up or make in the current parameter scope."""
 
 from .. import functions as F
 from ..initializer import (

@@ -1,4 +1,4 @@
-"""The decorator behind every parametric function."""
+"""The decorator of parametric functions."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from ..parameter import parameter_scope
 
 _Description = tuple[str, str, str, bool]
 
-# What the parametric functions of this package say alike in their docstrings.
+# The shared sections of the docstrings of this package's functions.
 _COMMON = """
 Args:
-    fix_parameters: whether the parameters get no gradient.
-    w_init: what weights start from, an initializer or an array; None: the uniform initializer by Glorot's limits.
-    b_init: what the bias starts from, an initializer or an array; None: zeros.
-    param_init: what parameters start from, initializers or arrays by their names.
-    rng: the generator for the default of the first values; None: the one of `nnabla.random`.
+    fix_parameters: whether the parameters need no gradient.
+    w_init: initializer of the weights, or an array; None: UniformInitializer with Glorot's limits.
+    b_init: initializer of the bias, or an array; None: zeros.
+    param_init: a dict of initializers or arrays by the names of parameters.
+    rng: the generator of the default initializers; None: that of `nnabla.random`.
     with_bias: whether there is a bias.
-    apply_w: a function that gives from the weights what is computed with.
-    apply_b: a function that gives from the bias what is computed with.
-    name: a scope that the function's own scope lies in; None: the current one.
+    apply_w: a function that is applied to the weights before they are used.
+    apply_b: a function that is applied to the bias before it is used.
+    name: name of a scope around the function's own scope; None: the current scope.
 
 Raises:
     RuntimeError: the shapes do not fit.
     TypeError: an input is neither a Variable nor an NdArray, or a size is no integer.
-    ValueError: an input does not have an axis that is named, or a parameter is there already with another shape.
+    ValueError: an input does not have a given axis, or a parameter exists with another shape.
 """
 
 
 def layer(
     scope_name: str, parameters: Sequence[_Description], *shared: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`parametric_function_api` of the functions of this package: their docstrings have the sections `shared`, too."""
+    """`parametric_function_api` for the functions of this package, whose docstrings are completed by the sections
+    `shared`."""
     return lambda func: _made(func, scope_name, parameters, shared)
 
 
 def parametric_function_api(
     scope_name: str | None = None, param_desc: Sequence[_Description] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a function that gets parameters, so that it finds them in a scope of its own.
-
-    The function gains an argument `name`, by default None: a scope that its own scope lies in.
+    """Makes a decorator for a function that gets or makes parameters: it runs in its own parameter scope. The decorated
+    function has an additional argument `name`, default None: the name of a scope around its own scope.
 
     Args:
-        scope_name: the parameter scope that the function runs in; None: its own name.
-        param_desc: the function's parameters, which its docstring then lists: (name, meaning, shape, need_grad).
+        scope_name: the name of the function's parameter scope; None: the function's name.
+        param_desc: the function's parameters, which are listed in its docstring: (name, meaning, shape, need_grad).
 
     Returns:
         The decorator.
 
     Raises:
-        ValueError: a function to decorate has no argument `fix_parameters`.
+        ValueError: a decorated function has no argument `fix_parameters`.
 
     Example:
         >>> @PF.parametric_function_api("scaled", [("s", "the scale", "()", True)])
@@ -88,7 +88,8 @@ def _made(
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         name = kwargs.pop("name", None)
-        args = entered(fe, args)  # once: each crossing of a Variable runs its function
+        # Convert Variables of other frameworks only once: each conversion runs their functions.
+        args = entered(fe, args)
         if kwargs:
             kwargs = dict(zip(kwargs, entered(fe, tuple(kwargs.values())), strict=True))
         if len(args) > position:
@@ -102,7 +103,7 @@ def _made(
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     if shared is None:
         run.__doc__ = _with_parameters(func.__doc__, scope, described)
-    elif func.__doc__:  # there is none where Python runs with -OO
+    elif func.__doc__:  # python -OO removes docstrings
         listed = "".join(f"\n    * `{n}`: {what}, {s}" + ", not learned" * (not g) for n, what, s, g in described or ())
         note = {"Note": f"\n    Parameters in the scope `{scope}`:\n{listed}"}
         names = [p.name for p in parameters]

@@ -1,4 +1,4 @@
-"""Parameters that many parametric functions have alike."""
+"""Shared code of parametric functions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ..initializer import ConstantInitializer, UniformInitializer, calc_uniform_
 from ..parameter import get_parameter, get_parameter_or_create, set_parameter
 from ..variable import Variable
 
-# What dense layers, and convolutions say alike in their docstrings beside what `functions` says of the latter.
+# The shared sections of the docstrings of dense layers, and of convolutions, which also have those of `functions`.
 DENSE = """
 Args:
-    inp: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are taken
-        as one axis.
-    n_outmaps: the length, or lengths, that replace the features.
+    inp: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are
+        flattened to one axis.
+    n_outmaps: the length, or lengths, of the axes that replace the features.
     base_axis: the first axis of the features, negative ones counted from the last.
 
 Returns:
     Array (*samples, *n_outmaps).
 
 Raises:
-    TypeError: `inp` is neither a Variable nor an NdArray, or `n_outmaps` are no integers.
-    ValueError: `inp` does not have the axis, or a parameter is there already with another shape.
+    TypeError: `inp` is neither a Variable nor an NdArray, or `n_outmaps` is not an integer or a tuple of integers.
+    ValueError: `inp` does not have the axis, or a parameter exists with another shape.
 """
 FILTERS = """
 Args:
     inp: images (*samples, channels, *size), computed in float32: the samples are the axes before `base_axis`, and 1 to
         3 axes follow the channels.
-    outmaps: how many filters there are.
+    outmaps: the number of filters.
     kernel: the size of a filter along each spatial axis.
     channel_last: whether the channels are the last axis of images, filters and the result.
 
@@ -41,9 +41,9 @@ Returns:
 
 Raises:
     RuntimeError: the shapes do not fit, or an argument does not have a number for each spatial axis.
-    TypeError: `inp` is neither a Variable nor an NdArray, or an argument is a single number where one for each spatial
-        axis is asked for.
-    ValueError: `inp` does not have the axis, or a parameter is there already with another shape.
+    TypeError: `inp` is neither a Variable nor an NdArray, or an argument is a single number instead of one for each
+        spatial axis.
+    ValueError: `inp` does not have the axis, or a parameter exists with another shape.
 """
 
 
@@ -60,14 +60,15 @@ def weight(name: str, shape: Sequence[int], init: Any, fix: bool) -> Variable:
 
 
 def bias(shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, name: str = "b") -> Variable | None:
-    """The bias, zeros unless `init` says otherwise; None without one."""
+    """The parameter of the bias, initialized by `init` or zeros; None where `with_bias` is False."""
     if not with_bias:
         return None
     return weight(name, shape, ConstantInitializer() if init is None else init, fix)
 
 
 def axis_size(function: str, inp: Any, argument: str, axis: int) -> int:
-    """The size of an axis of `inp`. Errors name the function and its argument that says which axis."""
+    """The size of an axis of `inp`. Errors contain the names of the function and of the argument that gives the
+    axis."""
     if not hasattr(inp, "shape"):
         raise TypeError(f"{function}: the input must be a Variable or an NdArray, not {type(inp).__name__}")
     if not isinstance(axis, Integral) or not -len(inp.shape) <= axis < len(inp.shape):
@@ -76,7 +77,8 @@ def axis_size(function: str, inp: Any, argument: str, axis: int) -> int:
 
 
 def sizes(function: str, argument: str, value: Any) -> tuple[int, ...]:
-    """One or more sizes as a tuple. Raises TypeError, naming function and argument, for anything but whole numbers."""
+    """A tuple of one size or of several. Raises TypeError with the names of the function and the argument unless they
+    are whole numbers."""
     found = tuple(value) if isinstance(value, Iterable) else (value,)
     if not all(isinstance(n, Integral) or isinstance(n, float) and n.is_integer() for n in found):
         raise TypeError(f"{function}: {argument} must be integers, not {value!r}")
@@ -84,16 +86,16 @@ def sizes(function: str, argument: str, value: Any) -> tuple[int, ...]:
 
 
 def kernel_sizes(function: str, kernel: Any) -> tuple[int, ...]:
-    """The spatial shape of filters. Raises TypeError for anything but several integers."""
+    """The spatial shape of filters. Raises TypeError unless `kernel` is a tuple of integers."""
     if not isinstance(kernel, Iterable):
         raise TypeError(f"{function}: kernel must be a tuple of integers, one per spatial axis, not {kernel!r}")
     return sizes(function, "kernel", kernel)
 
 
 def dense_shapes(function: str, inp: Any, n_outmaps: Any, base_axis: int) -> tuple[list[int], int, int]:
-    """The output axes of a dense layer, the number of its inputs and that of its outputs."""
+    """The lengths of the output axes of a dense layer, the number of its inputs and the number of its outputs."""
     outs = sizes(function, "n_outmaps", n_outmaps)
-    if base_axis != len(getattr(inp, "shape", ())):  # where nothing is behind base_axis there is one input
+    if base_axis != len(getattr(inp, "shape", ())):  # without axes after base_axis there is one input
         axis_size(function, inp, "base_axis", base_axis)
     return list(outs), math.prod(inp.shape[base_axis:]), math.prod(outs)
 
@@ -110,7 +112,7 @@ def filter_shapes(
 
 
 def decomposed(names: Sequence[str], compute: Callable[[], Sequence[Any]], fix: bool) -> list[Variable]:
-    """The factors of a weight: the parameters `names`, all of them computed if one is missing."""
+    """The factors of a weight: the parameters `names`. If one is missing, `compute` makes all of them."""
     found = [get_parameter(name) for name in names]
     if any(param is None for param in found):
         found = [Variable.from_numpy_array(np.float32(value), need_grad=True) for value in compute()]
@@ -120,5 +122,5 @@ def decomposed(names: Sequence[str], compute: Callable[[], Sequence[Any]], fix: 
 
 
 def sampled(init: Any, shape: Sequence[int]) -> np.ndarray:
-    """The array that an initializer, or an array given in its place, starts a weight of `shape` from."""
+    """The initial array of a weight of `shape`, from an initializer or an array."""
     return np.reshape(init if isinstance(init, np.ndarray) else init(list(shape)), shape)

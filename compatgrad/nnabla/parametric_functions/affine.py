@@ -73,16 +73,15 @@ def svd_affine(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A dense layer whose weights are a product of two matrices.
+    """A dense layer whose weights are the product of two matrices (low-rank factorization).
 
     Args:
-        r: the rank: how many rows the right one has.
-        uv_init: the weights (features, *n_outmaps) that the product approximates at first, an initializer or an array;
-            None: the uniform initializer by Glorot's limits.
+        r: the rank: the number of rows of the right matrix.
+        uv_init: the weights (features, *n_outmaps) that the initial product approximates, an initializer or an array;
+            None: UniformInitializer with Glorot's limits.
 
     Raises:
-        ValueError: `r` is less than 1, `inp` does not have the axis, or a parameter is there already with another
-            shape.
+        ValueError: `r` is less than 1, `inp` does not have the axis, or a parameter exists with another shape.
 
     Example:
         >>> y = PF.svd_affine(nn.Variable((2, 6)), 4, r=2)
@@ -90,7 +89,7 @@ def svd_affine(
         ((2, 4), {'svd_affine/U': (6, 2), 'svd_affine/V': (2, 4), 'svd_affine/b': (4,)})
     """
     outs, n_in, n_out = dense_shapes("svd_affine", inp, n_outmaps, base_axis)
-    # drawn even where the factors exist: the generator goes on as in the original
+    # drawn even where the factors exist, as in nnabla, so that the generator gives the same later numbers
     start = sampled(glorot(rng, n_in, n_out) if uv_init is None else uv_init, [n_in, *outs])
 
     def factors() -> tuple[Any, Any]:
@@ -132,12 +131,12 @@ def binary_connect_affine(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A dense layer that computes with the signs of its weights (Courbariaux et al., 2015).
+    """A dense layer that uses the signs of its weights (Courbariaux et al., 2015).
 
     Each forward pass writes the signs into the parameter `Wb`.
 
     Args:
-        wb_init: what `Wb` is at first.
+        wb_init: initializer of `Wb`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 2.0]]))
@@ -164,12 +163,12 @@ def binary_weight_affine(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A dense layer that computes with the signs of its weights, times their mean magnitude (Rastegari et al., 2016).
+    """A dense layer that uses the signs of its weights, multiplied by their mean magnitude (Rastegari et al., 2016).
 
     Each forward pass writes the signs into the parameter `Wb` and the magnitudes into `alpha`.
 
     Args:
-        wb_init: what `Wb` is at first.
+        wb_init: initializer of `Wb`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 2.0]]))
@@ -212,7 +211,7 @@ def inq_affine(
     """A dense layer whose weights become powers of two, or 0, step by step (Zhou et al., 2017).
 
     Args:
-        i_init: what the parameter `I` is at first; None: zeros.
+        i_init: initializer of the parameter `I`; None: zeros.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
@@ -237,20 +236,20 @@ def embed(
     fix_parameters: bool = False,
     apply_w: Callable[[Variable], Variable] | None = None,
 ) -> Array:
-    """The rows of a learned table that integers pick.
+    """The rows of a learned table that integers select.
 
     Args:
         inp: integers of any shape, below `n_inputs`.
-        n_inputs: how many rows there are.
-        n_features: how long a row is.
-        initializer: what the table starts from; None: uniform numbers of standard deviation 1.
-        apply_w: a function that gives from the table what is computed with.
+        n_inputs: the number of rows.
+        n_features: the length of a row.
+        initializer: initializer of the table; None: uniform numbers of standard deviation 1.
+        apply_w: a function that is applied to the table before it is used.
 
     Returns:
         Array (*inp.shape, n_features).
 
     Raises:
-        RuntimeError: the table does not have a row.
+        RuntimeError: an integer is not the number of a row.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([2, 0]))
@@ -278,8 +277,8 @@ def prelu(
     Args:
         inp: any shape, computed in float32.
         base_axis: the axis of the channels, negative ones counted from the last.
-        shared: whether there is one slope, and not one for each channel.
-        slope_init: what slopes start from; None: 0.25.
+        shared: whether there is one slope for all channels.
+        slope_init: initializer of the slopes; None: 0.25.
 
     Returns:
         Array of the shape of `inp`.

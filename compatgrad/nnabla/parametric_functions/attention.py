@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 __all__ = ["multi_head_attention", "transformer", "transformer_decode", "transformer_encode"]
 
-# What these functions, and transformers say alike in their docstrings.
+# The shared sections of the docstrings of all these functions, and of transformers.
 _SHARED = """
 Args:
-    dropout: the probability that a number becomes 0.
-    additive_mask: what is added to the scores, (targets, sources).
-    key_padding_mask: (batch, sources), 1 where there is no source.
-    param_init: what parameters start from, initializers or arrays by the names of the note; None: the uniform
-        initializer by Glorot's limits, biases from zeros.
+    dropout: the dropout probability.
+    additive_mask: summand of the scores, (targets, sources).
+    key_padding_mask: (batch, sources), 1 for sources to ignore.
+    param_init: a dict of initializers or arrays by the names in the note; None: UniformInitializer with Glorot's limits
+        for weights, zeros for biases.
 """
 _LAYERS = """
 Args:
     embed_dim: the width of the sequences.
-    num_heads: how many heads attention has. They divide `embed_dim`.
+    num_heads: the number of heads, which must divide `embed_dim`.
     dim_feedforward: the width between the two dense layers.
-    activation: the function between them; None: `functions.relu`.
-    src_additive_mask: what is added to the scores of sources, (sources, sources).
-    tgt_additive_mask: what is added to the scores of targets, (targets, targets).
-    memory_additive_mask: what is added to the scores of targets with sources, (targets, sources).
-    src_key_padding_mask: (batch, sources), 1 where there is no source.
-    tgt_key_padding_mask: (batch, targets), 1 where there is no target.
-    memory_key_padding_mask: (batch, sources), 1 where there is nothing in `memory`.
-    add_attn_bias: whether attention has one more source, whose key and value are learned.
+    activation: the function between the two dense layers; None: `functions.relu`.
+    src_additive_mask: summand of the scores of sources, (sources, sources).
+    tgt_additive_mask: summand of the scores of targets, (targets, targets).
+    memory_additive_mask: summand of the scores of targets with sources, (targets, sources).
+    src_key_padding_mask: (batch, sources), 1 for sources to ignore.
+    tgt_key_padding_mask: (batch, targets), 1 for targets to ignore.
+    memory_key_padding_mask: (batch, sources), 1 for elements of `memory` to ignore.
+    add_attn_bias: whether attention has an additional source, whose key and value are learned.
 
 Raises:
-    ValueError: `num_heads` does not divide `embed_dim`, or a parameter is there already with another shape.
+    ValueError: `num_heads` does not divide `embed_dim`, or a parameter exists with another shape.
 """
 
 _ATTENTION = [
@@ -84,19 +84,19 @@ def multi_head_attention(
         query: (targets, batch, E_q), computed in float32.
         key: (sources, batch, E_k).
         value: (sources, batch, E_v).
-        num_heads: how many heads there are. They divide `k_embed_dim` and `v_embed_dim`.
-        k_embed_dim: E, the width that query and key are mapped to; None: E_q.
-        v_embed_dim: E_v', the width that values are mapped to; None: E_v.
+        num_heads: how many heads there are. It must divide `k_embed_dim` and `v_embed_dim`.
+        k_embed_dim: E, the width to which query and key are mapped; None: E_q.
+        v_embed_dim: E_v', the width to which values are mapped; None: E_v.
         out_dim: the width of the result; None: E_v'.
         with_bias: whether there are biases.
-        add_attn_bias: whether there is one more source, whose key and value are learned.
+        add_attn_bias: whether there is an additional source, whose key and value are learned.
 
     Returns:
-        Array (targets, batch, out_dim), and the weights (batch * num_heads, targets, sources).
+        Array (targets, batch, out_dim), and the attention weights (batch * num_heads, targets, sources).
 
     Raises:
-        ValueError: the sources of key and value differ, `num_heads` does not divide the widths, or a parameter is there
-            already with another shape.
+        ValueError: the sources of key and value differ, `num_heads` does not divide the widths, or a parameter exists
+            with another shape.
 
     Example:
         >>> x = nn.Variable((5, 2, 8))
@@ -140,7 +140,8 @@ def multi_head_attention(
 
 
 class _Layer:
-    """What the layers of a transformer share: every block is added to its input, and the sum normalized."""
+    """Base of the layers of a transformer: the result of each block is added to its input, and the sum is
+    normalized."""
 
     def __init__(self, embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix):
         self.embed_dim, self.num_heads, self.dim_feedforward = embed_dim, num_heads, dim_feedforward
@@ -238,11 +239,11 @@ def transformer_decode(
     add_attn_bias: bool = False,
     fix_parameters: bool = False,
 ) -> Array:
-    """One decoder layer of a transformer: self-attention, attention to what was encoded, then two dense layers.
+    """One decoder layer of a transformer: self-attention, attention to the encoder's result, then two dense layers.
 
     Args:
         tgt: (targets, batch, embed_dim), computed in float32.
-        memory: what the encoder gave, (sources, batch, embed_dim).
+        memory: the result of the encoder, (sources, batch, embed_dim).
 
     Returns:
         Array of the shape of `tgt`.
@@ -290,8 +291,8 @@ def transformer(
     Args:
         src: (sources, batch, embed_dim), computed in float32.
         tgt: (targets, batch, embed_dim).
-        num_encoder_layers: how many encoder layers there are.
-        num_decoder_layers: how many decoder layers there are.
+        num_encoder_layers: the number of encoder layers.
+        num_decoder_layers: the number of decoder layers.
 
     Returns:
         Array of the shape of `tgt`.

@@ -33,20 +33,20 @@ __all__ = [
     "svd_convolution",
 ]
 
-# What filters of a rank say alike in their docstrings, and those of two values or of powers of two: what `functions`
-# says of them.
+# The shared sections of docstrings: of low-rank filters, and of filters of two values or powers of two, which have
+# those of `functions`.
 _RANK = """
 Args:
-    uv_init: the filters (outmaps, inmaps, *kernel) that the factors approximate at first, an initializer or an array;
-        None: the uniform initializer by Glorot's limits.
-    oik_init: the filters (outmaps, inmaps, *kernel) that the factors approximate at first, an initializer or an array;
-        None: the uniform initializer by Glorot's limits.
+    uv_init: the filters (outmaps, inmaps, *kernel) that the initial factors approximate, an initializer or an array;
+        None: UniformInitializer with Glorot's limits.
+    oik_init: the filters (outmaps, inmaps, *kernel) that the initial factors approximate, an initializer or an array;
+        None: UniformInitializer with Glorot's limits.
     r: the rank.
 
 Raises:
     RuntimeError: the shapes do not fit.
     TypeError: `inp` is neither a Variable nor an NdArray, or `kernel` is a single number.
-    ValueError: `r` is less than 1, `inp` does not have the axis, or a parameter is there already with another shape.
+    ValueError: `r` is less than 1, `inp` does not have the axis, or a parameter exists with another shape.
 """
 
 _BIAS = [("b", "bias", "(outmaps,)", True)]
@@ -77,7 +77,7 @@ def convolution(
     apply_w: Callable[[Variable], Variable] | None = None,
     apply_b: Callable[[Variable], Variable] | None = None,
 ) -> Array:
-    """A convolution with filters that are learned, plus a bias.
+    """A convolution with learned filters, and optionally a bias.
 
     Example:
         >>> y = PF.convolution(nn.Variable((2, 3, 8, 8)), 16, (3, 3), pad=(1, 1), stride=(2, 2))
@@ -112,7 +112,8 @@ def deformable_convolution(
     apply_w: Callable[[Variable], Variable] | None = None,
     apply_b: Callable[[Variable], Variable] | None = None,
 ) -> Array:
-    """A convolution that reads each pixel at a distance of its own from its place (Dai et al., 2017; Zhu et al., 2018).
+    """A deformable convolution: each pixel is read at a position that an input displaces (Dai et al., 2017; Zhu et al.,
+    2018).
 
     Args:
         inp: images (batch, channels, height, width), computed in float32.
@@ -156,10 +157,10 @@ def depthwise_convolution(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A convolution of each channel with filters of its own (Chollet, 2017).
+    """A depthwise convolution: each channel is convolved with its own filters (Chollet, 2017).
 
     Args:
-        multiplier: how many filters each channel has.
+        multiplier: the number of filters of each channel.
 
     Returns:
         Array (*samples, channels * multiplier, *positions).
@@ -202,7 +203,7 @@ def deconvolution(
 
     Args:
         pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
-        stride: the distance of the filters in the result along each spatial axis; None: 1.
+        stride: the distance between neighbouring filters in the result along each spatial axis; None: 1.
         output_padding: by how many pixels the result is longer at the end of each spatial axis, less than `stride`;
             None: 0.
 
@@ -245,11 +246,11 @@ def depthwise_deconvolution(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A transposed depthwise convolution, in which neighbouring channels are added up to one.
+    """A transposed depthwise convolution, in which groups of neighbouring channels are summed.
 
     Args:
         pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
-        stride: the distance of the filters in the result along each spatial axis; None: 1.
+        stride: the distance between neighbouring filters in the result along each spatial axis; None: 1.
         divisor: how many channels are added up to one.
 
     Returns:
@@ -291,7 +292,8 @@ def svd_convolution(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A convolution whose filters have a low rank for each channel: a depthwise convolution, then one of single pixels.
+    """A convolution whose filters have a low rank for each channel: a depthwise convolution followed by a pointwise
+    one.
 
     Example:
         >>> y = PF.svd_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3), r=2)
@@ -309,7 +311,7 @@ def svd_convolution(
 
     def factors():
         left, values, right = np.linalg.svd(start.transpose(1, 2, 0), full_matrices=False)
-        # a rank above the full one leaves the rest of the filters 0
+        # filters beyond the full rank are 0
         u, v = np.zeros((channels, r, points)), np.zeros((channels, r, outmaps))
         rank = min(r, values.shape[1])
         u[:, :rank] = (left * values[:, None]).transpose(0, 2, 1)[:, :rank]
@@ -328,10 +330,10 @@ def svd_convolution(
 @layer(
     "cpd3_conv",
     [
-        ("I", "pointwise filters in front", "(r, inmaps, 1, ...)", True),
+        ("I", "pointwise filters of the first convolution", "(r, inmaps, 1, ...)", True),
         ("K", "depthwise filters", "(r, *kernel)", True),
     ]
-    + [("O", "pointwise filters behind", "(outmaps, r, 1, ...)", True)]
+    + [("O", "pointwise filters of the last convolution", "(outmaps, r, 1, ...)", True)]
     + _BIAS,
     _RANK,
     FILTERS,
@@ -358,10 +360,10 @@ def cpd3_convolution(
     """A convolution whose filters are a sum of products of vectors of channels, kernel and maps (Lebedev et al., 2015).
 
     Args:
-        r: the rank: how many products there are.
-        max_iter: how many steps of alternating least squares approximate the filters at most.
-        stopping_criterion: they end where the error changes by less.
-        lambda_reg: how much large factors are held back.
+        r: the rank: the number of products.
+        max_iter: greatest number of steps of alternating least squares, which approximate the filters.
+        stopping_criterion: the steps end where the error changes by less than this.
+        lambda_reg: the strength of the regularization of the factors.
 
     Example:
         >>> y = PF.cpd3_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3), r=2, with_bias=False)
@@ -427,7 +429,7 @@ def binary_connect_convolution(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A convolution that computes with the signs of its filters (Courbariaux et al., 2015).
+    """A convolution that uses the signs of its filters (Courbariaux et al., 2015).
 
     Each forward pass writes the signs into the parameter `Wb`.
 
@@ -466,7 +468,7 @@ def binary_weight_convolution(
     rng: np.random.RandomState | None = None,
     with_bias: bool = True,
 ) -> Array:
-    """A convolution that computes with the signs of its filters, times their mean magnitude (Rastegari et al., 2016).
+    """A convolution that uses the signs of its filters, multiplied by their mean magnitude (Rastegari et al., 2016).
 
     Each forward pass writes the signs into the parameter `Wb` and the magnitudes into `alpha`.
 

@@ -1,4 +1,4 @@
-"""Layers whose weights are rounded to the levels of a range."""
+"""Layers whose weights are quantized to the levels of a range."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 __all__ = ["min_max_quantize", "min_max_quantized_affine", "min_max_quantized_convolution"]
 
-# What the layers say alike in their docstrings.
+# The shared sections of the docstrings of the layers.
 _MIN_MAX = """
 Args:
     quantize_w, quantize_b: whether weights, or bias, are quantized.
     ql_min_w, ql_min_b: the number of the lowest level.
     ql_max_w, ql_max_b: the number of the highest level.
-    w_min_max, b_min_max: whether the range is that of the weights, or of the bias; otherwise it is learned.
-    qr_min_w_init, qr_min_b_init: what the lower end of the range starts from; None: -2 for weights, -6 for a bias.
-    qr_max_w_init, qr_max_b_init: what the upper end of the range starts from; None: 2 for weights, 6 for a bias.
-    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
-    eps: the least width of a range.
+    w_min_max, b_min_max: whether the range is that of the weights (of the bias); otherwise it is learned.
+    qr_min_w_init, qr_min_b_init: initializer of the lower end of the range; None: -2 for weights, -6 for a bias.
+    qr_max_w_init, qr_max_b_init: initializer of the upper end of the range; None: 2 for weights, 6 for a bias.
+    ste_fine_grained_w, ste_fine_grained_b: True passes no gradient outside the range; False gives the gradient 1
+        everywhere.
+    eps: the smallest width of a range.
 """
 
 
@@ -68,16 +69,16 @@ def min_max_quantize(
 
     Args:
         x: any shape, computed in float32.
-        ql_min: the number of the lowest level; a number becomes the parameter `ql_min`, a Variable is taken as it is.
-        ql_max: the number of the highest level, likewise.
+        ql_min: the number of the lowest level; a number becomes the parameter `ql_min`, a Variable is used as it is.
+        ql_max: the number of the highest level; a number becomes the parameter `ql_max`, a Variable is used as it is.
         decay: which part of the moving average of `ema` stays at each pass.
         x_min_max: whether the range is that of `x`; otherwise it is learned.
         ema: whether, with `x_min_max`, it is a moving average of such ranges.
-        ste_fine_grained: whether no gradient passes beyond the range; otherwise it is 1 everywhere.
+        ste_fine_grained: True passes no gradient outside the range; False gives the gradient 1 everywhere.
         eps: the least width of the range.
-        qr_min_init: what the lower end of the range starts from; None: -6.
-        qr_max_init: what the upper end of the range starts from; None: 6.
-        outputs: arrays that the results are written into, of as many elements; by default new ones.
+        qr_min_init: initializer of the lower end of the range; None: -6.
+        qr_max_init: initializer of the upper end of the range; None: 6.
+        outputs: arrays into which the results are written, with the results' numbers of elements; None makes new ones.
 
     Returns:
         Array of the shape of `x`.
@@ -153,9 +154,9 @@ def min_max_quantized_affine(
     ste_fine_grained_b: bool = True,
     eps: float = 0.01,
 ) -> Array:
-    """A dense layer with weights and bias quantized as by `min_max_quantize`.
+    """A dense layer with weights and bias quantized by `min_max_quantize`.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward pass writes the quantized values into the parameters `W_q` and `b_q`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
@@ -233,9 +234,9 @@ def min_max_quantized_convolution(
     ste_fine_grained_b: bool = True,
     eps: float = 0.01,
 ) -> Array:
-    """A convolution with filters and bias quantized as by `min_max_quantize`.
+    """A convolution with filters and bias quantized by `min_max_quantize`.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward pass writes the quantized values into the parameters `W_q` and `b_q`.
 
     Example:
         >>> PF.min_max_quantized_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3)).shape

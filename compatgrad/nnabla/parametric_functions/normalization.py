@@ -32,25 +32,25 @@ _BY_AXES = "inp.shape along axes, 1 along the other axes"
 _BY_CHANNEL = "inp.shape along channel_axis, 1 along the other axes"
 _BY_SAMPLE = "1 along batch_axis, inp.shape along the other axes"
 
-# What these functions say alike in their docstrings, beside what `functions` says of statistics.
+# The shared sections of docstrings, in addition to those of `functions` about statistics.
 _SHARED = """
 Args:
     inp: any shape, computed in float32.
-    fix_parameters: whether beta and gamma get no gradient.
-    param_init: what parameters start from, initializers or arrays by the names of the note; None: beta and the mean
-        from zeros, gamma and the variance from ones.
-    no_scale: whether gamma is left out.
-    no_bias: whether beta is left out.
-    output_stat: whether mean and variance of `inp` are given, too.
-    batch_stat: whether the statistics are those of `inp`, and each forward pass moves the running ones. Otherwise they
-        are the running ones.
+    fix_parameters: whether beta and gamma need no gradient.
+    param_init: a dict of initializers or arrays by the names in the note; None: zeros for beta and the mean, ones for
+        gamma and the variance.
+    no_scale: whether to leave out gamma.
+    no_bias: whether to leave out beta.
+    output_stat: whether to return mean and variance of `inp`, too.
+    batch_stat: whether the statistics of `inp` are used and each forward pass updates the running ones. Otherwise the
+        running statistics are used.
 
 Returns:
     Array of the shape of `inp`, or a tuple of it, mean and variance.
 
 Raises:
     RuntimeError: the arguments do not fit one another.
-    ValueError: `inp` does not have an axis, or a parameter is there already with another shape.
+    ValueError: `inp` does not have an axis, or a parameter exists with another shape.
 """
 
 
@@ -73,7 +73,7 @@ def _beta_gamma(shape, fix, param_init, no_bias, no_scale):
 
 
 def _batch_parameters(function, inp, axes, fix, param_init, no_bias, no_scale):
-    """beta, gamma, mean and variance, of one element along the axes that are averaged over."""
+    """beta, gamma, mean and variance, with length 1 along the axes that are averaged."""
     shape = [1] * len(getattr(inp, "shape", ()))
     for axis in _axes(axes):
         size = axis_size(function, inp, "axes", axis)
@@ -99,7 +99,8 @@ def batch_normalization(
     no_scale: bool = False,
     no_bias: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """(inp - mean) / sqrt(var + eps) * gamma + beta by the statistics of a batch (Ioffe and Szegedy, 2015).
+    """(inp - mean) / sqrt(var + eps) * gamma + beta with the statistics of a batch or with running ones (Ioffe and
+    Szegedy, 2015).
 
     Raises:
         AssertionError: `output_stat` is set without `batch_stat`.
@@ -131,11 +132,11 @@ def fused_batch_normalization(
     """relu(batch_normalization(inp) + z) as one function.
 
     Args:
-        z: what is added, of the shape of `inp`; None: nothing.
+        z: the summand, of the shape of `inp`; None: nothing.
         nonlinearity: "relu".
 
     Raises:
-        RuntimeError: `z` has another shape, `nonlinearity` is another one, or `output_stat` is set without
+        RuntimeError: `z` has another shape, `nonlinearity` is unknown, or `output_stat` is set without
             `batch_stat`.
 
     Example:
@@ -194,18 +195,18 @@ def sync_batch_normalization(
 def mean_subtraction(
     inp: Array, base_axis: int = 1, update_running_mean: bool = True, fix_parameters: bool = False
 ) -> Array:
-    """An array less the running mean of its samples, which each forward pass moves.
+    """Subtracts the running mean of the samples, which each forward pass updates.
 
     Args:
         base_axis: the first axis of a sample.
-        update_running_mean: whether the mean is moved.
+        update_running_mean: whether to update the mean.
         fix_parameters: has no effect: the parameters are never learned.
 
     Returns:
         Array of the shape of `inp`.
 
     Raises:
-        ValueError: `inp` has fewer axes than `base_axis`, or a parameter is there already with another shape.
+        ValueError: `inp` has fewer axes than `base_axis`, or a parameter exists with another shape.
 
     Example:
         >>> y = PF.mean_subtraction(nn.Variable.from_numpy_array(np.array([[1.0, 2.0], [3.0, 6.0]])))
@@ -300,7 +301,7 @@ def group_normalization(
     no_scale: bool = False,
     no_bias: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """Groups of channels of each sample less their mean, over their standard deviation, times gamma plus beta.
+    """(inp - mean) / sqrt(var + eps) * gamma + beta with the statistics of each group of channels of each sample.
 
     Wu and He, 2018.
 
@@ -344,18 +345,18 @@ def spectral_norm(
     Args:
         w: the weights, any shape.
         dim: the axis.
-        itr: how many power iterations there are.
+        itr: the number of power iterations.
         eps: what is added to norms.
-        test: whether the parameter `u` stays as it is; otherwise each forward pass writes into it what the iterations
-            give.
-        u_init: what `u` starts from; None: normal numbers.
+        test: whether the parameter `u` stays unchanged; otherwise each forward pass writes the result of the iterations
+            into it.
+        u_init: initializer of `u`; None: normal numbers.
         fix_parameters: has no effect: the parameter is never learned.
 
     Returns:
         Array of the shape of `w`.
 
     Raises:
-        ValueError: `w` does not have the axis, or a parameter is there already with another shape.
+        ValueError: `w` does not have the axis, or a parameter exists with another shape.
 
     Example:
         >>> w = nn.Variable.from_numpy_array(np.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -376,13 +377,13 @@ def spectral_norm(
 def weight_normalization(
     w: Array, dim: int = 0, eps: float = 1e-12, g_init: Initializer | None = None, fix_parameters: bool = False
 ) -> Array:
-    """Weights of new lengths, which are learned: g * w / |w| (Salimans and Kingma, 2016).
+    """Weights with learned norms: g * w / |w| (Salimans and Kingma, 2016).
 
     Args:
         w: the weights, any shape.
         dim: the axis each of whose elements has a length.
         eps: what is added to the squared lengths.
-        g_init: what the lengths start from; None: those of `w`.
+        g_init: initializer of the norms; None: those of `w`.
 
     Returns:
         Array of the shape of `w`.
@@ -401,7 +402,7 @@ def weight_normalization(
 
 @layer("wn", [("g", "lengths", "(v.shape[dim],)", True)])
 def _weight_normalization_v1(v, dim=0, eps=1e-12, fix_parameters=False):
-    """`weight_normalization` of lengths that start at 1, composed of elementary functions."""
+    """`weight_normalization` with norms that start at 1, composed of elementary functions."""
     if not -v.ndim <= dim < v.ndim:
         raise ValueError(f"weight_normalization: dim must be at least {-v.ndim} and below {v.ndim}, not {dim}")
     if eps <= 0:
@@ -416,12 +417,12 @@ def _weight_normalization_v1(v, dim=0, eps=1e-12, fix_parameters=False):
 @layer(
     "spectral-norm",
     [
-        ("W_sn", "what forward gave last", "w.shape", False),
+        ("W_sn", "the last result of forward", "w.shape", False),
         ("u", "singular vector", "(w.shape[dim],)", False),
     ],
 )
 def _spectral_norm_v1(w, dim=0, itr=1, eps=1e-12, test=False, u_init=None, fix_parameters=True):
-    """`spectral_norm` composed of elementary functions, which keeps its result in the parameter ``W_sn``.
+    """`spectral_norm`, composed of elementary functions, which stores its result in the parameter ``W_sn``.
 
     With `test` the result is that parameter.
     """

@@ -1,7 +1,7 @@
 """Layers with quantized or pruned weights.
 
-The float weights are the ones that learn. Forward writes what it computed with to parameters beside them,
-whose names end in ``_q``.
+The float weights are learned. Forward writes the quantized or pruned weights to additional parameters, whose names end
+in ``_q``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ __all__ = [
     "pruned_convolution",
 ]
 
-# What these functions say alike in their docstrings.
+# The shared sections of the docstrings of these functions.
 _FIXED_POINT = """
 Args:
     quantize_w, quantize_b: whether weights, or bias, are quantized.
     sign_w, sign_b: whether one bit is for the sign.
-    n_w, n_b: how many bits a number has.
-    delta_w, delta_b: the distance of the numbers.
-    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes where a number is cut off.
+    n_w, n_b: the number of bits.
+    delta_w, delta_b: the distance between levels.
+    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes where a number is clipped.
 
 Raises:
-    RuntimeError: the shapes do not fit, a number of bits or distance is not positive, or no bit is left beside the
+    RuntimeError: the shapes do not fit, a number of bits or distance is not positive, or no bit is left except the
         sign.
 """
 _POW2 = """
@@ -48,23 +48,23 @@ Args:
     quantize_w, quantize_b: whether weights, or bias, are quantized.
     sign_w, sign_b: whether one bit is for the sign.
     with_zero_w, with_zero_b: whether one bit is for the number 0.
-    n_w, n_b: how many bits a number has. They tell how many powers there are.
+    n_w, n_b: the number of bits. They determine the number of powers.
     m_w, m_b: the largest power is 2 ** m.
-    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes where a number is cut off.
+    ste_fine_grained_w, ste_fine_grained_b: whether no gradient passes where a number is clipped.
 
 Raises:
-    RuntimeError: the shapes do not fit, or no bit is left beside those for the sign and for 0.
+    RuntimeError: the shapes do not fit, or no bit is left except those for the sign and for 0.
 """
 _PRUNED = """
 Args:
     prune_w, prune_b: whether weights, or bias, are pruned.
-    rate_w, rate_b: which part of the numbers, in [0, 1], become 0.
+    rate_w, rate_b: the fraction of the numbers, in [0, 1], that become 0.
 
 Raises:
     RuntimeError: the shapes do not fit, or a rate is not in [0, 1].
 """
 
-# from a parameter, and the NdArray that keeps the result, to the result
+# functions of a parameter and of the NdArray into which the result is written
 _Quantizer = Callable[[Any, Any], Any]
 
 
@@ -104,8 +104,8 @@ def _descriptions(shape: str) -> list[tuple[str, str, str, bool]]:
     return [
         ("W", "float weights", shape, True),
         ("b", "float bias", "(outmaps,)", True),
-        ("W_q", "weights that forward computed with", shape, False),
-        ("b_q", "bias that forward computed with", "(outmaps,)", False),
+        ("W_q", "weights that forward has used", shape, False),
+        ("b_q", "bias that forward has used", "(outmaps,)", False),
     ]
 
 
@@ -365,7 +365,7 @@ def pruned_affine(
     prune_b: bool = True,
     rate_b: float = 0.9,
 ) -> Array:
-    """A dense layer whose weights and biases of smallest magnitude are taken for 0.
+    """A dense layer in which the weights and biases of smallest magnitude are replaced by 0.
 
     Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
 
@@ -403,7 +403,7 @@ def pruned_convolution(
     prune_b: bool = True,
     rate_b: float = 0.9,
 ) -> Array:
-    """A convolution whose weights and biases of smallest magnitude are taken for 0.
+    """A convolution in which the weights and biases of smallest magnitude are replaced by 0.
 
     Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
 

@@ -1,4 +1,4 @@
-"""The data of a training."""
+"""`Data`, the data source and the iterator of a training."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["Data"]
 class Data:
     """A data source and an iterator over it, for a `Worker`.
 
-    Subclasses define `CustomDataSource`, or `__data_source__` and `__data_iterator__`, and what they need of `reset`,
-    `next` and `size`.
+    Subclasses define `CustomDataSource`, or `__data_source__` and `__data_iterator__`, and those of `reset`, `next` and
+    `size` that they need.
 
     Example:
         >>> from compatgrad.nnabla.experimental.framework import Data
@@ -34,7 +34,7 @@ class Data:
     """
 
     class CustomDataSource(DataSource):
-        """The data source, unless `__data_source__` gives another."""
+        """The data source, unless `__data_source__` returns another one."""
 
     def __init__(self) -> None:
         self._data_source = self.__data_source__()
@@ -53,4 +53,4 @@ class Data:
         """The next minibatch."""
 
     def size(self) -> Any:
-        """How many samples there are."""
+        """The number of samples."""

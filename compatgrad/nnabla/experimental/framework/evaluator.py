@@ -1,4 +1,4 @@
-"""Evaluation as a sequence of callbacks."""
+"""`Evaluator`, an evaluation that consists of callbacks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def _nothing(*args: Any) -> bool:
 
 
 class Evaluator:
-    """Feeds data and runs the graph `val_iter` times.
+    """Sets the inputs and runs the graph `val_iter` times.
 
     Args:
-        eval_data_feeder: called with the epoch and the number of the iteration, it sets the inputs.
-        eval_graph_forward: called with the same, it computes.
+        eval_data_feeder: function of the epoch and the number of the iteration that sets the inputs.
+        eval_graph_forward: function of the same arguments that computes the graph.
         eval_callback_on_start: a function of the epoch, or a list of them, called before the first iteration.
-        eval_callback_on_finish: a function of the epoch, or a list of them, called behind the last one.
+        eval_callback_on_finish: a function of the epoch, or a list of them, called after the last one.
         val_iter: the number of iterations.
 
     Example:

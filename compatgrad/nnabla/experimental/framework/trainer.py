@@ -1,4 +1,4 @@
-"""The loop over epochs and iterations."""
+"""`Trainer`, the loop over epochs and iterations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Trainer"]
 
 
 class Trainer:
-    """Trains what a `Worker` says, from the epoch of its checkpoint on.
+    """Runs the training that a `Worker` defines, starting at the epoch of the worker's checkpoint.
 
     Args:
-        worker: knows what is to be done at each step.
+        worker: defines the steps of the training.
 
     Example:
         >>> from compatgrad.nnabla.experimental.framework import Trainer, Worker
@@ -52,5 +52,5 @@ class Trainer:
         worker.training_complete()
 
     def brief(self) -> Any:
-        """What the worker says of itself."""
+        """The description that the worker gives of itself."""
         return self.worker.brief()

@@ -1,4 +1,4 @@
-"""An update of the parameters as a sequence of callbacks."""
+"""`Updater`, an update of the parameters that consists of callbacks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ class Updater:
     """One iteration: gradients of `accum_grad` batches, their sum over processes, and the solver's update.
 
     Args:
-        train_data_feeder: called with iteration, epoch and the batch's number, it sets the inputs.
-        solver_zero_grad: called with iteration and epoch, it zeroes gradients.
-        solver_update: called with iteration and epoch, it updates the parameters.
-        loss_forward: called with iteration, epoch and the batch's number, it computes the loss.
-        loss_backward: called with the same, it computes the gradients.
-        loss_forward_callback_on_start: a function, or a list of them, called with the same before `loss_forward`.
-        loss_forward_callback_on_finish: called with the same behind it.
-        loss_backward_callback_on_start: called with the same before `loss_backward`.
-        loss_backward_callback_on_finish: called with the same behind it.
+        train_data_feeder: function of iteration, epoch and number of the batch that sets the inputs.
+        solver_zero_grad: function of iteration and epoch that zeroes gradients.
+        solver_update: function of iteration and epoch that updates the parameters.
+        loss_forward: function of iteration, epoch and number of the batch that computes the loss.
+        loss_backward: function of the same arguments that computes the gradients.
+        loss_forward_callback_on_start: a function, or a list of functions, called with the same arguments before
+            `loss_forward`.
+        loss_forward_callback_on_finish: called with the same arguments after it.
+        loss_backward_callback_on_start: called with the same arguments before `loss_backward`.
+        loss_backward_callback_on_finish: called with the same arguments after it.
         comm_all_reduce_callback_on_start: called with iteration and epoch before `comm_all_reduce`.
-        comm_all_reduce: called with iteration and epoch, it sums gradients over processes; only with `comm` and
+        comm_all_reduce: function of iteration and epoch that sums gradients over processes; it needs `comm` and
             `grads`.
-        comm_all_reduce_callback_on_finish: called with the same behind it.
+        comm_all_reduce_callback_on_finish: called with the same arguments after it.
         solver_update_callback_on_start: called with iteration and epoch before `solver_update`.
-        solver_update_callback_on_finish: called with the same behind it.
+        solver_update_callback_on_finish: called with the same arguments after it.
         accum_grad: the number of batches whose gradients are added up.
         comm: the communicator of several processes.
         grads: the gradients that are summed over processes.
@@ -87,7 +88,7 @@ class Updater:
         self.grads = grads
 
     def _step(self, name: str, *where: int) -> None:
-        """A step with the callbacks around it."""
+        """Runs a step with the callbacks before and after it."""
         for callback in getattr(self, f"{name}_callback_on_start"):
             callback(*where)
         getattr(self, name)(*where)
@@ -95,7 +96,7 @@ class Updater:
             callback(*where)
 
     def update(self, i: int, e: int) -> None:
-        """Makes iteration `i` of epoch `e`: gradients, their sum over processes, and the solver's update."""
+        """Runs iteration `i` of epoch `e`: gradients, their sum over processes, and the solver's update."""
         self.solver_zero_grad(i, e)
         for batch in range(self.accum_grad):
             self.train_data_feeder(i, e, batch)

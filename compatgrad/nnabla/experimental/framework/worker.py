@@ -1,4 +1,4 @@
-"""What a training does at each of its steps."""
+"""`Worker`, which defines the steps of a training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Worker"]
 
 
 def _hook(text: str, *names: str) -> Any:
-    """A method of those parameters that does nothing, to be overridden."""
+    """Makes a method with these parameters that does nothing and is to be overridden."""
     scope: dict[str, Any] = {"Any": Any}
     parameters = "".join(f", {name}: int" for name in names)
     exec(f"def method(self{parameters}) -> Any: pass", scope)  # noqa: S102 - callers may name the parameters
@@ -21,7 +21,7 @@ def _hook(text: str, *names: str) -> Any:
 
 
 class _Named:
-    """Gives a method the name that it is assigned to, which errors of its callers tell."""
+    """Gives a method the name of the attribute to which it is assigned, so that error messages show this name."""
 
     def __init__(self, method: Any) -> None:
         self.method = method
@@ -34,16 +34,17 @@ class _Named:
 class Worker:
     """A training of `max_epoch` epochs with `iter_per_epoch` updates each.
 
-    Subclasses override the steps `_..._init`, in which they make `_loss` and `_solver`, the feeders of data, and what
-    else they need; the methods here that do nothing are for that. `i` is an iteration of an epoch `e`, `ag` a batch
-    whose gradient is added in it, `vi` an iteration of an evaluation.
+    Subclasses override the steps `_..._init`, in which they make `_loss` and `_solver`, the feeders of data, and
+    whatever else they need; the methods of this class that do nothing are there to be overridden. `i` is an iteration
+    of the epoch `e`, `ag` the number of a batch in it whose gradient is accumulated, `vi` an iteration of an
+    evaluation.
 
     Args:
-        data (Data): what the training reads, for the subclass.
+        data (Data): the data of the training, for the subclass.
         max_epoch: the number of epochs.
         iter_per_epoch: the number of updates in an epoch.
-        clear_buffer: whether `backward` of the loss frees arrays as it goes.
-        clear_no_need_grad: whether `forward` of the loss frees those that no gradient needs.
+        clear_buffer: whether `backward` of the loss frees arrays after their last use.
+        clear_no_need_grad: whether `forward` of the loss frees arrays that no gradient needs.
 
     Example:
         >>> from compatgrad.nnabla.experimental.framework import Trainer, Worker
@@ -83,7 +84,7 @@ class Worker:
     save_model_at_start = _hook("Called before the first epoch.")
     save_model_at_end = _hook("Called after the last epoch.")
     training_complete = _hook("Called at the end.")
-    brief = _hook("What there is to say of the training.")
+    brief = _hook("A description of the training, a str.")
     epoch_loop_start = _hook("Called first in an epoch.", "e")
     epoch_loop_end = _hook("Called after the iterations of an epoch.", "e")
     save_checkpoint_at_epoch_end = _hook("Called last in an epoch.", "e")
@@ -144,15 +145,15 @@ class Worker:
         ag: int = 0,
         toExecute: Callable[..., Any] = lambda i, e, ag: True,  # noqa: N803
     ) -> Any:
-        """Whether a step is to be done; always, unless overridden."""
+        """Whether to run a step; True unless overridden."""
         return toExecute(i, e, ag)
 
     def max_epoch(self) -> int:
-        """How many epochs there are."""
+        """The number of epochs."""
         return self._max_epoch
 
     def iter_per_epoch(self) -> int:
-        """How many updates an epoch has."""
+        """The number of updates in an epoch."""
         return self._iter_per_epoch
 
     def training_prepare(self) -> None:
@@ -175,7 +176,7 @@ class Worker:
             self._evaluator.evaluate(e)
 
     def evaluate_at_training_end(self) -> None:
-        """Evaluates behind the last epoch."""
+        """Evaluates after the last epoch."""
         self._evaluator.evaluate(self._max_epoch)
 
     def _solver_zero_grad(self, i: int, e: int) -> None:

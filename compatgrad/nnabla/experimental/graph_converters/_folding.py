@@ -1,4 +1,4 @@
-"""The arithmetic of folding a batch normalization into its neighbour's weights."""
+"""Computes the weights of a layer into which a neighbouring batch normalization is folded."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ LAYERS = ("Affine", "Convolution", "Deconvolution")
 
 
 def scale_and_offset(norm: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What the batch normalization `norm` multiplies by and adds, of its parameters' shape."""
+    """The scale and the offset of the batch normalization `norm`, which computes scale * x + offset; both have the
+    shape of its parameters."""
     beta, gamma, mean, variance = (v.d for v in norm.inputs[1:5])
     scale = gamma / np.sqrt(variance + norm.info.args["eps"])
     return scale, beta - scale * mean
 
 
 def bias_shape(layer: Any) -> tuple[int, ...]:
-    """The shape of a bias of a layer without one."""
+    """The shape of the bias for a layer that has none."""
     w, args = layer.inputs[1], layer.info.args
     if layer.info.type_name == "Affine":
         return w.shape[1:]
@@ -29,7 +30,8 @@ def bias_shape(layer: Any) -> tuple[int, ...]:
 
 
 def _axes(layer: Any, w: np.ndarray, channel_last: bool) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The weights of a convolution as (groups, out, in, *rest), and how to get back: see `_restored`."""
+    """The weights of a convolution, reshaped to (groups, out, in, *rest), and the arguments with which `_restored`
+    reverses that."""
     group = layer.info.args["group"]
     if channel_last:
         w = np.moveaxis(w, -1, 1)
@@ -50,7 +52,7 @@ def _bias(layer: Any) -> Any:
 
 
 def after(layer: Any, norm: Any, channel_last: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and bias of `layer` with the batch normalization of its output in them."""
+    """Weights and bias of `layer` after folding in the batch normalization of its output."""
     scale, offset = scale_and_offset(norm)
     w, b = layer.inputs[1].d, _bias(layer)
     if layer.info.type_name == "Affine":
@@ -64,10 +66,9 @@ def after(layer: Any, norm: Any, channel_last: bool) -> tuple[np.ndarray, np.nda
 
 
 def before(norm: Any, layer: Any, channel_last: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and bias of `layer` with the batch normalization of its input in them.
-
-    Where a convolution pads, or a deconvolution has a kernel of more than one element, what the offset adds is off at
-    the border, where the layer reads fewer elements.
+    """Weights and bias of `layer` after folding in the batch normalization of its input. Where a convolution has
+    padding, or a deconvolution has a kernel of more than one element, the offset is wrong at the borders, where the
+    layer reads fewer elements.
     """
     scale, offset = scale_and_offset(norm)
     w, b = layer.inputs[1].d, _bias(layer)

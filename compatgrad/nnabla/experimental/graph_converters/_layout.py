@@ -1,4 +1,4 @@
-"""Graphs for images whose channels are in another place."""
+"""Base class of the converters that change the position of the channel axis."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ __all__ = ["LayoutModifier"]
 
 
 class LayoutModifier(FunctionModifier):
-    """Moves the channels of images and weights, in graphs of functions of images up to affine ones.
+    """Moves the channel axis of images and weights. Supported are graphs of functions of images, which may end in
+    affine functions.
 
-    Subclasses give the `_order` of the four axes, the `_suffix` of new parameters' names and whether they
-    lead to `_channel_last`.
+    Subclasses define the `_order` of the four axes, the `_suffix` of the names of new parameters, and `_channel_last`,
+    whether the result has channels last.
     """
 
     _order: tuple[int, ...]
@@ -73,7 +74,7 @@ class LayoutModifier(FunctionModifier):
         return self._call_function(type_name, inputs, args)
 
     def _affine_weights(self, f: Any) -> Variable:
-        """Weights whose rows are in the order of the features of images in the new layout."""
+        """Weights of an affine layer whose rows are in the order of the features of an image in the new layout."""
         x, w = f.inputs[:2]
         rows = w.d.reshape(*x.shape[1:], *w.shape[1:])
         order = [axis - 1 for axis in self._order[1:]]

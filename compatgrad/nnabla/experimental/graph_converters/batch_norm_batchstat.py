@@ -1,4 +1,4 @@
-"""Batch normalizations by running statistics."""
+"""A converter that makes batch normalizations use running statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch normalizations folded into the layers beside them."""
+"""Converters that fold batch normalizations into neighbouring layers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _is_layer(f: Any) -> bool:
 
 
 class AddBiasModifier(FunctionModifier):
-    """Gives a bias of zeros, a parameter "b" beside the weights, to layers next to a batch normalization.
+    """Adds a bias of zeros, the parameter "b" next to the weights, to layers next to a batch normalization.
 
-    Layers are affine functions, convolutions and deconvolutions, here and below.
+    Here and in the other classes, layers are affine functions, convolutions and deconvolutions.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC
@@ -57,7 +57,8 @@ class AddBiasModifier(FunctionModifier):
 
 
 class BatchNormalizationFoldingModifierInner(FunctionModifier):
-    """Folds a batch normalization into the layer before it: parameters "w-folded" and "b-folded" beside its own.
+    """Folds a batch normalization into the layer before it: the new parameters are "w-folded" and "b-folded", next to
+    the layer's own.
 
     Args:
         channel_last: whether images have their channels in the last axis.
@@ -97,7 +98,8 @@ class BatchNormalizationFoldingModifierInner(FunctionModifier):
 
 
 class BatchNormalizationFoldingOppositeModifierInner(FunctionModifier):
-    """Folds a batch normalization into the layers behind it, if nothing else reads it: their parameters change.
+    """Folds a batch normalization into the layers after it, if only layers read its result; the parameters of these
+    layers change.
 
     Args:
         channel_last: whether images have their channels in the last axis.
@@ -136,10 +138,11 @@ class BatchNormalizationFoldingOppositeModifierInner(FunctionModifier):
 
 
 class BatchNormalizationFoldingModifier:
-    """A list of modifiers: biases where there are none, then batch normalizations folded into the layers beside them.
+    """A list of modifiers: one that adds missing biases, and one that folds batch normalizations into neighbouring
+    layers.
 
     Args:
-        opposite: whether they are folded into the layers behind them instead of those before them.
+        opposite: whether to fold them into the layers after them instead of those before them.
         channel_last: whether images have their channels in the last axis.
 
     Example:

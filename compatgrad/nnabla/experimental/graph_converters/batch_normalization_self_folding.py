@@ -1,4 +1,4 @@
-"""Batch normalizations as a factor and an offset."""
+"""A converter that replaces batch normalizations by a factor and an offset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BatchNormalizationSelfFoldingModifier"]
 
 
 class BatchNormalizationSelfFoldingModifier(FunctionModifier):
-    """Writes batch normalizations by running statistics as c0 * x + c1, with new parameters.
+    """Replaces batch normalizations that use running statistics by c0 * x + c1, with new parameters.
 
     Args:
         name: the scope of the parameters.

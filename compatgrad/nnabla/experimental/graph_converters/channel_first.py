@@ -1,4 +1,4 @@
-"""Graphs for images with channels in the second axis."""
+"""A converter to images with channels in the second axis."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["ChannelFirstModifier"]
 
 
 class ChannelFirstModifier(LayoutModifier):
-    """From images (samples, height, width, channels) to (samples, channels, height, width).
+    """Changes a graph of images (samples, height, width, channels) to one of images (samples, channels, height, width).
 
-    Weights become new parameters beside the old ones, with "_cf" behind their names.
+    Weights become new parameters next to the old ones, with "_cf" appended to their names.
 
     Args:
         inputs: the images of the old graph.
-        inputs_cf: those of the new one; None for transposed copies.
+        inputs_cf: the images of the new graph; None for transposed copies.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC

@@ -1,4 +1,4 @@
-"""Graphs for images with channels in the last axis."""
+"""A converter to images with channels in the last axis."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["ChannelLastModifier"]
 
 
 class ChannelLastModifier(LayoutModifier):
-    """From images (samples, channels, height, width) to (samples, height, width, channels).
+    """Changes a graph of images (samples, channels, height, width) to one of images (samples, height, width, channels).
 
-    Weights become new parameters beside the old ones, with "_cl" behind their names.
+    Weights become new parameters next to the old ones, with "_cl" appended to their names.
 
     Args:
         inputs: the images of the old graph.
-        inputs_cl: those of the new one; None for transposed copies.
+        inputs_cl: the images of the new graph; None for transposed copies.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC

@@ -1,4 +1,4 @@
-"""Batch normalization, addition and ReLU as one function."""
+"""A converter that fuses batch normalization, addition and ReLU."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ __all__ = ["FusedBatchNormalizationModifier"]
 
 
 class FusedBatchNormalizationModifier(FunctionModifier):
-    """Makes one function of a batch normalization, an addition to it and a ReLU of the sum.
-
-    Functions between which something else reads stay as they are.
+    """Replaces a batch normalization, an addition to its result and a ReLU of the sum by one function, unless another
+    function reads an intermediate result.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC
@@ -29,8 +28,8 @@ class FusedBatchNormalizationModifier(FunctionModifier):
 
     def __init__(self) -> None:
         super().__init__()
-        self._norms: dict[Any, tuple[Any, list[Variable]]] = {}  # addition -> normalization, its new parameters
-        self._sums: dict[Any, tuple[Any, list[Variable]]] = {}  # ReLU -> normalization, its parameters and the summand
+        self._norms: dict[Any, tuple[Any, list[Variable]]] = {}  # addition -> normalization, new parameters
+        self._sums: dict[Any, tuple[Any, list[Variable]]] = {}  # ReLU -> normalization, parameters, summand
 
     @staticmethod
     def _only_reader(f: Any, type_name: str) -> Any:

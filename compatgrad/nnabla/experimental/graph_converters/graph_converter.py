@@ -1,4 +1,4 @@
-"""How a graph is gone through, and what of it is made anew."""
+"""Base classes of the converters, which walk through a graph and make a new one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 class FunctionModifier:
-    """Makes a new graph of an old one: it is called with each function of that, inputs first.
+    """Makes a new graph from an old one: it is called with each function of the old graph, inputs first.
 
     Subclasses define `modify`. `outputs` are the new outputs of the last function.
 
@@ -40,14 +40,14 @@ class FunctionModifier:
         self.outputs: list[Variable] = []
 
     def modify(self, f: Any, inputs: list[Variable]) -> Variable | Sequence[Variable] | None:
-        """What takes the place of the outputs of `f` on the new `inputs`; None: the same function on those.
-
-        To change the graph's shape, hand on an input as the output (the function is left out), or apply several.
+        """Returns the Variables that replace the outputs of `f`, computed from the new `inputs`; None applies the same
+        function to the new inputs. To leave out a function, return one of its inputs; to replace it by several, apply
+        these.
         """
         return None
 
     def init_map_func_inputs(self, f: Any, inputs: Sequence[Variable]) -> None:
-        """Says what the first inputs of `f` are in the new graph; further ones are the old ones."""
+        """Sets the first inputs of `f` in the new graph; further inputs are those of the old graph."""
         self._map_func_inputs[f] = list(inputs)
 
     def get_parameter_scope(self, v: Variable) -> str:
@@ -71,7 +71,7 @@ class FunctionModifier:
         inputs = self._new_inputs(f)
         made = self.modify(f, inputs)
         if made is not None and not all(isinstance(y, Variable) for y in _listed(made)):
-            raise ValueError(f"{type(self).__name__}.modify must give None or Variables, not {type(made).__name__}")
+            raise ValueError(f"{type(self).__name__}.modify must return None or Variables, not {type(made).__name__}")
         self.outputs = _listed(self._modify_as_same(f, inputs) if made is None else made)
         for old, new in zip(f.outputs, self.outputs, strict=False):
             for reader in old.function_references:
@@ -85,7 +85,8 @@ class FunctionModifier:
         return self._call_function(f.info.type_name, inputs, f.info.args)
 
     def _call_function(self, type_name: str, inputs: Sequence[Variable], args: Mapping[str, Any]) -> Any:
-        """A function of that type on `inputs`. ValueError for types that are not nnabla's, as PythonFunctions are."""
+        """Applies a function of a type to `inputs`. Raises ValueError for types that nnabla does not define, such as
+        PythonFunctions."""
         spec = _declare.specs.get(type_name)
         if spec is None:
             raise ValueError(f"{type(self).__name__}: functions of type {type_name!r} cannot be applied again")
@@ -96,16 +97,16 @@ class FunctionModifier:
             return _declare.call(spec, given, [args.get(p.name, p.default) for p in spec.parameters])
 
     def __finish__(self) -> None:
-        """Called when a graph is done: subclasses forget what they noted of it."""
+        """Called when a graph has been converted: subclasses reset what they have stored about it."""
 
     def finish_up(self) -> None:
-        """Forgets the graph that is done."""
+        """Resets what is stored about the converted graph."""
         self._map_func_inputs = {}
         self.__finish__()
 
 
 class GraphConverter:
-    """Applies modifiers, or lists of them, one after another.
+    """Applies modifiers, or lists of modifiers, one after another.
 
     Args:
         modifiers: `FunctionModifier`s and lists of them.
@@ -139,6 +140,6 @@ class GraphConverter:
             try:
                 F.sink(*outputs).visit(modifier)
                 outputs = modifier.outputs[0].parent.inputs
-            finally:  # what a conversion that raised had noted would be taken for the next graph's
+            finally:  # data that a failed conversion has stored must not affect the next one
                 modifier.finish_up()
         return outputs if isinstance(o, (list, tuple)) else outputs[0]

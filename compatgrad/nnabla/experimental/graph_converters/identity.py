@@ -1,4 +1,4 @@
-"""The same graph once more."""
+"""A converter that copies a graph."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ class IdentityModifier(FunctionModifier):
     """Copies a graph.
 
     Args:
-        inputs: maps leaves of the old graph to those that take their places in the new one; other leaves of the copy
-            share their arrays.
-        copy_value: whether the new leaves get data and gradient of the old ones; ValueError where the shapes differ.
+        inputs: maps leaves of the old graph to leaves of the new one; other leaves of the copy share the arrays of the
+            old leaves.
+        copy_value: whether data and gradients of the old leaves are copied into the new ones; ValueError where the
+            shapes differ.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC

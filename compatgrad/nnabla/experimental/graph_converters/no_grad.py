@@ -1,4 +1,4 @@
-"""Graphs whose parameters do not learn."""
+"""A converter whose result needs no gradients of parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["NoGradModifier"]
 
 
 class NoGradModifier(FunctionModifier):
-    """Copies a graph with need_grad=False for all registered parameters; those themselves stay as they are.
+    """Copies a graph with need_grad=False for all registered parameters; the parameters themselves are not changed.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC

@@ -1,4 +1,4 @@
-"""Weights without the channels that matter least."""
+"""A converter that sets the weights of unimportant channels to 0."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _OUTPUT_AXIS = {
 class PruningModifier(FunctionModifier):
     """Sets the weights and biases of output channels to 0 whose weights are small.
 
-    The result has new parameters, "w-pruned" and "b-pruned", beside the old ones.
+    The result has new parameters, "w-pruned" and "b-pruned", next to the old ones.
 
     Args:
-        pruning_threshold: the sum of squares of a channel's weights up to which the channel is pruned.
+        pruning_threshold: a channel is pruned where the sum of squares of its weights is at most this number.
         functions_to_prune: the names of the types of functions that are pruned.
         channel_last: whether the weights of deconvolutions have the output channels in the last axis.
 

@@ -1,4 +1,5 @@
-"""Graphs that record ranges, and graphs that compute with quantized values."""
+"""Converters for quantization-aware training: to graphs that record ranges of values, and to graphs that quantize
+values."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ __all__ = ["PrecisionMode", "QuantizeNonQNNToRecordingModifier", "QuantizeRecord
 
 
 class PrecisionMode(Enum):
-    """How a training graph computes; only SIM_QNN, floats that are quantized and dequantized, is there.
+    """The arithmetic of a training graph; only SIM_QNN, floats that are quantized and dequantized, is supported.
 
     Example:
         >>> from compatgrad.nnabla.utils.qnn import PrecisionMode
@@ -35,11 +36,11 @@ class PrecisionMode(Enum):
 _OF_TWO = ("Add2", "Sub2", "Mul2", "Div2", "Pow2")
 _OF_MANY = ("Concatenate", "Stack")
 _WITH_BIAS = ("Affine", "Convolution", "Deconvolution", "DepthwiseConvolution", "DepthwiseDeconvolution")
-_SHARING = ("Add2", "Concatenate")  # whose inputs are quantized alike
+_SHARING = ("Add2", "Concatenate")  # all inputs of these functions share one range
 
 
 def _data_inputs(f: Any) -> int:
-    """How many of the first inputs are data; the others are parameters."""
+    """The number of data inputs, which come first; the others are parameters."""
     if f.info.type_name in _OF_MANY:
         return len(f.inputs)
     return 2 if f.info.type_name in _OF_TWO else 1
@@ -48,7 +49,7 @@ def _data_inputs(f: Any) -> int:
 def _upstream(f: Any) -> Iterator[Any]:
     seen = {x.parent for x in f.inputs if x.parent is not None}
     queue = list(seen)
-    for g in queue:  # which grows
+    for g in queue:  # the loop appends to the list
         new = {x.parent for x in g.inputs if x.parent is not None} - seen
         seen |= new
         queue += new
@@ -58,7 +59,7 @@ def _upstream(f: Any) -> Iterator[Any]:
 def _downstream(f: Any) -> Iterator[Any]:
     seen = set(f.outputs[0].function_references)
     queue = list(seen)
-    for g in queue:  # which grows
+    for g in queue:  # the loop appends to the list
         new = {h for y in g.outputs for h in y.function_references} - seen
         seen |= new
         queue += new
@@ -72,7 +73,7 @@ class _Quantizing(FunctionModifier):
         self.functions_ranks = functions_ranks
 
     def get_function_rank(self, f: Any) -> int:
-        """The number of `f`, -1 for a function without one."""
+        """The number of `f`; -1 where it has none."""
         return self.functions_ranks.get(f, -1)
 
     def _scope(self, f: Any) -> Any:
@@ -84,11 +85,11 @@ class _Quantizing(FunctionModifier):
 
 
 class QuantizeNonQNNToRecordingModifier(_Quantizing):
-    """Puts recorders of ranges before functions, and where the configuration says so behind them.
+    """Inserts recorders of ranges before functions, and also after them where the configuration says so.
 
     Args:
-        functions_ranks: numbers of the functions, for the names of parameters, as `FunctionsRankRecorder` gives them.
-        config (QATConfig): which functions are recorded, by what recorders, and where.
+        functions_ranks: numbers of the functions from `FunctionsRankRecorder`, which become part of parameter names.
+        config (QATConfig): says which functions are recorded, by which recorders, and at which positions.
         training: whether the recorders record.
 
     Example:
@@ -131,8 +132,8 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
         return recorder(x, axes=self._axes, training=self._training, name=name)
 
     def add_recorder(self, f: Any, inputs: list[Variable], cfg: Any) -> list[Variable]:
-        """The `inputs` of `f` behind recorders of the configuration `cfg`; data that has one already is not recorded
-        twice.
+        """The `inputs` of `f` after recorders of the configuration `cfg`. Data that has a recorder already gets no
+        second one.
         """
         count = _data_inputs(f)
         type_name = cfg.recorder_activation.name()
@@ -150,7 +151,7 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
         return found
 
     def share_recorder(self, f: Any, inputs: list[Variable], new_inputs: list[Variable], cfg: Any) -> list[Variable]:
-        """Lets all inputs of additions and concatenations have the range of the earliest, as `cfg` says."""
+        """Makes all inputs of an addition or a concatenation share the recorder of the input with the lowest rank."""
         if f.info.type_name not in _SHARING:
             return new_inputs
         ranks = [inputs[0].rank, *(x.rank for x in new_inputs[1:])]
@@ -172,11 +173,11 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
 
 
 class QuantizeRecordingToTrainingModifier(_Quantizing):
-    """Quantizes and dequantizes values by the recorded ranges, in a graph whose recorders have been taken out.
+    """Quantizes and dequantizes values by the recorded ranges, in a graph without its recorders.
 
     Args:
-        functions_ranks: numbers of the functions without recorders, as for the recording graph.
-        config (QATConfig): how values are rounded and by how many steps.
+        functions_ranks: numbers of the functions, the same as those for the recording graph.
+        config (QATConfig): the rounding and the number of quantization steps.
 
     Raises:
         NotImplementedError: the configuration's precision mode is not SIM_QNN.
@@ -200,7 +201,7 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
 
     def __init__(self, functions_ranks: Mapping[Any, int], config: Any = None) -> None:
         if config.precision_mode is not PrecisionMode.SIM_QNN:
-            raise NotImplementedError(f"precision_mode {config.precision_mode}: only SIM_QNN is there")
+            raise NotImplementedError(f"precision_mode {config.precision_mode}: only SIM_QNN is supported")
         super().__init__(functions_ranks, config)
 
     def _range(self, recorder: Any, x: Variable, name: str) -> tuple[Any, Any]:
@@ -220,7 +221,7 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
         return x.parent is not None and x.parent.info.type_name == type_name
 
     def _quantize_inputs(self, f: Any, inputs: list[Variable]) -> list[Variable]:
-        """Leaves and parameters, quantized; what functions give already is."""
+        """The inputs with leaves and parameters quantized; results of functions are quantized already."""
         count, config = _data_inputs(f), self._config
         found = []
         with self._scope(f):
@@ -234,7 +235,7 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
         return found
 
     def _quantize_bias(self, x: Variable, w: Variable, b: Variable) -> Variable:
-        """A bias by the step of the products that it is added to."""
+        """The bias, quantized with the step of the products to which it is added."""
         if self._config.skip_bias or not all(self._is(v, "QuantizeLinear") for v in (x, w, b)):
             return b
         step = (x.parent.inputs[1].d * w.parent.inputs[1].d.reshape(-1)[0]).reshape(1)
@@ -251,7 +252,7 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
         return F.dequantize_linear(x, *x.parent.inputs[1:3]) if self._is(x, "QuantizeLinear") else x
 
     def _share(self, f: Any, inputs: list[Variable]) -> list[Variable]:
-        """Lets all inputs of additions and concatenations have the step of the earliest."""
+        """Makes all inputs of an addition or a concatenation have the step of the input with the lowest rank."""
         if f.info.type_name not in _SHARING:
             return inputs
         first = 0
@@ -273,7 +274,7 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
         return shared
 
     def _quantize_output(self, f: Any, y: Variable) -> Variable:
-        """The output, quantized by the range that the first reader with one noted of it."""
+        """The output, quantized by the range that the first of its readers with a recorder has recorded."""
         scale = zero = None
         for reader in f.outputs[0].function_references:
             if reader.info.type_name == "Sink":

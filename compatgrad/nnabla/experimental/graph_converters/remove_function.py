@@ -1,4 +1,4 @@
-"""Graphs without some types of functions."""
+"""A converter that removes functions of some types."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["RemoveFunctionModifier"]
 
 
 class RemoveFunctionModifier(FunctionModifier):
-    """Leaves out functions of some types: what read their output reads their first input.
+    """Removes functions of some types: functions that read their outputs read their first inputs instead.
 
     Args:
-        rm_funcs: the types' names.
+        rm_funcs: the names of the types.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC

@@ -1,4 +1,4 @@
-"""Graphs for inference."""
+"""A converter to graphs for inference."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ __all__ = ["TestModeModifier"]
 
 
 class TestModeModifier:
-    """A list of modifiers for inference: batch normalizations by running statistics, and no functions of some types.
+    """A list of modifiers for inference: one that makes batch normalizations use running statistics, and one that
+    removes functions of some types.
 
     Args:
-        rm_funcs: the names of the types that are left out.
+        rm_funcs: the names of the types to remove.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC
@@ -27,7 +28,7 @@ class TestModeModifier:
     Source: `nnabla.experimental.graph_converters.TestModeModifier` of nnabla 1.39.0.
     """
 
-    __test__ = False  # no class of tests, whatever its name
+    __test__ = False  # tells pytest that this class contains no tests
 
     def __new__(cls, rm_funcs: Sequence[str] = ()) -> list[FunctionModifier]:  # type: ignore[misc]
         return [BatchNormBatchStatModifier(), RemoveFunctionModifier(rm_funcs)]

@@ -1,4 +1,4 @@
-"""Fused batch normalizations as several functions."""
+"""A converter that splits fused batch normalizations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["UnfusedBatchNormalizationModifier"]
 
 
 class UnfusedBatchNormalizationModifier(FunctionModifier):
-    """Takes fused batch normalizations apart: normalization, addition if there is a summand, ReLU.
+    """Splits fused batch normalizations into a normalization, an addition if there is a summand, and a ReLU.
 
     Example:
         >>> import compatgrad.nnabla.experimental.graph_converters as GC

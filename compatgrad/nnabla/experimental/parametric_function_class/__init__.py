@@ -1,1 +1,1 @@
-"""Layers as objects that hold their parameters."""
+"""Layers as objects that own their parameters."""

@@ -24,13 +24,13 @@ class Affine(Module):
 
     Args:
         n_inmaps: the number of input features.
-        n_outmaps: the number of output features; a shape stands for its product.
-        base_axis: how many first axes of an input are for samples.
+        n_outmaps: the number of output features; for a shape, the product of its lengths.
+        base_axis: the number of leading axes that count samples.
         w_init: initializer or array for W; None for uniform random numbers after Glorot and Bengio (2010).
         b_init: initializer or array for b; None for zeros.
         fix_parameters: whether the parameters need no gradient.
-        rng: draws the random numbers of W; None for nnabla's own.
-        with_bias: whether there is b.
+        rng: generator of the random numbers of W; None for nnabla's own.
+        with_bias: whether the layer has the parameter b.
 
     Example:
         >>> import compatgrad.nnabla.experimental.parametric_function_classes as PC

@@ -27,11 +27,11 @@ class BatchNormalization(Module):
     Args:
         n_features: the number of features or channels.
         n_dims: the number of axes of an input.
-        axes: the axis of the features, a sequence of one.
-        decay_rate: the weight of the running statistics before, when they are updated.
+        axes: a sequence with the axis of the features.
+        decay_rate: weight of the old value when the running statistics are updated.
         eps: is added to the variance.
         batch_stat: without effect; a call's `test` decides.
-        output_stat: whether a call gives mean and variance of the batch too.
+        output_stat: whether a call also returns mean and variance of the batch.
         fix_parameters: whether beta and gamma need no gradient.
         param_init: initializers or arrays for some of the parameters, by name.
 
@@ -98,7 +98,7 @@ class BatchNorm1d(BatchNormalization):
     Args:
         n_features: the number of features or channels.
         *args: further arguments of `BatchNormalization`, from `axes` on.
-        **kwargs: the same by name.
+        **kwargs: the same arguments by name.
 
     Raises:
         AssertionError: `axes` has more than one element.
@@ -121,7 +121,7 @@ class BatchNorm2d(BatchNormalization):
     Args:
         n_features: the number of features or channels.
         *args: further arguments of `BatchNormalization`, from `axes` on.
-        **kwargs: the same by name.
+        **kwargs: the same arguments by name.
 
     Raises:
         AssertionError: `axes` has more than one element.
@@ -144,7 +144,7 @@ class BatchNorm3d(BatchNormalization):
     Args:
         n_features: the number of features or channels.
         *args: further arguments of `BatchNormalization`, from `axes` on.
-        **kwargs: the same by name.
+        **kwargs: the same arguments by name.
 
     Raises:
         AssertionError: `axes` has more than one element.

@@ -28,8 +28,8 @@ class Convolution(Module):
         kernel: the kernel's size in each spatial axis.
         pad: zeros on both sides of each spatial axis; None for none.
         stride: steps in each spatial axis; None for 1.
-        dilation: distances of the kernel's elements; None for 1.
-        group: the number of groups of channels, which are not connected to one another.
+        dilation: distances between the kernel's elements; None for 1.
+        group: number of groups of channels; an output channel is computed from the input channels of its group.
         w_init: initializer or array for W; None for uniform random numbers after Glorot and Bengio (2010).
         b_init: initializer or array for b; None for zeros.
         base_axis: how many first axes of an input are for samples.

@@ -22,8 +22,8 @@ class Deconvolution(Convolution):
         inmaps: the number of input channels.
         outmaps: the number of output channels.
         kernel: the kernel's size in each spatial axis.
-        pad: how much is cut off on both sides of each spatial axis; None for nothing.
-        stride: distances of the inputs in the output; None for 1.
+        pad: number of elements to cut off on both sides of each spatial axis; None for 0.
+        stride: distances in the output between neighbouring input elements; None for 1.
         dilation: distances of the kernel's elements; None for 1.
         group: the number of groups of channels, which are not connected to one another.
         w_init: initializer or array for W; None for uniform random numbers after Glorot and Bengio (2010).

@@ -20,7 +20,7 @@ __all__ = ["Embed"]
 
 
 class Embed(Module):
-    """An embedding, `functions.embed`: rows of the parameter W (n_inputs, n_features) by their numbers.
+    """An embedding, `functions.embed`: rows of the parameter W (n_inputs, n_features), selected by integers.
 
     Args:
         n_inputs: the number of rows.

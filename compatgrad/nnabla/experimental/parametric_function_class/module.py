@@ -1,4 +1,4 @@
-"""The base class of layers and of what is made of them."""
+"""The base class of layers and of networks that consist of layers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_parameter(
     """A Variable with the values of an initializer.
 
     Args:
-        shape: the Variable's shape, if `init` is no array.
+        shape: the shape of the Variable where `init` is not an array.
         init: an initializer, an array, or None for zeros.
         fix_parameters: whether the Variable needs no gradient.
 
@@ -33,7 +33,7 @@ def make_parameter(
         Variable of float32.
 
     Raises:
-        TypeError: `init` is something else.
+        TypeError: `init` is none of these.
 
     Example:
         >>> from compatgrad.nnabla.experimental.parametric_function_class.module import make_parameter
@@ -47,7 +47,8 @@ def make_parameter(
 
 
 class Module:
-    """Something with parameters: its Variables, and those of the Modules that are its attributes.
+    """Base class of objects with parameters: these are the Variables among the attributes, and the parameters of
+    Modules among the attributes.
 
     Example:
         >>> import compatgrad.nnabla.experimental.parametric_function_classes as PC
@@ -67,7 +68,7 @@ class Module:
         pass
 
     def get_parameters(self, grad_only: bool = True) -> OrderedDict[str, Variable]:
-        """The parameters below this Module's attributes, an ordered dict of paths to Variables.
+        """The parameters, an ordered dict of Variables by path.
 
         grad_only: only those with need_grad.
         """
@@ -79,7 +80,8 @@ class Module:
         )
 
     def get_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """Yields this Module and all below as (path, Module), each once; `memo` is the set of those seen."""
+        """Yields (path, Module) for this Module and all Modules below it, each once; `memo` is the set of Modules
+        already seen."""
         memo = set() if memo is None else memo
         if self not in memo:
             memo.add(self)
@@ -89,11 +91,11 @@ class Module:
                     yield from value.get_modules(memo, f"{prefix}/{name}" if prefix else name)
 
     def save_parameters(self, path: str, grad_only: bool = False) -> None:
-        """Writes the parameters to a file, as `nnabla.save_parameters` does."""
+        """Writes the parameters to a file, like `nnabla.save_parameters`."""
         parameter.save_parameters(path, self.get_parameters(grad_only))
 
     def load_parameters(self, path: str) -> None:
-        """Reads the parameters from a file; ValueError where one is not in it."""
+        """Reads the parameters from a file; ValueError where a parameter is not in the file."""
         with parameter.parameter_scope("", scope=OrderedDict()):
             parameter.load_parameters(path)
             loaded = parameter.get_parameters(grad_only=False)

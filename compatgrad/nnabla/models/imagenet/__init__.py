@@ -1,4 +1,4 @@
-"""Networks trained on ImageNet."""
+"""Networks that were trained on ImageNet."""
 
 from .alexnet import AlexNet
 from .densenet import DenseNet

@@ -41,7 +41,7 @@ class AlexNet(ImageNetBase):
         verbose: int = 0,
         with_aux_tower: bool = False,
     ) -> Any:
-        """Builds the network as other networks are; there is no tower, whatever `with_aux_tower` says."""
+        """Builds the network like other networks; `with_aux_tower` has no effect, as there is no tower."""
         return super().__call__(
             input_var, use_from, use_up_to, training, force_global_pooling, check_global_pooling, returns_net, verbose
         )

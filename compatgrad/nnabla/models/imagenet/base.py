@@ -1,4 +1,4 @@
-"""What the networks for ImageNet have in common."""
+"""The base classes of the networks for ImageNet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["ImageNetBase"]
 class ImageNetBase(TrainedNetwork):
     """A classifier of images into the 1000 categories of ImageNet.
 
-    Subclasses say what their file has: the network, its input, the function that augments images in front, the pooling
-    at the end and the dropouts.
+    Subclasses name the parts of their file: the network, its input, the first function, which augments images, the last
+    pooling, and the dropouts.
 
     Example:
         >>> from compatgrad.nnabla.models.imagenet import ResNet18
@@ -53,10 +53,9 @@ class ImageNetBase(TrainedNetwork):
         name: str,
         by_type: bool = False,
     ) -> None:
-        """Makes the pooling `name` one over the whole image, or checks that it is, or neither.
-
-        With `by_type` all functions of the type `name` are meant. A pooling that is not over the whole image leads to a
-        ValueError where the network is built.
+        """Either makes the pooling `name` pool over the whole image, or checks that it does, or does nothing. With
+        `by_type`, `name` is a type, and all functions of this type are changed or checked. Where the check fails,
+        building the network raises ValueError.
         """
         if force_global_pooling:
             callback.force_average_pooling_global(name, by_type=by_type)
@@ -64,7 +63,7 @@ class ImageNetBase(TrainedNetwork):
             callback.check_average_pooling_global(name, by_type=by_type)
 
     def _names(self) -> dict[str, Any]:
-        """What stands for the {placeholders} in names of variables and functions."""
+        """Values of the {placeholders} in names of variables and functions."""
         return {}
 
     def _take_input(self, callback: NnpNetworkPass, x: Variable) -> None:
@@ -98,12 +97,13 @@ class ImageNetBase(TrainedNetwork):
     ) -> Any:
         """Builds the network on `input_var`, by default a new Variable for one image.
 
-        use_up_to: where it ends. training: with batch statistics, dropout and parameters that learn.
-        force_global_pooling: pools over the whole of images of any size; check_global_pooling: refuses images for
-        which the pooling would not be over all of them (ValueError). Returns the output, or with `returns_net` the
+        use_up_to: the last part to build. training: uses batch statistics, dropout and parameters that need gradients.
+        force_global_pooling: makes the last pooling global for images of any size. check_global_pooling: raises
+            ValueError for images for which the last pooling would not be global. Returns the output, or with
+            `returns_net` the
         NnpNetwork.
         """
-        assert use_from is None, "use_from is for later versions: leave it None"
+        assert use_from is None, "use_from is not supported: leave it None"
         x = self.get_input_var(input_var)
         callback = self._pass(x, training, force_global_pooling, check_global_pooling, verbose)
         self.use_up_to(use_up_to, callback, **self._names())
@@ -111,11 +111,10 @@ class ImageNetBase(TrainedNetwork):
 
 
 class WithAuxTower(ImageNetBase):
-    """A network with classifiers of intermediate layers, which help it to learn.
-
-    A call with `with_aux_tower` gives the outputs of these too. Subclasses set `_losses`, the functions behind the
-    towers' outputs, `_towers`, all functions of the towers, and `_branches`, which has for each tower the key of its
-    output and that of the variable in front of it.
+    """A network with auxiliary classifiers (towers) on intermediate layers, which help it to learn. A call with
+    `with_aux_tower` also returns their outputs. Subclasses set `_losses`, the functions after the towers' outputs,
+    `_towers`, all functions of the towers, and `_branches`, which for each tower has the key of its output and the key
+    of the variable before it.
 
     Example:
         >>> from compatgrad.nnabla.models.imagenet import InceptionV3
@@ -140,9 +139,8 @@ class WithAuxTower(ImageNetBase):
         verbose: int = 0,
         with_aux_tower: bool = False,
     ) -> Any:
-        """Builds the network as other networks are.
-
-        with_aux_tower: with the classifiers of intermediate layers, in training only; returns a list of all outputs.
+        """Builds the network like other networks. with_aux_tower: includes the auxiliary classifiers, in training only,
+        and returns a list of all outputs.
         """
         assert training or not with_aux_tower, "with_aux_tower is for training=True"
         x = self.get_input_var(input_var)

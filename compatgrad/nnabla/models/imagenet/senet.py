@@ -8,7 +8,7 @@ __all__ = ["SENet"]
 class SENet(ImageNetBase):
     """SENet-154. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
 
-    What is said of global pooling goes for every pooling in it: each block has one.
+    `force_global_pooling` and `check_global_pooling` apply to every pooling, because each block has a global pooling.
     """
 
     _pooling_is_type = True

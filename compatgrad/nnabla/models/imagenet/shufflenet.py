@@ -12,7 +12,7 @@ _FILES = {
 
 
 class ShuffleNet(ImageNetBase):
-    """ShuffleNet with `scaling_factor` tenths (5, 10 or 20) of its channels.
+    """ShuffleNet with half, all or twice its channels (`scaling_factor` 5, 10 or 20).
 
     It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
 

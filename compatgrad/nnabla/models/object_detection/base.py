@@ -1,4 +1,4 @@
-"""What the networks for detection have in common."""
+"""The base class of the networks for object detection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COCO_NAMES = tuple(
 
 
 class ObjectDetection(TrainedNetwork):
-    """A network that finds objects: it gives boxes with the scores of each category.
+    """A network that finds objects: its output is boxes with the score of each category.
 
     Example:
         >>> from compatgrad.nnabla.models.object_detection import YoloV2
@@ -36,7 +36,7 @@ class ObjectDetection(TrainedNetwork):
     _dataset_name: str
 
     def get_category_names(self) -> list[str]:
-        """The names of the categories of the data set that it was trained on."""
+        """The names of the categories of the data set on which the network was trained."""
         return list(VOC_NAMES if self._dataset_name == "voc" else COCO_NAMES)
 
     def get_nnp_input_size(self) -> tuple[int, ...]:

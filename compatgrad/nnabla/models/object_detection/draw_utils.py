@@ -1,4 +1,4 @@
-"""Boxes drawn on images, by OpenCV where it is installed and else by Pillow."""
+"""Draws boxes on images, with OpenCV where it is installed and otherwise with Pillow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["DrawBoundingBoxes"]
 
 
 class DrawBoundingBoxes:
-    """Draws boxes on a copy of an image, by OpenCV where that is installed and else by Pillow.
+    """Draws boxes on a copy of an image, with OpenCV where it is installed and otherwise with Pillow.
 
     Args:
         img: array (height, width, 3) of uint8.
@@ -51,7 +51,8 @@ class DrawBoundingBoxes:
         """
         left, top = bbox[:2]
         color = self.colors[det_ind]
-        at = (left, top - 15 if top > 30 else top + 15)  # above the box, unless that is above the image
+        # the label stands above the box, or inside it where there is no room above
+        at = (left, top - 15 if top > 30 else top + 15)
         if self._cv2 is None:
             self._draw.rectangle(tuple(bbox), outline=color)
             self._draw.text(at, label, fill=color)

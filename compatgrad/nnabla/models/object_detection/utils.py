@@ -1,4 +1,4 @@
-"""From images to a network's input, and from its boxes to images."""
+"""Prepares images for a network, and draws the boxes that a network returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def draw_bounding_boxes(
     colors: Sequence[tuple[int, ...]] | None = None,
     thresh: float = 0.5,
 ) -> np.ndarray:
-    """An image with the boxes in which a category scores enough, labelled; the labels are printed too.
+    """Draws the boxes whose score for a category reaches the threshold, with labels; the labels are printed, too.
 
     Args:
         img: array (height, width, 3) of uint8.
@@ -27,7 +27,7 @@ def draw_bounding_boxes(
             the score of each category.
         names: the categories' names.
         colors: red, green and blue, from 0 to 255, for each category; None for random ones, which are always the same.
-        thresh: the score from which on a category counts.
+        thresh: the lowest score for which a box is drawn.
 
     Returns:
         Array (height, width, 3) of uint8.
@@ -66,14 +66,14 @@ def draw_bounding_boxes(
 def apply_inverse_letterbox_coordinate_transform(
     bboxes: np.ndarray, im_w: int, im_h: int, letterbox_w: float, letterbox_h: float
 ) -> np.ndarray:
-    """Boxes of a letterboxed image as boxes of the original one.
+    """Converts boxes of a letterboxed image to boxes of the original image.
 
     Args:
-        bboxes: array (boxes, 4 or more): centre x and y, width and height in parts of the letterboxed image.
+        bboxes: array (boxes, 4 or more): centre x and y, width and height as fractions of the letterboxed image.
         im_w: width of the original image in pixels.
         im_h: height of the original image in pixels.
-        letterbox_w: the part of the letterboxed image's width that the image fills.
-        letterbox_h: the part of its height.
+        letterbox_w: the fraction of the letterboxed image's width that the image fills.
+        letterbox_h: the fraction of its height.
 
     Returns:
         Array of the shape of `bboxes`, with centres and sizes in pixels of the original image.
@@ -96,7 +96,7 @@ def apply_inverse_letterbox_coordinate_transform(
 
 
 def letterbox(img_orig: np.ndarray, h: int, w: int) -> tuple[np.ndarray, int, int]:
-    """An image in the middle of a grey one, as large as fits.
+    """Resizes an image to fit into a size, and centres it on a grey background.
 
     Args:
         img_orig: array (height, width, 3) of uint8.
@@ -128,7 +128,8 @@ def letterbox(img_orig: np.ndarray, h: int, w: int) -> tuple[np.ndarray, int, in
 
 
 class LetterBoxTransform:
-    """Letterboxes an image, as `image`, and takes boxes found in that back to the original.
+    """Letterboxes an image; the result is the attribute `image`. It also converts boxes found in the result to boxes of
+    the original.
 
     Args:
         image: array (height, width, 3) of uint8.
@@ -155,7 +156,8 @@ class LetterBoxTransform:
         self.image, self.new_w, self.new_h = letterbox(image, height, width)
 
     def inverse_coordinate_transform(self, coords: np.ndarray) -> np.ndarray:
-        """Boxes (boxes, 4 or more) in parts of the letterboxed image as boxes in pixels of the original."""
+        """Converts boxes (boxes, 4 or more), given as fractions of the letterboxed image, to boxes in pixels of the
+        original image."""
         return apply_inverse_letterbox_coordinate_transform(
             coords, self.im_w, self.im_h, self.new_w / self.width, self.new_h / self.height
         )

@@ -15,10 +15,10 @@ from .base import ObjectDetection
 
 __all__ = ["YoloV2"]
 
-_CELL = 32  # pixels of the image to a cell of the last layer, in each direction
+_CELL = 32  # width and height, in pixels of the image, of a cell of the last layer
 _ANCHORS = 5
 
-# Shapes follow from the size of the image: reshape -> its shape from that of its input
+# Reshapes whose shape depends on the size of the image: name -> function from the shape of the input to the new shape
 _RESHAPES: dict[str, Callable[[list[int]], Sequence[int]]] = {
     "Reshape": lambda s: (s[0], s[1] // 4, s[2], 2, s[3], 2),
     "Reshape_2": lambda s: (s[0], s[1] * s[2] * s[3] * s[1] * s[2], s[4] // s[1], s[5] // s[2]),
@@ -26,7 +26,7 @@ _RESHAPES: dict[str, Callable[[list[int]], Sequence[int]]] = {
     "Reshape_7": lambda s: (s[0], s[1], 1, s[2], s[3]),
     "Reshape_8": lambda s: (s[0], s[1] * s[2] * s[3], s[4]),
 }
-# slice -> where it stops on the axis of x, y, width, height, objectness and the categories' scores
+# Slices: name -> the stop on the axis of x, y, width, height, objectness and the categories' scores
 _SLICES = {"Slice": 2, "Slice_2": 4, "Slice_3": 5, "Slice_4": None}
 
 
@@ -62,9 +62,11 @@ class YoloV2(ObjectDetection):
         returns_net: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Builds the network on `input_var`, images whose sides are multiples of 32; by default a new Variable for one.
+        """Builds the network on `input_var`, images whose sides are multiples of 32; by default a new Variable for one
+        image.
 
-        training: with batch statistics and parameters that learn. Returns the output, or with `returns_net` the
+        training: uses batch statistics and parameters that need gradients. Returns the output, or with `returns_net`
+            the
         NnpNetwork.
         """
         assert use_from is None, "use_from is for later versions: leave it None"
@@ -86,12 +88,13 @@ class YoloV2(ObjectDetection):
 
     @staticmethod
     def _fit(callback: NnpNetworkPass, size: Sequence[int], trained: Sequence[int]) -> None:
-        """Changes what depends on the size of images from that of the file to another."""
+        """Changes the arguments and parameters that depend on the size of images from the size in the file to another
+        size."""
         for name, shape_of in _RESHAPES.items():
             _reshape(callback, name, shape_of)
         for name, stop in _SLICES.items():
             _slice(callback, name, stop)
-        # the grids of cells, x and y, with the reshape and the factor of each
+        # the grids of x and y coordinates of cells, with the reshape and the factor of each
         for axis, arange, reshape, scale in (
             (1, "Arange", "Reshape_4", "MulScalar_2"),
             (0, "Arange_2", "Reshape_6", "MulScalar_3"),

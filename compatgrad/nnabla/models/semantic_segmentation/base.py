@@ -1,4 +1,4 @@
-"""What the networks for segmentation have in common."""
+"""The base class of the networks for segmentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["SemanticSegmentation"]
 
 
 class SemanticSegmentation(TrainedNetwork):
-    """A network that labels pixels: it gives the scores of each category for each pixel.
+    """A network that labels pixels: its output is the score of each category for each pixel.
 
     Example:
         >>> from compatgrad.nnabla.models.semantic_segmentation import DeepLabV3plus

@@ -19,7 +19,7 @@ class DeepLabV3plus(SemanticSegmentation):
 
     Args:
         dataset: "voc" or "voc-coco"; AssertionError for another.
-        output_stride: by how much the innermost features are smaller than the image: 16 or 8; AssertionError for
+        output_stride: the ratio of the size of the image to that of the innermost features: 16 or 8; AssertionError for
             another number.
     """
 
@@ -47,7 +47,7 @@ class DeepLabV3plus(SemanticSegmentation):
         returns_net: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Builds the network on `input_var`, images of any size; by default a new Variable for one.
+        """Builds the network on `input_var`, images of any size; by default a new Variable for one image.
 
         training: with batch statistics and parameters that learn. Returns the output, or with `returns_net` the
         NnpNetwork.
@@ -57,7 +57,7 @@ class DeepLabV3plus(SemanticSegmentation):
         callback = NnpNetworkPass(verbose)
         callback.set_variable("x", x)
         callback.force_average_pooling_global("AveragePooling")
-        # the file has the sizes for its own images: these are at 1/16, 1/4 and 1 of the image
+        # the file has the sizes for its own images; they are 1/16, 1/4 and 1 of the size of the image
         for name, halvings in (("Interpolate", 4), ("Interpolate_2", 2), ("Interpolate_3", 0)):
             _resize_to(callback, name, [_halved(n, halvings) for n in x.shape[2:]])
         callback.set_batch_normalization_batch_stat_all(training)

@@ -1,4 +1,4 @@
-"""Images as the networks take them."""
+"""Preprocessing of images for the networks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["cast", "pad", "preprocess_image_and_label", "resize", "zero_mean_uni
 
 
 def fitted(size: Any, into: Any) -> tuple[int, int]:
-    """Height and width of an image made to fit into another size, in the same proportions.
+    """Height and width of an image that is scaled to fit into another size with the same proportions.
 
     Args:
         size: height and width of the image.
-        into: height and width that it is to fit into.
+        into: height and width into which the image must fit.
 
     Returns:
         Height and width in pixels, rounded down.
 
     Raises:
-        ValueError: the two have different numbers of elements.
+        ValueError: the arguments have different numbers of elements.
 
     Example:
         >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import fitted
@@ -36,11 +36,12 @@ def fitted(size: Any, into: Any) -> tuple[int, int]:
 
 
 def resize(image: np.ndarray, desired_size: Any) -> np.ndarray:
-    """An image, or labels, as large as fits into a size.
+    """Scales an image, or labels, to fit into a size.
 
     Args:
-        image: array (height, width, channels); one channel means labels, of which the nearest pixel's is taken.
-        desired_size: height and width that the result fits into.
+        image: array (height, width, channels); one channel means labels, for which the nearest pixel is taken instead
+            of an interpolation.
+        desired_size: height and width into which the result must fit.
 
     Returns:
         Array (height, width, channels) of the dtype of `image`; (height, width) for labels.
@@ -62,7 +63,7 @@ def resize(image: np.ndarray, desired_size: Any) -> np.ndarray:
 
 
 def zero_mean_unit_range(image: np.ndarray) -> np.ndarray:
-    """Values of 0 to 255 as -1 to 1: 2 / 255 * image - 1.
+    """Maps values from [0, 255] to [-1, 1]: 2 / 255 * image - 1.
 
     Args:
         image: array of any shape.
@@ -106,12 +107,12 @@ def cast(image: np.ndarray) -> np.ndarray:
 
 
 def pad(image: np.ndarray, desired_size: Any = (513, 513), value: float | None = None) -> np.ndarray:
-    """An image made larger by pixels below and to the right.
+    """Pads an image with pixels below and to the right.
 
     Args:
         image: array (height, width, channels).
-        desired_size: height and width of the result; a side that is longer already stays.
-        value: what the new pixels are; None for grey, 127.5.
+        desired_size: height and width of the result; a longer side stays unchanged.
+        value: value of the new pixels; None for grey, 127.5.
 
     Returns:
         Array (height, width, channels) of the dtype of `image`.
@@ -132,7 +133,7 @@ def pad(image: np.ndarray, desired_size: Any = (513, 513), value: float | None =
 
 
 def preprocess_image_and_label(image: np.ndarray, target_width: int = 513, target_height: int = 513) -> np.ndarray:
-    """An image as the networks take it: resized to fit, padded, and mapped to -1 to 1.
+    """Prepares an image for the networks: scales it to fit, pads it, and maps its values to [-1, 1].
 
     Args:
         image: array (height, width, channels) with values of 0 to 255.

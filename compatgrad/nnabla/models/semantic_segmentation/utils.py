@@ -1,4 +1,4 @@
-"""From images to a network's input, and from its output to images."""
+"""Prepares images for a network, and turns its output into images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProcessImage", "get_color", "post_process_image", "pre_process_image", "save_image"]
 
-# by category: the colours of PASCAL VOC's labels, then its border and one more for "none"
+# colours by category: those of PASCAL VOC's labels, of the border, and of "none"
 _COLORS = (
     "000000 800000 008000 808000 000080 780080 008080 808080 400000 c00000 408000 c08000 "
     "400080 c00080 408080 c08080 004000 804000 00c000 80c000 004080 e0e0c0 000000"
@@ -22,7 +22,7 @@ _COLORS = (
 
 
 def get_color() -> np.ndarray:
-    """The colour of each category of PASCAL VOC, of the border of objects, and of none.
+    """The colours of the categories of PASCAL VOC, of the border of objects, and of "none".
 
     Returns:
         Array (23, 3) of int64: rows of red, green and blue from 0 to 255.
@@ -38,7 +38,7 @@ def get_color() -> np.ndarray:
 
 
 def pre_process_image(image: np.ndarray, target_h: int, target_w: int) -> np.ndarray:
-    """A batch of one image as the network takes it.
+    """Makes a batch of one image for the network.
 
     Args:
         image: array (height, width, channels) with values of 0 to 255.
@@ -63,7 +63,7 @@ def pre_process_image(image: np.ndarray, target_h: int, target_w: int) -> np.nda
 
 
 def post_process_image(output: np.ndarray, image: np.ndarray, target_size: Sequence[int]) -> np.ndarray:
-    """Labels of the network's input as labels of the image in its own size.
+    """Converts labels of the network's input to labels of the image in its original size.
 
     Args:
         output: array (height, width) of labels of the padded image.
@@ -90,10 +90,10 @@ def post_process_image(output: np.ndarray, image: np.ndarray, target_size: Seque
 
 
 def save_image(image_path: str, label: np.ndarray, color_map: np.ndarray | None = None) -> None:
-    """Writes labels of pixels as a picture.
+    """Writes labels of pixels as an image file.
 
     Args:
-        image_path: the picture's path; its extension is the format.
+        image_path: path of the file, whose extension determines the format.
         label: array (height, width) of categories.
         color_map: array (categories, 3) of red, green and blue; None for `get_color`.
 
@@ -116,7 +116,7 @@ def save_image(image_path: str, label: np.ndarray, color_map: np.ndarray | None 
 
 
 class ProcessImage:
-    """Prepares one image for a network, and the network's labels for the image.
+    """Prepares one image for a network, and converts the network's labels for the image.
 
     Args:
         image: array (height, width, channels) with values of 0 to 255.
@@ -143,10 +143,10 @@ class ProcessImage:
         return pre_process_image(self.image, self.target_h, self.target_w)
 
     def post_process(self, output: np.ndarray) -> np.ndarray:
-        """The labels `output`, an array (target_h, target_w), for the image in its own size."""
+        """The labels `output`, an array (target_h, target_w), for the image in its original size."""
         self.post_proc = post_process_image(output, self.image, self.target_size)
         return self.post_proc
 
     def save_segmentation_image(self, path: str, color_map: np.ndarray | None = None) -> None:
-        """Writes the labels that `post_process` gave as a picture; see `save_image`."""
+        """Writes the labels that `post_process` returned as an image file; see `save_image`."""
         save_image(path, self.post_proc, color_map)
