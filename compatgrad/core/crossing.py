@@ -105,6 +105,6 @@ def refuse_transforms(who: str) -> None:
     transformed = level is not None and level.key() != torch._C._functorch.TransformType.Functionalize
     if transformed or forward_ad._current_level >= 0:
         raise RuntimeError(
-            f"{who}: forward-mode differentiation and the transforms of torch.func do not see into the engine's graph; "
+            f"{who}: forward-mode differentiation and the transforms of torch.func do not support the engine's graph; "
             "torch.autograd does, to any order"
         )

@@ -1,4 +1,4 @@
-// The Array type: what a deferred variable's data and gradient live in, as a handle.
+// The Python type Array: a handle of an array with the data or the gradient of a deferred variable.
 #include <torch/csrc/Device.h>
 
 #include "python/scopes.h"
@@ -70,10 +70,10 @@ PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(!array(o).tensor
 PyObject* get_part(PyObject* o, void*) { return PyBool_FromLong(array(o).is_part()); }
 PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
 PyObject* get_element_type(PyObject* o, void*) { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); }
-// A new shape: the values stay where their number does.
+// Sets the shape; the values are kept if their number stays the same.
 void set_shape(PyObject* o, PyObject* shape) { array(o).reshape(parse_ints(shape, "shape")); }
 void set_element_type(PyObject* o, PyObject* dtype) { array(o).set_dtype(parse_dtype(dtype)); }
-// _share(array, shape, offset, part): a handle of a new array on this one's memory. `array`: the handle to use.
+// _share(array, shape, offset, part): makes `array` the handle of a new array that shares this array's memory.
 PyObject* share(PyObject* o, PyObject* args) {
   PyObject *handle, *shape;
   long long offset;
@@ -105,13 +105,13 @@ PyGetSetDef getset[] = {
     {"shape", guard<get_shape>, nullptr, "Lengths of the axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
-    {"zeroing", get_flag<&Array::zeroing>, nullptr, "zero() was called, and nobody asked for write access since.",
-     nullptr},
+    {"zeroing", get_flag<&Array::zeroing>, nullptr,
+     "zero() was called, and the values have not been opened for writing since.", nullptr},
     {"clear_called", get_flag<&Array::cleared>, nullptr, "The values were freed, and nothing was written since.",
      nullptr},
     {"modification_count", get_modified, nullptr, "How often the values were replaced or opened for writing.", nullptr},
     {"_touched", get_flag<&Array::touched>, nullptr, nullptr, nullptr},
-    {"_typed", get_flag<&Array::typed>, nullptr, "Values were looked at or given at some time: the array has a dtype.",
+    {"_typed", get_flag<&Array::typed>, nullptr, "Values were read or assigned before, so the array has a dtype.",
      nullptr},
     {"_lazy", get_lazy, nullptr, "There is no tensor yet.", nullptr},
     {"_part", get_part, nullptr, "Made by narrow.", nullptr},

@@ -1,10 +1,10 @@
-// Ops as Python callables, bound by a frontend with a fallback that knows the original's checks and messages.
+// Ops as Python callables of a frontend, with a fallback in Python that has the original's checks and messages.
 #include "core/door.h"
 #include "python/deferred.h"
 
 namespace cg::py {
 namespace {
-// What the inputs of a call are: floating and alike in dtype, alike, or anything.
+// Which dtypes the fast path accepts: one floating dtype, one dtype, or any dtypes.
 enum class DtypeRule : uint8_t { Float, Same, Any };
 
 struct PyBound {
@@ -12,12 +12,12 @@ struct PyBound {
   const OpInfo* info;  // null: only the fallback runs
   Frontend* frontend;
   PyObject *fallback, *name, *doc, *dict;
-  PyObject* stored;  // of MXNet: gives results of sparse arrays their storage type
+  PyObject* stored;  // for MXNet: gives results of sparse arrays their storage type
   DtypeRule rule;
 };
 PyBound* self_of(PyObject* o) { return reinterpret_cast<PyBound*>(o); }
 
-// What keeps a call off the fast path; thrown as an error only where there is no fallback.
+// Why a call cannot take the fast path; raised as an error only if there is no fallback.
 struct Refusal {
   PyObject* type = nullptr;
   std::string text;
@@ -57,9 +57,9 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
       return refuse(PyExc_TypeError, c10::str("input ", i, ": expected a Variable, tensor or array, got ",
                                               is_variable(x) ? "an empty " : "", Py_TYPE(x)->tp_name));
   }
-  if (list && in.empty()) return refuse(PyExc_ValueError, "needs at least one tensor");
+  if (list && in.empty()) return refuse(PyExc_ValueError, "expected at least one tensor");
   const size_t used = list ? 1 : std::min(n_args, in.size());
-  // Kernels take pointers. A number in a CPU tensor goes anywhere in ATen; a deferred graph moves its arrays itself.
+  // Kernels need all inputs on one device. ATen accepts 0-d CPU tensors anywhere; a deferred graph moves its arrays.
   if (!f->deferred && in.size() > 1 && in[0].defined())
     for (size_t i = 1; i < in.size(); ++i) {
       const at::Tensor &first = in[0].data, &x = in[i].data;
@@ -79,7 +79,7 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
   }
   unsigned given = 0;
   const auto take = [&](size_t k, PyObject* value) {
-    // Several axes are a tuple. Whether a list will do is for the original's checks to say.
+    // Several axes are passed as a tuple. Whether a list is accepted, too, is decided by the original's checks.
     if (b->fallback && info.params[k].kind == ParamKind::OptInts && PyList_Check(value))
       return refuse(PyExc_TypeError, "a list instead of a tuple");
     parse_param(info.params[k], value, info.params[k].address(node.params()));
@@ -106,7 +106,7 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
   return true;
 }
 
-// The fallback may ask for types and arrays: Variables of other frontends change their type, and the call begins anew.
+// The fallback may check types and arrays: Variables of other frontends are converted, and the call starts again.
 PyObject* fall_back(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames) {
   const auto foreign = [&](PyObject* o) { return b->frontend->enter && is_foreign(o, b->frontend); };
   std::vector<PyObject*> given(args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
@@ -121,7 +121,7 @@ PyObject* fall_back(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnam
   return PyObject_Vectorcall(left ? b->fallback : reinterpret_cast<PyObject*>(b), given.data(), n, kwnames);
 }
 
-// `view`: the function node that is to show the call, or null.
+// `view`: the Python function node that will represent the call, or null.
 PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* view) {
   Vars in;
   const auto fall_back = [&] { return py::fall_back(b, args, n, kwnames); };
@@ -137,7 +137,7 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
         return nullptr;
       }
     } catch (const PyError&) {
-      // A parameter of another type: the fallback may convert it, or finds better words.
+      // A parameter has the wrong type: the fallback may convert it, or raises the original's error.
       if (!b->fallback || !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
       PyErr_Clear();
       return fall_back();
@@ -150,7 +150,7 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   } catch (const c10::Error& e) {
     if (b->fallback) return fall_back();
     set_error_from_exception();
-    const bool later = b->frontend->deferred;  // nnabla's C++ errors are all RuntimeErrors
+    const bool later = b->frontend->deferred;  // all errors of nnabla's C++ code are RuntimeErrors
     const bool index = PyErr_ExceptionMatches(PyExc_IndexError);
     if ((later || index || PyErr_ExceptionMatches(PyExc_RuntimeError)) &&
         !PyErr_ExceptionMatches(PyExc_NotImplementedError))
@@ -165,7 +165,7 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   }
 }
 
-// `stored(y, *inputs)`, where an input is of a subclass of the frontend's class and `y` is no array that was given.
+// Calls `stored(y, *inputs)` if an input is of a subclass of the frontend's class and `y` is not a passed output array.
 PyObject* with_storage(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* y) {
   const size_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   bool special = false;
@@ -188,7 +188,7 @@ PyObject* bound_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject
   PyObject* y = call(b, args, n, kwnames, nullptr);
   return y && b->stored ? with_storage(b, args, n, kwnames, y) : y;
 }
-// _apply_as(node, *args, **kwargs): the call, shown by a function node that the caller made
+// _apply_as(node, *args, **kwargs): calls the op, represented by a function node that the caller made
 PyObject* apply_as(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   if (n < 1 || !is_function(args[0]) || !self_of(o)->info) {
     PyErr_SetString(PyExc_TypeError, "_apply_as: expected an op, and a FunctionNode as first argument");
@@ -231,7 +231,7 @@ void bound_dealloc(PyObject* o) {
 PyObject* bound_repr(PyObject* o) {
   return PyUnicode_FromFormat("<op %U of %U>", self_of(o)->name, self_of(o)->frontend->name);
 }
-// Pickled and deep-copied by name, like a Python function.
+// A bound op is pickled and deep-copied by its name, like a Python function.
 PyObject* bound_reduce(PyObject* o, PyObject*) { return Py_NewRef(self_of(o)->name); }
 
 PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(PyBound, name), 0, nullptr},
@@ -244,7 +244,7 @@ PyMethodDef bound_methods[] = {{"__reduce__", bound_reduce, METH_NOARGS, nullptr
                                {"_apply_as", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(apply_as)),
                                 METH_FASTCALL | METH_KEYWORDS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
-// What inspect.signature asks for: code looks at the arguments of what it is given to call.
+// The attribute that inspect.signature reads: some programs inspect the arguments of functions that they are given.
 PyObject* get_signature(PyObject* o, void*) {
   return call_python("compatgrad.core.signatures", "signature_of", "O", o).release();
 }

@@ -1,10 +1,9 @@
-// What Python's collector sees of the graph.
-//
-// Nodes are no Python objects. A Variable, a view or a function defined in Python reports the Python objects behind
-// those nodes that it alone keeps alive: all references to such a node come from the reporting object or from nodes
-// that are its own in the same way. A full collection walks all of them, each node once for each traversal of the
-// collector; the others, which come every few hundred allocations, give up after kSteps nodes, so that a long graph
-// costs them little.
+// What Python's garbage collector sees of the graph.
+// Nodes are not Python objects. A Python object that holds nodes (a Variable, the handle of a node, or a function
+// defined in Python) reports the Python objects behind those nodes that only it keeps alive: all references to such a
+// node come from the reporting object or from other such nodes. A full collection walks through all of them, each node
+// once per traversal. Younger collections, which run every few hundred allocations, stop after kSteps nodes, so that a
+// long graph costs them little.
 #include "core/plan.h"
 #include "core/pointer_map.h"
 #include "python/common.h"
@@ -18,7 +17,7 @@ bool full_collection = false;
 class Walk {
  public:
   Walk(visitproc visit, void* arg) : visit_(visit), arg_(arg) {}
-  // `holders` references on the node are known.
+  // Called with a node to which `holders` known references exist.
   void meet(VariableNode* x, uint32_t holders = 1) {
     uint32_t& known = *known_variables_.insert(x).first;
     known += holders;
@@ -36,10 +35,10 @@ class Walk {
     if (!f->owns_handle) {
       if (known == f->refs) own_.push_back(f);
     } else if (known + 1 == f->refs) {
-      object(f->handle);  // whose own reference is the other one
+      object(f->handle);  // the other reference is the handle's own
     }
   }
-  // What a function holds, and all that belongs to it.
+  // Visits what a function holds, and the nodes that only the function keeps alive.
   int run() {
     for (int steps = 0; !own_.empty() && !stopped_ && (full_collection || steps < kSteps); ++steps) {
       FunctionNode* f = own_.pop_back_val();
@@ -74,7 +73,7 @@ void collection(PyObject*, PyObject* const* args, Py_ssize_t n) {
                     PyUnicode_CompareWithASCIIString(args[0], "start") == 0;
   PyErr_Clear();
 }
-PyMethodDef method = {"collection", FAST(collection), "Tells the graph which collection starts."};
+PyMethodDef method = {"collection", FAST(collection), "Tells the graph which kind of collection starts."};
 
 }  // namespace
 

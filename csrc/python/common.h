@@ -1,5 +1,5 @@
-// What the files of the Python binding share. Tensors become Python objects in convert.cpp only: the header that knows
-// how costs 24 s of compile time per file.
+// Declarations shared by the files of the Python binding. Only convert.cpp converts tensors to Python objects, because
+// the header for that costs 24 s of compile time per file.
 #pragma once
 #include "core/backprop.h"
 #include "core/deferred.h"
@@ -13,20 +13,21 @@ namespace cg::py {
 struct Frontend {
   PyObject_HEAD PyObject *name, *variable_class, *variable_node_class, *node_class, *node_classes, *fallbacks,
       *on_grad_error, *enter;
-  char numpy;             // arrays are NumPy views (else torch tensors)
-  char record_constants;  // functions are recorded also where no input needs a gradient
+  char numpy;             // arrays are NumPy views, otherwise torch tensors
+  char record_constants;  // functions are recorded even if no input needs a gradient
   char deferred;          // functions are recorded on variables whose values come later
   char on_request;        // functions are recorded only in the mode `recording`
-  PyObject* base;         // the frontend whose ops give results of this one where an input is of this one; or null
+  PyObject* base;         // a frontend whose ops give results of this frontend if an input belongs to this one; or null
 };
 
 struct PyVariable {
   PyObject_HEAD Variable v;
-  Frontend* frontend;    // borrowed: frontends are immortal
-  PyObject* array;       // the view that was handed out or taken in, or null
-  const void* array_of;  // the TensorImpl that `array` aliases; null: it aliases none and is converted at each use
-  PyObject* grad_var;    // the Python object of v.grad, or null
-  PyObject* node_view;   // the Python view of the node, once somebody asked for it
+  Frontend* frontend;  // borrowed: frontends are immortal
+  PyObject* array;     // the array that was returned to or passed by the program, or null
+  // The TensorImpl whose memory `array` shares; null: it shares none and is converted at each use
+  const void* array_of;
+  PyObject* grad_var;   // the Python object of v.grad, or null
+  PyObject* node_view;  // the Python object of the node, after it was first asked for
   PyObject *dict, *weakrefs;
 };
 
@@ -42,7 +43,7 @@ struct PyFunctionNode {
   PyObject *dict, *weakrefs;
 };
 
-// A node that is defined in Python: its object owns it.
+// A node that is defined in Python; its Python object owns it.
 struct PythonNode final : FunctionNode {
   explicit PythonNode(PyObject* self) {
     python = true;
@@ -61,29 +62,30 @@ extern Frontend* native_frontend;
 using FrontendScope = CallerScope;
 inline Frontend* frontend_or_native(void* f) { return f ? static_cast<Frontend*>(f) : native_frontend; }
 inline Frontend* active_frontend() { return frontend_or_native(caller); }
-extern Frontend* deferred_frontend;  // the one whose graph runs later, once it recorded something
-// Who recorded f. A sum of gradients that a pass adds to a graph of another kind than its caller's is that graph's.
+extern Frontend* deferred_frontend;  // the frontend whose graph runs later, after it has recorded something
+// The frontend that recorded f. If a pass adds a sum of gradients to a graph of another kind than its caller's, the sum
+// belongs to that graph's frontend.
 inline Frontend* frontend_of(const FunctionNode& f) {
-  Frontend* own = frontend_or_native(f.frontend ? f.frontend : caller);  // not recorded yet: who calls
+  Frontend* own = frontend_or_native(f.frontend ? f.frontend : caller);  // not recorded yet: the frontend that calls
   const bool later = f.call != nullptr;
   return static_cast<bool>(own->deferred) == later ? own : later ? deferred_frontend : native_frontend;
 }
 
-// `del x.attribute` reaches a setter as a null value: for all attributes of `type` that is an error from now on.
+// Makes `del x.attribute` an error for all attributes of `type`; a setter would get it as a null value.
 void refuse_deletion(PyTypeObject& type);
 
-// Whether an object that the graph knows may be handed out: one that is being deallocated may not.
+// Whether an object that the graph points to may be returned to Python: not if it is being deallocated.
 inline bool living(const void* o) { return o && Py_REFCNT(static_cast<PyObject*>(const_cast<void*>(o))) > 0; }
 
 inline bool is_variable(PyObject* o) { return PyObject_TypeCheck(o, &VariableType); }
 inline PyVariable* as_variable(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
-// An argument: TypeError, which names it, where it is no Variable. `index`: in a sequence of that name.
+// Converts an argument; a TypeError names it if it is not a Variable. `index`: its index in a sequence with that name.
 PyVariable* expect_variable(PyObject* o, const char* name, Py_ssize_t index = -1);
 Frontend* expect_frontend(PyObject* o);
 inline bool is_function(PyObject* o) { return PyObject_TypeCheck(o, &FunctionNodeType); }
 inline PyFunctionNode* as_function(PyObject* o) { return reinterpret_cast<PyFunctionNode*>(o); }
 
-// A Variable and the node of its place in the graph know each other. `leave`: from now on the node stands without it.
+// A Variable and its node point to each other. `leave` ends this: the node is then without a Variable.
 inline void leave(PyVariable* v) {
   if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
 }
@@ -92,7 +94,7 @@ inline void place(PyVariable* v, Ref<VariableNode> node) {
   v->v.node = std::move(node);
   if (v->v.node) v->v.node->variable = &v->v;
 }
-// What `read` gives for each Variable of a sequence; undefined for None, where that may be.
+// Calls `read` for each Variable of a sequence; undefined for None, if None is allowed.
 template <class F>
 Vars read_variables(PyObject* sequence, const char* name, bool allow_none, F&& read) {
   const Items items(sequence, name);
@@ -106,19 +108,19 @@ Vars read_variables(PyObject* sequence, const char* name, bool allow_none, F&& r
 void init_convert();
 bool is_tensor(PyObject* o);
 bool is_ndarray(PyObject* o);
-PyObject* new_ndarray(PyObject* o);                       // of a sequence; new reference
-PyObject* wrap_tensor(const at::Tensor& t);               // new reference; None where undefined
+PyObject* new_ndarray(PyObject* o);                       // from a sequence; new reference
+PyObject* wrap_tensor(const at::Tensor& t);               // new reference; None for an undefined tensor
 at::Tensor unwrap_tensor(PyObject* o, const char* what);  // refuses tensors that require torch's grad
 bool in_torch_graph(PyObject* o);                         // whether it is a tensor that requires torch's grad
 at::Tensor torch_tensor(PyObject* o);                     // any torch tensor
-// The tensor of an array; `aliases` says whether both share memory.
+// Converts an array to a tensor; `aliases` says whether both share memory.
 at::Tensor tensor_of_array(PyObject* array, bool* aliases);
-// The tensor on the memory of an array on a GPU (CuPy's); undefined for what is none.
+// A tensor that shares the memory of a GPU array (CuPy's); undefined for other objects.
 at::Tensor tensor_of_device_array(PyObject* o, const char* what);
 PyObject* array_of_tensor(const at::Tensor& t);  // NumPy or CuPy view; new reference
-void expect_writable(const at::Tensor& t);       // ValueError where it lies in the memory of a read-only array
-bool is_broadcast(const at::Tensor& t);          // elements of it share memory
-PyObject* to_frontend_array(const at::Tensor& t, Frontend* f);  // None where undefined
+void expect_writable(const at::Tensor& t);       // ValueError if it is in the memory of a read-only array
+bool is_broadcast(const at::Tensor& t);          // whether elements of it share memory
+PyObject* to_frontend_array(const at::Tensor& t, Frontend* f);  // None for an undefined tensor
 PyObject* dtype_object(at::ScalarType t, Frontend* f);          // borrowed
 at::ScalarType parse_dtype(PyObject* o);
 bool parse_scalar(PyObject* o, c10::Scalar* out);  // Python numbers only
@@ -128,27 +130,28 @@ Ints parse_ints(PyObject* o, const char* name);
 PyObject* tuple_of_ints(at::IntArrayRef a);
 
 // ---- wrap.cpp -------------------------------------------------------------------------------------------------------
-const at::Tensor& tensor_of(PyVariable* v);  // undefined when uninitialised
+const at::Tensor& tensor_of(PyVariable* v);  // undefined if uninitialised
 void set_tensor(PyVariable* v, at::Tensor t);
 void set_data(PyVariable* v, PyObject* data, const char* what);
-void take(PyVariable* v, Var x);  // `v` becomes the Variable of x
+void take(PyVariable* v, Var x);  // makes `v` the Variable of x
 PyVariable* allocate(PyTypeObject* type, Frontend* f);
 Frontend* frontend_of_object(PyObject* o);  // by the attribute _frontend of an object or a class
 const Ref<VariableNode>& node_of(PyVariable* v);
 Var var_of(PyVariable* v);
-PyObject* wrap_var(Var v, Frontend* f);  // a new Variable of the frontend's class; None where undefined
+PyObject* wrap_var(Var v, Frontend* f);  // a new Variable of the frontend's class; None if undefined
 PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new Variable around an array, tensor or None
 PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple
-PyVariable* living_variable(const VariableNode& n);  // null where there is none, or it is being deallocated
+PyVariable* living_variable(const VariableNode& n);  // null if there is none, or if it is being deallocated
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f);
-// The same for a frontend's own code: a second Variable at the place, where the living one is another frontend's.
+// The same for a frontend's own code: if the node's Variable belongs to another frontend, a second Variable for the
+// node.
 PyObject* own_variable_of_node(const Ref<VariableNode>& n, Frontend* f);
-// Whether an argument is a Variable of another frontend, or a list or tuple that holds one.
+// Whether an argument is a Variable of another frontend, or a list or tuple that contains one.
 bool is_foreign(PyObject* o, const Frontend* f, int depth = 2);
 void set_gradient(PyVariable* v, PyObject* grad_var);
-const at::Tensor& gradient_tensor(PyVariable* v);  // undefined where there is none
-// collect.cpp: visits what the `holders` references of one object on `node` keep alive, as far as they alone do; what
-// `f` keeps alive.
+const at::Tensor& gradient_tensor(PyVariable* v);  // undefined if there is none
+// collect.cpp: visits what only the `holders` references of one object to `node` keep alive; visits what `f` keeps
+// alive.
 void init_collect();
 int traverse_node(VariableNode* node, uint32_t holders, visitproc visit, void* arg);
 int traverse_function(FunctionNode* f, visitproc visit, void* arg);
@@ -158,36 +161,37 @@ extern PySequenceMethods variable_sequence;
 
 // ---- node.cpp, function.cpp, function_methods.cpp -------------------------------------------------------------------
 PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f);  // null node: None
-// A name, as an attribute: a string or None.
+// Getter and setter of an attribute that is a string or None.
 PyObject* get_string(const std::unique_ptr<std::string>& s);
 void put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* name);
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend);  // null: None
-// Makes `view`, a node that a program made, the view of a native function that runs next; its hooks go along.
+// Makes `view`, a node that a program made, the Python object of a native function that runs next, with the hooks of
+// `view`.
 void adopt(PyObject* view, FunctionNode* fresh);
-void keep_view(FunctionNode* f);  // from now on the node keeps its view
+void keep_view(FunctionNode* f);  // makes the node own its Python object
 void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
                      Binding::Pending pending);
-PyObject* tuple_of_variables(VarsRef xs, Frontend* f);  // of the frontend's classes; None where undefined
-PyObject* variable_of(const Var& x, Frontend* f);  // the living Variable of x, else a new one; None where undefined
+PyObject* tuple_of_variables(VarsRef xs, Frontend* f);  // of the frontend's classes; None for an undefined Var
+PyObject* variable_of(const Var& x, Frontend* f);  // the existing Variable of x, otherwise a new one; None if undefined
 // Reads one gradient per entry of `wanted`, or one per wanted entry.
 void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who);
-FunctionNode* function_of_view(PyObject* o);  // None: null; else TypeError where it is no FunctionNode
+FunctionNode* function_of_view(PyObject* o);  // null for None; TypeError if it is not a FunctionNode
 
 // ---- bound.cpp, wrap.cpp --------------------------------------------------------------------------------------------
 PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* raw_op(const OpInfo* info);  // new reference
-// Reads an argument of an op. `f` becomes the input's frontend where that one builds on `f`.
+// Reads an argument of an op. `f` becomes the input's frontend if that one is based on `f`.
 bool to_var(PyObject* o, Var* out, Frontend*& f);
 // Runs an op on engine variables for a frontend.
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
-// The same without the Python objects: in the modes of a frontend.
+// The same without Python objects, in the modes of a frontend.
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants = false);
 void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 
 // ---- hooks.cpp, passes.cpp, registry.cpp ----------------------------------------------------------------------------
 void init_binding();
 PyObject* function_hooks();  // borrowed: this thread's dict
-bool forwards_observed();    // by hooks
+bool forwards_observed();    // whether hooks observe forward calls
 extern PyMethodDef hook_methods[], pass_methods[], registry_methods[], function_methods[];
 // optim.cpp, optim_parameters.cpp
 extern PyMethodDef optim_methods[], parameter_methods[];
@@ -197,17 +201,18 @@ extern PyMethodDef kernel_methods[];
 // arrays.cpp, deferred.cpp, deferred_functions.cpp, host.cpp: variables and functions whose values come later
 extern PyTypeObject ArrayType, DeferredVariableType;
 extern PyMethodDef array_functions[], deferred_functions[], graph_functions[];
-PyObject* wrap_array(const Ref<Array>& a);  // of the class that the frontend set
-// marks.cpp: gradients that go to a program's own memory
+PyObject* wrap_array(const Ref<Array>& a);  // an object of the class that the frontend has set
+// marks.cpp: gradients that are written into a program's memory
 extern PyMethodDef mark_functions[];
 // torch_node.cpp, torch_call.cpp: pieces of torch's graph as functions
 void init_torch_graph();
 extern PyMethodDef torch_functions[];
-Var enter(const at::Tensor& t, Frontend* f);  // a variable with torch's record of `t` behind it
+Var enter(const at::Tensor& t, Frontend* f);  // a variable that continues torch's graph of `t`
 Ref<Array> unwrap_array(PyObject* o, const char* what);
-FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
+// From the Python object of a function, or from a Variable, whose creator it is
+FunctionNode& deferred_function(PyObject* o);
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* function_host(PyObject*, PyObject* o);
-PyObject* host_of(FunctionNode& f);  // borrowed: of a function that apply_host made, else null
+PyObject* host_of(FunctionNode& f);  // borrowed; for a function that apply_host made, otherwise null
 
 }  // namespace cg::py

@@ -1,4 +1,4 @@
-// Tensors, arrays and dtypes: between Python and C++.
+// Converts tensors, arrays and dtypes between Python and C++.
 #include "kernels/trace.h"
 #include "python/common.h"
 
@@ -35,7 +35,7 @@ constexpr DtypeName kDtypes[] = {{at::kBool, "bool", "bool"},
                                  {at::kUInt32, "uint32", "uint32"},
                                  {at::kUInt64, "uint64", "uint64"}};
 
-// The engine's sizes are numbers, and asking a tensor of a symbolic trace for them would end the process.
+// The engine needs sizes that are numbers; asking a tensor of a symbolic trace for its sizes would abort the process.
 const at::Tensor& of_known_sizes(const at::Tensor& t) {
   if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides())
     fail(PyExc_NotImplementedError,
@@ -44,20 +44,20 @@ const at::Tensor& of_known_sizes(const at::Tensor& t) {
   return t;
 }
 
-// torch.func's wrappers and dual numbers carry a derivative that the engine would drop: the result would be a plain
-// zero.
+// Tensors of torch.func transforms and of forward-mode differentiation carry a derivative that the engine would drop,
+// so that the result would silently be zero.
 const at::Tensor& of_no_transform(const at::Tensor& t) {
   using c10::DispatchKey;
   if (t.key_set().has_any(c10::DispatchKeySet({DispatchKey::FuncTorchGradWrapper, DispatchKey::FuncTorchBatched})) ||
       t._fw_grad(0).defined())
     fail(PyExc_RuntimeError,
-         "forward-mode differentiation and the transforms of torch.func do not see into the engine's graph: a Variable "
-         "of their tensors would give wrong derivatives. compatgrad.grad and torch.autograd do, to any order: see "
-         "interop.to and interop.as_torch_module.");
+         "forward-mode differentiation and the transforms of torch.func do not support the engine's graph: a Variable "
+         "made from their tensors would give wrong derivatives. compatgrad.grad and torch.autograd do, to any order: "
+         "see interop.to and interop.as_torch_module.");
   return t;
 }
 
-// The memory of a NumPy array as torch would lay it out; no type where torch has no such layout.
+// The layout of a NumPy array in torch's terms; without a type if torch has no such layout.
 struct Layout {
   void* data = nullptr;
   std::optional<at::ScalarType> type;
@@ -107,14 +107,14 @@ void drop_array(void* array) {
   const Locked locked;
   user_code(Py_DecRef, static_cast<PyObject*>(array));
 }
-// The array in whose memory `t` lies; null where it is in none.
+// The array in whose memory `t` is; null if it is not in an array's memory.
 PyObject* memory_of(const at::Tensor& t) {
   if (!t.has_storage() || t.storage().data_ptr().get_deleter() != drop_array) return nullptr;
   return static_cast<PyObject*>(t.storage().data_ptr().get_context());
 }
 
-// A tensor over the memory of an array; undefined where torch has no such layout. Goes past torch.from_numpy because
-// that warns of read-only arrays.
+// A tensor that shares the memory of an array; undefined if torch has no such layout. Does not use torch.from_numpy,
+// because that warns about read-only arrays.
 at::Tensor alias_array(PyObject* array) {
   const Layout l(array);
   if (!l.type) return {};
@@ -125,7 +125,7 @@ at::Tensor alias_array(PyObject* array) {
       .make_tensor();
 }
 
-// The array that a program gave and `t` is; null where there is none.
+// The array that a program passed and that `t` was made from; null if there is none.
 PyObject* array_behind(const at::Tensor& t) {
   PyObject* array = memory_of(t);
   return array && Py_IS_TYPE(array, ndarray_type) && Layout(array).is_that_of(t) ? array : nullptr;
@@ -170,7 +170,7 @@ at::Tensor tensor_of_array(PyObject* array, bool* aliases) {
   at::Tensor t = alias_array(array);
   *aliases = t.defined();
   if (*aliases) return t;
-  // Negative strides, foreign byte order or a dtype without counterpart.
+  // The array has negative strides, foreign byte order, or a dtype that torch does not have.
   Obj dtype = Obj::steal(PyObject_GetAttrString(array, "dtype"));
   Obj native = Obj::steal(PyObject_CallMethod(dtype.get(), "newbyteorder", "s", "="));
   Obj kwargs = Obj::steal(Py_BuildValue("{s:O,s:s}", "dtype", native.get(), "order", "C"));

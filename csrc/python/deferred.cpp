@@ -87,7 +87,7 @@ PyObject* unlinked(PyObject* o, PyObject* need_grad) {
   fresh->sizes = n.sizes;
   return variable_of_node(fresh, as_variable(o)->frontend);
 }
-// A variable of another shape on the same memory.
+// A variable with another shape that shares the memory.
 PyObject* view(PyObject* o, PyObject* shape) {
   VariableNode& n = node_of_object(o);
   const Ints sizes = parse_ints(shape, "shape");
@@ -98,7 +98,7 @@ PyObject* view(PyObject* o, PyObject* shape) {
   }
   return variable_of_node(make_deferred(std::move(store), -1), as_variable(o)->frontend);
 }
-// _rewire_on(v): this variable takes v's place behind v's parent.
+// _rewire_on(v): makes this variable the output of v's parent in place of v.
 void rewire(PyObject* o, PyObject* other) {
   expect_variable(other, "rewire_on");
   VariableNode &to = node_of_object(o), &from = node_of_object(other);
@@ -140,7 +140,7 @@ FunctionHook hook_of(PyObject* callback, Frontend* frontend) {
   };
 }
 
-// Of three arguments: before, after, finished.
+// Reads three arguments: before, after, finished.
 DeferredOptions hooks_of(PyObject* const* args, Frontend* frontend) {
   DeferredOptions options;
   options.before = hook_of(args[0], frontend);
@@ -181,7 +181,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&]() -> PyObject* {
     if (!PyObject_TypeCheck(b, &DeferredVariableType))
-      fail(PyExc_TypeError, "a Variable can be compared with a Variable only, not with %s", Py_TYPE(b)->tp_name);
+      fail(PyExc_TypeError, "a Variable can only be compared with a Variable, not with %s", Py_TYPE(b)->tp_name);
     return PyBool_FromLong((deferred(a).store == deferred(b).store) == (op == Py_EQ));
   });
 }
@@ -201,7 +201,7 @@ PyGetSetDef getset[] = {
      nullptr},
     {"_need_grad_is_set", guard<get_need_grad_is_set>, nullptr, nullptr, nullptr},
     {"persistent", guard<get_flag<&Deferred::persistent>>, guard<put_flag<&Deferred::persistent>>,
-     "Whether passes that free memory leave this variable alone.", nullptr},
+     "Whether passes that free memory keep the data of this variable.", nullptr},
     {"_recompute", guard<get_flag<&Deferred::recompute>>, guard<put_flag<&Deferred::recompute>>, nullptr, nullptr},
     {"parent", guard<get_parent>, guard<put_parent>, "The function that computes this variable, or None.", nullptr},
     {"function_references", guard<get_users>, nullptr, "The functions that use this variable.", nullptr},
@@ -226,7 +226,8 @@ PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 
 PyTypeObject DeferredVariableType = [] {
   PyTypeObject t =
       type_of<PyVariable>("compatgrad._C.DeferredVariable", "A Variable whose values come later.", Py_TPFLAGS_BASETYPE);
-  t.tp_base = &VariableType;  // from which it has all that is not here, the collector's functions too
+  // From which it inherits everything else, including the functions for the garbage collector
+  t.tp_base = &VariableType;
   set_attributes(t, getset, methods);
   t.tp_richcompare = compare;
   t.tp_hash = hash;

@@ -4,13 +4,14 @@
 
 namespace cg::py {
 
-VariableNode& node_of_object(PyObject* o);  // of a Variable; TypeError where it was not set up
-// The nodes that stand for each of `xs` in the graph of `ys`, whichever sides it has: all that share its arrays.
+VariableNode& node_of_object(PyObject* o);  // of a Variable; TypeError if that was not initialised
+// For each of `xs` the nodes in the graph of `ys` that stand for it: all nodes that share its arrays, in both kinds of
+// graph.
 std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys);
-// A Variable as one of a frontend whose graph runs at another time. `how`: "cross", or "leave"
-// (compatgrad/core/bridge.py).
+// Converts a Variable to a frontend whose graph runs at another time. `how`: the function in compatgrad/core/bridge.py,
+// "cross" or "leave".
 Obj cross(PyObject* x, Frontend* f, const char* how = "cross");
-// What a pass gives for an input, as a Variable of the frontend; None where undefined.
+// A pass's result for an input, as a Variable of the frontend; None if undefined.
 Obj result_of(Var g, Frontend* f);
 
 }  // namespace cg::py

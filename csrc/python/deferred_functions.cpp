@@ -1,4 +1,4 @@
-// What a frontend asks of the functions of a deferred graph.
+// Queries and calls of functions of a deferred graph, for frontends.
 #include "core/order.h"
 #include "python/deferred.h"
 
@@ -76,19 +76,19 @@ PyObject* function_info(PyObject*, PyObject* o) {
   auto* info = static_cast<PyObject*>(deferred_function(o).call->info);
   return Py_NewRef(info ? info : Py_None);
 }
-// function_device(view of a function or Variable): "cpu", "cuda:0", ...
+// function_device(FunctionNode or Variable): "cpu", "cuda:0", ...
 PyObject* function_device(PyObject*, PyObject* o) {
   return PyUnicode_FromString(deferred_function(o).call->device.str().c_str());
 }
-// set_function_info(view of a function or Variable, info)
+// set_function_info(FunctionNode or Variable, info)
 void set_function_info(PyObject*, PyObject* const* args, Py_ssize_t n) {
   void*& slot = deferred_function(args[0]).call->info;
   auto* old = static_cast<PyObject*>(std::exchange(slot, Py_NewRef(args[1])));
   Py_XDECREF(old);
 }
-// claim(variables, inputs, info): whether all variables come from one function of exactly these inputs, which has no
-// info yet. Then it gets this one, the frontend's own object with its name and arguments: a composite in Python claims
-// the one function that it turned out to be.
+// claim(variables, inputs, info): if all variables are outputs of one function with exactly these inputs and without an
+// info, sets its info (the frontend's object with the function's name and arguments) and returns True. A composite in
+// Python calls this: if its body consists of a single function, that function replaces the composite.
 PyObject* claim(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Items ys(args[0], "variables"), xs(args[1], "inputs");
   FunctionNode* f = nullptr;
@@ -112,8 +112,8 @@ PyObject* claim(PyObject*, PyObject* const* args, Py_ssize_t n) {
   f->call->info = Py_NewRef(args[2]);
   Py_RETURN_TRUE;
 }
-// find_inputs(outputs, inputs) -> for each input the Variables of the outputs' graph that share its arrays. One of a
-// graph that runs at once stands for itself.
+// find_inputs(outputs, inputs): for each input a list of the Variables in the outputs' graph that share its arrays. A
+// Variable of a graph that runs at once stands only for itself.
 PyObject* find_inputs(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const auto read = [](PyVariable* v) { return Var(node_of(v), at::Tensor()); };
   const Vars ys = read_variables(args[0], "outputs", false, read), xs = read_variables(args[1], "inputs", false, read);
@@ -130,7 +130,8 @@ PyObject* find_inputs(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 PyObject* function_need_grad(PyObject*, PyObject* o) { return PyBool_FromLong(deferred_function(o).call->need_grad); }
 PyObject* function_rank(PyObject*, PyObject* o) { return PyLong_FromLong(deferred_function(o).rank); }
-// Which inputs and outputs the gradients read: two lists of bool. function_saves(view, need_grad of the inputs or None)
+// function_saves(view, need_grad of the inputs or None): which inputs and outputs the gradients read, as two lists of
+// bool
 PyObject* function_saves(PyObject*, PyObject* const* args, Py_ssize_t n) {
   FunctionNode& f = deferred_function(args[0]);
   c10::SmallVector<bool, 8> needs(f.inputs.size(), true);
@@ -157,7 +158,7 @@ c10::SmallVector<Ref<Store>, 4> read_stores(PyObject* o, const char* what) {
   }
   return stores;
 }
-// Given variables take the places of a function's own for a while. Left-out inputs keep their null.
+// Temporarily replaces a function's inputs and outputs by given variables. Omitted inputs stay null.
 class Borrowed {
  public:
   Borrowed(FunctionNode& f, PyObject* in, PyObject* out) : f_(f) {

@@ -1,4 +1,5 @@
-// Function nodes in Python: the base class of functions that are defined there, and the view of native ones.
+// Function nodes in Python: the base class of functions defined in Python, and the objects that represent native
+// functions.
 #include "core/mode.h"
 #include "python/deferred.h"
 
@@ -45,7 +46,7 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   self->frontend = frontend_of_object(reinterpret_cast<PyObject*>(type));
   return reinterpret_cast<PyObject*>(self);
 }
-// as of a class of Python without `__init__`: what nobody reads is refused
+// like a Python class without `__init__`: arguments are refused
 int function_init(PyObject* o, PyObject* args, PyObject* kwargs) {
   if (!PyTuple_GET_SIZE(args) && !(kwargs && PyDict_GET_SIZE(kwargs))) return 0;
   PyErr_Format(PyExc_TypeError, "%s() takes no arguments", Py_TYPE(o)->tp_name);
@@ -106,7 +107,7 @@ void put_inputs(PyObject* o, PyObject* value, void*) {
   if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
   Nodes nodes;
   for (PyObject* x : Items(value, "inputs")) {
-    while (nodes.size() < f.inputs.size() && !f.inputs[nodes.size()]) nodes.emplace_back();  // left out
+    while (nodes.size() < f.inputs.size() && !f.inputs[nodes.size()]) nodes.emplace_back();  // an omitted input
     if (!PyObject_TypeCheck(x, &VariableNodeType))
       fail(PyExc_TypeError, "inputs: expected VariableNodes, got %s", Py_TYPE(x)->tp_name);
     nodes.push_back(reinterpret_cast<PyVariableNode*>(x)->node);
@@ -114,7 +115,7 @@ void put_inputs(PyObject* o, PyObject* value, void*) {
   while (nodes.size() < f.inputs.size() && !f.inputs[nodes.size()]) nodes.emplace_back();
   if (!f.outputs.empty() && nodes.size() != f.inputs.size())
     fail(PyExc_ValueError, "inputs: expected as many as the function has, %zu, got %zu", f.inputs.size(), nodes.size());
-  std::swap(f.inputs, nodes);  // the old ones die last
+  std::swap(f.inputs, nodes);  // the old nodes are released last
   f.recorded = true;
 }
 PyObject* get_outputs(PyObject* o, void*) {
@@ -148,7 +149,7 @@ PyObject* get_op_name(PyObject* o, void*) {
   const OpInfo* info = node(o).info();
   return info ? PyUnicode_FromString(info->name) : Py_NewRef(Py_None);
 }
-// Members of a native function's op by name.
+// Members of the op of a native function, by name.
 Obj members_of(FunctionNode& f, c10::ArrayRef<ParamInfo> members) {
   Obj d = Obj::steal(PyDict_New());
   for (const ParamInfo& p : members) {
@@ -164,22 +165,22 @@ PyObject* get_members(PyObject* o, void*) {
 }
 PyObject* get_is_native(PyObject* o, void*) { return PyBool_FromLong(!node(o).python); }
 
-PyGetSetDef getset[] = {
-    {"inputs", guard<get_inputs>, guard<put_inputs>, "Nodes of the inputs; None before recording and after unchain.",
-     nullptr},
-    {"outputs", guard<get_outputs>, nullptr, "Callables that give the output nodes, or None where released.", nullptr},
-    {"rank", get_rank, guard<put_rank>, nullptr, nullptr},
-    {"lazy_grad_sum", get_lazy, guard<put_lazy>, nullptr, nullptr},
-    {"stack", get_stack, guard<put_stack>, nullptr, nullptr},
-    {"local_function_hooks", get_hooks, nullptr, nullptr, nullptr},
-    {"_n_local_function_hooks", get_n_hooks, nullptr, nullptr, nullptr},
-    {"op_name", get_op_name, nullptr, nullptr, nullptr},
-    {"op_params", guard<get_members<&OpInfo::params>>, nullptr, nullptr, nullptr},
-    {"op_stored", guard<get_members<&OpInfo::stored>>, nullptr,
-     "Tensors that a native function's forward left in it for backward.", nullptr},
-    {"is_native", get_is_native, nullptr, nullptr, nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {{"inputs", guard<get_inputs>, guard<put_inputs>,
+                         "Nodes of the inputs; None before recording and after unchain.", nullptr},
+                        {"outputs", guard<get_outputs>, nullptr,
+                         "Callables that return the output nodes, or None for a released one.", nullptr},
+                        {"rank", get_rank, guard<put_rank>, nullptr, nullptr},
+                        {"lazy_grad_sum", get_lazy, guard<put_lazy>, nullptr, nullptr},
+                        {"stack", get_stack, guard<put_stack>, nullptr, nullptr},
+                        {"local_function_hooks", get_hooks, nullptr, nullptr, nullptr},
+                        {"_n_local_function_hooks", get_n_hooks, nullptr, nullptr, nullptr},
+                        {"op_name", get_op_name, nullptr, nullptr, nullptr},
+                        {"op_params", guard<get_members<&OpInfo::params>>, nullptr, nullptr, nullptr},
+                        {"op_stored", guard<get_members<&OpInfo::stored>>, nullptr,
+                         "Tensors that a native function's forward stored for backward.", nullptr},
+                        {"is_native", get_is_native, nullptr, nullptr, nullptr},
+                        {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
 }  // namespace
 
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
@@ -188,12 +189,12 @@ PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (static_cast<bool>(frontend->deferred) != static_cast<bool>(f->call)) frontend = frontend_of(*f);
   PyObject* cls =
       frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
-  Obj chosen;  // a function instead of a class chooses by the parameters
+  Obj chosen;  // a function in place of a class chooses the class by the parameters
   if (cls && !PyType_Check(cls)) {
     Obj params = members_of(*f, f->info()->params);
     chosen = Obj::steal(PyObject_CallOneArg(cls, params.get()));
     cls = chosen.get();
-    if (!PyType_Check(cls)) fail(PyExc_TypeError, "node_classes['%s'] gave no class", f->info()->name);
+    if (!PyType_Check(cls)) fail(PyExc_TypeError, "node_classes['%s'] did not return a class", f->info()->name);
   }
   if (!cls) cls = frontend->node_class ? frontend->node_class : reinterpret_cast<PyObject*>(&FunctionNodeType);
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
@@ -202,7 +203,7 @@ PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   f->retain();
   self->node = f;
   self->frontend = frontend;
-  if (living(f->handle)) {  // a finalizer or the class asked for the view meanwhile
+  if (living(f->handle)) {  // a finalizer or the class has asked for the object meanwhile
     Py_DECREF(self);
     return Py_NewRef(static_cast<PyObject*>(f->handle));
   }
@@ -219,7 +220,7 @@ void keep_view(FunctionNode* f) {
 void adopt(PyObject* view, FunctionNode* fresh) {
   auto* self = as_function(view);
   FunctionNode* old = self->node;
-  if (old->python && !old->outputs.empty()) return;  // Variables hold it by its object
+  if (old->python && !old->outputs.empty()) return;  // Variables own it through its Python object
   if (std::exchange(old->owns_handle, false)) Py_DECREF(view);
   fresh->hooks = old->hooks ? Py_NewRef(static_cast<PyObject*>(old->hooks)) : nullptr;
   fresh->handle = view;

@@ -1,4 +1,4 @@
-// What a function node does for Python: recording, what it retained, cuts, backwards.
+// Methods of function nodes: recording, retained data, unchaining, backward.
 #include "core/mode.h"
 #include "python/deferred.h"
 
@@ -6,9 +6,9 @@ namespace cg::py {
 namespace {
 
 FunctionNode& node(PyObject* o) { return *as_function(o)->node; }
-// The node of a method that is for functions defined in Python.
+// The node of an object, for methods of functions defined in Python.
 PythonNode& python_node(PyObject* o, const char* method) {
-  if (!node(o).python) fail(PyExc_TypeError, "%s: this node shows a native function", method);
+  if (!node(o).python) fail(PyExc_TypeError, "%s: this node represents a native function", method);
   return static_cast<PythonNode&>(node(o));
 }
 Frontend* frontend(PyObject* o) { return as_function(o)->frontend; }
@@ -62,7 +62,7 @@ PyObject* record(PyObject* o, PyObject* args) {
   return ys.release();
 }
 
-// None where there is no data: it was not retained, or the Variable was empty.
+// None if there is no data: it was not retained, or the Variable was empty.
 PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
   return n && n->data.defined() ? own_variable_of_node(n, f) : Py_NewRef(Py_None);
 }
@@ -105,7 +105,8 @@ void unchain_backward(PyObject* o, PyObject*) {
     todo.pop_back();
     if (!f->recorded) continue;
     for (auto& x : f->inputs)
-      if (x && x->creator && !x->creator->call) todo.push_back(x->creator);  // a deferred graph is there to run again
+      // A deferred graph is kept, because it may run again
+      if (x && x->creator && !x->creator->call) todo.push_back(x->creator);
     if (f->python)
       Obj::steal(PyObject_CallMethod(static_cast<PyObject*>(f->handle), "unchain", nullptr));
     else
@@ -113,7 +114,7 @@ void unchain_backward(PyObject* o, PyObject*) {
   }
 }
 
-// _run_native(*arrays) -> arrays: the forward of a native function once more
+// _run_native(*arrays) -> arrays: runs the forward of a native function again
 PyObject* run_native(PyObject* o, PyObject* args) {
   FunctionNode& f = node(o);
   if (f.python) fail(PyExc_TypeError, "_run_native: this node is defined in Python");
@@ -144,7 +145,7 @@ PyObject* native_backward(PyObject* o, PyObject* args) {
     fail(PyExc_ValueError, "grad_outputs: expected %zu gradients, one for each output, got %zu", f.outputs.size(),
          gys.size());
   if (std::none_of(gys.begin(), gys.end(), [](const Var& g) { return g.defined(); }))
-    fail(PyExc_ValueError, "grad_outputs: expected the gradient of at least one output, got None alone");
+    fail(PyExc_ValueError, "grad_outputs: expected the gradient of at least one output, got only None");
   const Ints indices = indexes(targets, "target_input_indexes", f.inputs.size());
   c10::SmallVector<bool, 4> wanted(f.inputs.size(), false);
   for (int64_t i : indices) {
@@ -168,9 +169,9 @@ PyMethodDef function_methods[] = {
     {"_retained_output_arrays", guard<retained_output_arrays>, METH_NOARGS, nullptr},
     {"unchain", guard<unchain>, METH_NOARGS, "Cuts the function out of the graph."},
     {"_unchain_backward", guard<unchain_backward>, METH_NOARGS,
-     "Cuts this function and all that it depends on out of the graph."},
+     "Cuts this function and all functions that it depends on out of the graph."},
     {"_run_native", guard<run_native>, METH_VARARGS, nullptr},
-    {"backward", guard<native_backward>, METH_VARARGS, "Gradients of a native function: Variables in, Variables out."},
+    {"backward", guard<native_backward>, METH_VARARGS, "Gradients of a native function; takes and returns Variables."},
     {nullptr, nullptr, 0, nullptr}};
 
 void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who) {

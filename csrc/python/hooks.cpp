@@ -1,4 +1,4 @@
-// What the loop asks of Python: hooks, backwards that are written there, signals.
+// What the backprop loop calls in Python: hooks, backwards written in Python, signal handlers.
 #include <chrono>
 
 #include "core/arithmetic.h"
@@ -28,7 +28,7 @@ Obj arrays_of(VarsRef xs, Frontend* f, bool skip_missing) {
   return Obj::steal(PyList_AsTuple(list.get()));
 }
 
-// A callback of hooks. `empty`: the one that hooks inherit, with nothing to do; it is not called.
+// A method of hooks. `empty`: the method of the hooks' base class, which does nothing and is not called.
 struct Callback {
   PyObject* name;
   PyObject* empty = nullptr;
@@ -43,7 +43,8 @@ Callbacks& callbacks() {
   return *all;
 }
 
-// What is to be called, of the thread's hooks, then of `local`, which replace those of the same name.
+// The methods to call: of the thread's hooks, then of the hooks in `local`, which replace thread hooks of the same
+// name.
 using Calls = c10::SmallVector<Obj, 2>;
 Calls calls_of(PyObject* local, const Callback& callback) {
   Calls calls;
@@ -77,7 +78,7 @@ void forward_hooks(FunctionNode& f, VarsRef in, const Callback& callback) {
   call_all(calls, f, data.get(), nullptr);
 }
 void before_forward(FunctionNode& f, VarsRef in) { forward_hooks(f, in, callbacks().forward_pre); }
-// Also for a function that runs without the interpreter lock.
+// This may be called for a function that runs without the interpreter lock.
 std::string label(const FunctionNode& f) {
   const Locked locked;
   Obj view = Obj::steal(view_of_function(const_cast<FunctionNode*>(&f), active_frontend()));
@@ -126,14 +127,14 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
   read_gradients(list.get(), wanted, gxs, f.info()->name);
 }
 
-// A frontend's table of backward functions, by its own names: registered_backwards(view, gradients) -> gradients, or
-// None.
+// Calls the backward that is registered for a function under a frontend's own name: registered_backwards(view,
+// gradients) returns gradients, or None if none is registered.
 PyObject* registered_backwards = nullptr;
 bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
   if (!registered_backwards) return false;
   Obj result = ask_backward(registered_backwards, f, gys);
   if (result.get() == Py_None) return false;
-  // Its entries are those of the inputs that were given.
+  // It has an entry for each input that was not omitted.
   Py_ssize_t k = 0;
   const auto gradient = [&](size_t i) {
     return inputs[i] ? PySequence_GetItem(result.get(), k++) : Py_NewRef(Py_None);
@@ -164,9 +165,10 @@ void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::
        Py_TYPE(view.get())->tp_name, i, dtype ? "dtype" : "shape", actual.get(), expected.get());
 }
 
-// Ctrl-C, and a turn for the other threads: a pass of small functions never lets go of the interpreter lock. A thread
-// that waits for the lock asks for it after 5 ms without a release, and CPython gives it only to one that has asked;
-// turns every 5 ms or less would wake such a thread each time just before, and it would never get the lock.
+// Checks for Ctrl-C and lets other threads run, because a pass of small functions never releases the interpreter lock
+// otherwise. A thread that waits for the lock requests it after 5 ms without a release, and CPython hands it only to a
+// thread that has requested it. If the lock were released every 5 ms or more often, each release would wake the waiting
+// thread just before its request, and it would never get the lock.
 void check_signals() {
   using Clock = std::chrono::steady_clock;
   constexpr auto kTurn = std::chrono::milliseconds(8);
@@ -182,7 +184,7 @@ void check_signals() {
 PyObject* py_function_hooks(PyObject*, PyObject*) { return Py_XNewRef(function_hooks()); }
 }  // namespace
 
-// Functions that a backward is made of are shown to hooks which look at forwards.
+// Hooks with a method for forward also see the functions that a backward consists of.
 bool forwards_observed() {
   return !calls_of(nullptr, callbacks().forward_pre).empty() || !calls_of(nullptr, callbacks().forward_post).empty();
 }
@@ -222,7 +224,7 @@ void init_binding() {
 
 PyMethodDef hook_methods[] = {
     {"set_registered_backwards", guard<set_registered_backwards>, METH_O, nullptr},
-    {"set_hook_base", guard<set_hook_base>, METH_O, "The class whose callbacks are empty."},
+    {"set_hook_base", guard<set_hook_base>, METH_O, "Sets the base class of hooks, whose methods are empty."},
     {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
     {nullptr, nullptr, 0, nullptr}};
 

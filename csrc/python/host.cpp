@@ -1,4 +1,4 @@
-// Deferred functions that are written in Python: composites of ops, and users' own functions on arrays.
+// Deferred functions written in Python: composites of ops, and users' functions on arrays.
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "core/plan.h"
@@ -18,7 +18,7 @@ Tensors tensors_of_list(PyObject* o, const char* what) {
 Obj flags(c10::ArrayRef<bool> bs) {
   return list_of(bs.size(), [&](size_t i) { return PyBool_FromLong(bs[i]); });
 }
-// (data, gradient) of each.
+// A list of pairs (data, gradient).
 Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
   List list;
   for (auto& s : stores) {
@@ -63,7 +63,7 @@ struct HostNode final : FunctionNode {
   template <class... A>
   Obj ask(const char* method, A*... args) const {
     std::optional<Door> door;
-    if (on_arrays) door.emplace();  // a program's own function
+    if (on_arrays) door.emplace();  // a user's function
     Obj bound = Obj::steal(PyObject_GetAttrString(host.get(), method));
     return Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), args..., nullptr));
   }
@@ -89,7 +89,7 @@ struct HostNode final : FunctionNode {
   Tensors forward(VarsRef in) override {
     Tensors ts;
     for (const Var& x : in) ts.push_back(x.data);
-    if (on_arrays) {  // recorded and run at once: arrays for the occasion
+    if (on_arrays) {  // recorded and run at once: makes temporary arrays
       Tensors ys = infer(in);
       c10::SmallVector<Ref<Store>, 4> xs, outs;
       for (auto& t : ts) {
@@ -105,7 +105,8 @@ struct HostNode final : FunctionNode {
     return tensors_of_list(ask(call && call->again ? "forward_again" : "forward", list.get()).get(), "forward");
   }
   bool forward_on(c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out) override {
-    for (size_t i = 0; i < in.size() && changes_inputs; ++i)  // of another type, it would get a copy
+    // An array of another type would be copied, and the copy changed
+    for (size_t i = 0; i < in.size() && changes_inputs; ++i)
       if (in[i] && !integers.input(i) && in[i]->data->read().scalar_type() != call->real)
         in[i]->data->set_dtype(call->real);
     if (!on_arrays) return false;
@@ -122,7 +123,7 @@ struct HostNode final : FunctionNode {
     ask("backward", xs.get(), ys.get(), w.get(), a.get());
     return true;
   }
-  // In a pass that has no arrays: with arrays for the occasion.
+  // For a pass that has no arrays: with temporary arrays.
   void backward_at_once(Ctx<at::Tensor>& c) {
     c10::SmallVector<Ref<Store>, 4> xs = input_stores(*this), ys;
     c10::SmallVector<bool, 4> wanted, none(c.inputs(), false);
@@ -141,7 +142,7 @@ struct HostNode final : FunctionNode {
     for (size_t i = 0; i < c.inputs(); ++i)
       if (xs[i]) c.grad(i, [&] { return xs[i]->grad->read(); });
   }
-  // What a backward in Python is given.
+  // The arguments of a backward in Python.
   template <class T>
   struct Given {
     c10::SmallVector<T, 2> in, out, gys;
@@ -184,7 +185,7 @@ PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Frontend* f = expect_frontend(args[0]);
   const auto read = [f](PyVariable* x) {
     const auto& node = x->v.node;
-    const bool now = node && node->deferred && !f->deferred;  // the value is wanted at once
+    const bool now = node && node->deferred && !f->deferred;  // the value is needed at once
     return now ? Var(node, value_of(*node)) : var_of(x);
   };
   const Vars in = read_variables(args[2], "inputs", true, read);
@@ -194,7 +195,7 @@ PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return list_of(ys.size(), [&](size_t j) { return wrap_var(std::move(ys[j]), f); }).release();
 }
 
-// function_host(function) -> the host of a function that apply_host made, else None
+// function_host(function): the host of a function that apply_host made, otherwise None
 PyObject* function_host(PyObject*, PyObject* o) {
   if (!is_function(o)) fail(PyExc_TypeError, "function_host: expected a FunctionNode, got %s", Py_TYPE(o)->tp_name);
   PyObject* host = host_of(*as_function(o)->node);

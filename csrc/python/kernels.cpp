@@ -1,4 +1,4 @@
-// Kernels by name, for tests and for Python code that calls one; and how the CUDA library is found.
+// Calls kernels by name, for tests and Python code, and finds the CUDA library.
 #include "kernels/kernel.h"
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace cg::py {
 namespace {
 
-// Asks compatgrad._build.cuda for the library. The interpreter lock keeps threads from doing so twice.
+// Asks compatgrad._build.cuda for the library. The interpreter lock prevents two threads from doing so at once.
 void find_library(int device) {
   const Locked locked;
   Obj module = Obj::steal(PyImport_ImportModule("compatgrad._build.cuda"));
@@ -32,8 +32,8 @@ at::Tensor operand_of(PyObject* o) {
   return t;
 }
 
-// run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): `operands` holds tensors, or lists of
-// as many tensors each. sums: the kernel is a reduction, whose float64 for each set come back.
+// run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): `operands` are tensors, or lists of
+// equally many tensors. sums: the kernel is a reduction, and one float64 per set is returned.
 PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"name", "operands", "numbers", "integers", "library", "sums", nullptr};
   const char *name, *library = nullptr;
@@ -51,7 +51,7 @@ PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
       list.push_back(operand_of(o));
   }
   if (lists.empty() || lists[0].empty() || !lists[0][0].defined())
-    fail(PyExc_ValueError, "operands: the first is missing; it tells dtype, device and size");
+    fail(PyExc_ValueError, "operands: the first one must not be None, because it determines dtype, device and size");
   const at::Tensor& like = lists[0][0];
   if (!kernels::takes(like))
     fail(PyExc_ValueError,
@@ -82,7 +82,7 @@ PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
       kernel.on_list(operands, numbers, integers);
   });
   if (sums) return wrap_tensor(found);
-  for (const auto& list : lists)  // which of them the kernel writes, it alone knows
+  for (const auto& list : lists)  // any of them may have been written by the kernel
     for (const at::Tensor& t : list)
       if (t.defined()) bump_version(t);
   Py_RETURN_NONE;
@@ -99,12 +99,12 @@ PyObject* kernels_library(PyObject*, PyObject*) {
   return path.empty() ? Py_NewRef(Py_None) : PyUnicode_FromString(path.c_str());
 }
 
-// set_capturing(flag): whether this thread captures a CUDA graph; gives what it was.
+// set_capturing(flag): sets whether this thread captures a CUDA graph; returns the old flag.
 PyObject* set_capturing(PyObject*, PyObject* flag) {
   return PyBool_FromLong(std::exchange(kernels::capturing, flag == Py_True));
 }
 
-// set_tracing(flag): whether a tracer of compatgrad's own runs in this thread; gives what it was.
+// set_tracing(flag): sets whether compatgrad's own tracer runs in this thread; returns the old flag.
 PyObject* set_tracing(PyObject*, PyObject* flag) {
   return PyBool_FromLong(std::exchange(kernels::tracing, flag == Py_True));
 }
@@ -113,13 +113,16 @@ PyObject* traced(PyObject*, PyObject*) { return PyBool_FromLong(kernels::written
 }  // namespace
 
 PyMethodDef kernel_methods[] = {
-    {"set_tracing", set_tracing, METH_O, "set_tracing(flag): whether a tracer of compatgrad's runs in this thread."},
-    {"traced", traced, METH_NOARGS, "Whether a graph is made of what this thread computes (make_fx, interop.export)."},
-    {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
+    {"set_tracing", set_tracing, METH_O,
+     "set_tracing(flag): sets whether compatgrad's own tracer runs in this thread; returns the old flag."},
+    {"traced", traced, METH_NOARGS,
+     "Whether a tracer (make_fx, interop.export) records the operations of this thread."},
+    {"set_capturing", set_capturing, METH_O,
+     "set_capturing(flag): sets whether this thread captures a CUDA graph; returns the old flag."},
     {"run_kernel", KEYWORDS(run_kernel),
      "run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): runs a kernel in place on "
-     "tensors, or on lists of tensors; with `sums` a reduction, which gives one sum for each set."},
-    {"kernel_names", guard<kernel_names>, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
+     "tensors, or on lists of tensors; with `sums` the kernel is a reduction and one sum for each set is returned."},
+    {"kernel_names", guard<kernel_names>, METH_NOARGS, "The names of the kernels for CPU tensors."},
     {"kernels_library", guard<kernels_library>, METH_NOARGS, "The path of the CUDA library in use, or None."},
     {nullptr, nullptr, 0, nullptr}};
 

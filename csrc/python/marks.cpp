@@ -1,4 +1,4 @@
-// Marks: leaves and intermediates whose gradients are written into memory that the program holds.
+// Marks: leaves and intermediates whose gradients are written into memory of the program.
 #include <ATen/ops/clone.h>
 
 #include "python/common.h"
@@ -14,22 +14,23 @@ void renew_node(PyVariable* v, bool requires_grad) {
   place(v, std::move(node));
 }
 
-// mark(variable, gradient, add, keep_history=False): `gradient` is a Variable on whose memory the gradient is written,
-// or None: the variable is taken out of differentiation. It becomes a new leaf, unless it is recorded and shall keep
-// its history.
+// mark(variable, gradient, add, keep_history=False): passes then write the gradient of `variable` into the memory of
+// the Variable `gradient`; None excludes `variable` from differentiation. `variable` becomes a new leaf, unless it is a
+// recorded result and keep_history is true.
 void mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable* v = expect_variable(args[0], "variable");
   const bool keep = n == 4 && truth(args[3]) && recorded(v);
   const bool wanted = args[1] != Py_None;
   if (!keep) renew_node(v, wanted);
   auto buffer = std::make_unique<GradientBuffer>();
-  // A tensor of its own on the memory: one that no Python object of torch stands for.
+  // A separate tensor on this memory, without a Python object.
   if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
   buffer->add = truth(args[2]);
   node_of(v)->buffer = std::move(buffer);
 }
 
-// replace_leaf(variable, tensor): other data, as a new leaf: graphs that hold the old one keep what they read.
+// replace_leaf(variable, tensor): gives the variable other data and makes it a new leaf; graphs that use the old data
+// are not changed.
 void replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable* v = expect_variable(args[0], "variable");
   if (!is_tensor(args[1])) fail(PyExc_TypeError, "tensor: expected a torch tensor, got %s", Py_TYPE(args[1])->tp_name);
@@ -42,7 +43,7 @@ void replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   v->v.node->buffer = std::move(buffer);
 }
 
-// drop_mark(variable): no gradient is kept for it; a leaf becomes a constant.
+// drop_mark(variable): its gradient is no longer stored; a leaf becomes a constant.
 void drop_mark(PyObject*, PyObject* o) {
   PyVariable* v = expect_variable(o, "variable");
   if (!v->v.node || !v->v.node->buffer) return;
@@ -50,14 +51,15 @@ void drop_mark(PyObject*, PyObject* o) {
   if (!v->v.node->creator) v->v.node->requires_grad = false;
 }
 
-// gradient_of(variable): a Variable on the buffer's memory, or None.
+// gradient_of(variable): a Variable that shares the memory of its gradient buffer, or None.
 PyObject* gradient_of(PyObject*, PyObject* o) {
   PyVariable* v = expect_variable(o, "variable");
   if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
   return wrap_var(Var(v->v.node->buffer->data), v->frontend);
 }
 
-// fresh(variable[, value]): whether a pass wrote the gradient since the flag was last cleared; None where unmarked.
+// fresh(variable[, value]): whether a pass has written the gradient since the flag was last cleared; None if the
+// variable is not marked.
 PyObject* fresh(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable* v = expect_variable(args[0], "variable");
   GradientBuffer* b = v->v.node ? v->v.node->buffer.get() : nullptr;
@@ -66,8 +68,8 @@ PyObject* fresh(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return PyBool_FromLong(b->fresh);
 }
 
-// in_graph(variable): 0 where it is a constant, 1 a marked leaf, 2 a recorded result, 3 where it is, or is computed
-// from, what was taken out of differentiation.
+// in_graph(variable): 0 for a constant, 1 for a marked leaf, 2 for a recorded result, 3 for a variable that is excluded
+// from differentiation or computed from such variables.
 PyObject* in_graph(PyObject*, PyObject* o) {
   PyVariable* v = expect_variable(o, "variable");
   if (recorded(v)) return PyLong_FromLong(2);
@@ -75,21 +77,21 @@ PyObject* in_graph(PyObject*, PyObject* o) {
   return PyLong_FromLong(v->v.node->buffer->data.defined() ? v->v.node->requires_grad : 3);
 }
 
-// take_place(variable, result): `variable` takes the place of `result` in the graph, which becomes a constant. The
-// memory of `variable` holds the values already.
+// take_place(variable, result): `variable` takes the place of `result` in the graph, and `result` becomes a constant.
+// The values must already be in the memory of `variable`.
 void take_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable *v = expect_variable(args[0], "variable"), *y = expect_variable(args[1], "result");
   place(v, std::move(y->v.node));
 }
 
-// share_place(variable, other): `variable`, on the same memory, gets the place of `other` in the graph too.
+// share_place(variable, other): `variable`, which shares the memory of `other`, also gets its place in the graph.
 void share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable *v = expect_variable(args[0], "variable"), *other = expect_variable(args[1], "other");
   leave(v);
   v->v.node = node_of(other);
 }
 
-// `y`, in memory of its own: where it shares that of an input, a copy.
+// `y`, or a copy if `y` shares the memory of an input.
 Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
   if (!is_variable(y)) return Obj::borrow(y);
   PyVariable* v = as_variable(y);
@@ -115,7 +117,8 @@ Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
   return Obj::borrow(y);
 }
 
-// own(y, *inputs): a result, or a list of them, in memory of its own, as MXNet's operators give it.
+// own(y, *inputs): a result, or a list of results, copied if it shares memory with an input, because results of MXNet's
+// operators share none.
 PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n < 1) fail(PyExc_TypeError, "own: expected a result");
   PyObject* const y = args[0];
@@ -129,7 +132,8 @@ PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return tuple_of(PyTuple_GET_SIZE(y), item).release();
 }
 
-// take_fresh(variables): clears the flags of all, unless some are not set: a list of those that are not, else None.
+// take_fresh(variables): if the flags of all are set, clears them and returns None; otherwise returns a list of the
+// variables whose flags are not set.
 PyObject* take_fresh(PyObject*, PyObject* o) {
   const Items variables(o, "variables");
   const auto is_fresh = [](PyVariable* v) { return v->v.node && v->v.node->buffer && v->v.node->buffer->fresh; };
@@ -141,13 +145,13 @@ PyObject* take_fresh(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 
-// constant(variable): its data, shared, without its history.
+// constant(variable): a constant that shares its data.
 PyObject* constant(PyObject*, PyObject* o) {
   PyVariable* v = expect_variable(o, "variable");
   return wrap_var(Var(tensor_of(v)), v->frontend);
 }
 
-// foreign(frontend, arguments): whether one is a Variable of another frontend, or a list or tuple that holds one.
+// foreign(frontend, arguments): whether one is a Variable of another frontend, or a list or tuple that contains one.
 PyObject* foreign(PyObject*, PyObject* const* args, Py_ssize_t) {
   return PyBool_FromLong(is_foreign(args[1], expect_frontend(args[0]), 3));
 }

@@ -30,7 +30,7 @@ PyObject* frontend_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   f->variable_class = Py_NewRef(reinterpret_cast<PyObject*>(&VariableType));
   f->node_classes = PyDict_New();
   f->fallbacks = PyDict_New();
-  Py_INCREF(f);  // immortal: Variables refer to it without counting
+  Py_INCREF(f);  // never freed, because Variables point to it without counting
   return reinterpret_cast<PyObject*>(f);
 }
 
@@ -70,7 +70,7 @@ PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), R
 PyMethodDef frontend_methods[] = {
     {"bind", KEYWORDS(frontend_bind),
      "bind(op, fallback=None, dtype='float', name=None, doc=None, module=None): the op as a callable of this "
-     "frontend; where op is None, the fallback alone."},
+     "frontend; if op is None, the callable only runs the fallback."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef module_def = {PyModuleDef_HEAD_INIT, "compatgrad._C", "compatgrad's engine.", -1, pass_methods};
@@ -85,8 +85,9 @@ struct Attribute {
     return -1;
   }
 };
-// CPython ends daemon threads at exit by unwinding them where they ask for its lock. Destructors, torch's among them,
-// ask, and unwinding out of one ends the process: such a thread waits for the end instead.
+// At exit CPython ends a daemon thread by unwinding its stack when the thread requests the interpreter lock.
+// Destructors, including torch's, request it, and unwinding out of a destructor aborts the process. Such a thread is
+// made to wait for the end of the process instead.
 void let_threads_wait_at_exit() {
   static const pthread_t main = pthread_self();
   static const std::terminate_handler usual = std::set_terminate([] {
@@ -99,14 +100,14 @@ void let_threads_wait_at_exit() {
 void refuse_deletion(PyTypeObject& type) {
   for (PyGetSetDef* d = type.tp_getset; d && d->name; ++d) {
     if (!d->set) continue;
-    auto* a = new Attribute{*d};  // as long as the type: for ever
+    auto* a = new Attribute{*d};  // never freed, like the type
     *d = {d->name, Attribute::get, Attribute::set, d->doc, a};
   }
 }
 
 PyTypeObject FrontendType = [] {
-  PyTypeObject t =
-      type_of<Frontend>("compatgrad._C.Frontend", "One original's API over the engine: its classes, its checks.");
+  PyTypeObject t = type_of<Frontend>("compatgrad._C.Frontend",
+                                     "The classes and fallbacks of one framework's API on top of the engine.");
   t.tp_new = frontend_new;
   t.tp_getset = frontend_getset;
   t.tp_members = frontend_members;
@@ -126,7 +127,7 @@ PyMODINIT_FUNC PyInit__C() {
       if (PyModule_AddType(m.get(), t) < 0) throw PyError();
     }
     if (!init_output_type()) throw PyError();
-    // ndarray * Variable is the Variable's affair.
+    // Makes `ndarray * Variable` call the Variable's method.
     Obj priority = Obj::steal(PyLong_FromLong(200));
     if (PyDict_SetItemString(VariableType.tp_dict, "__array_priority__", priority.get()) < 0) throw PyError();
     if (PyDict_SetItemString(FunctionNodeType.tp_dict, "_accumulates", Py_False) < 0) throw PyError();

@@ -1,4 +1,5 @@
-// The Python view of a variable node. One view exists at a time, so views can be compared and hashed by identity.
+// The Python object of a variable node. At most one exists at a time, so these objects can be compared and hashed by
+// identity.
 #include "python/common.h"
 
 namespace cg::py {
@@ -18,7 +19,7 @@ void dealloc(PyObject* o) {
 int traverse(PyObject* o, visitproc visit, void* arg) {
   auto* self = reinterpret_cast<PyVariableNode*>(o);
   if (!self->node) return 0;
-  // The Variable that keeps this view holds the node as well.
+  // The Variable that holds this object holds the node as well.
   const Variable* v = self->node->variable;
   const bool kept =
       v &&
@@ -27,7 +28,7 @@ int traverse(PyObject* o, visitproc visit, void* arg) {
 }
 int clear(PyObject* o) {
   auto* self = reinterpret_cast<PyVariableNode*>(o);
-  // The view must stay usable while finalizers run; its edges go.
+  // The object must stay usable while finalizers run, so only the node's edges are removed.
   if (self->node && self->node->refs <= 2) self->node->unchain();
   return 0;
 }
@@ -35,7 +36,7 @@ int clear(PyObject* o) {
 PyObject* get_data(PyObject* o, void*) {
   VariableNode& n = node(o);
   if (!n.retained || !n.data.defined()) Py_RETURN_NONE;
-  // While the Variable lives and holds the same tensor, its own array object is handed out.
+  // If the Variable exists and holds the same tensor, its array object is returned.
   if (n.variable && n.variable->data.is_same(n.data) && frontend(o)->numpy) {
     Obj v = Obj::steal(variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)));
     return PyObject_GetAttrString(v.get(), "array");
@@ -91,7 +92,7 @@ void retain_data(PyObject* o, PyObject*) {
 void unchain(PyObject* o, PyObject*) { node(o).unchain(); }
 
 PyGetSetDef getset[] = {
-    {"data", guard<get_data>, guard<put_data>, "The array, where a function retained it; else None.", nullptr},
+    {"data", guard<get_data>, guard<put_data>, "The array if a function has retained it, otherwise None.", nullptr},
     {"tensor", guard<get_tensor>, nullptr, nullptr, nullptr},
     {"shape", guard<get_shape>, nullptr, nullptr, nullptr},
     {"dtype", get_dtype, nullptr, nullptr, nullptr},
@@ -104,10 +105,10 @@ PyGetSetDef getset[] = {
     {"creator_node", guard<get_creator_node>, guard<put_creator_node>, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {
-    {"get_variable", guard<get_variable>, METH_NOARGS, "The Variable of this node; a new one where it was released."},
+    {"get_variable", guard<get_variable>, METH_NOARGS, "The Variable of this node; a new one if it was released."},
     {"get_variable_or_none", guard<get_variable_or_none>, METH_NOARGS, nullptr},
     {"retain_data", guard<retain_data>, METH_NOARGS, nullptr},
-    {"unchain", guard<unchain>, METH_NOARGS, "Forgets the creator."},
+    {"unchain", guard<unchain>, METH_NOARGS, "Removes the creator."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -131,7 +132,7 @@ PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f) {
   if (!self) throw PyError();
   new (&self->node) Ref<VariableNode>(n);
   self->frontend = f;
-  if (living(n->handle)) {  // the collector ran, and a finalizer asked for the view
+  if (living(n->handle)) {  // the garbage collector ran, and a finalizer asked for the object
     Py_DECREF(self);
     return Py_NewRef(static_cast<PyObject*>(n->handle));
   }
@@ -141,7 +142,7 @@ PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f) {
 
 PyTypeObject VariableNodeType = [] {
   PyTypeObject t = type_of<PyVariableNode>(
-      "compatgrad._C.VariableNode", "The vertex of a Variable in the graph; it outlives the Variable.",
+      "compatgrad._C.VariableNode", "The node of a Variable in the graph; it may outlive the Variable.",
       Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION);
   set_life(t, dealloc, traverse, clear);
   set_attributes(t, getset, methods);

@@ -1,4 +1,4 @@
-// C++ exceptions as Python's, and arguments.
+// Converts C++ exceptions to Python exceptions, and reads arguments.
 #include <torch/csrc/Exceptions.h>
 
 #include <cstdarg>
@@ -27,7 +27,7 @@ PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* 
 }
 
 namespace {
-// Gives the error of a conversion the argument's name.
+// Adds the argument's name to the error of a conversion.
 template <class T>
 T checked(T x, PyObject* o, const char* name, const char* kind) {
   if (x != T(-1) || !PyErr_Occurred()) return x;
@@ -66,7 +66,7 @@ void set_error_from_exception() {
     PyErr_SetString(type_of_error(e), e.what_without_backtrace());
   } catch (const python_error& e) {
     const_cast<python_error&>(e).restore();
-  } catch (pybind11::error_already_set& e) {  // Ctrl-C in one of torch's kernels in Python
+  } catch (pybind11::error_already_set& e) {  // Ctrl-C in a torch kernel that is written in Python
     e.restore();
   } catch (const std::exception& e) {
     PyErr_SetString(type_of_error(e), e.what());

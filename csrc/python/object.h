@@ -1,4 +1,4 @@
-// Objects of Python in C++: references, errors, functions in tables, sequences, numbers.
+// Python objects in C++: references, errors, function tables, sequences, numbers.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,7 +10,7 @@
 
 namespace cg::py {
 
-// The type of objects laid out as `T`. Slots are filled in by the caller.
+// A type whose objects have the layout of `T`. The caller fills in the slots.
 template <class T>
 PyTypeObject type_of(const char* name, const char* doc, unsigned long flags = 0) {
   PyTypeObject t{};
@@ -24,7 +24,7 @@ PyTypeObject type_of(const char* name, const char* doc, unsigned long flags = 0)
   return t;
 }
 
-// What frees objects of a type, and what Python's collector of cycles calls.
+// Sets the functions that free objects of a type, and those for Python's garbage collector.
 inline void set_life(PyTypeObject& t, destructor dealloc, traverseproc traverse, inquiry clear) {
   t.tp_dealloc = dealloc;
   t.tp_traverse = traverse;
@@ -50,7 +50,7 @@ class Obj {
     std::swap(p_, o.p_);
     return *this;
   }
-  static Obj steal(PyObject* p) {  // a new reference; null means that an exception is set
+  static Obj steal(PyObject* p) {  // takes a new reference; null means that an exception is set
     if (!p) throw PyError();
     Obj o;
     o.p_ = p;
@@ -70,7 +70,7 @@ class Obj {
   PyObject* p_ = nullptr;
 };
 
-// Runs `f` at the boundary to Python: C++ exceptions become Python's.
+// Runs `f`, called from Python, and converts C++ exceptions to Python exceptions.
 void set_error_from_exception();
 template <class F, class R>
 R guarded(R failed, F&& f) {
@@ -85,8 +85,8 @@ template <class F>
 PyObject* guarded(F&& f) {
   return guarded(static_cast<PyObject*>(nullptr), std::forward<F>(f));
 }
-// For tables of methods and attributes: `f`, whose C++ exceptions become Python's. A method without a result gives
-// None.
+// Wraps `f` for tables of methods and attributes: C++ exceptions become Python exceptions, and a method without a
+// result returns None.
 template <auto f>
 struct Guard;
 template <class R, class... A, R (*f)(A...)>
@@ -98,7 +98,7 @@ struct Guard<f> {
       return f(args...);
   }
   static auto call(A... args) {
-    if constexpr (std::is_void_v<R> && (std::is_same_v<A, void*> || ...))  // sets an attribute
+    if constexpr (std::is_void_v<R> && (std::is_same_v<A, void*> || ...))  // a setter of an attribute
       return guarded(-1, [&] { return f(args...), 0; });
     else if constexpr (std::is_pointer_v<R> || std::is_void_v<R>)
       return guarded([&] { return result(args...); });
@@ -112,7 +112,7 @@ constexpr auto guard = &Guard<f>::call;
 using Fast = PyObject*(PyObject*, PyObject* const*, Py_ssize_t);
 PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n,
                     Py_ssize_t least = 0, Py_ssize_t most = 0);
-// FAST(function[, count or least[, most]]): the same for a function of positional arguments, which are counted.
+// FAST(function[, count or least[, most]]): the same for a function with positional arguments, whose number is checked.
 #define FAST(f, ...)                                                                                       \
   reinterpret_cast<PyCFunction>(                                                                           \
       reinterpret_cast<void (*)()>(+[](PyObject* self, PyObject* const* args, Py_ssize_t n) -> PyObject* { \
@@ -120,22 +120,22 @@ PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* 
       })),                                                                                                 \
       METH_FASTCALL
 
-// The truth of an object; throws where the object refuses to tell.
+// The truth value of an object; throws if the object raises an error.
 inline bool truth(PyObject* o) {
   const int b = PyObject_IsTrue(o);
   if (b < 0) throw PyError();
   return b;
 }
-// A number; throws, naming the argument, where the object is none.
+// A number; throws an error that names the argument if the object is not a number.
 double number(PyObject* o, const char* name);
 int integer(PyObject* o, const char* name);
 
-// The items of a list, a tuple or another iterable: `for (PyObject* x : Items(o, "inputs"))`. Borrowed; a list that
-// changes meanwhile is followed.
+// The items of a list, a tuple or another iterable: `for (PyObject* x : Items(o, "inputs"))`. The references are
+// borrowed; changes of a list during the loop are seen.
 class Items {
  public:
   Items() = default;
-  Items(PyObject* o, const char* name);  // TypeError, which names it, where `o` is none
+  Items(PyObject* o, const char* name);  // raises a TypeError that names `o` if it is not iterable
   Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(o_.get()); }
   PyObject* operator[](Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(o_.get(), i); }
   explicit operator bool() const { return static_cast<bool>(o_); }
@@ -154,7 +154,7 @@ class Items {
   Obj o_;
 };
 
-// A tuple, or a list, of f(0) to f(n - 1), which are new references.
+// A tuple or a list of f(0) to f(n - 1), which return new references.
 template <class F>
 Obj tuple_of(size_t n, F&& f) {
   Obj tuple = Obj::steal(PyTuple_New(n));
@@ -167,7 +167,7 @@ Obj list_of(size_t n, F&& f) {
   for (size_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, Obj::steal(f(i)).release());
   return list;
 }
-// A list that grows by new references.
+// A list to which new references are appended.
 struct List : Obj {
   List() : Obj(Obj::steal(PyList_New(0))) {}
   void add(PyObject* item) {
@@ -175,15 +175,15 @@ struct List : Obj {
   }
 };
 
-// A function of a module in Python; `format` as in Py_BuildValue.
+// Calls a function of a Python module; `format` as in Py_BuildValue.
 template <class... A>
 Obj call_python(const char* module, const char* function, const char* format, A... args) {
   Obj m = Obj::steal(PyImport_ImportModule(module));
   return Obj::steal(PyObject_CallMethod(m.get(), function, format, args...));
 }
 
-// Holds the interpreter lock, which guards the engine's graph too, on any thread: torch's engine runs and frees its
-// nodes without it.
+// Takes the interpreter lock, which also guards the engine's graph, on any thread; torch's engine runs and frees its
+// nodes without the lock.
 class Locked : Pinned {
  public:
   Locked() : state_(PyGILState_Ensure()) {}

@@ -1,4 +1,5 @@
-// The operators of Variable: a fast path for Variables of one dtype and for Python numbers; the rest is the frontend's.
+// The operators of Variable: a fast path for Variables of one dtype and for Python numbers; everything else calls the
+// frontend's fallbacks.
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "ops/index.h"
@@ -9,8 +10,8 @@ namespace {
 
 struct Operator {
   const char *name, *reversed;
-  const char *op, *scalar, *reversed_scalar;  // ops; null where there is no fast path
-  bool negate, invert;                        // how `scalar` takes its number: x - 2 is x + -2, x / 2 is x * (1 / 2)
+  const char *op, *scalar, *reversed_scalar;  // names of ops; null if there is no fast path
+  bool negate, invert;  // how the number is passed to `scalar`: x - 2 is x + -2, x / 2 is x * (1 / 2)
 };
 constexpr Operator kAdd{"add", "radd", "add", "add_scalar", "add_scalar", false, false};
 constexpr Operator kSub{"sub", "rsub", "sub", "add_scalar", "rsub_scalar", true, false};
@@ -26,7 +27,7 @@ PyObject* fall_back(Frontend* f, const char* name, PyObject* a, PyObject* b) {
   return b ? PyObject_CallFunctionObjArgs(fn, a, b, nullptr) : PyObject_CallOneArg(fn, a);
 }
 
-// Its ops in the engine.
+// The ops of an operator.
 struct Ops {
   const OpInfo *op, *scalar, *reversed_scalar;
   explicit Ops(const Operator& o) : op(find(o.op)), scalar(find(o.scalar)), reversed_scalar(find(o.reversed_scalar)) {}
@@ -35,7 +36,7 @@ struct Ops {
 
 bool floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
 
-// Whether the values are still to come; their dtype is the frontend's affair then.
+// Whether the values are computed later; the frontend then handles the dtype.
 bool is_deferred(PyVariable* v) { return v->v.node && v->v.node->deferred; }
 
 template <const Operator& O>
@@ -86,7 +87,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
       }
     }
   } catch (const c10::Error&) {
-    // The frontend finds the words for what the kernel refused.
+    // The kernel refused the inputs: the frontend's fallback raises the original's error.
     if (!f->fallbacks || !PyDict_GetItemString(f->fallbacks, left ? O.name : O.reversed)) {
       set_error_from_exception();
       return nullptr;
@@ -100,7 +101,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus == Py_None) return binary<kPow>(a, b);
-  PyErr_SetString(PyExc_TypeError, "pow() of a Variable takes no modulus");
+  PyErr_SetString(PyExc_TypeError, "pow() of a Variable does not support a modulus");
   return nullptr;
 }
 

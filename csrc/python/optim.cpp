@@ -97,11 +97,11 @@ Hypers parse(PyObject* o, const Rule& rule, bool rounds) {
   return h;
 }
 
-// Steps that go in one call: their hypers are alike but for those in `rates` and `decays`.
+// Steps for one call: their hyperparameters are equal except for those in `rates` and `decays`.
 struct Group {
   Hypers hypers;
   c10::SmallVector<Step, 16> steps;
-  std::vector<double> rates, decays;  // of each step, where they differ from `hypers`
+  std::vector<double> rates, decays;  // for each step, if they differ from `hypers`
 };
 
 void run_group(const Rule& rule, Group& group, bool mixed, const at::Tensor& rates, const at::Tensor& decays) {
@@ -205,15 +205,18 @@ PyObject* optim_rules(PyObject*, PyObject*) {
 PyMethodDef optim_methods[] = {
     {"optim_step", FAST(optim_step, 5, 8),
      "optim_step(rule, xs, ys, states, hypers, rounds=False, copies=None, rates=None): one step of an update rule, in "
-     "place. `states`: an array, a sequence of arrays or None per x; or None. `hypers`: a tuple for all, or a list "
-     "with "
-     "one per x; `rounds` takes them in single precision. `copies`: an array or None per x, its copy in half "
-     "precision; gradients may be of that type. `rates`: two tensors, the first and the second hyper of each x."},
+     "place. `states`: for each x an array, a sequence of arrays or None; or None. `hypers`: a tuple of "
+     "hyperparameters "
+     "for all, or a list with a tuple per x; `rounds`: round them to single precision. `copies`: for each x its copy "
+     "in half precision or None; gradients may have the type of the copies. `rates`: two tensors with the first and "
+     "the "
+     "second hyperparameter of each x."},
     {"optim_sums", FAST(optim_sums, 2),
-     "optim_sums(arrays, not_finite): of each its sum of squares, or how many elements are infinite or NaN; float64."},
+     "optim_sums(arrays, not_finite): for each array its sum of squares, or the number of its elements that are "
+     "infinite or NaN, in float64."},
     {"optim_scale", FAST(optim_scale, 2),
      "optim_scale(arrays, factor): multiplies arrays of one type on one device, in place, by a float64 tensor with one "
-     "element there."},
+     "element on that device."},
     {"optim_rules", guard<optim_rules>, METH_NOARGS,
      "optim_rules(): the update rules, a dict of name to (number of states, number of hypers)."},
     {nullptr, nullptr, 0, nullptr}};

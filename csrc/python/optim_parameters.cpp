@@ -1,7 +1,6 @@
-// Update rules, and changes of gradients, on lists of parameters: Chainer's with their arrays, nnabla's with a Store.
-//
-// nnabla's parameters whose gradient is `zeroing`, as solver_zero_grad leaves it, are passed over by all but
-// optim_update.
+// Update rules, and changes of gradients, on lists of parameters: Chainer's Parameters, and nnabla's Variables with a
+// Store.
+// All functions except optim_update skip nnabla parameters whose gradient is `zeroing`, which solver_zero_grad sets.
 #include "python/optim.h"
 
 namespace cg::py {
@@ -27,8 +26,8 @@ namespace {
 
 using Variables = c10::SmallVector<PyVariable*, 16>;
 
-// The gradient, undefined where there is none. A broadcast one, whose elements share memory, becomes a tensor of its
-// own when it is to be written.
+// The gradient; undefined if there is none. With `writes`, a broadcast gradient, whose elements share memory, is copied
+// first.
 const at::Tensor& gradient_of(PyVariable* v, bool writes) {
   const at::Tensor& g = gradient_tensor(v);
   if (!writes || !g.defined()) return g;
@@ -40,7 +39,7 @@ const at::Tensor& gradient_of(PyVariable* v, bool writes) {
   return v->v.grad.data;
 }
 
-// Reads a parameter and its gradient for an update; false where it lacks one of them.
+// Reads a parameter and its gradient for an update; returns false if one of them is missing.
 bool read_to_update(PyObject* o, bool changes_gradient, Step& s) {
   if (Store* store = store_of(o)) {
     s.x = write_single(*store->data);
@@ -52,7 +51,7 @@ bool read_to_update(PyObject* o, bool changes_gradient, Step& s) {
   s.y = gradient_of(v, changes_gradient);
   return s.x.defined() && s.y.defined();
 }
-// A parameter's gradient for changing it; undefined where there is none to change.
+// A parameter's gradient, to be changed; undefined if there is none to change.
 at::Tensor gradient_to_change(PyObject* o) {
   if (Store* store = store_of(o)) {
     if (store->grad->zeroing) return {};
@@ -63,7 +62,7 @@ at::Tensor gradient_to_change(PyObject* o) {
   return tensor_of(v).defined() ? gradient_of(v, true) : at::Tensor();
 }
 
-// The gradients of parameters that can be changed, with their Variables.
+// The gradients that can be changed, with their Variables.
 struct Gradients {
   c10::SmallVector<at::Tensor, 16> tensors;
   Variables variables;
@@ -77,7 +76,7 @@ struct Gradients {
   }
 };
 
-// An array that torch cannot alias got a copy as tensor: what was computed goes back into the array.
+// If torch cannot share an array's memory, the tensor is a copy; this copies the result back into the array.
 void write_back(PyVariable* v) {
   if (!v->array || v->array_of || !v->v.data.defined()) return;
   static PyObject* copyto =
@@ -92,7 +91,7 @@ void write_back(const Variables& variables, bool data, bool gradients) {
   }
 }
 
-// A sequence of tuples: a rule that changes gradients, or "clip_norm", and its numbers.
+// Reads a sequence of tuples: the name of a rule that changes gradients, or "clip_norm", then its numbers.
 c10::SmallVector<optim::Hook, 4> parse_hooks(PyObject* o) {
   c10::SmallVector<optim::Hook, 4> hooks;
   for (PyObject* item : Items(o, "hooks")) {
@@ -103,7 +102,8 @@ c10::SmallVector<optim::Hook, 4> parse_hooks(PyObject* o) {
     optim::Hook hook{norm ? nullptr : &parse_rule(name), {}};
     const Py_ssize_t count = norm ? 1 : hook.rule->hypers;
     if (!norm && (hook.rule->states || count > 2))
-      fail(PyExc_ValueError, "hooks: %s is none: it has states, or more than two constants", hook.rule->name);
+      fail(PyExc_ValueError, "hooks: the rule %s cannot be a hook, because it has states or more than two constants",
+           hook.rule->name);
     if (PyTuple_GET_SIZE(item) != 1 + count)
       fail(PyExc_ValueError, "hooks: %R takes %zd numbers, got %zd", name, count, PyTuple_GET_SIZE(item) - 1);
     for (Py_ssize_t k = 0; k < count; ++k) hook.h[k] = number(PyTuple_GET_ITEM(item, 1 + k), "hooks");
@@ -130,7 +130,7 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
     for (const auto& t : step.states) here = here && t.device() == step.x.device();
     steps.push_back(std::move(step));
     PyVariable* v = as_variable(params[i]);
-    if (v->array || v->grad_var) variables.push_back(v);  // others have nothing to write back
+    if (v->array || v->grad_var) variables.push_back(v);  // others need no copying back
   }
   if (!here) Py_RETURN_FALSE;
   if (hooks.empty()) {
@@ -233,19 +233,21 @@ PyObject* solver_tensors(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyMethodDef parameter_methods[] = {
     {"optim_update", FAST(optim_update, 4, 5),
      "optim_update(rule, params, states, hypers, hooks=()): one step of an update rule, in place, after hooks on the "
-     "gradients; False, and nothing is done, where a state is on another device. `states` has a sequence of tensors "
-     "per parameter; those without data or gradient are skipped."},
+     "gradients; returns False without doing anything if a state is on another device. `states` has a sequence of "
+     "tensors per parameter; those without data or gradient are skipped."},
     {"optim_change_grads", FAST(optim_change_grads, 3),
      "optim_change_grads(rule, params, hypers): changes gradients in place, by a rule that reads the parameter."},
     {"optim_clip", FAST(optim_clip, 3),
-     "optim_clip(params, threshold, together): scales gradients: the norm of all, or of each, is at most `threshold`."},
+     "optim_clip(params, threshold, together): scales gradients so that their common norm, or the norm of each, is at "
+     "most `threshold`."},
     {"optim_special", FAST(optim_special, 3),
-     "optim_special(params, inf, nan): indexes of gradients, or tensors, that have an infinite value, a NaN, either."},
+     "optim_special(params, inf, nan): indexes of the gradients, or tensors, that have an infinite value (inf) or a "
+     "NaN (nan)."},
     {"optim_without_grad", guard<optim_without_grad>, METH_O,
-     "optim_without_grad(params): a tuple of those that have data but no gradient."},
+     "optim_without_grad(params): a tuple of the parameters that have data but no gradient."},
     {"solver_zero_grad", guard<solver_zero_grad>, METH_O, "solver_zero_grad(params): marks the gradients as zero."},
     {"solver_live", guard<solver_live>, METH_O,
-     "solver_live(params): indices of those whose gradient is not marked as zero; None for all."},
+     "solver_live(params): indices of the parameters whose gradient is not marked as zero; None if that are all."},
     {"solver_tensors", FAST(solver_tensors, 2), "solver_tensors(params, grads): data or gradients, for writing."},
     {nullptr, nullptr, 0, nullptr}};
 

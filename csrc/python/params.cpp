@@ -1,4 +1,4 @@
-// Numbers, shapes, indices and the parameters of ops: between Python and C++.
+// Converts numbers, shapes, indices and parameters of ops between Python and C++.
 #include "kernels/trace.h"
 #include "ops/index.h"
 #include "python/common.h"
@@ -54,8 +54,8 @@ IndexItem parse_index_item(PyObject* o) {
   } else if (is_tensor(o)) {
     item = IndexItem::array(unwrap_tensor(o, "index"));
   } else if (is_ndarray(o)) {
-    item = IndexItem::array(kernels::untraced(
-        [&] { return tensor_of_array(o, &aliases).clone(); }));  // the caller may change its array before backward
+    // a copy, because the caller may change the array before backward
+    item = IndexItem::array(kernels::untraced([&] { return tensor_of_array(o, &aliases).clone(); }));
   } else if (PyIndex_Check(o) && !PyBool_Check(o)) {
     item = IndexItem::integer(PyNumber_AsSsize_t(o, PyExc_IndexError));
   } else if (at::Tensor t = tensor_of_device_array(o, "index"); t.defined()) {
@@ -156,7 +156,7 @@ PyObject* format(const std::optional<T>& v) {
   return v ? format(*v) : Py_NewRef(Py_None);
 }
 
-// f(the parameter), by its type.
+// Calls f with the parameter, in its type.
 template <class F>
 auto with_param(const ParamInfo& p, void* address, F&& f) {
   switch (p.kind) {

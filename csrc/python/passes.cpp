@@ -1,4 +1,4 @@
-// Passes, as Python calls them.
+// The functions by which Python runs passes.
 #include <ATen/ops/ones_like.h>
 
 #include "core/arithmetic.h"
@@ -8,16 +8,16 @@
 namespace cg::py {
 namespace {
 
-// A pass begins here: what it is asked for, by the frontend `f`.
+// The arguments of a pass that the frontend `f` starts.
 struct Roots {
   Vars ys, gys;
   Roots(PyObject* outputs, PyObject* gradients, Frontend* f)
       : ys(variables(outputs, "outputs", false, f)), gys(variables(gradients, "grad_outputs", true, f)) {
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-    for (size_t k = 0; k < gys.size() && f->on_request; ++k)  // where a program may leave a gradient out, it means ones
+    for (size_t k = 0; k < gys.size() && f->on_request; ++k)  // if a program may omit a gradient, ones are used
       if (!gys[k].defined()) gys[k] = Var(at::ones_like(ys[k].data));
   }
-  // `side`: Variables of a graph that runs at another time than this frontend's become the frontend's.
+  // `side`: Variables of graphs that run at another time than this frontend's graph are converted to the frontend.
   static Vars variables(PyObject* o, const char* name, bool allow_none, Frontend* side = nullptr) {
     return read_variables(o, name, allow_none, [side](PyVariable* v) {
       PyObject* x = reinterpret_cast<PyObject*>(v);
@@ -53,8 +53,8 @@ void py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   backward(roots.ys, roots.gys, read_options(retain, loss_scale, create_graph, release, fe));
 }
 
-// `grad`, where an input of a deferred graph stands for all that share its arrays there, unless the frontend has looked
-// for them itself.
+// `grad`, in which an input of a deferred graph stands for all nodes that share its arrays, unless the frontend has
+// already collected these nodes.
 Vars grad_of_places(VarsRef ys, VarsRef xs, VarsRef gys, VarsRef initial, const PassOptions& options, Frontend* f) {
   const auto deferred = [](const Var& x) { return x.node->deferred != nullptr; };
   if (f->deferred || std::none_of(xs.begin(), xs.end(), deferred)) return grad(ys, xs, gys, initial, options);

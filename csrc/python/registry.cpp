@@ -1,4 +1,4 @@
-// Modes, and the ops by name, with the backwards that Python put in the place of theirs.
+// Modes, ops by name, and backwards registered from Python.
 #include <string_view>
 
 #include "core/mode.h"
@@ -87,7 +87,7 @@ PyMethodDef registry_methods[] = {
     {"set_mode", FAST(set_mode, 2), nullptr},
     {"get_default_mode", guard<get_default_mode>, METH_O, nullptr},
     {"set_default_mode", FAST(set_default_mode, 2), nullptr},
-    {"op", guard<py_op>, METH_O, "The op of that name, for the native API."},
+    {"op", guard<py_op>, METH_O, "The op with this name, for the native API."},
     {"op_names", guard<op_names>, METH_NOARGS, nullptr},
     {"op_info", guard<op_info>, METH_O, nullptr},
     {"register", FAST(py_register, 2), "Replaces the backward of an op; None restores it."},

@@ -1,5 +1,6 @@
-// `with` blocks that set modes and attributes. Python runs signal handlers between the calls of a method that is
-// written in Python: Ctrl-C in its `__enter__` or `__exit__` would leave the setting behind. Each of these is one call.
+// `with` blocks that set modes and attributes. Python may run signal handlers at any point of a method written in
+// Python, so that Ctrl-C in its `__enter__` or `__exit__` could leave the setting behind. Here each of the two is a
+// single call.
 #include "python/scopes.h"
 
 #include <optional>
@@ -7,18 +8,19 @@
 namespace cg::py {
 namespace {
 
-// What a block sets; then what was there before.
+// What a block sets; after entering, the old values.
 struct Settings {
   c10::SmallVector<std::pair<int, int8_t>, 4> modes;
   std::optional<at::ScalarType> dtype;  // of nnabla's context
   std::optional<at::Device> device;
   Obj attributes;                // triples (object, name, value)
-  c10::SmallVector<Obj, 2> old;  // their values before; null: there was no attribute
+  c10::SmallVector<Obj, 2> old;  // their old values; null: the attribute did not exist
 };
 
 struct Scope {
-  PyObject_HEAD PyObject* settings;  // modes by name, a callable that tells, or null: the method `_settings` does
-  std::vector<Settings>* entered;    // one object may be entered again inside itself; null before the first time
+  // A dict of modes, a callable that returns the settings, or null: the method `_settings` returns them
+  PyObject_HEAD PyObject* settings;
+  std::vector<Settings>* entered;  // an object may be entered again inside its own block; null before the first time
 };
 Scope* as_scope(PyObject* o) { return reinterpret_cast<Scope*>(o); }
 
@@ -77,7 +79,7 @@ PyObject* scope_enter(PyObject* self, PyObject*) {
   if (scope->settings && PyDict_Check(scope->settings)) {
     read_modes(s, scope->settings);
     swap_modes(s);
-  } else {  // all that may fail or be interrupted comes first
+  } else {  // everything that may fail or be interrupted comes first
     Obj told = Obj::steal(scope->settings ? PyObject_CallNoArgs(scope->settings)
                                           : PyObject_CallMethod(self, "_settings", nullptr));
     PyObject *modes, *attributes, *given;
@@ -137,7 +139,8 @@ PyMethodDef scope_methods[] = {{"__enter__", guard<scope_enter>, METH_NOARGS, nu
                                {"__exit__", FAST(scope_exit, 0, 3), nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
-// The end of a function hook's block: the base of the hooks, which are objects of Python without a layout.
+// Ends the `with` block of a function hook. HookBlock is a base class of the hooks, which are Python objects without a
+// C layout.
 void hook_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
   Obj name = Obj::steal(PyObject_GetAttrString(self, "name"));
   PyObject* const hooks = function_hooks();
@@ -151,14 +154,13 @@ PyMethodDef hook_block_methods[] = {{"__exit__", FAST(hook_exit, 0, 3), nullptr}
 }  // namespace
 
 PyTypeObject ScopeType = [] {
-  PyTypeObject t = type_of<Scope>(
-      "compatgrad._C.Scope",
-      "Scope(settings=None): a `with` block that sets modes of the thread, and attributes of objects. Behind it they "
-      "are "
-      "as before, also where Ctrl-C arrives anywhere. `settings`: a dict of modes, or a callable that gives a dict of "
-      "modes, a tuple of triples (object, name, value), and what `as` names; a subclass has a method `_settings` "
-      "instead.",
-      Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
+  PyTypeObject t =
+      type_of<Scope>("compatgrad._C.Scope",
+                     "Scope(settings=None): a `with` block that sets modes of the thread, and attributes of objects. "
+                     "Afterwards they have their old values, even if Ctrl-C arrives at any point. `settings`: a dict "
+                     "of modes, or a callable that returns a dict of modes, a tuple of triples (object, name, value), "
+                     "and the value for `as`; a subclass has a method `_settings` instead.",
+                     Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = PyType_GenericNew;
   t.tp_init = guard<scope_init>;
   t.tp_dealloc = scope_dealloc;

@@ -5,8 +5,8 @@
 namespace cg::py {
 
 extern PyTypeObject ScopeType, HookBlockType;
-int mode_index(PyObject* name);        // ValueError, which names all, for what is no mode
-int8_t mode_setting(PyObject* value);  // None: the process's default holds
+int mode_index(PyObject* name);        // ValueError, which lists all modes, for an unknown name
+int8_t mode_setting(PyObject* value);  // None: the process's default is used
 at::Device parse_device(PyObject* device);
 
 }  // namespace cg::py

@@ -1,4 +1,4 @@
-// Calls of functions of torch, and what goes over between both graphs, for Python.
+// Calls of torch functions, and conversions between both graphs, for Python.
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "python/torch_graph.h"
@@ -6,16 +6,17 @@
 namespace cg::py {
 namespace {
 
-PyObject* taken_apart = nullptr;  // taken_apart(result, name) -> (tensors, rebuild), where a result is no tensor
+PyObject* taken_apart = nullptr;  // taken_apart(result, name) -> (tensors, rebuild), for a result that is not a tensor
 bool differentiable(const at::Tensor& t) { return t.is_floating_point() || t.is_complex(); }
 
-// A call of a function of tensors. What it holds beside its inputs are further inputs.
+// A call of a function of tensors. Torch leaves that the function uses are further inputs.
 struct TorchCall final : TorchNode {
   Obj function, infer_shapes;
-  Obj rebuild;  // the function's result from a list of what stands for its tensors; null: it is one tensor
-  Obj module;   // a weak reference to the function, once it ran
+  Obj rebuild;  // builds the function's result from a list of replacements for its tensors; null: the result is one
+                // tensor
+  Obj module;   // a weak reference to the function, after it ran
   std::string label;
-  size_t n;  // inputs that the function takes
+  size_t n;  // number of inputs that are passed to the function
   ta::edge_list held;
   Tensors xs;
 
@@ -52,7 +53,7 @@ struct TorchCall final : TorchNode {
     Obj result = Obj::steal(PyObject_Vectorcall(function.get(), args.data(), n, nullptr));
     read(result.get());
     ends.insert(ends.end(), held.begin(), held.end());
-    if (!infer_shapes) {  // it runs once: what it holds may hold what this node computed
+    if (!infer_shapes) {  // it runs once, so its objects may refer to results of this node
       label = name();
       PyObject* weak = PyWeakref_NewRef(function.get(), nullptr);
       if (!weak) PyErr_Clear();
@@ -82,7 +83,7 @@ struct TorchCall final : TorchNode {
       hollows.push_back(hollow(parse_ints(sizes, "shape"), real_dtype, in[0].data.device()));
     return hollows;
   }
-  // Makes further inputs of the leaves that the run came to.
+  // Adds the leaves that the run used as further inputs.
   void adopt(VarsRef in, Vars& out, c10::function_ref<std::optional<Var>(const at::Tensor&)> known) {
     if (!recorded) return;
     const size_t first = ends.size();
@@ -105,7 +106,7 @@ struct TorchCall final : TorchNode {
       inputs.back()->retain_data(x.data);
     }
     if (!any) {
-      ys.clear();  // nobody will ask for a gradient
+      ys.clear();  // no gradient will be needed
       return;
     }
     for (Var& y : out) {
@@ -128,9 +129,9 @@ Var input(PyObject* o, Frontend* f, Py_ssize_t i) {
   return var_of(as_variable(cross(o, f, later ? "leave" : "cross").get()));
 }
 
-// torch_call(frontend, function, variables, pairs, info, infer): the result of function(*tensors), Variables in the
-// places of tensors. pairs: (Variable, tensor) for torch leaves that have Variables of the frontend's own;
-// where functions run later (info and infer are no None), for all that the function holds.
+// torch_call(frontend, function, variables, pairs, info, infer): the result of function(*tensors), with Variables in
+// place of tensors. pairs: (Variable, tensor) for torch leaves that have Variables of the frontend; if functions run
+// later (info and infer are not None), for all leaves that the function uses.
 PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Frontend* f = expect_frontend(args[0]);
   const Items variables(args[2], "variables");
@@ -156,7 +157,7 @@ PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
     call->infer_shapes = Obj::borrow(args[5]);
     call->info = Obj::borrow(args[4]);
   }
-  // A call of the native API goes on with any history; a frontend's own flag rules its own operators.
+  // A call by the native API is recorded with any history; for a frontend's operators the frontend's mode decides.
   const bool history =
       std::any_of(in.begin(), in.end(), [](const Var& x) { return x.requires_grad() && x.node->creator; });
   const ModeScope recording(Mode::recording, mode(Mode::recording) || (history && mode(Mode::enable_backprop)));
@@ -184,8 +185,9 @@ PyObject* torch_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return wrap_var(torch_leaf_var(expect_tensor(args[1])), f);
 }
 
-// torch_leave(frontend, outputs[, inputs, tensors, grad]): the outputs as tensors of torch's graph, up to the leaves of
-// the engine's. The inputs' places in torch's graph are those of the tensors. grad: as in `leave`, or None.
+// torch_leave(frontend, outputs[, inputs, tensors, grad]): the outputs as tensors of torch's graph, connected down to
+// the leaves of the engine's graph. The inputs have the places of `tensors` in torch's graph. grad: as in `leave`, or
+// None.
 PyObject* torch_leave(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 && n != 5)
     fail(PyExc_TypeError, "torch_leave: expected a Frontend and outputs, or three more arguments, got %zd", n);
@@ -208,14 +210,14 @@ PyObject* torch_leave(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return list_of(out.size(), [&](size_t j) { return wrap_tensor(out[j]); }).release();
 }
 
-// torch_enter(frontend, tensor): a Variable with torch's record of the tensor behind it.
+// torch_enter(frontend, tensor): a Variable that continues torch's graph of the tensor.
 PyObject* torch_enter(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Frontend* f = expect_frontend(args[0]);
   return wrap_var(enter(expect_tensor(args[1]), f), f);
 }
 
-// torch_record(function): (the torch function or None, its name, the tensors that torch recorded) of what torch_call
-// and torch_enter made and of their gradients, else None.
+// torch_record(function): for functions made by torch_call and torch_enter, and for their gradients: (the torch
+// function or None, its name, the tensors that torch recorded); None for others.
 PyObject* torch_record(PyObject*, PyObject* o) {
   auto* node = dynamic_cast<TorchNode*>(function_of_view(o));
   if (!node) Py_RETURN_NONE;

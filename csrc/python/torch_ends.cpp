@@ -1,4 +1,4 @@
-// Where torch's passes end in the engine: its leaves, and pieces that a pass is not to go through.
+// Where torch's passes end in the engine's graph: at its leaves, and at pieces that a pass must not go through.
 #include "python/torch_pieces.h"
 
 #include <torch/csrc/autograd/graph_task.h>
@@ -8,7 +8,7 @@
 namespace cg::py {
 namespace {
 
-// The first function of a pass that ends early: it tells which pass that is.
+// The first function of a pass that ends early; it identifies the pass.
 struct PassStart final : ta::Node {
   using Ends = std::unordered_set<const ta::Node*>;
   struct Passes {
@@ -29,7 +29,7 @@ struct PassStart final : ta::Node {
     std::lock_guard guard(passes().lock);
     std::erase_if(passes().ends, [&](auto& pass) { return pass.second.get() == e; });
   }
-  // Whether the pass that runs ends at `n`.
+  // Whether the running pass ends at `n`.
   static bool ends_at(const ta::Node* n) {
     std::lock_guard guard(passes().lock);
     auto it = passes().ends.find(ta::get_current_graph_task_id());
@@ -37,7 +37,7 @@ struct PassStart final : ta::Node {
   }
 };
 
-// Where a gradient of torch's comes to a leaf of the engine, whose frontend keeps it as it always does.
+// Receives a gradient from torch for a leaf of the engine, and stores it in the frontend's way.
 struct EngineLeaf final : ta::Node {
   using Weak = WeakOf<TorchNodePtr>::type;
   static std::unordered_map<VariableNode*, Weak>& living() {
@@ -76,8 +76,8 @@ struct EngineLeaf final : ta::Node {
 
 bool ends_here(const ta::Node* n) { return PassStart::ends_at(n); }
 
-// torch tells by the number of a tensor's holders whether it may write into it. So gradients that are the same memory
-// become one tensor, also where they are a given one; what overlaps otherwise is copied.
+// torch writes into a tensor if it has only one owner. So gradients that are the same memory, also that of a given
+// tensor, become one tensor; gradients that overlap otherwise are copied.
 void unite(const ta::variable_list& given, ta::variable_list& gs) {
   c10::SmallVector<const at::Tensor*, 8> seen;
   for (const at::Tensor& g : given)

@@ -1,4 +1,4 @@
-// Where the engine's graph and torch's meet. Each sees a piece of the other as one node.
+// The connections between the engine's graph and torch's. A piece of one graph is one node in the other.
 #pragma once
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
@@ -8,9 +8,9 @@
 namespace cg::py {
 
 namespace ta = torch::autograd;
-using TorchNodePtr = decltype(ta::Edge::function);  // torch 2.12 changed its kind
+using TorchNodePtr = decltype(ta::Edge::function);  // torch 2.12 changed this pointer type
 
-// torch's own autograd as it is outside the engine, which runs below it. `lock`: keep the interpreter lock.
+// Restores torch's autograd, below which the engine runs, for a scope. `lock`: keep the interpreter lock.
 class TorchScope {
  public:
   TorchScope(bool record, bool lock);
@@ -22,35 +22,37 @@ class TorchScope {
   PyThreadState* unlocked_;
 };
 
-// Runs torch's engine from `roots`, whose gradients are `gys`, to `ends`. Undefined where an end is not reached.
+// Runs torch's engine from `roots` with gradients `gys` to `ends`; undefined for an end that is not reached.
 ta::variable_list torch_gradients(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends,
                                   bool create_graph);
 
-// A leaf on the memory of a torch leaf; passes add to that one's `.grad`.
+// A leaf that shares the memory of a torch leaf; passes add to the `.grad` of the torch leaf.
 Var torch_leaf_var(const at::Tensor& parameter);
-// The engine's Variables that torch's record of `ys` comes to, and torch's leaves as such; `ends` are the places in
-// that record where their gradients come out. `known` gives a Variable for a tensor, or an undefined one.
+// Finds the engine's Variables that torch's graph of `ys` leads to, and Variables for torch's leaves; `ends` are the
+// places in that graph where their gradients come out. `known` returns a Variable for a leaf tensor, or an undefined
+// one.
 void find_ends(c10::ArrayRef<at::Tensor> ys, c10::function_ref<std::optional<Var>(const at::Tensor&)> known, Vars& xs,
                ta::edge_list& ends);
-// If `f` is the function behind a tensor that entered, that tensor.
+// The tensor that entered by the function `f`; null for other functions.
 const at::Tensor* entered(const FunctionNode& f);
 
-// `ys` as tensors of torch's graph, functions of the leaves of the engine's and of what entered it. `places`: where
-// variables have places in torch's graph already; an invalid edge: their gradients are of no interest. `grad`: null, or
-// the frontend's own in Python, grad(ys, xs, gradients as tensors, create_graph) -> (gradients, the latter as
-// Variables).
+// `ys` as tensors of torch's graph, which depend on the leaves of the engine's graph and on tensors that entered it.
+// `places`: the places that variables already have in torch's graph; an invalid edge means that their gradients are not
+// needed. `grad`: null, or the frontend's gradient function in Python: grad(ys, xs, gradients as tensors, create_graph)
+// -> (gradients, the given gradients as Variables).
 using Places = std::unordered_map<const void*, ta::Edge>;
-// What a place is known by: several deferred variables on the same arrays are one.
+// The key of a variable's place: deferred variables that share their arrays have the same place.
 inline const void* place_key(const VariableNode& x) {
   return x.deferred ? static_cast<const void*>(x.deferred->store.get()) : &x;
 }
 Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad);
-// A Variable's place and value, computed by now if functions run later.
+// A Variable's place and value; the value is computed first if functions run later.
 Var with_value(PyObject* variable);
-// The engine's variable behind output k of what `leave` made; undefined where torch is to go on through `n` itself.
+// The engine's variable of output k of a function that `leave` made; undefined if torch shall go through `n` itself.
 Var left(const ta::Node& n, uint32_t k);
-// A pass of torch's that ends at such functions: what lies behind them is the engine's to do, and would be counted
-// twice. It starts at `roots()` instead of those given. Other passes through the same functions go on.
+// Makes a pass of torch end at such functions, because the engine differentiates the part behind them, which would be
+// counted twice. The pass must start at `roots()` instead of the given ones. Other passes through the same functions do
+// not end there.
 class EndedPass : Pinned {
  public:
   EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends);
@@ -62,11 +64,12 @@ class EndedPass : Pinned {
   std::shared_ptr<std::unordered_set<const ta::Node*>> ends_;
 };
 
-// What torch recorded once is differentiated in torch; the gradient, in a recorded pass, is a function of its own on
-// the same record. So nothing is computed twice, random numbers are drawn once, and running statistics move once.
+// A computation that torch recorded once is differentiated by torch; in a recorded pass, the gradient is a further
+// function with the same record. So nothing is computed twice, random numbers are drawn once, and running statistics
+// are updated once.
 struct TorchNode : FunctionNode {
-  Tensors ys;          // as torch recorded them
-  ta::edge_list ends;  // where in the record the gradient of each input comes out
+  Tensors ys;          // the results that torch recorded
+  ta::edge_list ends;  // the places in torch's graph where the gradients of the inputs come out
   Obj info;            // of deferred functions
   Frontend* frontend = nullptr;
 

@@ -1,4 +1,4 @@
-// Pieces of the engine's graph as functions of torch's.
+// Pieces of the engine's graph as functions of torch's graph.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/add.h>
 #include <torch/csrc/autograd/saved_variable.h>
@@ -11,13 +11,13 @@ namespace {
 
 uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() ? t._version() : 0; }
 
-Tensors as_functions(Piece piece);  // ys as tensors
+Tensors as_functions(Piece piece);  // returns ys as tensors
 
-// From gradients of `ys` to gradients of `xs`.
-//
-// Each function of the engine's graph belongs to one EngineFunction at most, that of the first variable which left and
-// depends on it. What leaves later ends where it comes to such a function, by a further output of its owner. So torch
-// goes through the graph once, also where a value leaves at each of a thousand time steps.
+// Computes gradients of `xs` from gradients of `ys`.
+// Each function of the engine's graph belongs to at most one EngineFunction: that of the first variable that left the
+// engine and depends on the function. A piece that leaves later ends where it reaches such a function, and connects to
+// a further output of the function's owner. So torch goes through the graph once, even if a value leaves at each of a
+// thousand time steps.
 struct EngineFunction final : EndingNode {
   using Weak = WeakOf<TorchNodePtr>::type;
   struct Owner {
@@ -33,8 +33,8 @@ struct EngineFunction final : EndingNode {
   Frontend* frontend;
   Obj grad;
   bool released = false, bounded;
-  const size_t left;  // ys from here on are where other pieces come in
-  // Of xs, once this function is released. What is left of ys then leads to them.
+  const size_t left;  // from this index on, ys are outputs that other pieces connect to
+  // Cells of xs, set when this function is released; the remaining ys then lead to xs.
   std::vector<std::shared_ptr<VariableNode*>> cells;
 
   explicit EngineFunction(Piece p)
@@ -49,7 +49,7 @@ struct EngineFunction final : EndingNode {
     for (const Var& v : xs) versions.push_back(version(v.data));
     for (const Var& v : ys) versions.push_back(version(v.data));
   }
-  // The edge by which the gradient of `x`, a result of one of the functions, comes in.
+  // The edge through which another piece passes the gradient of `x`, a result of one of the functions.
   static ta::Edge enter_at(const Ref<VariableNode>& x) {
     auto it = owners().find(x->creator.get());
     if (it == owners().end()) return {};
@@ -74,7 +74,7 @@ struct EngineFunction final : EndingNode {
     functions.clear();
   }
   ~EngineFunction() override {
-    if (!Py_IsInitialized()) {  // nobody is left to count for
+    if (!Py_IsInitialized()) {  // the interpreter has ended: leave the counts alone
       for (Vars* vs : {&xs, &ys})
         for (Var& v : *vs) new (&v.node) Ref<VariableNode>();
       for (auto& f : functions) new (&f) Ref<FunctionNode>();
@@ -84,7 +84,7 @@ struct EngineFunction final : EndingNode {
     Locked lock;
     for (const ta::Edge& e : next_edges())
       if (auto* f = dynamic_cast<EngineFunction*>(e.function.get()); f && e.input_nr >= f->left)
-        f->ys[e.input_nr] = Var();  // nobody comes in there any more
+        f->ys[e.input_nr] = Var();  // no piece connects to it any more
     let_go();
     ys.clear();
     grad = Obj();
@@ -101,7 +101,7 @@ struct EngineFunction final : EndingNode {
               "version " +
               std::to_string(version(v.data)) + ", and was at " + std::to_string(was));
   }
-  // What torch asks of a node once a pass that keeps no graph went through it.
+  // Called by torch after a pass that does not retain the graph has gone through this node.
   void release_variables() override {
     Locked lock;
     if (std::exchange(released, true)) return;
@@ -111,7 +111,7 @@ struct EngineFunction final : EndingNode {
     }
     let_go();
   }
-  // After the release gradients of other pieces still come through, once each.
+  // After the release, gradients of other pieces still pass through, once each.
   struct Again {
     EngineFunction& f;
     const ta::variable_list& gys;
@@ -148,7 +148,7 @@ struct EngineFunction final : EndingNode {
       if (gys[j].defined() && ys[j].requires_grad()) {
         const auto known =
             std::find_if(outputs.begin(), outputs.end(), [&](const Var& y) { return y.node == ys[j].node; });
-        if (known != outputs.end()) {  // it left, and another piece comes in at the same place
+        if (known != outputs.end()) {  // the variable left, and another piece connects to the same output
           at::Tensor& sum = given[known - outputs.begin()];
           sum = at::add(sum, gys[j]);
           continue;
@@ -188,13 +188,13 @@ struct EngineFunction final : EndingNode {
   Obj variables(VarsRef vs) const {
     return list_of(vs.size(), [&](size_t i) { return variable_of_node(vs[i].node, frontend); });
   }
-  // `starts` become the variables that were differentiated from.
+  // `starts` is set to the variables from which the pass starts.
   Vars run(VarsRef outputs, VarsRef inputs, Vars& starts, bool record) {
     FrontendScope scope(frontend);
     if (!grad) {
       PassOptions options;
       options.create_graph = record;
-      std::unordered_set<const FunctionNode*> stops;  // from there torch goes on
+      std::unordered_set<const FunctionNode*> stops;  // torch continues from there
       for (const Var& x : xs)
         if (const auto& f = x.node->creator; f && (!bounded || entered(*f))) stops.insert(f.get());
       if (!stops.empty()) options.stops = &stops;
@@ -224,7 +224,7 @@ Tensors as_functions(Piece piece) {
     TorchScope scope(false, true);
     for (const Var& y : piece.ys) out.push_back(!y.defined() ? at::Tensor() : y.data.detach());
   }
-  if (!any || piece.xs.empty()) return out;  // nothing that wants a gradient
+  if (!any || piece.xs.empty()) return out;  // nothing needs a gradient
   auto function = make_torch_node<EngineFunction>(std::move(piece));
   EngineFunction& made = *function;
   made.own(TorchNodePtr(function));
@@ -244,7 +244,7 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
   Piece piece{.frontend = f, .grad = grad, .bounded = !places.empty()};
   Vars& xs = piece.xs;
   ta::edge_list& ends = piece.ends;
-  const bool shared = !grad && places.empty();  // with other pieces
+  const bool shared = !grad && places.empty();  // whether functions are shared with other pieces
   std::unordered_set<const void*> seen;
   std::vector<VariableNode*> todo;
   for (const Var& y : ys)
@@ -252,7 +252,7 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
   while (!todo.empty()) {
     VariableNode* x = todo.back();
     todo.pop_back();
-    // Where a frontend looks for places itself, it finds all that share arrays.
+    // If a frontend looks for places itself, it finds all variables that share arrays.
     if (!x->requires_grad || !seen.insert(grad ? place_key(*x) : x).second) continue;
     if (auto place = places.find(place_key(*x)); place != places.end()) {
       if (!place->second.is_valid()) continue;
@@ -261,7 +261,7 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
     } else if (!x->creator) {
       const bool writable = x->deferred || (x->buffer ? x->buffer->data.defined() : x->variable != nullptr);
       at::Tensor data = writable ? data_of(*x) : at::Tensor();
-      if (!data.defined()) continue;  // nobody sees its gradient
+      if (!data.defined()) continue;  // its gradient cannot be read
       Var leaf(Ref<VariableNode>(x), std::move(data));
       ends.push_back(edge_of_leaf(leaf, f));
       xs.push_back(std::move(leaf));

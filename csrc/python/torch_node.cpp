@@ -1,4 +1,4 @@
-// Pieces of torch's graph as functions of the engine's.
+// Pieces of torch's graph as functions of the engine's graph.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/Exceptions.h>
@@ -13,7 +13,7 @@ namespace {
 c10::impl::LocalDispatchKeySet torch_keys() {
   auto keys = c10::impl::tls_local_dispatch_key_set();
   keys.excluded_ = keys.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
-  if (whereabouts.inside) {  // torch.autocast is for torch's modules
+  if (whereabouts.inside) {  // torch.autocast applies to torch's modules
     const auto outside = c10::impl::LocalDispatchKeySet(whereabouts.keys).excluded_ & c10::autocast_dispatch_keyset;
     keys.excluded_ = (keys.excluded_ - c10::autocast_dispatch_keyset) | outside;
   }
@@ -23,7 +23,7 @@ c10::impl::LocalDispatchKeySet torch_keys() {
 template <class T>
 std::pair<c10::SmallVector<size_t, 4>, c10::SmallVector<size_t, 4>> asked(const TorchNode& f, Ctx<T>& c) {
   c10::SmallVector<size_t, 4> from, to;
-  const bool ran = !f.ys.empty();  // a deferred graph may be extended before
+  const bool ran = !f.ys.empty();  // a deferred graph may be extended before it runs
   for (size_t j = 0; j < c.outputs(); ++j)
     if (c.gy(j).defined() && (!ran || f.ys[j].requires_grad())) from.push_back(j);
   for (size_t i = 0; i < c.inputs(); ++i)
@@ -73,19 +73,20 @@ struct TorchGradient final : TorchNode {
   }
 };
 
-// A tensor that torch computed.
+// A tensor that torch computed and that entered the engine's graph.
 struct Entered final : TorchNode {
   explicit Entered(const at::Tensor& t) { ys.push_back(t); }
   void run(VarsRef) override {}
 };
 
-// A found leaf, or one of the engine's variables behind a function that `leave` made.
+// Collects the leaves, and the engine's variables of functions that `leave` made.
 struct Ends {
   c10::function_ref<std::optional<Var>(const at::Tensor&)> known;
   Vars& xs;
   ta::edge_list& ends;
   std::unordered_set<const ta::Node*> seen;
-  std::vector<std::pair<const ta::Node*, uint32_t>> places;  // outputs of `leave` that are ends already
+  // Outputs of such functions that are already among the ends
+  std::vector<std::pair<const ta::Node*, uint32_t>> places;
   std::vector<const ta::Node*> todo;
 
   void visit(const ta::Edge& e) {
@@ -111,7 +112,7 @@ struct Ends {
   }
 };
 
-// By torch's own accumulator, which calls the hooks of the leaf; with the gradient's history where the pass is
+// Adds by torch's own accumulator, which calls the hooks of the leaf; with the gradient's history if the pass is
 // recorded.
 void accumulate_in_torch(const at::Tensor& leaf, Var g) {
   const bool recorded = g.requires_grad();
@@ -119,15 +120,16 @@ void accumulate_in_torch(const at::Tensor& leaf, Var g) {
   if (recorded) t = leave({Var(std::move(g.node), std::move(t))}, active_frontend(), {}, nullptr)[0];
   try {
     TorchScope scope(recorded, true);
-    // The accumulator takes what nobody else holds; that something else lies in the same memory it does not see.
+    // The accumulator keeps a tensor without copying if it has no other owner; it does not notice if another tensor
+    // shares the memory.
     if (!recorded && !leaf.grad().defined() && t.has_storage() && t.storage().use_count() > 1) t = t.clone();
     ta::variable_list gs;
-    gs.push_back(std::move(t));  // the only one to hold it, so that its memory may become `.grad`
+    gs.push_back(std::move(t));  // the only owner, so that its memory may become `.grad`
     const auto accumulator = ta::impl::gradient_edge(leaf).function;
     if (!accumulator->pre_hooks().empty() || !accumulator->post_hooks().empty())
       fail(PyExc_RuntimeError,
            "a torch parameter has hooks on its accumulator (DistributedDataParallel sets them), which only torch's own "
-           "pass calls: run it, compatgrad.interop.to('torch', loss).backward()");
+           "pass calls: call compatgrad.interop.to('torch', loss).backward()");
     (*accumulator)(std::move(gs));
   } catch (python_error& e) {
     e.restore();
@@ -138,7 +140,7 @@ void accumulate_in_torch(const at::Tensor& leaf, Var g) {
 }  // namespace
 
 Tensors TorchNode::forward(VarsRef in) {
-  // What runs again for the sake of a gradient gave its result before: random numbers and statistics are those.
+  // A run for the sake of a gradient uses the recorded result, so that random numbers and statistics stay the same.
   if (!call || !call->again || ys.empty()) run(in);
   Tensors out;
   for (const at::Tensor& y : ys) out.push_back(y.requires_grad() ? y.detach() : y);

@@ -40,7 +40,7 @@ int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
 int variable_clear(PyObject* o) {
   PyVariable* v = self_of(o);
   leave(v);
-  const Ref<VariableNode> node = std::move(v->v.node);  // it dies when the Variable has let go of all
+  const Ref<VariableNode> node = std::move(v->v.node);  // released after the Variable has dropped everything
   const Var grad = std::exchange(v->v.grad, Var());
   Py_CLEAR(v->array);
   Py_CLEAR(v->grad_var);
@@ -67,7 +67,7 @@ int variable_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(v->dict);
   if (v->v.grad.node && !v->grad_var)
     if (int r = traverse_node(v->v.grad.node.get(), 1, visit, arg)) return r;
-  if (v->node_view) {  // it walks on from here
+  if (v->node_view) {  // it visits the rest
     Py_VISIT(v->node_view);
     return 0;
   }
@@ -111,7 +111,7 @@ PyObject* get_dtype(PyObject* o, void*) {
 PyObject* get_grad_var(PyObject* o, void*) {
   PyVariable* v = self_of(o);
   if (!v->v.grad.defined()) {
-    // An empty gradient Variable may have been assigned.
+    // A program may have assigned an empty Variable as the gradient.
     if (v->grad_var && !as_variable(v->grad_var)->v.data.defined()) return Py_NewRef(v->grad_var);
     Py_CLEAR(v->grad_var);
     Py_RETURN_NONE;
@@ -219,7 +219,7 @@ PyGetSetDef getset[] = {
     {"_grad_array", guard<get_grad_array>, guard<put_grad_array>, nullptr, nullptr},
     {"_grad_tensor", guard<get_grad_tensor>, guard<put_grad_tensor>, nullptr, nullptr},
     {"_loss_scale", get_loss_scale, guard<put_loss_scale>, nullptr, nullptr},
-    {"node", guard<get_node>, nullptr, "The vertex of this variable in the graph.", nullptr},
+    {"node", guard<get_node>, nullptr, "The node of this variable in the graph.", nullptr},
     {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
     {"rank", get_rank, nullptr, "Length of the longest path from a leaf.", nullptr},
     {"creator_node", guard<get_creator_node>, guard<put_creator_node>,
@@ -229,7 +229,7 @@ PyGetSetDef getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef methods[] = {{"cleargrad_", guard<cleargrad>, METH_NOARGS, "Drops the gradient."},
-                         {"retain_data", guard<retain_data>, METH_NOARGS, "Lets the node keep the data."},
+                         {"retain_data", guard<retain_data>, METH_NOARGS, "Makes the node keep the data."},
                          {"_copied_array", guard<copied_array>, METH_NOARGS, "The values as a new array."},
                          {"_set_requires_grad", guard<set_requires_grad>, METH_O, nullptr},
                          {nullptr, nullptr, 0, nullptr}};

@@ -1,4 +1,4 @@
-// Variables around data, the data of Variables, and functions on them for a frontend.
+// Makes Variables from data, reads the data of Variables, and runs functions on them for a frontend.
 #include "core/door.h"
 #include "python/deferred.h"
 
@@ -24,7 +24,7 @@ void set_tensor(PyVariable* v, at::Tensor t) {
 }
 
 namespace {
-// `array`: the object that the program gave, if it is no torch tensor. aliases: it lies in the memory of `t`.
+// `array`: the object that the program passed, if it is not a torch tensor. aliases: it shares the memory of `t`.
 void hold(PyVariable* v, at::Tensor t, PyObject* array = nullptr, bool aliases = false) {
   Py_XSETREF(v->array, Py_XNewRef(array));
   v->array_of = aliases ? t.unsafeGetTensorImpl() : nullptr;
@@ -32,7 +32,7 @@ void hold(PyVariable* v, at::Tensor t, PyObject* array = nullptr, bool aliases =
 }
 }  // namespace
 
-// `data`: None, an array, a torch tensor.
+// `data`: None, an array, or a torch tensor.
 void set_data(PyVariable* v, PyObject* data, const char* what) {
   if (data == Py_None) return hold(v, {});
   if (is_ndarray(data)) {
@@ -58,7 +58,7 @@ Frontend* frontend_of_object(PyObject* o) {
     return native_frontend;
   }
   Py_DECREF(f);  // frontends are immortal
-  if (!PyObject_TypeCheck(f, &FrontendType)) fail(PyExc_TypeError, "%R._frontend is no Frontend", o);
+  if (!PyObject_TypeCheck(f, &FrontendType)) fail(PyExc_TypeError, "%R._frontend is not a Frontend", o);
   return reinterpret_cast<Frontend*>(f);
 }
 
@@ -73,7 +73,7 @@ PyVariable* allocate(PyTypeObject* type, Frontend* f) {
 const at::Tensor& tensor_of(PyVariable* v) {
   if (v->v.node && v->v.node->deferred) return v->v.node->deferred->store->data->read();
   if (v->array && !v->array_of && v->v.data.defined()) {
-    // An array that torch cannot alias: what was written to it since must be seen.
+    // torch cannot share this array's memory, so it is converted again to see later changes.
     bool aliases;
     v->v.data = tensor_of_array(v->array, &aliases);
   }
@@ -88,12 +88,12 @@ const Ref<VariableNode>& node_of(PyVariable* v) {
 Var var_of(PyVariable* v) {
   if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0);
   const at::Tensor& t = tensor_of(v);
-  if (t.defined() && t.requires_grad())  // its history would be cut without a word
+  if (t.defined() && t.requires_grad())  // its history would be lost silently
     fail(PyExc_RuntimeError,
          "torch differentiates the tensor of this %s since it was wrapped (requires_grad_() or an operation in place): "
          "wrap the tensor again, so that the engine sees its history",
          Py_TYPE(v)->tp_name);
-  // A constant that nobody asked for its node travels without one.
+  // A constant whose node was never asked for is passed without a node.
   return {v->v.node, t};
 }
 
@@ -113,7 +113,7 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
   return o.release();
 }
 
-// Whether functions of `f` give Variables like those of `own`.
+// Whether functions of `f` return Variables that count as `own`'s.
 bool alike(const Frontend* own, const Frontend* f) {
   return own == f || own->base == reinterpret_cast<const PyObject*>(f) ||
          f->base == reinterpret_cast<const PyObject*>(own);
@@ -127,7 +127,8 @@ bool is_foreign(PyObject* o, const Frontend* f, int depth) {
   return false;
 }
 
-// `o`, whose reference is taken, or for another frontend's Variable a second one of `f` at its place.
+// Takes the reference to `o` and returns `o`, or, if it is another frontend's Variable, a second Variable of `f` for
+// its node.
 PyObject* own_of(PyObject* o, Frontend* f) {
   if (!is_variable(o) || alike(as_variable(o)->frontend, f)) return o;
   const Obj given = Obj::steal(o);
@@ -166,7 +167,7 @@ PyVariable* living_variable(const VariableNode& n) {
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f) {
   if (PyVariable* v = living_variable(*n)) return Py_NewRef(reinterpret_cast<PyObject*>(v));
   PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
-  if (PyVariable* meanwhile = living_variable(*n)) {  // the collector ran, and a finalizer asked for it
+  if (PyVariable* meanwhile = living_variable(*n)) {  // the garbage collector ran, and a finalizer asked for it
     Py_DECREF(v);
     return Py_NewRef(reinterpret_cast<PyObject*>(meanwhile));
   }
@@ -179,14 +180,15 @@ void set_gradient(PyVariable* v, PyObject* g) {
   Var grad;
   if (g && tensor_of(as_variable(g)).defined()) grad = Var(node_of(as_variable(g)), as_variable(g)->v.data);
   PyObject* old = std::exchange(v->grad_var, Py_XNewRef(g));
-  std::swap(v->v.grad, grad);  // the old one dies last, with the old object: that may run Python code
+  // The old gradient is released last, together with its object, because that may run Python code
+  std::swap(v->v.grad, grad);
   Py_XDECREF(old);
 }
 
 const at::Tensor& gradient_tensor(PyVariable* v) {
   if (v->grad_var && v->v.grad.defined()) {
     PyVariable* g = as_variable(v->grad_var);
-    // By the node too: an array that torch cannot alias gives another tensor each time somebody reads it.
+    // Compared by the node, too: an array whose memory torch cannot share gives another tensor at each read.
     if (g->v.data.is_same(v->v.grad.data) || (g->v.node && g->v.node == v->v.grad.node)) v->v.grad.data = tensor_of(g);
   }
   return v->v.grad.data;
@@ -201,7 +203,7 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
     return out->defined();
   }
   bool aliases;
-  if (f->on_request) return false;  // MXNet takes its own arrays alone
+  if (f->on_request) return false;  // MXNet accepts only its own arrays
   if (is_ndarray(o))
     *out = Var(tensor_of_array(o, &aliases));
   else if (is_tensor(o))
@@ -223,7 +225,7 @@ Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constant
   ModeScope style(Mode::deferred, f->deferred);
   ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
   FrontendScope scope(f);
-  if (f->on_request && !mode(Mode::recording)) {  // what it gives are constants
+  if (f->on_request && !mode(Mode::recording)) {  // its results are constants
     Vars constants;
     for (const Var& x : in) constants.emplace_back(x.data);
     return node.apply(constants);

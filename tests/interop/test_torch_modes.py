@@ -118,7 +118,7 @@ def test_transforms_are_refused_where_a_tensor_of_theirs_enters(make, transform)
         v = make(t)
         return (v.data.tensor if isinstance(v, nn.Variable) else v.tensor).sum()
 
-    with pytest.raises(RuntimeError, match="transforms of torch.func do not see into the engine's graph"):
+    with pytest.raises(RuntimeError, match="transforms of torch.func do not"):
         transform(f, torch.ones(2))
 
 

@@ -48,5 +48,5 @@ def test_the_number_of_threads_changes_nothing():
 
 
 def test_an_empty_list_has_no_device():
-    with pytest.raises(ValueError, match="operands: the first is missing"):
+    with pytest.raises(ValueError, match="operands: the first"):
         _C.run_kernel("sum_of_squares", [[]], sums=True)
