@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from ._words import WORDS
 
-__all__ = ["composed", "parameters_of", "type_of"]
+__all__ = ["composed", "parameters_of", "sharing", "type_of"]
+
+_T = TypeVar("_T", bound=Callable[..., Any])
 
 # functions that MXNet 1.9.1 has under another name, or that only MXNet 2.0 has
 _ELSEWHERE = {
@@ -107,3 +109,31 @@ def composed(
     sections += [("Raises", own.get("Raises") or f"        {raises}"), ("Example", own.get("Example", ""))]
     body = "\n\n".join(f"    {title}:\n{lines.rstrip()}" for title, lines in sections if lines.strip())
     return f"{parts[0].rstrip()}\n\n{body}\n\n    Source: {_ELSEWHERE.get(source, f'`{source}` of MXNet 1.9.1')}.\n    "
+
+
+_BLOCK = re.compile(r"\n\n    (?=(?:Args|Returns|Raises|Example|Source):)")
+
+
+def _blocks(text: str) -> dict[str, str]:
+    """The paragraphs before the first section of a docstring, under "", and its sections by their titles."""
+    head, *sections = _BLOCK.split("\n\n    " + text.strip())
+    return {"": head.strip(), **{section.partition(":")[0]: section.rstrip() for section in sections}}
+
+
+def sharing(text: str, **values: Any) -> Callable[[_T], _T]:
+    """A decorator for the classes or functions of a family: adds to their docstrings the paragraphs and arguments of
+    `text`, and the sections that they lack. In `text`, {name} is the name of the class or function, {...} one of
+    `values`.
+    """
+
+    def complete(thing: _T) -> _T:
+        if thing.__doc__:  # python -OO leaves none
+            own, common = _blocks(thing.__doc__), _blocks(text.format(name=thing.__name__, **values))
+            found = {title: own.get(title) or common.get(title, "") for title in ("", *_TITLES, "Source")}
+            found[""] = "\n\n    ".join(filter(None, (own[""], common[""])))
+            if own.get("Args") and common.get("Args"):
+                found["Args"] = own["Args"] + common["Args"].removeprefix("Args:")
+            thing.__doc__ = "\n\n    ".join(filter(None, found.values())) + "\n    "
+        return thing
+
+    return complete

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from ._docs import sharing
 from ._metric_base import EvalMetric, PairMetric, alias, check_label_shapes, register
 
 __all__ = [
@@ -45,12 +46,9 @@ class Accuracy(PairMetric):
     """
 
     def __init__(
-        self,
-        axis: int = 1,
-        name: str = "accuracy",
-        output_names: list[str] | None = None,
+        self, axis: int = 1, name: str = "accuracy", output_names: list[str] | None = None,
         label_names: list[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, output_names, label_names, axis=axis)
         self.axis = axis
 
@@ -87,12 +85,9 @@ class TopKAccuracy(PairMetric):
     """
 
     def __init__(
-        self,
-        top_k: int = 1,
-        name: str = "top_k_accuracy",
-        output_names: list[str] | None = None,
+        self, top_k: int = 1, name: str = "top_k_accuracy", output_names: list[str] | None = None,
         label_names: list[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         assert top_k > 1, "Please use Accuracy if top_k is no more than 1"
         super().__init__(f"{name}_{top_k}", output_names, label_names, top_k=top_k)
         self.top_k = top_k
@@ -192,10 +187,7 @@ class _BinaryMetric(PairMetric):
         self._counts.reset()
 
 
-@register
-class F1(_BinaryMetric):
-    """The F1 score of two classes: the harmonic mean of precision and recall.
-
+_BINARY = """
     Labels are 0 and 1, predictions scores of shape (N, 2).
 
     Args:
@@ -204,6 +196,15 @@ class F1(_BinaryMetric):
 
     Raises:
         ValueError: in `update`, there are more than two classes, or not as many labels as predictions.
+
+    Source: `mxnet.metric.{name}` of MXNet 1.9.1.
+"""
+
+
+@register
+@sharing(_BINARY)
+class F1(_BinaryMetric):
+    """The F1 score of two classes: the harmonic mean of precision and recall.
 
     Example:
         >>> metric = mx.metric.F1()
@@ -211,17 +212,12 @@ class F1(_BinaryMetric):
         >>> name, value = metric.get()
         >>> name, round(value, 3)
         ('f1', 0.667)
-
-    Source: `mxnet.metric.F1` of MXNet 1.9.1.
     """
 
     def __init__(
-        self,
-        name: str = "f1",
-        output_names: list[str] | None = None,
-        label_names: list[str] | None = None,
+        self, name: str = "f1", output_names: list[str] | None = None, label_names: list[str] | None = None,
         average: str = "macro",
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, output_names, label_names, average)
 
     def _score(self, counts):
@@ -229,34 +225,21 @@ class F1(_BinaryMetric):
 
 
 @register
+@sharing(_BINARY)
 class MCC(_BinaryMetric):
     """Matthews' correlation coefficient of two classes; PCC is that of more classes.
-
-    Labels are 0 and 1, predictions scores of shape (N, 2).
-
-    Args:
-        average: "macro" for the mean of the batches' scores, "micro" for the score of all batches together.
-        name, output_names, label_names: as in EvalMetric.
-
-    Raises:
-        ValueError: in `update`, there are more than two classes, or not as many labels as predictions.
 
     Example:
         >>> metric = mx.metric.MCC()
         >>> metric.update([nd.array([1, 0, 0])], [nd.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]])])
         >>> metric.get()
         ('mcc', 0.5)
-
-    Source: `mxnet.metric.MCC` of MXNet 1.9.1.
     """
 
     def __init__(
-        self,
-        name: str = "mcc",
-        output_names: list[str] | None = None,
-        label_names: list[str] | None = None,
+        self, name: str = "mcc", output_names: list[str] | None = None, label_names: list[str] | None = None,
         average: str = "macro",
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, output_names, label_names, average)
 
     def _score(self, counts):
@@ -287,12 +270,9 @@ class PCC(EvalMetric):
     """
 
     def __init__(
-        self,
-        name: str = "pcc",
-        output_names: list[str] | None = None,
-        label_names: list[str] | None = None,
+        self, name: str = "pcc", output_names: list[str] | None = None, label_names: list[str] | None = None,
         has_global_stats: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.k = 2
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
@@ -367,13 +347,9 @@ class Perplexity(PairMetric):
     """
 
     def __init__(
-        self,
-        ignore_label: int | None,
-        axis: int = -1,
-        name: str = "perplexity",
-        output_names: list[str] | None = None,
+        self, ignore_label: int | None, axis: int = -1, name: str = "perplexity", output_names: list[str] | None = None,
         label_names: list[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
         self.ignore_label = ignore_label
         self.axis = axis
@@ -410,11 +386,7 @@ class _LogLoss(PairMetric):
         self._add((-numpy.log(chosen + self.eps)).sum(), len(label))
 
 
-@register
-@alias("ce")
-class CrossEntropy(_LogLoss):
-    """The mean of -log(probability of the label + eps).
-
+_LOG_LOSS = """
     Predictions are probabilities (N, classes).
 
     Args:
@@ -427,56 +399,37 @@ class CrossEntropy(_LogLoss):
         ValueError: in `update`, there are not as many labels as predictions.
 
     Example:
-        >>> metric = mx.metric.CrossEntropy()
+        >>> metric = mx.metric.{name}()
         >>> metric.update([nd.array([0, 1])], [nd.array([[0.5, 0.5], [0.5, 0.5]])])
         >>> name, value = metric.get()
         >>> name, round(value, 3)
-        ('cross-entropy', 0.693)
+        ('{kind}', 0.693)
 
-    Source: `mxnet.metric.CrossEntropy` of MXNet 1.9.1.
-    """
+    Source: `mxnet.metric.{name}` of MXNet 1.9.1.
+"""
+
+
+@register
+@alias("ce")
+@sharing(_LOG_LOSS, kind="cross-entropy")
+class CrossEntropy(_LogLoss):
+    """The mean of -log(probability of the label + eps)."""
 
     def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "cross-entropy",
-        output_names: list[str] | None = None,
+        self, eps: float = 1e-12, name: str = "cross-entropy", output_names: list[str] | None = None,
         label_names: list[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(eps, name, output_names, label_names)
 
 
 @register
 @alias("nll_loss")
+@sharing(_LOG_LOSS, kind="nll-loss")
 class NegativeLogLikelihood(_LogLoss):
-    """The mean of -log(probability of the label + eps): CrossEntropy under another name.
-
-    Predictions are probabilities (N, classes).
-
-    Args:
-        eps: what is added to probabilities before the logarithm.
-        name, output_names, label_names: as in EvalMetric.
-
-    Raises:
-        AssertionError: in `update`, there are not as many labels as rows of probabilities.
-        IndexError: in `update`, a label is no class.
-        ValueError: in `update`, there are not as many labels as predictions.
-
-    Example:
-        >>> metric = mx.metric.NegativeLogLikelihood()
-        >>> metric.update([nd.array([0, 1])], [nd.array([[0.5, 0.5], [0.5, 0.5]])])
-        >>> name, value = metric.get()
-        >>> name, round(value, 3)
-        ('nll-loss', 0.693)
-
-    Source: `mxnet.metric.NegativeLogLikelihood` of MXNet 1.9.1.
-    """
+    """The mean of -log(probability of the label + eps): CrossEntropy under another name."""
 
     def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "nll-loss",
-        output_names: list[str] | None = None,
+        self, eps: float = 1e-12, name: str = "nll-loss", output_names: list[str] | None = None,
         label_names: list[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(eps, name, output_names, label_names)

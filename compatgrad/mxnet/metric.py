@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy
 
 from . import ndarray as ndarray  # programs import it from here
+from ._docs import sharing
 from ._metric_base import EvalMetric, PairMetric, _create, alias, as_list, check_label_shapes, register
 from ._metric_classes import (
     F1,
@@ -107,12 +108,9 @@ class CompositeEvalMetric(EvalMetric):
     """
 
     def __init__(
-        self,
-        metrics: list[Any] | None = None,
-        name: str = "composite",
-        output_names: list[str] | None = None,
+        self, metrics: list[Any] | None = None, name: str = "composite", output_names: list[str] | None = None,
         label_names: list[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.metrics = []  # those that are given keep their sums
         super().__init__(name, output_names=output_names, label_names=label_names, has_global_stats=True)
         self.metrics = [create(metric) for metric in metrics or []]
@@ -177,23 +175,27 @@ class _Error(PairMetric):
         self._add(self._error(label - pred), 1)
 
 
-@register
-class MAE(_Error):
-    """The mean absolute error of each batch, averaged over batches; vectors count as columns.
-
+_ERROR = """
     Args:
         name, output_names, label_names: as in EvalMetric.
 
     Raises:
         ValueError: in `update`, shapes do not broadcast, or there are not as many labels as predictions.
 
+    Source: `mxnet.metric.{name}` of MXNet 1.9.1.
+"""
+
+
+@register
+@sharing(_ERROR)
+class MAE(_Error):
+    """The mean absolute error of each batch, averaged over batches; vectors count as columns.
+
     Example:
         >>> metric = mx.metric.MAE()
         >>> metric.update([nd.array([0, 0])], [nd.array([1, 3])])
         >>> metric.get()
         ('mae', 2.0)
-
-    Source: `mxnet.metric.MAE` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -206,22 +208,15 @@ class MAE(_Error):
 
 
 @register
+@sharing(_ERROR)
 class MSE(_Error):
     """The mean squared error of each batch, averaged over batches; vectors count as columns.
-
-    Args:
-        name, output_names, label_names: as in EvalMetric.
-
-    Raises:
-        ValueError: in `update`, shapes do not broadcast, or there are not as many labels as predictions.
 
     Example:
         >>> metric = mx.metric.MSE()
         >>> metric.update([nd.array([0, 0])], [nd.array([1, 3])])
         >>> metric.get()
         ('mse', 5.0)
-
-    Source: `mxnet.metric.MSE` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -234,14 +229,9 @@ class MSE(_Error):
 
 
 @register
+@sharing(_ERROR)
 class RMSE(_Error):
     """The root of the mean squared error of each batch, averaged over batches; vectors count as columns.
-
-    Args:
-        name, output_names, label_names: as in EvalMetric.
-
-    Raises:
-        ValueError: in `update`, shapes do not broadcast, or there are not as many labels as predictions.
 
     Example:
         >>> metric = mx.metric.RMSE()
@@ -249,8 +239,6 @@ class RMSE(_Error):
         >>> name, value = metric.get()
         >>> name, round(value, 3)
         ('rmse', 2.236)
-
-    Source: `mxnet.metric.RMSE` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -285,12 +273,9 @@ class PearsonCorrelation(PairMetric):
     """
 
     def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: list[str] | None = None,
-        label_names: list[str] | None = None,
+        self, name: str = "pearsonr", output_names: list[str] | None = None, label_names: list[str] | None = None,
         average: str = "macro",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.average = average
         super().__init__(name, output_names, label_names)
 
@@ -419,13 +404,9 @@ class CustomMetric(EvalMetric):
     """
 
     def __init__(
-        self,
-        feval: Callable[[numpy.ndarray, numpy.ndarray], Any],
-        name: str | None = None,
-        allow_extra_outputs: bool = False,
-        output_names: list[str] | None = None,
-        label_names: list[str] | None = None,
-    ) -> None:
+        self, feval: Callable[[numpy.ndarray, numpy.ndarray], Any], name: str | None = None,
+        allow_extra_outputs: bool = False, output_names: list[str] | None = None, label_names: list[str] | None = None,
+    ) -> None:  # fmt: skip
         if name is None:
             name = feval.__name__
             name = f"custom({name})" if "<" in name else name  # a lambda

@@ -50,22 +50,10 @@ def _adamw(who, rescale_grad, rows, betas, weights, grads, means, variances, wei
 
 @contributed
 def adamw_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    rescale_grad: float | NDArray,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    out: NDArray | None = None,
-    name: str | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, rescale_grad: float | NDArray, lr: float, eta: float,
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, wd: float = 0, clip_gradient: float = -1,
+    out: NDArray | None = None, name: str | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight), after the step of both moments.
 
     Args:
@@ -88,28 +76,13 @@ def adamw_update(
 
 @contributed
 def mp_adamw_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    weight32: NDArray,
-    rescale_grad: float | NDArray,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    out: NDArray | None = None,
-    name: str | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, rescale_grad: float | NDArray,
+    lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, wd: float = 0,
+    clip_gradient: float = -1, out: NDArray | None = None, name: str | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """`adamw_update` of the copy `weight32` (float32) of a weight in lower precision.
 
     Args:
-        mean: the running mean of gradients, float32, of the shape of `weight`; changed in place.
-        var: the running mean of squared gradients, float32, of the shape of `weight`; changed in place.
         eta: the factor of the whole step.
         rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
             infinite or NaN.
@@ -153,24 +126,13 @@ def _multi_adamw(
 
 @contributed
 def multi_adamw_update(
-    weights: Sequence[NDArray],
-    grads: Sequence[NDArray],
-    mean: Sequence[NDArray],
-    var: Sequence[NDArray],
-    rescale_grad: float | NDArray,
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    etas: Sequence[float],
-    out: Sequence[NDArray] | None = None,
-    name: str | None = None,
-    size: int = 0,
-    **kwargs: Any,
-) -> list[NDArray]:
+    weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
+    rescale_grad: float | NDArray, lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
+    out: Sequence[NDArray] | None = None, name: str | None = None, size: int = 0, **kwargs: Any,
+) -> list[NDArray]:  # fmt: skip
     """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments.
 
     Args:
-        mean: the running mean of gradients of each weight, of its shape; changed in place.
-        var: the running mean of squared gradients of each weight, of its shape; changed in place.
         rescale_grad: as in `adamw_update`.
         etas: the factor of the whole step of each weight.
         out: where the new weights are written, in the place of new arrays; a list.
@@ -194,25 +156,13 @@ def multi_adamw_update(
 
 @contributed
 def multi_mp_adamw_update(
-    weights: Sequence[NDArray],
-    grads: Sequence[NDArray],
-    mean: Sequence[NDArray],
-    var: Sequence[NDArray],
-    weights32: Sequence[NDArray],
-    rescale_grad: float | NDArray,
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    etas: Sequence[float],
-    out: Sequence[NDArray] | None = None,
-    name: str | None = None,
-    size: int = 0,
-    **kwargs: Any,
-) -> list[NDArray]:
+    weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
+    weights32: Sequence[NDArray], rescale_grad: float | NDArray, lrs: Sequence[float], wds: Sequence[float],
+    etas: Sequence[float], out: Sequence[NDArray] | None = None, name: str | None = None, size: int = 0, **kwargs: Any,
+) -> list[NDArray]:  # fmt: skip
     """`mp_adamw_update` of several weights: lists of arrays and of numbers.
 
     Args:
-        mean: the running mean of gradients of each weight, float32, of its shape; changed in place.
-        var: the running mean of squared gradients of each weight, float32, of its shape; changed in place.
         rescale_grad: as in `adamw_update`.
         etas: the factor of the whole step of each weight.
         out: where the new weights are written, in the place of new arrays; a list.
@@ -266,22 +216,13 @@ def _multi_lamb(
 
 @contributed
 def multi_lamb_update(
-    weights: Sequence[NDArray],
-    grads: Sequence[NDArray],
-    mean: Sequence[NDArray],
-    var: Sequence[NDArray],
-    step_count: Sequence[int],
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    out: Sequence[NDArray] | None = None,
-    num_tensors: int = 0,
-    **kwargs: Any,
-) -> list[NDArray]:
+    weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
+    step_count: Sequence[int], lrs: Sequence[float], wds: Sequence[float], out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0, **kwargs: Any,
+) -> list[NDArray]:  # fmt: skip
     """Both phases of LAMB on several weights: lists of arrays and of numbers.
 
     Args:
-        mean: the running mean of gradients of each weight, of its shape; changed in place.
-        var: the running mean of squared gradients of each weight, of its shape; changed in place.
         step_count: the number of the update of each weight, from 1.
         out: where the new weights are written, in the place of new arrays; a list.
         num_tensors: the number of weights; told by the lists themselves.
@@ -303,23 +244,13 @@ def multi_lamb_update(
 
 @contributed
 def multi_mp_lamb_update(
-    weights: Sequence[NDArray],
-    grads: Sequence[NDArray],
-    mean: Sequence[NDArray],
-    var: Sequence[NDArray],
-    weights32: Sequence[NDArray],
-    step_count: Sequence[int],
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    out: Sequence[NDArray] | None = None,
-    num_tensors: int = 0,
-    **kwargs: Any,
-) -> list[NDArray]:
+    weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
+    weights32: Sequence[NDArray], step_count: Sequence[int], lrs: Sequence[float], wds: Sequence[float],
+    out: Sequence[NDArray] | None = None, num_tensors: int = 0, **kwargs: Any,
+) -> list[NDArray]:  # fmt: skip
     """`multi_lamb_update` of the copies `weights32` (float32) of weights in lower precision.
 
     Args:
-        mean: the running mean of gradients of each weight, float32, of its shape; changed in place.
-        var: the running mean of squared gradients of each weight, float32, of its shape; changed in place.
         step_count: the number of the update of each weight, from 1.
         out: where the new weights are written, in the place of new arrays; a list.
         num_tensors: the number of weights; told by the lists themselves.
@@ -344,17 +275,9 @@ def multi_mp_lamb_update(
 
 @partial(updates, shown="sparse.adagrad_update")
 def adagrad_update(
-    weight: NDArray,
-    grad: NDArray,
-    history: NDArray,
-    lr: float = _Null,
-    epsilon: float = 1e-7,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, history: NDArray, lr: float = _Null, epsilon: float = 1e-7, wd: float = 0.0,
+    rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """weight - lr * (grad / sqrt(history + epsilon) + wd * weight), after history += grad ** 2.
 
     Example:
@@ -369,16 +292,9 @@ def adagrad_update(
 
 @contributed
 def group_adagrad_update(
-    weight: NDArray,
-    grad: NDArray,
-    history: NDArray,
-    lr: float = _Null,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    epsilon: float = 1e-5,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, history: NDArray, lr: float = _Null, rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0, epsilon: float = 1e-5, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """AdaGrad with one history for each row: `history` has shape (rows, 1), the weight (rows, columns).
 
     Args:

@@ -27,16 +27,22 @@ _MEANINGS = {
     "grads": "the gradient of each weight, of its shape and dtype.",
     "history": "the sum of squared gradients, of the shape and dtype of `weight`; changed in place.",
     "lazy_update": "of a row-sparse gradient only the rows that it has are updated; else all rows.",
-    "mean": "the running mean of gradients, of the shape of `weight`; changed in place.",
-    "mom": "the momentum, of the shape of `weight`; changed in place.",
+    "lower_bound": "the least `r1` that counts; none if negative.",
     "out": "where the new weight is written, in the place of a new array; as a rule `weight`.",
-    "var": "the running mean of squared gradients, of the shape of `weight`; changed in place.",
+    "r1": "the norm of the weight, shape (1,).",
+    "r2": "the norm of `g`, shape (1,).",
+    "upper_bound": "the largest `r1` that counts; none if negative.",
     "weight": "the weight, floating point; it stays as it is unless it is `out`.",
     "weight32": "the weight in float32, from which `weight` is rounded; changed in place.",
     "weights": "the weights, floating point.",
     "weights32": "each weight in float32, from which it is rounded; changed in place.",
 }
 _WORDS = {**WORDS, **{name: ("", meaning) for name, meaning in _MEANINGS.items()}}
+_STATES = {
+    "mean": "the running mean of gradients",
+    "mom": "the momentum",
+    "var": "the running mean of squared gradients",
+}
 _RETURNS = "NDArray: `out`, or a new array, with the updated weight."
 _RAISES = """AssertionError: an array is no NDArray.
         mxnet.base.MXNetError: an array has integers, or another shape or dtype than `weight`; a number is missing, or
@@ -51,7 +57,10 @@ def updates(function: _F, aliases: Sequence[str] = (), shown: str = "", returns:
     arrays = {name: kind for name, kind in types if kind in ("NDArray", "Sequence[NDArray]") and name != "return"}
     names = parameters_of(function)
     source = f"mxnet.nd.{shown or shown_name(function.__name__)}"
-    function.__doc__ = composed(function.__doc__, names, source, returns, _RAISES, arrays, _WORDS)
+    each, shape = (" of each weight", "its shape") if "weights" in names else ("", "the shape of `weight`")
+    dtype = ", float32" if "mp_" in function.__name__ else ""
+    states = {name: ("", f"{what}{each}{dtype}, of {shape}; changed in place.") for name, what in _STATES.items()}
+    function.__doc__ = composed(function.__doc__, names, source, returns, _RAISES, arrays, {**_WORDS, **states})
     register(function, aliases)
     return function
 

@@ -52,16 +52,9 @@ __all__ = [
 
 @updates
 def sgd_update(
-    weight: NDArray,
-    grad: NDArray,
-    lr: float = _Null,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, lr: float = _Null, wd: float = 0.0, rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """weight - lr * (rescale_grad * grad + wd * weight), the scaled gradient clipped to +-clip_gradient.
 
     Example:
@@ -76,18 +69,10 @@ def sgd_update(
 
 @updates
 def sgd_mom_update(
-    weight: NDArray,
-    grad: NDArray,
-    mom: NDArray,
-    lr: float = _Null,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-    out: NDArray | None = None,
+    weight: NDArray, grad: NDArray, mom: NDArray, lr: float = _Null, momentum: float = 0.0, wd: float = 0.0,
+    rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | None = None,
     name: str | None = None,
-) -> NDArray:
+) -> NDArray:  # fmt: skip
     """SGD with momentum: mom = momentum * mom - lr * (gradient + wd * weight), which is added to the weight.
 
     Example:
@@ -105,17 +90,9 @@ def sgd_mom_update(
 
 @updates
 def mp_sgd_update(
-    weight: NDArray,
-    grad: NDArray,
-    weight32: NDArray,
-    lr: float = _Null,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, weight32: NDArray, lr: float = _Null, wd: float = 0.0, rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """`sgd_update` of the copy `weight32` (float32) of a weight in lower precision.
 
     Example:
@@ -130,23 +107,11 @@ def mp_sgd_update(
 
 @updates
 def mp_sgd_mom_update(
-    weight: NDArray,
-    grad: NDArray,
-    mom: NDArray,
-    weight32: NDArray,
-    lr: float = _Null,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float = _Null, momentum: float = 0.0,
+    wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True,
+    out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """`sgd_mom_update` of the copy `weight32` (float32) of a weight in lower precision.
-
-    Args:
-        mom: the momentum, float32, of the shape of `weight`; changed in place.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")
@@ -161,17 +126,9 @@ def mp_sgd_mom_update(
 
 @updates
 def nag_mom_update(
-    weight: NDArray,
-    grad: NDArray,
-    mom: NDArray,
-    lr: float = _Null,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mom: NDArray, lr: float = _Null, momentum: float = 0.0, wd: float = 0.0,
+    rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """SGD with Nesterov's momentum.
 
     Example:
@@ -187,22 +144,11 @@ def nag_mom_update(
 
 @updates
 def mp_nag_mom_update(
-    weight: NDArray,
-    grad: NDArray,
-    mom: NDArray,
-    weight32: NDArray,
-    lr: float = _Null,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
+    weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float = _Null, momentum: float = 0.0,
+    wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | None = None,
     name: str | None = None,
-) -> NDArray:
+) -> NDArray:  # fmt: skip
     """`nag_mom_update` of the copy `weight32` (float32) of a weight in lower precision.
-
-    Args:
-        mom: the momentum, float32, of the shape of `weight`; changed in place.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")
@@ -217,15 +163,9 @@ def mp_nag_mom_update(
 
 @updates
 def signsgd_update(
-    weight: NDArray,
-    grad: NDArray,
-    lr: float = _Null,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, lr: float = _Null, wd: float = 0.0, rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """(1 - lr * wd) * weight - lr * sign(grad).
 
     Example:
@@ -239,18 +179,10 @@ def signsgd_update(
 
 @updates
 def signum_update(
-    weight: NDArray,
-    grad: NDArray,
-    mom: NDArray,
-    lr: float = _Null,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    wd_lh: float = 0.0,
-    out: NDArray | None = None,
+    weight: NDArray, grad: NDArray, mom: NDArray, lr: float = _Null, momentum: float = 0.0, wd: float = 0.0,
+    rescale_grad: float = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0, out: NDArray | None = None,
     name: str | None = None,
-) -> NDArray:
+) -> NDArray:  # fmt: skip
     """A step of length lr in the direction of the momentum's sign; the momentum is an average of negative gradients.
 
     Args:
@@ -273,21 +205,10 @@ def signum_update(
 
 @updates
 def adam_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    lr: float = _Null,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, lr: float = _Null, beta1: float = 0.9,
+    beta2: float = 0.999, epsilon: float = 1e-8, wd: float = 0.0, rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """weight - lr * mean / (sqrt(var) + epsilon), after the step of both moments; lr holds their correction.
 
     Example:
@@ -303,22 +224,10 @@ def adam_update(
 
 @updates
 def ftml_update(
-    weight: NDArray,
-    grad: NDArray,
-    d: NDArray,
-    v: NDArray,
-    z: NDArray,
-    lr: float = _Null,
-    beta1: float = 0.6,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    t: int = _Null,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_grad: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, d: NDArray, v: NDArray, z: NDArray, lr: float = _Null, beta1: float = 0.6,
+    beta2: float = 0.999, epsilon: float = 1e-8, t: int = _Null, wd: float = 0.0, rescale_grad: float = 1.0,
+    clip_grad: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """A step of FTML; `t` is the number of this update.
 
     Args:
@@ -344,19 +253,10 @@ def ftml_update(
 
 @updates
 def ftrl_update(
-    weight: NDArray,
-    grad: NDArray,
-    z: NDArray,
-    n: NDArray,
-    lr: float = _Null,
-    lamda1: float = 0.01,
-    beta: float = 1.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
+    weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, lr: float = _Null, lamda1: float = 0.01, beta: float = 1.0,
+    wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | None = None,
     name: str | None = None,
-) -> NDArray:
+) -> NDArray:  # fmt: skip
     """A step of FTRL with the L1 penalty lamda1.
 
     Args:
@@ -377,19 +277,10 @@ def ftrl_update(
 
 @updates
 def rmsprop_update(
-    weight: NDArray,
-    grad: NDArray,
-    n: NDArray,
-    lr: float = _Null,
-    gamma1: float = 0.95,
-    epsilon: float = 1e-8,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    clip_weights: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, n: NDArray, lr: float = _Null, gamma1: float = 0.95, epsilon: float = 1e-8,
+    wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0,
+    out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """weight - lr * grad / sqrt(n + epsilon), after the step of n, an average of squared gradients.
 
     Args:
@@ -407,22 +298,10 @@ def rmsprop_update(
 
 @updates
 def rmspropalex_update(
-    weight: NDArray,
-    grad: NDArray,
-    n: NDArray,
-    g: NDArray,
-    delta: NDArray,
-    lr: float = _Null,
-    gamma1: float = 0.95,
-    gamma2: float = 0.9,
-    epsilon: float = 1e-8,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    clip_weights: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, n: NDArray, g: NDArray, delta: NDArray, lr: float = _Null, gamma1: float = 0.95,
+    gamma2: float = 0.9, epsilon: float = 1e-8, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0,
+    clip_weights: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """RMSProp by the standard deviation of gradients, with the momentum gamma2.
 
     Args:
@@ -444,21 +323,10 @@ def rmspropalex_update(
 
 @updates
 def lamb_update_phase1(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
-    t: int = _Null,
-    bias_correction: bool = True,
-    wd: float = _Null,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, beta1: float = 0.9, beta2: float = 0.999,
+    epsilon: float = 1e-6, t: int = _Null, bias_correction: bool = True, wd: float = _Null, rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """The direction of LAMB's step, after the step of both moments; `t` is the number of this update.
 
     Args:
@@ -481,27 +349,13 @@ def lamb_update_phase1(
 
 @updates
 def mp_lamb_update_phase1(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    weight32: NDArray,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
-    t: int = _Null,
-    bias_correction: bool = True,
-    wd: float = _Null,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, beta1: float = 0.9,
+    beta2: float = 0.999, epsilon: float = 1e-6, t: int = _Null, bias_correction: bool = True, wd: float = _Null,
+    rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """`lamb_update_phase1` of the copy `weight32` (float32) of a weight in lower precision; float32.
 
     Args:
-        mean: the running mean of gradients, float32, of the shape of `weight`; changed in place.
-        var: the running mean of squared gradients, float32, of the shape of `weight`; changed in place.
         weight32: the weight in float32.
         t: the number of this update, from 1.
         out: where the direction is written, in the place of a new array.
@@ -523,24 +377,13 @@ def mp_lamb_update_phase1(
 
 @updates
 def lamb_update_phase2(
-    weight: NDArray,
-    g: NDArray,
-    r1: NDArray,
-    r2: NDArray,
-    lr: float = _Null,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, lr: float = _Null, lower_bound: float = -1.0,
+    upper_bound: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """weight - lr * r1 / r2 * g, where r1 is the weight's norm (kept within the bounds) and r2 that of g.
 
     Args:
         g: the direction of the step, from `lamb_update_phase1`.
-        r1: the norm of the weight, shape (1,).
-        r2: the norm of `g`, shape (1,).
-        lower_bound: the least `r1` that counts; none if negative.
-        upper_bound: the largest `r1` that counts; none if negative.
 
     Example:
         >>> w, g = nd.array([3.0, 4.0]), nd.array([1.0, 0.0])
@@ -556,25 +399,13 @@ def lamb_update_phase2(
 
 @updates
 def mp_lamb_update_phase2(
-    weight: NDArray,
-    g: NDArray,
-    r1: NDArray,
-    r2: NDArray,
-    weight32: NDArray,
-    lr: float = _Null,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
+    weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, weight32: NDArray, lr: float = _Null,
+    lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | None = None, name: str | None = None,
+) -> NDArray:  # fmt: skip
     """`lamb_update_phase2` of the copy `weight32` (float32) of a weight in lower precision.
 
     Args:
         g: the direction of the step, from `mp_lamb_update_phase1`.
-        r1: the norm of the weight, shape (1,).
-        r2: the norm of `g`, shape (1,).
-        lower_bound: the least `r1` that counts; none if negative.
-        upper_bound: the largest `r1` that counts; none if negative.
 
     Example:
         >>> w, g = nd.array([3.0, 4.0], dtype="float16"), nd.array([1.0, 0.0])

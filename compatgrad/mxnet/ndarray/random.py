@@ -57,14 +57,9 @@ def _draw(name: str, params: list[Any], shape: Any, dtype: Any, ctx: Any, out: A
 
 @described
 def uniform(
-    low: float | NDArray = 0,
-    high: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    low: float | NDArray = 0, high: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null,
+    ctx: Context | None = None, out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of [low, high), evenly distributed; float32 unless `dtype` is another floating type.
 
     Example:
@@ -76,14 +71,9 @@ def uniform(
 
 @described
 def normal(
-    loc: float | NDArray = 0,
-    scale: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    loc: float | NDArray = 0, scale: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null,
+    ctx: Context | None = None, out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of the normal distribution with mean `loc` and standard deviation `scale` > 0.
 
     Example:
@@ -123,13 +113,9 @@ def randn(*shape: int, **kwargs: Any) -> NDArray:
 
 @described
 def poisson(
-    lam: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    lam: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null, ctx: Context | None = None,
+    out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of the Poisson distribution with mean `lam` >= 0, of a floating type.
 
     Example:
@@ -141,13 +127,9 @@ def poisson(
 
 @described
 def exponential(
-    scale: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    scale: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null, ctx: Context | None = None,
+    out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of the exponential distribution with mean `scale` > 0.
 
     Args:
@@ -170,14 +152,9 @@ def exponential(
 
 @described
 def gamma(
-    alpha: float | NDArray = 1,
-    beta: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    alpha: float | NDArray = 1, beta: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null,
+    ctx: Context | None = None, out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of the gamma distribution with shape `alpha` > 0 and scale `beta` > 0.
 
     Example:
@@ -189,14 +166,9 @@ def gamma(
 
 @described
 def negative_binomial(
-    k: float | NDArray = 1,
-    p: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    k: float | NDArray = 1, p: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null,
+    ctx: Context | None = None, out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of the negative binomial distribution: failures before success `k`, of probability `p`.
 
     Example:
@@ -208,14 +180,9 @@ def negative_binomial(
 
 @described
 def generalized_negative_binomial(
-    mu: float | NDArray = 1,
-    alpha: float | NDArray = 1,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    mu: float | NDArray = 1, alpha: float | NDArray = 1, shape: Shape = _Null, dtype: Dtype = _Null,
+    ctx: Context | None = None, out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Numbers of the negative binomial distribution with mean `mu` and dispersion `alpha`, which may be 0.
 
     Example:
@@ -226,13 +193,9 @@ def generalized_negative_binomial(
 
 
 def multinomial(
-    data: NDArray,
-    shape: Shape = _Null,
-    get_prob: bool = False,
-    out: NDArray | Sequence[NDArray] | None = None,
-    dtype: Dtype = "int32",
-    **kwargs: Any,
-) -> NDArray | list[NDArray]:
+    data: NDArray, shape: Shape = _Null, get_prob: bool = False, out: NDArray | Sequence[NDArray] | None = None,
+    dtype: Dtype = "int32", **kwargs: Any,
+) -> NDArray | list[NDArray]:  # fmt: skip
     """Classes drawn from probabilities along the last axis of `data`; see the operator `sample_multinomial`.
 
     Args:
@@ -264,14 +227,9 @@ def multinomial(
 
 
 def randint(
-    low: int,
-    high: int,
-    shape: Shape = _Null,
-    dtype: Dtype = _Null,
-    ctx: Context | None = None,
-    out: NDArray | None = None,
-    **kwargs: Any,
-) -> NDArray:
+    low: int, high: int, shape: Shape = _Null, dtype: Dtype = _Null, ctx: Context | None = None,
+    out: NDArray | None = None, **kwargs: Any,
+) -> NDArray:  # fmt: skip
     """Integers of [low, high), evenly distributed.
 
     Args:

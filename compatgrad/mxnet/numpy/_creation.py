@@ -145,13 +145,9 @@ def empty(shape: Shape, dtype: Dtype | None = onp.float32, order: str = "C", ctx
 
 @documented
 def full(
-    shape: Shape,
-    fill_value: Any,
-    dtype: Dtype | None = None,
-    order: str = "C",
-    ctx: Context | None = None,
+    shape: Shape, fill_value: Any, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None,
     out: ndarray | None = None,
-) -> ndarray:
+) -> ndarray:  # fmt: skip
     """An array of one number, or of an array that broadcasts.
 
     Args:
@@ -253,13 +249,9 @@ def empty_like(
 
 @documented
 def full_like(
-    a: ndarray,
-    fill_value: Any,
-    dtype: Dtype | None = None,
-    order: str = "C",
-    ctx: Context | None = None,
+    a: ndarray, fill_value: Any, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None,
     out: ndarray | None = None,
-) -> ndarray:
+) -> ndarray:  # fmt: skip
     """An array of the shape of another one, filled with a number.
 
     Args:
@@ -315,15 +307,9 @@ def arange(
 
 @documented
 def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Dtype | None = None,
-    axis: int = 0,
-    ctx: Context | None = None,
-) -> ndarray | tuple[ndarray, float]:
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Dtype | None = None,
+    axis: int = 0, ctx: Context | None = None,
+) -> ndarray | tuple[ndarray, float]:  # fmt: skip
     """Numbers at equal distances between two ends.
 
     Args:

@@ -9,6 +9,7 @@ import numpy as onp
 
 from compatgrad import _C
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import op
 from ._arguments import _array, _axis
@@ -107,10 +108,7 @@ def append(arr: ndarray, values: ndarray, axis: int | None = None) -> ndarray:
     return concatenate((arr, values), axis)
 
 
-@documented
-def vstack(arrays: Sequence[ndarray], out: ndarray | None = None) -> ndarray:
-    """Joins arrays along the first axis; vectors are rows.
-
+_STACK = """
     Returns:
         ndarray of the widest dtype of the arrays.
 
@@ -118,6 +116,13 @@ def vstack(arrays: Sequence[ndarray], out: ndarray | None = None) -> ndarray:
         AssertionError: an element of `arrays` is no array.
         ValueError: `arrays` is empty.
         mxnet.base.MXNetError: shapes do not fit.
+"""
+
+
+@documented
+@sharing(_STACK)
+def vstack(arrays: Sequence[ndarray], out: ndarray | None = None) -> ndarray:
+    """Joins arrays along the first axis; vectors are rows.
 
     Example:
         >>> mx.np.vstack([mx.np.ones(2), mx.np.zeros((1, 2))])
@@ -128,16 +133,9 @@ def vstack(arrays: Sequence[ndarray], out: ndarray | None = None) -> ndarray:
 
 
 @documented
+@sharing(_STACK)
 def row_stack(arrays: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the first axis, like `vstack`; vectors are rows.
-
-    Returns:
-        ndarray of the widest dtype of the arrays.
-
-    Raises:
-        AssertionError: an element of `arrays` is no array.
-        ValueError: `arrays` is empty.
-        mxnet.base.MXNetError: shapes do not fit.
 
     Example:
         >>> mx.np.row_stack([mx.np.ones(2), mx.np.zeros(2)])
@@ -148,16 +146,9 @@ def row_stack(arrays: Sequence[ndarray]) -> ndarray:
 
 
 @documented
+@sharing(_STACK)
 def hstack(arrays: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the second axis; vectors, and arrays without axes, along the first.
-
-    Returns:
-        ndarray of the widest dtype of the arrays.
-
-    Raises:
-        AssertionError: an element of `arrays` is no array.
-        ValueError: `arrays` is empty.
-        mxnet.base.MXNetError: shapes do not fit.
 
     Example:
         >>> mx.np.hstack([mx.np.ones(2), mx.np.zeros(1)])
@@ -168,16 +159,9 @@ def hstack(arrays: Sequence[ndarray]) -> ndarray:
 
 
 @documented
+@sharing(_STACK)
 def dstack(arrays: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the third axis, which `atleast_3d` gives to those that have none.
-
-    Returns:
-        ndarray of the widest dtype of the arrays.
-
-    Raises:
-        AssertionError: an element of `arrays` is no array.
-        ValueError: `arrays` is empty.
-        mxnet.base.MXNetError: shapes do not fit.
 
     Example:
         >>> mx.np.dstack([mx.np.ones(2), mx.np.zeros(2)])
@@ -267,16 +251,20 @@ def array_split(ary: ndarray, indices_or_sections: int | Sequence[int], axis: in
     return _cut("array_split", ary, indices_or_sections, axis, False)
 
 
-@documented
-def vsplit(ary: ndarray, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
-    """Cuts an array along the first axis.
-
+_SPLIT = """
     Returns:
         A list of ndarrays, on memory of their own.
 
     Raises:
         AssertionError: `ary` is no array.
-        ValueError: it has less than two axes, or cannot be cut into so many equal parts.
+        ValueError: it has {lacking}, or cannot be cut into so many equal parts.
+"""
+
+
+@documented
+@sharing(_SPLIT, lacking="less than two axes")
+def vsplit(ary: ndarray, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
+    """Cuts an array along the first axis.
 
     Example:
         >>> mx.np.vsplit(mx.np.ones((2, 2)), 2)
@@ -288,15 +276,9 @@ def vsplit(ary: ndarray, indices_or_sections: int | Sequence[int]) -> list[ndarr
 
 
 @documented
+@sharing(_SPLIT, lacking="no axis")
 def hsplit(ary: ndarray, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
     """Cuts an array along the second axis, or a vector along its only one.
-
-    Returns:
-        A list of ndarrays, on memory of their own.
-
-    Raises:
-        AssertionError: `ary` is no array.
-        ValueError: it has no axis, or cannot be cut into so many equal parts.
 
     Example:
         >>> mx.np.hsplit(mx.np.arange(4), [1])
@@ -308,15 +290,9 @@ def hsplit(ary: ndarray, indices_or_sections: int | Sequence[int]) -> list[ndarr
 
 
 @documented
+@sharing(_SPLIT, lacking="less than three axes")
 def dsplit(ary: ndarray, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
     """Cuts an array along the third axis.
-
-    Returns:
-        A list of ndarrays, on memory of their own.
-
-    Raises:
-        AssertionError: `ary` is no array.
-        ValueError: it has less than three axes, or cannot be cut into so many equal parts.
 
     Example:
         >>> [x.shape for x in mx.np.dsplit(mx.np.ones((2, 2, 4)), 2)]

@@ -85,13 +85,9 @@ _sum = _reduction("sum", op.sum)
 
 @documented
 def sum(
-    a: ndarray,
-    axis: int | Sequence[int] | None = None,
-    dtype: Dtype | None = None,
-    keepdims: bool = False,
-    initial: float | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, keepdims: bool = False,
+    initial: float | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """The sum over axes.
 
     Args:
@@ -195,13 +191,9 @@ _public(_extreme("min", op.min), "amin")
 
 @documented
 def var(
-    a: ndarray,
-    axis: int | Sequence[int] | None = None,
-    dtype: Dtype | None = None,
-    out: ndarray | None = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> ndarray:
+    a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, out: ndarray | None = None,
+    ddof: int = 0, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
     """The variance over axes: the mean of the squared distances from the mean.
 
     Args:
@@ -227,13 +219,9 @@ def var(
 
 @documented
 def std(
-    a: ndarray,
-    axis: int | Sequence[int] | None = None,
-    dtype: Dtype | None = None,
-    out: ndarray | None = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> ndarray:
+    a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, out: ndarray | None = None,
+    ddof: int = 0, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
     """The standard deviation over axes: the square root of the variance.
 
     Args:

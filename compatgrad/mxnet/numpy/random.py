@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 import torch
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._distributions import draw, draw_integers
@@ -31,15 +32,45 @@ __all__ = [
 ]  # fmt: skip
 
 
+_PARAMETERS = """
+    Args:
+        dtype: float16, float32 or float64; None is float32.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        ValueError: {wrong} is not positive; raised at the next wait for a result.
+        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
+            negative.
+
+    Example:
+        >>> mx.np.random.{name}({given}, size=(2, 3)).shape
+        (2, 3)
+"""
+_LENGTHS = """
+    Args:
+        *size: the lengths of the result.
+        **kwargs: `dtype`, `ctx` and `out`, as in `{other}`.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        mxnet.base.MXNetError: a length is negative, or `dtype` no floating-point one.
+
+    Example:
+        >>> mx.np.random.{name}(2, 3).shape
+        (2, 3)
+"""
+
+
 @documented
 def uniform(
-    low: float | ndarray = 0.0,
-    high: float | ndarray = 1.0,
-    size: Shape | None = None,
-    dtype: Dtype | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    low: float | ndarray = 0.0, high: float | ndarray = 1.0, size: Shape | None = None, dtype: Dtype | None = None,
+    ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws from all numbers between two ends, each as often.
 
     Args:
@@ -63,32 +94,16 @@ def uniform(
 
 
 @documented
+@sharing(_PARAMETERS, wrong="`scale`", given="0, 2")
 def normal(
-    loc: float | ndarray = 0.0,
-    scale: float | ndarray = 1.0,
-    size: Shape | None = None,
-    dtype: Dtype | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    loc: float | ndarray = 0.0, scale: float | ndarray = 1.0, size: Shape | None = None, dtype: Dtype | None = None,
+    ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws from a normal distribution. Gradients pass to parameters that are ndarrays.
 
     Args:
         loc: the mean, a number or an ndarray.
         scale: the standard deviation, a positive number or an ndarray of them.
-        dtype: float16, float32 or float64; None is float32.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        ValueError: `scale` is not positive; where the next result is waited for.
-        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
-            negative.
-
-    Example:
-        >>> mx.np.random.normal(0, 2, size=(2, 3)).shape
-        (2, 3)
     """
     if _recorded((loc, scale)):
         context = current_context() if ctx is None else Context(ctx)
@@ -112,7 +127,7 @@ def exponential(
         ndarray, float32.
 
     Raises:
-        ValueError: `scale` is negative; where the next result is waited for.
+        ValueError: `scale` is negative; raised at the next wait for a result.
         mxnet.base.MXNetError: `scale` does not broadcast to `size`, or a length is negative.
 
     Example:
@@ -128,89 +143,39 @@ def exponential(
 
 
 @documented
+@sharing(_PARAMETERS, wrong="a parameter", given="2.0, 1.0")
 def gamma(
-    shape: float | ndarray,
-    scale: float | ndarray = 1.0,
-    size: Shape | None = None,
-    dtype: Dtype | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    shape: float | ndarray, scale: float | ndarray = 1.0, size: Shape | None = None, dtype: Dtype | None = None,
+    ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws from a gamma distribution.
 
     Args:
         shape: the shape of the distribution, a positive number or an ndarray of them.
         scale: the width, a positive number or an ndarray of them.
-        dtype: float16, float32 or float64; None is float32.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        ValueError: a parameter is not positive; where the next result is waited for.
-        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
-            negative.
-
-    Example:
-        >>> mx.np.random.gamma(2.0, 1.0, size=(2, 3)).shape
-        (2, 3)
     """
     return _drawn("gamma", "gamma", (shape, scale), size, dtype, ctx, out)
 
 
 @documented
+@sharing(_LENGTHS, other="normal")
 def randn(*size: int, **kwargs: Any) -> ndarray:
-    """Draws from the normal distribution with mean 0 and standard deviation 1.
-
-    Args:
-        *size: the lengths of the result.
-        **kwargs: `dtype`, `ctx` and `out`, as in `normal`.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        TypeError: a keyword is unknown.
-        mxnet.base.MXNetError: a length is negative, or `dtype` no floating-point one.
-
-    Example:
-        >>> mx.np.random.randn(2, 3).shape
-        (2, 3)
-    """
+    """Draws from the normal distribution with mean 0 and standard deviation 1."""
     return normal(0.0, 1.0, size, **kwargs)
 
 
 @documented
+@sharing(_LENGTHS, other="uniform")
 def rand(*size: int, **kwargs: Any) -> ndarray:
-    """Draws from all numbers of [0, 1), each as often.
-
-    Args:
-        *size: the lengths of the result.
-        **kwargs: `dtype`, `ctx` and `out`, as in `uniform`.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        TypeError: a keyword is unknown.
-        mxnet.base.MXNetError: a length is negative, or `dtype` no floating-point one.
-
-    Example:
-        >>> mx.np.random.rand(2, 3).shape
-        (2, 3)
-    """
+    """Draws from all numbers of [0, 1), each as often."""
     return uniform(0.0, 1.0, size, **kwargs)
 
 
 @documented
 def randint(
-    low: int,
-    high: int | None = None,
-    size: Shape | None = None,
-    dtype: Dtype | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    low: int, high: int | None = None, size: Shape | None = None, dtype: Dtype | None = None,
+    ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws integers, each as often.
 
     Args:
@@ -279,32 +244,16 @@ power = _from_uniform(
 
 
 @documented
+@sharing(_PARAMETERS, wrong="`sigma`", given="0, 1")
 def lognormal(
-    mean: float | ndarray = 0.0,
-    sigma: float | ndarray = 1.0,
-    size: Shape | None = None,
-    dtype: Dtype | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    mean: float | ndarray = 0.0, sigma: float | ndarray = 1.0, size: Shape | None = None, dtype: Dtype | None = None,
+    ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws numbers whose logarithms are from a normal distribution. Gradients pass to parameters that are ndarrays.
 
     Args:
         mean: the mean of the logarithms, a number or an ndarray.
         sigma: their standard deviation, a positive number or an ndarray of them.
-        dtype: float16, float32 or float64; None is float32.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        ValueError: `sigma` is not positive; where the next result is waited for.
-        mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
-            negative.
-
-    Example:
-        >>> mx.np.random.lognormal(0, 1, size=(2, 3)).shape
-        (2, 3)
     """
     y = normal(mean, sigma, size, dtype, ctx)
     return finish(op.exp(y), out)
@@ -324,7 +273,7 @@ def chisquare(
         ndarray.
 
     Raises:
-        ValueError: `df` is not positive; where the next result is waited for.
+        ValueError: `df` is not positive; raised at the next wait for a result.
         mxnet.base.MXNetError: `dtype` is no floating-point one, `df` does not broadcast to `size`, or a length
             is negative.
 
@@ -354,7 +303,7 @@ def beta(
         ndarray.
 
     Raises:
-        ValueError: a parameter is not positive; where the next result is waited for.
+        ValueError: a parameter is not positive; raised at the next wait for a result.
         mxnet.base.MXNetError: `dtype` is no floating-point one, parameters do not broadcast to `size`, or a length is
             negative.
 
@@ -450,13 +399,9 @@ def _drawable(who: str, x: Any, name: str = "x") -> Any:
 
 @documented
 def choice(
-    a: int | ndarray,
-    size: Shape | None = None,
-    replace: bool = True,
-    p: Sequence[float] | ndarray | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    a: int | ndarray, size: Shape | None = None, replace: bool = True, p: Sequence[float] | ndarray | None = None,
+    ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws elements of a vector, or parts of an array along its first axis.
 
     Args:

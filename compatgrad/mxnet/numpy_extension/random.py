@@ -44,13 +44,9 @@ def seed(seed: int, ctx: Context | str = "all") -> None:
 
 @documented
 def bernoulli(
-    prob: float | ndarray | None = None,
-    logit: float | ndarray | None = None,
-    size: Shape | None = None,
-    dtype: Dtype | None = None,
-    ctx: Context | None = None,
-    out: ndarray | None = None,
-) -> ndarray:
+    prob: float | ndarray | None = None, logit: float | ndarray | None = None, size: Shape | None = None,
+    dtype: Dtype | None = None, ctx: Context | None = None, out: ndarray | None = None,
+) -> ndarray:  # fmt: skip
     """Draws ones and zeros.
 
     Args:

@@ -44,24 +44,11 @@ class BaseConvRNNCell(BaseRNNCell):
     _states = 1
 
     def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        num_hidden: int,
-        h2h_kernel: _Pair,
-        h2h_dilate: _Pair,
-        i2h_kernel: _Pair,
-        i2h_stride: _Pair,
-        i2h_pad: _Pair,
-        i2h_dilate: _Pair,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        activation: Any,
-        prefix: str = "",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
+        self, input_shape: tuple[int, ...], num_hidden: int, h2h_kernel: _Pair, h2h_dilate: _Pair, i2h_kernel: _Pair,
+        i2h_stride: _Pair, i2h_pad: _Pair, i2h_dilate: _Pair, i2h_weight_initializer: Any, h2h_weight_initializer: Any,
+        i2h_bias_initializer: Any, h2h_bias_initializer: Any, activation: Any, prefix: str = "",
+        params: RNNParams | None = None, conv_layout: str = "NCHW",
+    ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         assert all(k % 2 == 1 for k in h2h_kernel[:2]), f"Only support odd number, get h2h_kernel= {h2h_kernel}"
         self._num_hidden = num_hidden
@@ -112,24 +99,12 @@ class _ConvCell(BaseConvRNNCell):
     _default_prefix = ""
 
     def __init__(
-        self,
-        input_shape: tuple[int, ...],
-        num_hidden: int,
-        h2h_kernel: _Pair = (3, 3),
-        h2h_dilate: _Pair = (1, 1),
-        i2h_kernel: _Pair = (3, 3),
-        i2h_stride: _Pair = (1, 1),
-        i2h_pad: _Pair = (1, 1),
-        i2h_dilate: _Pair = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _LEAKY,
-        prefix: str | None = None,
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
+        self, input_shape: tuple[int, ...], num_hidden: int, h2h_kernel: _Pair = (3, 3), h2h_dilate: _Pair = (1, 1),
+        i2h_kernel: _Pair = (3, 3), i2h_stride: _Pair = (1, 1), i2h_pad: _Pair = (1, 1), i2h_dilate: _Pair = (1, 1),
+        i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros", activation: Any = _LEAKY, prefix: str | None = None,
+        params: RNNParams | None = None, conv_layout: str = "NCHW",
+    ) -> None:  # fmt: skip
         super().__init__(
             input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
             i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,

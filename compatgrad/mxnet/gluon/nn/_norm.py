@@ -62,21 +62,11 @@ class _BatchNorm(_Norm):
     """Batch normalisation, with a ReLU after it where fuse_relu."""
 
     def __init__(
-        self,
-        axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-05,
-        center: bool = True,
-        scale: bool = True,
-        use_global_stats: bool = False,
-        fuse_relu: bool = False,
-        beta_initializer: Init = "zeros",
-        gamma_initializer: Init = "ones",
-        running_mean_initializer: Init = "zeros",
-        running_variance_initializer: Init = "ones",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, axis: int = 1, momentum: float = 0.9, epsilon: float = 1e-05, center: bool = True, scale: bool = True,
+        use_global_stats: bool = False, fuse_relu: bool = False, beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones", running_mean_initializer: Init = "zeros",
+        running_variance_initializer: Init = "ones", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         self._kwargs = {
             "axis": axis,
@@ -129,20 +119,11 @@ class BatchNorm(_BatchNorm):
     """
 
     def __init__(
-        self,
-        axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-05,
-        center: bool = True,
-        scale: bool = True,
-        use_global_stats: bool = False,
-        beta_initializer: Init = "zeros",
-        gamma_initializer: Init = "ones",
-        running_mean_initializer: Init = "zeros",
-        running_variance_initializer: Init = "ones",
-        in_channels: int = 0,
+        self, axis: int = 1, momentum: float = 0.9, epsilon: float = 1e-05, center: bool = True, scale: bool = True,
+        use_global_stats: bool = False, beta_initializer: Init = "zeros", gamma_initializer: Init = "ones",
+        running_mean_initializer: Init = "zeros", running_variance_initializer: Init = "ones", in_channels: int = 0,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(
             axis,
             momentum,
@@ -197,16 +178,9 @@ class InstanceNorm(_Norm):
     """
 
     def __init__(
-        self,
-        axis: int = 1,
-        epsilon: float = 1e-05,
-        center: bool = True,
-        scale: bool = False,
-        beta_initializer: Init = "zeros",
-        gamma_initializer: Init = "ones",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = False,
+        beta_initializer: Init = "zeros", gamma_initializer: Init = "ones", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         self._set_up(in_channels, epsilon, center, scale, beta_initializer, gamma_initializer, axis=axis)
 
@@ -239,17 +213,10 @@ class LayerNorm(_Norm):
     """
 
     def __init__(
-        self,
-        axis: int = -1,
-        epsilon: float = 1e-05,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Init = "zeros",
-        gamma_initializer: Init = "ones",
-        in_channels: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
+        self, axis: int = -1, epsilon: float = 1e-05, center: bool = True, scale: bool = True,
+        beta_initializer: Init = "zeros", gamma_initializer: Init = "ones", in_channels: int = 0,
+        prefix: str | None = None, params: ParameterDict | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         self._set_up(in_channels, epsilon, center, scale, beta_initializer, gamma_initializer, axis=axis)
 
@@ -277,16 +244,10 @@ class GroupNorm(_Norm):
     """
 
     def __init__(
-        self,
-        num_groups: int = 1,
-        epsilon: float = 1e-05,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Init = "zeros",
-        gamma_initializer: Init = "ones",
-        prefix: str | None = None,
+        self, num_groups: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True,
+        beta_initializer: Init = "zeros", gamma_initializer: Init = "ones", prefix: str | None = None,
         params: ParameterDict | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         self._set_up(num_groups, epsilon, center, scale, beta_initializer, gamma_initializer, num_groups=num_groups)
 

@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..._docs import sharing
 from .._layer_docs import layer
 from ..block import HybridBlock
-from ._sizes import LAYOUTS, ints
+from ._sizes import LAYOUTS, axes_words, ints
 
 if TYPE_CHECKING:
     from ...ndarray import NDArray
     from .._typing import Ints
 
+_P = TypeVar("_P", bound="type[_Pooling]")
 _POOL_LAYOUTS = {**LAYOUTS, 1: ("NCW", "NWC")}
+_WINDOWS = """
+    Call: `layer(x)`, x floating point, shape {shape} in the order of `layout`.
+
+    Args:
+        strides: the distance of windows, likewise; None is `pool_size`.
+        padding: how many {padding} added at both ends of each axis, likewise.
+        layout: the order of the axes of data and result: {layouts}.
+
+    Raises:
+        AssertionError: `layout` has another value, or the number of sizes is not {axes}.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
+"""
+_CHANNELS = """
+    Call: `layer(x)`, x floating point, shape {shape} in the order of `layout`.
+
+    Args:
+        layout: the order of the axes of data and result: {layouts}.
+
+    Raises:
+        AssertionError: `layout` has another value.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: in a call, the data has another number of axes.
+
+    Example:
+        >>> gluon.nn.{name}()(nd.arange({count}).reshape({given})).shape
+        {result}
+"""
 
 
 class _Pooling(HybridBlock):
@@ -22,16 +53,9 @@ class _Pooling(HybridBlock):
     _pool_type = "max"
 
     def __init__(
-        self,
-        pool_size: Ints,
-        strides: Ints | None,
-        padding: Ints,
-        ceil_mode: bool,
-        layout: str,
-        global_pool: bool = False,
-        count_include_pad: bool | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints, strides: Ints | None, padding: Ints, ceil_mode: bool, layout: str,
+        global_pool: bool = False, count_include_pad: bool | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         n = self._axes
         assert layout in _POOL_LAYOUTS[n], f"Only {' and '.join(_POOL_LAYOUTS[n])} layouts are valid for {n}D Pooling"
         super().__init__(**kwargs)
@@ -70,21 +94,21 @@ class _GlobalPooling(_Pooling):
         super().__init__((1,) * self._axes, None, 0, True, layout, global_pool=True, **kwargs)
 
 
-@layer
+def _documented(text: str) -> Callable[[_P], _P]:
+    """A decorator that completes the docstring of a pooling layer by one of the texts above."""
+
+    def complete(cls: _P) -> _P:
+        n = cls._axes
+        padding = "zeros are" if cls._pool_type == "avg" else "elements, which are never the largest, are"
+        values = {"padding": padding, "count": 2**n, "given": (1, 1, *(2,) * n), "result": (1,) * (n + 2)}
+        return layer(sharing(text, **axes_words(n, _POOL_LAYOUTS), **values)(cls))
+
+    return complete
+
+
+@_documented(_WINDOWS)
 class MaxPool1D(_Pooling):
     """The largest element of each window over one axis.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
-
-    Args:
-        strides: the distance of windows, likewise; None is `pool_size`.
-        padding: how many elements, which are never the largest, are added at both ends of each axis, likewise.
-        layout: the order of the axes of data and result: "NCW" or "NWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 1.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
     Example:
         >>> gluon.nn.MaxPool1D()(nd.arange(4).reshape((1, 1, 4))).asnumpy().ravel()
@@ -94,32 +118,15 @@ class MaxPool1D(_Pooling):
     _axes = 1
 
     def __init__(
-        self,
-        pool_size: Ints = 2,
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints = 2, strides: Ints | None = None, padding: Ints = 0, layout: str = "NCW",
+        ceil_mode: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
-@layer
+@_documented(_WINDOWS)
 class MaxPool2D(_Pooling):
     """The largest element of each window over two axes.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
-
-    Args:
-        strides: the distance of windows, likewise; None is `pool_size`.
-        padding: how many elements, which are never the largest, are added at both ends of each axis, likewise.
-        layout: the order of the axes of data and result: "NCHW" or "NHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 2.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
     Example:
         >>> gluon.nn.MaxPool2D()(nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().ravel()
@@ -129,32 +136,15 @@ class MaxPool2D(_Pooling):
     _axes = 2
 
     def __init__(
-        self,
-        pool_size: Ints = (2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints = (2, 2), strides: Ints | None = None, padding: Ints = 0, layout: str = "NCHW",
+        ceil_mode: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
-@layer
+@_documented(_WINDOWS)
 class MaxPool3D(_Pooling):
     """The largest element of each window over three axes.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
-
-    Args:
-        strides: the distance of windows, likewise; None is `pool_size`.
-        padding: how many elements, which are never the largest, are added at both ends of each axis, likewise.
-        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 3.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
     Example:
         >>> gluon.nn.MaxPool3D()(nd.arange(64).reshape((1, 1, 4, 4, 4))).asnumpy().ravel()
@@ -164,32 +154,15 @@ class MaxPool3D(_Pooling):
     _axes = 3
 
     def __init__(
-        self,
-        pool_size: Ints = (2, 2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints = (2, 2, 2), strides: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+        layout: str = "NCDHW", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
 
-@layer
+@_documented(_WINDOWS)
 class AvgPool1D(_Pooling):
     """The mean of each window over one axis.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
-
-    Args:
-        strides: the distance of windows, likewise; None is `pool_size`.
-        padding: how many zeros are added at both ends of each axis, likewise.
-        layout: the order of the axes of data and result: "NCW" or "NWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 1.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
     Example:
         >>> gluon.nn.AvgPool1D()(nd.arange(4).reshape((1, 1, 4))).asnumpy().ravel()
@@ -200,33 +173,15 @@ class AvgPool1D(_Pooling):
     _pool_type = "avg"
 
     def __init__(
-        self,
-        pool_size: Ints = 2,
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        count_include_pad: bool | None = True,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints = 2, strides: Ints | None = None, padding: Ints = 0, layout: str = "NCW",
+        ceil_mode: bool = False, count_include_pad: bool | None = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
 
 
-@layer
+@_documented(_WINDOWS)
 class AvgPool2D(_Pooling):
     """The mean of each window over two axes.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
-
-    Args:
-        strides: the distance of windows, likewise; None is `pool_size`.
-        padding: how many zeros are added at both ends of each axis, likewise.
-        layout: the order of the axes of data and result: "NCHW" or "NHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 2.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
     Example:
         >>> gluon.nn.AvgPool2D()(nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().ravel()
@@ -237,33 +192,15 @@ class AvgPool2D(_Pooling):
     _pool_type = "avg"
 
     def __init__(
-        self,
-        pool_size: Ints = (2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool | None = True,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints = (2, 2), strides: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+        layout: str = "NCHW", count_include_pad: bool | None = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
 
 
-@layer
+@_documented(_WINDOWS)
 class AvgPool3D(_Pooling):
     """The mean of each window over three axes.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
-
-    Args:
-        strides: the distance of windows, likewise; None is `pool_size`.
-        padding: how many zeros are added at both ends of each axis, likewise.
-        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 3.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes, or is smaller than a window.
 
     Example:
         >>> gluon.nn.AvgPool3D()(nd.arange(64).reshape((1, 1, 4, 4, 4))).asnumpy().ravel()
@@ -274,36 +211,15 @@ class AvgPool3D(_Pooling):
     _pool_type = "avg"
 
     def __init__(
-        self,
-        pool_size: Ints = (2, 2, 2),
-        strides: Ints | None = None,
-        padding: Ints = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool | None = True,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Ints = (2, 2, 2), strides: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+        layout: str = "NCDHW", count_include_pad: bool | None = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad=count_include_pad, **kwargs)
 
 
-@layer
+@_documented(_CHANNELS)
 class GlobalMaxPool1D(_GlobalPooling):
-    """The largest element of each channel over one axis, which stay as axes of length 1.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCW" or "NWC".
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes.
-
-    Example:
-        >>> gluon.nn.GlobalMaxPool1D()(nd.arange(2).reshape((1, 1, 2))).shape
-        (1, 1, 1)
-    """
+    """The largest element of each channel over one axis, which stay as axes of length 1."""
 
     _axes = 1
 
@@ -311,24 +227,9 @@ class GlobalMaxPool1D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@layer
+@_documented(_CHANNELS)
 class GlobalMaxPool2D(_GlobalPooling):
-    """The largest element of each channel over two axes, which stay as axes of length 1.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCHW" or "NHWC".
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes.
-
-    Example:
-        >>> gluon.nn.GlobalMaxPool2D()(nd.arange(4).reshape((1, 1, 2, 2))).shape
-        (1, 1, 1, 1)
-    """
+    """The largest element of each channel over two axes, which stay as axes of length 1."""
 
     _axes = 2
 
@@ -336,24 +237,9 @@ class GlobalMaxPool2D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@layer
+@_documented(_CHANNELS)
 class GlobalMaxPool3D(_GlobalPooling):
-    """The largest element of each channel over three axes, which stay as axes of length 1.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes.
-
-    Example:
-        >>> gluon.nn.GlobalMaxPool3D()(nd.arange(8).reshape((1, 1, 2, 2, 2))).shape
-        (1, 1, 1, 1, 1)
-    """
+    """The largest element of each channel over three axes, which stay as axes of length 1."""
 
     _axes = 3
 
@@ -361,24 +247,9 @@ class GlobalMaxPool3D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@layer
+@_documented(_CHANNELS)
 class GlobalAvgPool1D(_GlobalPooling):
-    """The mean of each channel over one axis, which stay as axes of length 1.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCW" or "NWC".
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes.
-
-    Example:
-        >>> gluon.nn.GlobalAvgPool1D()(nd.arange(2).reshape((1, 1, 2))).shape
-        (1, 1, 1)
-    """
+    """The mean of each channel over one axis, which stay as axes of length 1."""
 
     _axes = 1
     _pool_type = "avg"
@@ -387,24 +258,9 @@ class GlobalAvgPool1D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@layer
+@_documented(_CHANNELS)
 class GlobalAvgPool2D(_GlobalPooling):
-    """The mean of each channel over two axes, which stay as axes of length 1.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCHW" or "NHWC".
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes.
-
-    Example:
-        >>> gluon.nn.GlobalAvgPool2D()(nd.arange(4).reshape((1, 1, 2, 2))).shape
-        (1, 1, 1, 1)
-    """
+    """The mean of each channel over two axes, which stay as axes of length 1."""
 
     _axes = 2
     _pool_type = "avg"
@@ -413,24 +269,9 @@ class GlobalAvgPool2D(_GlobalPooling):
         super().__init__(layout, **kwargs)
 
 
-@layer
+@_documented(_CHANNELS)
 class GlobalAvgPool3D(_GlobalPooling):
-    """The mean of each channel over three axes, which stay as axes of length 1.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: in a call, the data has another number of axes.
-
-    Example:
-        >>> gluon.nn.GlobalAvgPool3D()(nd.arange(8).reshape((1, 1, 2, 2, 2))).shape
-        (1, 1, 1, 1, 1)
-    """
+    """The mean of each channel over three axes, which stay as axes of length 1."""
 
     _axes = 3
     _pool_type = "avg"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..._docs import sharing
 from ...base import MXNetError, numeric_types
 from .._layer_docs import layer
 from .._shape_probe import conv_weight_shape
@@ -23,7 +24,7 @@ from ._pooling import (
     MaxPool3D,
 )
 from ._pooling import _Pooling as _Pooling
-from ._sizes import LAYOUTS, ints
+from ._sizes import LAYOUTS, axes_words, ints
 from .activations import Activation
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ __all__ = [
     "ReflectionPad2D",
 ]
 
+_C = TypeVar("_C", bound="type[_Conv]")
+
 for _known in (
     MaxPool1D,
     MaxPool2D,
@@ -77,24 +80,11 @@ class _Conv(HybridBlock):
     _transposed = False
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints,
-        padding: Ints,
-        dilation: Ints,
-        groups: int,
-        layout: str,
-        in_channels: int = 0,
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        op_name: str | None = None,
-        adj: Any = None,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints, padding: Ints, dilation: Ints, groups: int, layout: str,
+        in_channels: int = 0, activation: str | None = None, use_bias: bool = True,
+        weight_initializer: Init | None = None, bias_initializer: Init = "zeros", op_name: str | None = None,
+        adj: Any = None, prefix: str | None = None, params: ParameterDict | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         n = self._axes
         assert layout in LAYOUTS[n], f"Only supports {' and '.join(map(repr, LAYOUTS[n]))} layout for now"
@@ -166,285 +156,142 @@ class _Conv(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-@layer
+_TEXT = """
+    Call: `layer(x)`, x floating point, shape {shape} in the order of `layout`.
+
+    Args:
+        padding: {padding}, likewise.
+        layout: the order of the axes of data and result: {layouts}.
+
+    Raises:
+        AssertionError: `layout` has another value, or the number of sizes is not {axes}.
+        TypeError: an argument is not known.
+        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`{errors}.
+        ValueError: in the first call, the data has another number of axes.
+
+    Example:
+        >>> layer = gluon.nn.{name}(4, kernel_size=3, strides=2{option})
+        >>> layer.initialize()
+        >>> layer(nd.zeros({given})).shape
+        {result}
+"""
+_OF_CONVOLUTION = {
+    "padding": "zeros at both ends of each axis",
+    "errors": "; in a call, shapes or dtypes do not fit",
+    "option": ', activation="relu"',
+}
+_OF_TRANSPOSE = {
+    "padding": "how many elements are cut off at both ends of each axis of the result",
+    "errors": ", or `output_padding` is not less than\n            `strides`; in a call, shapes or dtypes do not fit",
+    "option": "",
+}
+
+
+def _documented(cls: _C) -> _C:
+    """Completes the docstring of a convolution, or of the transpose of one."""
+    n = cls._axes
+    small, large = (3,) * n, (7,) * n
+    given, result = (small, large) if cls._transposed else (large, small)
+    values = {**axes_words(n), **(_OF_TRANSPOSE if cls._transposed else _OF_CONVOLUTION)}
+    return layer(sharing(_TEXT, **values, given=(1, 3, *given), result=(1, 4, *result))(cls))
+
+
+@_documented
 class Conv1D(_Conv):
-    """Convolution over one axis, then a bias and an activation.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCW".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 1.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
-        ValueError: in the first call, the data has another number of axes.
-
-    Example:
-        >>> layer = gluon.nn.Conv1D(4, kernel_size=3, strides=2, activation="relu")
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 7))).shape
-        (1, 4, 3)
-    """
+    """Convolution over one axis, then a bias and an activation."""
 
     _axes = 1
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints = 1,
-        padding: Ints = 0,
-        dilation: Ints = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints = 1, padding: Ints = 0, dilation: Ints = 1,
+        groups: int = 1, layout: str = "NCW", activation: str | None = None, use_bias: bool = True,
+        weight_initializer: Init | None = None, bias_initializer: Init = "zeros", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(*places, activation, use_bias, weight_initializer, bias_initializer, **kwargs)
 
 
-@layer
+@_documented
 class Conv2D(_Conv):
-    """Convolution over two axes, then a bias and an activation.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCHW" or "NHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 2.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
-        ValueError: in the first call, the data has another number of axes.
-
-    Example:
-        >>> layer = gluon.nn.Conv2D(4, kernel_size=3, strides=2, activation="relu")
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 7, 7))).shape
-        (1, 4, 3, 3)
-    """
+    """Convolution over two axes, then a bias and an activation."""
 
     _axes = 2
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints = (1, 1),
-        padding: Ints = (0, 0),
-        dilation: Ints = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints = (1, 1), padding: Ints = (0, 0), dilation: Ints = (1, 1),
+        groups: int = 1, layout: str = "NCHW", activation: str | None = None, use_bias: bool = True,
+        weight_initializer: Init | None = None, bias_initializer: Init = "zeros", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(*places, activation, use_bias, weight_initializer, bias_initializer, **kwargs)
 
 
-@layer
+@_documented
 class Conv3D(_Conv):
-    """Convolution over three axes, then a bias and an activation.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
-
-    Args:
-        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 3.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`; in a call, shapes or dtypes do not fit.
-        ValueError: in the first call, the data has another number of axes.
-
-    Example:
-        >>> layer = gluon.nn.Conv3D(4, kernel_size=3, strides=2, activation="relu")
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 7, 7, 7))).shape
-        (1, 4, 3, 3, 3)
-    """
+    """Convolution over three axes, then a bias and an activation."""
 
     _axes = 3
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints = (1, 1, 1),
-        padding: Ints = (0, 0, 0),
-        dilation: Ints = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints = (1, 1, 1), padding: Ints = (0, 0, 0),
+        dilation: Ints = (1, 1, 1), groups: int = 1, layout: str = "NCDHW", activation: str | None = None,
+        use_bias: bool = True, weight_initializer: Init | None = None, bias_initializer: Init = "zeros",
+        in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(*places, activation, use_bias, weight_initializer, bias_initializer, **kwargs)
 
 
-@layer
+@_documented
 class Conv1DTranspose(_Conv):
-    """The transpose of a convolution over one axis: what its gradient computes; then a bias and an activation.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, width) in the order of `layout`.
-
-    Args:
-        channels: the number of channels of the result.
-        padding: how many elements are cut off at both ends of each axis of the result, likewise.
-        layout: the order of the axes of data and result: "NCW".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 1.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
-            `strides`; in a call, shapes or dtypes do not fit.
-        ValueError: in the first call, the data has another number of axes.
-
-    Example:
-        >>> layer = gluon.nn.Conv1DTranspose(4, kernel_size=3, strides=2)
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 3))).shape
-        (1, 4, 7)
-    """
+    """The transpose of a convolution over one axis: what its gradient computes; then a bias and an activation."""
 
     _axes = 1
     _transposed = True
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints = 1,
-        padding: Ints = 0,
-        output_padding: Ints = 0,
-        dilation: Ints = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints = 1, padding: Ints = 0, output_padding: Ints = 0,
+        dilation: Ints = 1, groups: int = 1, layout: str = "NCW", activation: str | None = None, use_bias: bool = True,
+        weight_initializer: Init | None = None, bias_initializer: Init = "zeros", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(
             *places, activation, use_bias, weight_initializer, bias_initializer, adj=output_padding, **kwargs
         )
 
 
-@layer
+@_documented
 class Conv2DTranspose(_Conv):
-    """The transpose of a convolution over two axes: what its gradient computes; then a bias and an activation.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, height, width) in the order of `layout`.
-
-    Args:
-        channels: the number of channels of the result.
-        padding: how many elements are cut off at both ends of each axis of the result, likewise.
-        layout: the order of the axes of data and result: "NCHW" or "NHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 2.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
-            `strides`; in a call, shapes or dtypes do not fit.
-        ValueError: in the first call, the data has another number of axes.
-
-    Example:
-        >>> layer = gluon.nn.Conv2DTranspose(4, kernel_size=3, strides=2)
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 3, 3))).shape
-        (1, 4, 7, 7)
-    """
+    """The transpose of a convolution over two axes: what its gradient computes; then a bias and an activation."""
 
     _axes = 2
     _transposed = True
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints = (1, 1),
-        padding: Ints = (0, 0),
-        output_padding: Ints = (0, 0),
-        dilation: Ints = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints = (1, 1), padding: Ints = (0, 0),
+        output_padding: Ints = (0, 0), dilation: Ints = (1, 1), groups: int = 1, layout: str = "NCHW",
+        activation: str | None = None, use_bias: bool = True, weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(
             *places, activation, use_bias, weight_initializer, bias_initializer, adj=output_padding, **kwargs
         )
 
 
-@layer
+@_documented
 class Conv3DTranspose(_Conv):
-    """The transpose of a convolution over three axes: what its gradient computes; then a bias and an activation.
-
-    Call: `layer(x)`, x floating point, shape (batch, channels, depth, height, width) in the order of `layout`.
-
-    Args:
-        channels: the number of channels of the result.
-        padding: how many elements are cut off at both ends of each axis of the result, likewise.
-        layout: the order of the axes of data and result: "NCDHW" or "NDHWC".
-
-    Raises:
-        AssertionError: `layout` has another value, or the number of sizes is not 3.
-        TypeError: an argument is not known.
-        mxnet.base.MXNetError: numbers of channels are no multiples of `groups`, or `output_padding` is not less than
-            `strides`; in a call, shapes or dtypes do not fit.
-        ValueError: in the first call, the data has another number of axes.
-
-    Example:
-        >>> layer = gluon.nn.Conv3DTranspose(4, kernel_size=3, strides=2)
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 3, 3, 3))).shape
-        (1, 4, 7, 7, 7)
-    """
+    """The transpose of a convolution over three axes: what its gradient computes; then a bias and an activation."""
 
     _axes = 3
     _transposed = True
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints,
-        strides: Ints = (1, 1, 1),
-        padding: Ints = (0, 0, 0),
-        output_padding: Ints = (0, 0, 0),
-        dilation: Ints = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
+        self, channels: int, kernel_size: Ints, strides: Ints = (1, 1, 1), padding: Ints = (0, 0, 0),
+        output_padding: Ints = (0, 0, 0), dilation: Ints = (1, 1, 1), groups: int = 1, layout: str = "NCDHW",
+        activation: str | None = None, use_bias: bool = True, weight_initializer: Init | None = None,
+        bias_initializer: Init = "zeros", in_channels: int = 0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         places = channels, kernel_size, strides, padding, dilation, groups, layout, in_channels
         super().__init__(
             *places, activation, use_bias, weight_initializer, bias_initializer, adj=output_padding, **kwargs

@@ -17,15 +17,9 @@ class GatedCell(HybridRecurrentCell):
     _states = 1
 
     def __init__(
-        self,
-        hidden_size: int,
-        state_size: int,
-        input_size: int,
-        initializers: tuple[Any, Any, Any, Any],
-        prefix: str | None,
-        params: Any,
-        more: tuple[tuple[str, tuple[int, ...], Any], ...] = (),
-    ) -> None:
+        self, hidden_size: int, state_size: int, input_size: int, initializers: tuple[Any, Any, Any, Any],
+        prefix: str | None, params: Any, more: tuple[tuple[str, tuple[int, ...], Any], ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size
@@ -80,17 +74,10 @@ class RNNCell(GatedCell):
     """
 
     def __init__(
-        self,
-        hidden_size: int,
-        activation: Any = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
+        self, hidden_size: int, activation: Any = "tanh", i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0, prefix: str | None = None, params: Any = None,
+    ) -> None:  # fmt: skip
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         super().__init__(hidden_size, hidden_size, input_size, inits, prefix, params)
         self._activation = activation
@@ -134,18 +121,10 @@ class LSTMCell(GatedCell):
     _states = 2
 
     def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-    ) -> None:
+        self, hidden_size: int, i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", input_size: int = 0,
+        prefix: str | None = None, params: Any = None, activation: Any = "tanh", recurrent_activation: Any = "sigmoid",
+    ) -> None:  # fmt: skip
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         super().__init__(hidden_size, hidden_size, input_size, inits, prefix, params)
         self._activation = activation
@@ -182,16 +161,10 @@ class GRUCell(GatedCell):
     _gates = 3
 
     def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
+        self, hidden_size: int, i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", input_size: int = 0,
+        prefix: str | None = None, params: Any = None,
+    ) -> None:  # fmt: skip
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         super().__init__(hidden_size, hidden_size, input_size, inits, prefix, params)
 

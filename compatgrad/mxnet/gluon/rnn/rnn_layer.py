@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ... import ndarray
+from ..._docs import sharing
 from ...ndarray import NDArray
 from .._layer_docs import layer
 from ..block import HybridBlock
@@ -23,27 +24,12 @@ class _RNNLayer(HybridBlock):
     """A stack of recurrent layers; its parameters are l0_i2h_weight and so on, r0_… for the reverse direction."""
 
     def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int,
-        layout: str,
-        dropout: float,
-        bidirectional: bool,
-        input_size: int,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        mode: str,
-        projection_size: int | None,
-        h2r_weight_initializer: Any,
-        lstm_state_clip_min: float | None,
-        lstm_state_clip_max: float | None,
-        lstm_state_clip_nan: bool,
-        dtype: Any,
-        use_sequence_length: bool = False,
+        self, hidden_size: int, num_layers: int, layout: str, dropout: float, bidirectional: bool, input_size: int,
+        i2h_weight_initializer: Any, h2h_weight_initializer: Any, i2h_bias_initializer: Any, h2h_bias_initializer: Any,
+        mode: str, projection_size: int | None, h2r_weight_initializer: Any, lstm_state_clip_min: float | None,
+        lstm_state_clip_max: float | None, lstm_state_clip_nan: bool, dtype: Any, use_sequence_length: bool = False,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
             raise AssertionError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
@@ -231,15 +217,11 @@ class _RNNLayer(HybridBlock):
         return F.swapaxes(outputs, 0, 1) if batch_first else outputs, states
 
 
-@layer
-class RNN(_RNNLayer):
-    """Plain recurrent layers over whole sequences: state = activation(W_i x + b_i + W_h state + b_h).
-
+_TEXT = """
     Call: `layer(x)` gives the outputs, `layer(x, states)` also the states after them. x is floating point, shape (time,
     batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
 
     Args:
-        activation: "relu" or "tanh".
         layout: the order of the axes of data and outputs, "TNC" or "NTC".
         dtype: the dtype of the parameters and of the first states.
         **kwargs: `use_sequence_length`: calls have a third argument, an array (batch,) of how many steps count;
@@ -248,34 +230,34 @@ class RNN(_RNNLayer):
     Raises:
         AssertionError: `layout` has another value.
         TypeError: an argument is not known.
-        ValueError: `activation` has another value; in a call, the states have another number or shape.
+        ValueError: {wrong}in a call, the states have another number or shape.
         mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
 
     Example:
-        >>> layer = gluon.rnn.RNN(6, num_layers=2)
+        >>> layer = gluon.rnn.{name}(6, num_layers=2)
         >>> layer.initialize()
         >>> x = nd.zeros((5, 2, 4))
         >>> outputs, states = layer(x, layer.begin_state(batch_size=2))
         >>> outputs.shape, [s.shape for s in states]
-        ((5, 2, 6), [(2, 2, 6)])
+        ((5, 2, 6), {states})
+"""
+
+
+@layer
+@sharing(_TEXT, wrong="`activation` has another value; ", states="[(2, 2, 6)]")
+class RNN(_RNNLayer):
+    """Plain recurrent layers over whole sequences: state = activation(W_i x + b_i + W_h state + b_h).
+
+    Args:
+        activation: "relu" or "tanh".
     """
 
     def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        activation: str = "relu",
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        dtype: Any = "float32",
-        **kwargs: Any,
-    ) -> None:
+        self, hidden_size: int, num_layers: int = 1, activation: str = "relu", layout: str = "TNC", dropout: float = 0,
+        bidirectional: bool = False, i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", input_size: int = 0,
+        dtype: Any = "float32", **kwargs: Any,
+    ) -> None:  # fmt: skip
         if activation not in ("relu", "tanh"):
             raise ValueError(f"RNN: activation must be 'relu' or 'tanh', not {activation!r}")
         super().__init__(
@@ -286,57 +268,24 @@ class RNN(_RNNLayer):
 
 
 @layer
+@sharing(_TEXT, wrong="", states="[(2, 2, 6), (2, 2, 6)]")
 class LSTM(_RNNLayer):
     """LSTM layers over whole sequences; see LSTMCell for a step. States: the outputs, and the memories.
-
-    Call: `layer(x)` gives the outputs, `layer(x, states)` also the states after them. x is floating point, shape (time,
-    batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
 
     Args:
         projection_size: the width to which a linear layer projects outputs and the first state; None for no projection.
         state_clip_min: the lower bound of the memories; None for none.
         state_clip_max: the upper bound of the memories; None for none.
         state_clip_nan: without effect here.
-        layout: the order of the axes of data and outputs, "TNC" or "NTC".
-        dtype: the dtype of the parameters and of the first states.
-        **kwargs: `use_sequence_length`: calls have a third argument, an array (batch,) of how many steps count;
-            `prefix` and `params`, as in HybridBlock.
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        ValueError: in a call, the states have another number or shape.
-        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
-
-    Example:
-        >>> layer = gluon.rnn.LSTM(6, num_layers=2)
-        >>> layer.initialize()
-        >>> x = nd.zeros((5, 2, 4))
-        >>> outputs, states = layer(x, layer.begin_state(batch_size=2))
-        >>> outputs.shape, [s.shape for s in states]
-        ((5, 2, 6), [(2, 2, 6), (2, 2, 6)])
     """
 
     def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        projection_size: int | None = None,
-        h2r_weight_initializer: Any = None,
-        state_clip_min: float | None = None,
-        state_clip_max: float | None = None,
-        state_clip_nan: bool = False,
-        dtype: Any = "float32",
-        **kwargs: Any,
-    ) -> None:
+        self, hidden_size: int, num_layers: int = 1, layout: str = "TNC", dropout: float = 0,
+        bidirectional: bool = False, input_size: int = 0, i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros",
+        projection_size: int | None = None, h2r_weight_initializer: Any = None, state_clip_min: float | None = None,
+        state_clip_max: float | None = None, state_clip_nan: bool = False, dtype: Any = "float32", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer,
             h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, "lstm", projection_size,
@@ -350,48 +299,16 @@ class LSTM(_RNNLayer):
 
 
 @layer
+@sharing(_TEXT, wrong="", states="[(2, 2, 6)]")
 class GRU(_RNNLayer):
-    """GRU layers over whole sequences; see GRUCell for a step.
-
-    Call: `layer(x)` gives the outputs, `layer(x, states)` also the states after them. x is floating point, shape (time,
-    batch, input_size) in the order of `layout`; each state has the shape (num_layers * directions, batch, hidden_size).
-
-    Args:
-        layout: the order of the axes of data and outputs, "TNC" or "NTC".
-        dtype: the dtype of the parameters and of the first states.
-        **kwargs: `use_sequence_length`: calls have a third argument, an array (batch,) of how many steps count;
-            `prefix` and `params`, as in HybridBlock.
-
-    Raises:
-        AssertionError: `layout` has another value.
-        TypeError: an argument is not known.
-        ValueError: in a call, the states have another number or shape.
-        mxnet.base.MXNetError: in a call, shapes or dtypes do not fit.
-
-    Example:
-        >>> layer = gluon.rnn.GRU(6, num_layers=2)
-        >>> layer.initialize()
-        >>> x = nd.zeros((5, 2, 4))
-        >>> outputs, states = layer(x, layer.begin_state(batch_size=2))
-        >>> outputs.shape, [s.shape for s in states]
-        ((5, 2, 6), [(2, 2, 6)])
-    """
+    """GRU layers over whole sequences; see GRUCell for a step."""
 
     def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        dtype: Any = "float32",
-        **kwargs: Any,
-    ) -> None:
+        self, hidden_size: int, num_layers: int = 1, layout: str = "TNC", dropout: float = 0,
+        bidirectional: bool = False, input_size: int = 0, i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros",
+        dtype: Any = "float32", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer,
             h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, "gru", None, None, None, None, False,

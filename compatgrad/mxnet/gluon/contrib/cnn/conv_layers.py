@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...._docs import sharing
 from ....base import numeric_types
 from ..._layer_docs import layer
 from ..._shape_probe import conv_weight_shape
@@ -30,28 +31,14 @@ class _Deformable(HybridBlock):
     _offset_first = True  # whether the offsets' parameters are created before those of the deformable convolution
 
     def __init__(
-        self,
-        channels: int,
-        kernel_size: Ints = (1, 1),
-        strides: Ints = (1, 1),
-        padding: Ints = (0, 0),
-        dilation: Ints = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: Init | None = None,
-        bias_initializer: Init = "zeros",
-        offset_weight_initializer: Init = "zeros",
-        offset_bias_initializer: Init = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str | None = None,
-        adj: Any = None,
-        prefix: str | None = None,
+        self, channels: int, kernel_size: Ints = (1, 1), strides: Ints = (1, 1), padding: Ints = (0, 0),
+        dilation: Ints = (1, 1), groups: int = 1, num_deformable_group: int = 1, layout: str = "NCHW",
+        use_bias: bool = True, in_channels: int = 0, activation: str | None = None,
+        weight_initializer: Init | None = None, bias_initializer: Init = "zeros",
+        offset_weight_initializer: Init = "zeros", offset_bias_initializer: Init = "zeros",
+        offset_use_bias: bool = True, op_name: str | None = None, adj: Any = None, prefix: str | None = None,
         params: ParameterDict | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         assert layout in ("NCHW", "NHWC"), "Only supports 'NCHW' and 'NHWC' layout for now"
         self._channels = channels
@@ -107,13 +94,7 @@ class _Deformable(HybridBlock):
         return y if self.act is None else self.act(y)
 
 
-@layer
-class DeformableConvolution(_Deformable):
-    """A convolution that reads at shifted places; a second convolution of the same data computes the shifts.
-
-    The weight of the second convolution is 0 at first, so that nothing is shifted. Call: `layer(x)`, x floating point,
-    shape (batch, channels, height, width). Dai and others, 2017.
-
+_TEXT = """
     Args:
         padding: zeros at both ends of each axis, likewise.
         num_deformable_group: the number of groups of channels with places of their own.
@@ -129,23 +110,28 @@ class DeformableConvolution(_Deformable):
         mxnet.base.MXNetError: in a call, shapes do not fit, or `layout` is "NHWC".
 
     Example:
-        >>> layer = gluon.contrib.cnn.DeformableConvolution(4, kernel_size=(3, 3))
+        >>> layer = gluon.contrib.cnn.{name}(4, kernel_size=(3, 3))
         >>> layer.initialize()
         >>> layer(nd.zeros((1, 3, 7, 7))).shape
         (1, 4, 5, 5)
+"""
+
+
+@layer
+@sharing(_TEXT)
+class DeformableConvolution(_Deformable):
+    """A convolution that reads at shifted places; a second convolution of the same data computes the shifts.
+
+    The weight of the second convolution is 0 at first, so that nothing is shifted. Call: `layer(x)`, x floating point,
+    shape (batch, channels, height, width). Dai and others, 2017.
     """
 
     _operator = "DeformableConvolution"
 
     def hybrid_forward(
-        self,
-        F: Any,
-        x: NDArray,
-        offset_weight: NDArray,
-        deformable_conv_weight: NDArray,
-        offset_bias: NDArray | None = None,
-        deformable_conv_bias: NDArray | None = None,
-    ) -> Any:
+        self, F: Any, x: NDArray, offset_weight: NDArray, deformable_conv_weight: NDArray,
+        offset_bias: NDArray | None = None, deformable_conv_bias: NDArray | None = None,
+    ) -> Any:  # fmt: skip
         offset = self._places(F, x, offset_weight, offset_bias)
         return self._apply(F, {"data": x, "offset": offset, "weight": deformable_conv_weight}, deformable_conv_bias)
 
@@ -170,30 +156,11 @@ class DeformableConvolution(_Deformable):
 
 
 @layer
+@sharing(_TEXT)
 class ModulatedDeformableConvolution(_Deformable):
     """DeformableConvolution in which the second convolution also computes a factor, from 0 to 2, for each element read.
 
     Call: `layer(x)`, x floating point, shape (batch, channels, height, width). Zhu and others, 2018.
-
-    Args:
-        padding: zeros at both ends of each axis, likewise.
-        num_deformable_group: the number of groups of channels with places of their own.
-        layout: the order of the axes, "NCHW".
-        offset_weight_initializer: the initializer of the weight of the second convolution, or its name.
-        offset_bias_initializer: the initializer of its bias, or its name.
-        offset_use_bias: the second convolution has a bias.
-        op_name: the operator of `mx.nd.contrib` that is called; None is that of the class.
-        adj: must be None: a convolution has none.
-
-    Raises:
-        AssertionError: `layout` is neither "NCHW" nor "NHWC".
-        mxnet.base.MXNetError: in a call, shapes do not fit, or `layout` is "NHWC".
-
-    Example:
-        >>> layer = gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=(3, 3))
-        >>> layer.initialize()
-        >>> layer(nd.zeros((1, 3, 7, 7))).shape
-        (1, 4, 5, 5)
     """
 
     _operator = "ModulatedDeformableConvolution"
@@ -201,14 +168,9 @@ class ModulatedDeformableConvolution(_Deformable):
     _offset_first = False
 
     def hybrid_forward(
-        self,
-        F: Any,
-        x: NDArray,
-        offset_weight: NDArray,
-        deformable_conv_weight: NDArray,
-        offset_bias: NDArray | None = None,
-        deformable_conv_bias: NDArray | None = None,
-    ) -> Any:
+        self, F: Any, x: NDArray, offset_weight: NDArray, deformable_conv_weight: NDArray,
+        offset_bias: NDArray | None = None, deformable_conv_bias: NDArray | None = None,
+    ) -> Any:  # fmt: skip
         found = self._places(F, x, offset_weight, offset_bias)
         offset = F.slice_axis(found, axis=1, begin=0, end=self._offsets)
         mask = F.sigmoid(F.slice_axis(found, axis=1, begin=self._offsets, end=None)) * 2

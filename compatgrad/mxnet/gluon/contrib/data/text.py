@@ -12,6 +12,7 @@ from compatgrad.core.files import replacing
 
 from .... import base
 from .... import ndarray as nd
+from ...._docs import sharing
 from ....contrib.text import utils, vocab
 from ...data import dataset
 from ...utils import _get_repo_file_url, check_sha1, download
@@ -85,14 +86,11 @@ class _WikiText(_LanguageModelDataset):
         return self._data[idx], self._label[idx]
 
 
-class WikiText2(_WikiText):
-    """Texts of Wikipedia (Merity and others, 2016): sample i is `seq_len` tokens, int32, and those that follow each of
-    them.
-
+_TEXT = """
     Lines end with the token <eos>. Files that are missing are downloaded.
 
     Args:
-        root: the folder of the files; None is `datasets/wikitext-2` in the environment's MXNET_HOME, or in ~/.mxnet.
+        root: the folder of the files; None is `datasets/{folder}` in the environment's MXNET_HOME, or in ~/.mxnet.
         segment: "train", "validation" or "test".
         vocab: the Vocabulary that gives tokens their numbers; None makes one of the text.
         seq_len: how many tokens a sample has.
@@ -102,10 +100,17 @@ class WikiText2(_WikiText):
         Exception: a file is missing and cannot be downloaded.
 
     Example:
-        train = gluon.contrib.data.text.WikiText2(segment="train", seq_len=35)
+        train = gluon.contrib.data.text.{name}(segment="train", seq_len=35)
         batches = gluon.data.DataLoader(train, batch_size=20)
 
-    Source: `mxnet.gluon.contrib.data.text.WikiText2` of MXNet 1.9.1.
+    Source: `mxnet.gluon.contrib.data.text.{name}` of MXNet 1.9.1.
+"""
+
+
+@sharing(_TEXT, folder="wikitext-2")
+class WikiText2(_WikiText):
+    """Texts of Wikipedia (Merity and others, 2016): sample i is `seq_len` tokens, int32, and those that follow each of
+    them.
     """
 
     _name = "wikitext-2"
@@ -117,27 +122,10 @@ class WikiText2(_WikiText):
     }
 
 
+@sharing(_TEXT, folder="wikitext-103")
 class WikiText103(_WikiText):
     """Texts of Wikipedia (Merity and others, 2016): sample i is `seq_len` tokens, int32, and those that follow each of
     them.
-
-    Lines end with the token <eos>. Files that are missing are downloaded.
-
-    Args:
-        root: the folder of the files; None is `datasets/wikitext-103` in the environment's MXNET_HOME, or in ~/.mxnet.
-        segment: "train", "validation" or "test".
-        vocab: the Vocabulary that gives tokens their numbers; None makes one of the text.
-        seq_len: how many tokens a sample has.
-
-    Raises:
-        KeyError: `segment` has another value.
-        Exception: a file is missing and cannot be downloaded.
-
-    Example:
-        train = gluon.contrib.data.text.WikiText103(segment="train", seq_len=35)
-        batches = gluon.data.DataLoader(train, batch_size=20)
-
-    Source: `mxnet.gluon.contrib.data.text.WikiText103` of MXNet 1.9.1.
     """
 
     _name = "wikitext-103"

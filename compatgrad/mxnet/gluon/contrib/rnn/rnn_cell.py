@@ -127,18 +127,10 @@ class LSTMPCell(GatedCell):
     _gates = 4
 
     def __init__(
-        self,
-        hidden_size: int,
-        projection_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        h2r_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
+        self, hidden_size: int, projection_size: int, i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None, h2r_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros", input_size: int = 0, prefix: str | None = None, params: Any = None,
+    ) -> None:  # fmt: skip
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         projection = "h2r_weight", (projection_size, hidden_size), h2r_weight_initializer
         super().__init__(hidden_size, projection_size, input_size, inits, prefix, params, (projection,))
@@ -156,16 +148,9 @@ class LSTMPCell(GatedCell):
 
     @named_steps
     def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        h2r_weight: Any,
-        i2h_bias: Any,
+        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, h2r_weight: Any, i2h_bias: Any,
         h2h_bias: Any,
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Any, list[Any]]:  # fmt: skip
         gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         hidden, memory = lstm_gates(self, F, gates, states[1], name="hidden")
         output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name="out")
@@ -173,14 +158,9 @@ class LSTMPCell(GatedCell):
 
 
 def dynamic_unroll(
-    cell: RecurrentCell,
-    inputs: Any,
-    begin_state: Any,
-    drop_inputs: float = 0,
-    drop_outputs: float = 0,
-    layout: str = "TNC",
-    valid_length: Any = None,
-) -> tuple[Any, list[Any]]:
+    cell: RecurrentCell, inputs: Any, begin_state: Any, drop_inputs: float = 0, drop_outputs: float = 0,
+    layout: str = "TNC", valid_length: Any = None,
+) -> tuple[Any, list[Any]]:  # fmt: skip
     """Runs a cell over all steps of a sequence.
 
     Args:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from .... import image
+from ...._docs import sharing
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 from ._image_operator import ImageOperator, operators_of, pair
 
-
-class RandomFlipLeftRight(ImageOperator):
-    """Exchanges left and right in half of all calls.
-
+_FLIP = """
     Call: `transform(x)`, x an image (height, width, channels).
 
     Raises:
@@ -23,11 +21,29 @@ class RandomFlipLeftRight(ImageOperator):
 
     Example:
         >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomFlipLeftRight()(x).shape
+        >>> gluon.data.vision.transforms.{name}()(x).shape
         (4, 6, 3)
 
-    Source: `mxnet.gluon.data.vision.transforms.RandomFlipLeftRight` of MXNet 1.9.1.
-    """
+    Source: `mxnet.gluon.data.vision.transforms.{name}` of MXNet 1.9.1.
+"""
+_COLOURS = """
+    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
+
+    Raises:
+        mxnet.base.MXNetError: in a call, x is no image of this form.
+
+    Example:
+        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
+        >>> gluon.data.vision.transforms.{name}({given})(x).shape
+        (4, 6, 3)
+
+    Source: `mxnet.gluon.data.vision.transforms.{name}` of MXNet 1.9.1.
+"""
+
+
+@sharing(_FLIP)
+class RandomFlipLeftRight(ImageOperator):
+    """Exchanges left and right in half of all calls."""
 
     _operator = "random_flip_left_right"
 
@@ -35,21 +51,9 @@ class RandomFlipLeftRight(ImageOperator):
         super().__init__()
 
 
+@sharing(_FLIP)
 class RandomFlipTopBottom(ImageOperator):
-    """Exchanges top and bottom in half of all calls.
-
-    Call: `transform(x)`, x an image (height, width, channels).
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomFlipTopBottom()(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomFlipTopBottom` of MXNet 1.9.1.
-    """
+    """Exchanges top and bottom in half of all calls."""
 
     _operator = "random_flip_top_bottom"
 
@@ -64,23 +68,12 @@ class _Jitter(ImageOperator):
         super().__init__(max(0, 1 - amount), 1 + amount)
 
 
+@sharing(_COLOURS, given=0.3)
 class RandomBrightness(_Jitter):
     """Multiplies images by a random number.
 
-    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
-
     Args:
         brightness: the number is drawn between 1 - brightness (or 0) and 1 + brightness.
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomBrightness(0.3)(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomBrightness` of MXNet 1.9.1.
     """
 
     _operator = "random_brightness"
@@ -89,23 +82,12 @@ class RandomBrightness(_Jitter):
         super().__init__(brightness)
 
 
+@sharing(_COLOURS, given=0.3)
 class RandomContrast(_Jitter):
     """Multiplies the difference from the mean grey by a random number.
 
-    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
-
     Args:
         contrast: the number is drawn between 1 - contrast (or 0) and 1 + contrast.
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomContrast(0.3)(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomContrast` of MXNet 1.9.1.
     """
 
     _operator = "random_contrast"
@@ -114,23 +96,12 @@ class RandomContrast(_Jitter):
         super().__init__(contrast)
 
 
+@sharing(_COLOURS, given=0.3)
 class RandomSaturation(_Jitter):
     """Multiplies the difference from the grey image by a random number.
 
-    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
-
     Args:
         saturation: the number is drawn between 1 - saturation (or 0) and 1 + saturation.
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomSaturation(0.3)(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomSaturation` of MXNet 1.9.1.
     """
 
     _operator = "random_saturation"
@@ -139,23 +110,12 @@ class RandomSaturation(_Jitter):
         super().__init__(saturation)
 
 
+@sharing(_COLOURS, given=0.1)
 class RandomHue(_Jitter):
     """Rotates the hue by a random angle.
 
-    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
-
     Args:
         hue: the largest angle, as a part of the circle.
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomHue(0.1)(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomHue` of MXNet 1.9.1.
     """
 
     _operator = "random_hue"
@@ -164,26 +124,15 @@ class RandomHue(_Jitter):
         super().__init__(hue)
 
 
+@sharing(_COLOURS, given="brightness=0.3, hue=0.1")
 class RandomColorJitter(ImageOperator):
     """Random brightness, contrast, saturation and hue, in random order.
-
-    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
 
     Args:
         brightness: as in RandomBrightness; 0 leaves it out, and so on.
         contrast: as in RandomContrast.
         saturation: as in RandomSaturation.
         hue: as in RandomHue.
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomColorJitter(brightness=0.3, hue=0.1)(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomColorJitter` of MXNet 1.9.1.
     """
 
     _operator = "random_color_jitter"
@@ -192,23 +141,12 @@ class RandomColorJitter(ImageOperator):
         super().__init__(brightness, contrast, saturation, hue)
 
 
+@sharing(_COLOURS, given=0.1)
 class RandomLighting(ImageOperator):
     """Adds random multiples of the principal components of colours, as AlexNet's authors did.
 
-    Call: `transform(x)`, x an image (height, width, 3), uint8 or floating point.
-
     Args:
         alpha: the standard deviation of the multiples.
-
-    Raises:
-        mxnet.base.MXNetError: in a call, x is no image of this form.
-
-    Example:
-        >>> x = nd.zeros((4, 6, 3), dtype="uint8")
-        >>> gluon.data.vision.transforms.RandomLighting(0.1)(x).shape
-        (4, 6, 3)
-
-    Source: `mxnet.gluon.data.vision.transforms.RandomLighting` of MXNet 1.9.1.
     """
 
     _operator = "random_lighting"

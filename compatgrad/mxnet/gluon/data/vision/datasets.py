@@ -13,6 +13,7 @@ import numpy as np
 from compatgrad.formats import idx
 
 from .... import image, recordio
+from ...._docs import sharing
 from ...._image_codec import array_of
 from ....base import data_dir
 from ....util import is_np_array
@@ -64,20 +65,28 @@ class _ServedDataset(dataset._DownloadedDataset):
         self._label = array_of(label) if is_np_array() else label
 
 
-class MNIST(_ServedDataset):
-    """Handwritten digits (LeCun and others, 1998): an image, uint8, shape (28, 28, 1), and a label, 0 to 9, int32.
-
+_SERVED = """
     Files that are missing are downloaded.
 
     Args:
-        root: the folder of the four gzipped files; None is `datasets/mnist` in the environment's MXNET_HOME, or in
-            ~/.mxnet.
-        train: the samples to train with, 60000 of them; else the 10000 to test with.
+        train: the samples to train with, {count} of them; else the 10000 to test with.
         transform: a function of image and label, whose result is the sample; None for none.
 
     Raises:
         FileNotFoundError: a file is missing and cannot be downloaded.
         ValueError: a file is damaged.
+
+    Source: `mxnet.gluon.data.vision.{name}` of MXNet 1.9.1.
+"""
+
+
+@sharing(_SERVED, count=60000)
+class MNIST(_ServedDataset):
+    """Handwritten digits (LeCun and others, 1998): an image, uint8, shape (28, 28, 1), and a label, 0 to 9, int32.
+
+    Args:
+        root: the folder of the four gzipped files; None is `datasets/mnist` in the environment's MXNET_HOME, or in
+            ~/.mxnet.
 
     Example:
         >>> import os
@@ -90,8 +99,6 @@ class MNIST(_ServedDataset):
         >>> image, label = dataset[0]
         >>> len(dataset), image.shape, int(label)
         (5, (28, 28, 1), 0)
-
-    Source: `mxnet.gluon.data.vision.MNIST` of MXNet 1.9.1.
     """
 
     _namespace = "mnist"
@@ -115,25 +122,16 @@ class MNIST(_ServedDataset):
         self._set(idx.read(images, 3)[..., None], idx.read(labels, 1).astype(np.int32))
 
 
+@sharing(_SERVED, count=60000)
 class FashionMNIST(MNIST):
     """Pictures of clothes in the format of MNIST (Xiao, Rasul, Vollgraf, 2017).
-
-    Files that are missing are downloaded.
 
     Args:
         root: the folder of the four gzipped files; None is `datasets/fashion-mnist` in the environment's MXNET_HOME, or
             in ~/.mxnet.
-        train: the samples to train with, 60000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None for none.
-
-    Raises:
-        FileNotFoundError: a file is missing and cannot be downloaded.
-        ValueError: a file is damaged.
 
     Example:
         train = gluon.data.vision.FashionMNIST(train=True).transform_first(gluon.data.vision.transforms.ToTensor())
-
-    Source: `mxnet.gluon.data.vision.FashionMNIST` of MXNet 1.9.1.
     """
 
     _namespace = "fashion-mnist"
@@ -149,20 +147,13 @@ class FashionMNIST(MNIST):
     }
 
 
+@sharing(_SERVED, count=50000)
 class CIFAR10(_ServedDataset):
     """Pictures of 10 kinds (Krizhevsky, 2009): an image, uint8, shape (32, 32, 3), and a label, int32.
-
-    Files that are missing are downloaded.
 
     Args:
         root: the folder of the binary version's files; None is `datasets/cifar10` in the environment's MXNET_HOME, or
             in ~/.mxnet.
-        train: the samples to train with, 50000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None for none.
-
-    Raises:
-        FileNotFoundError: a file is missing and cannot be downloaded.
-        ValueError: a file is damaged.
 
     Example:
         >>> import os
@@ -174,8 +165,6 @@ class CIFAR10(_ServedDataset):
         >>> image, label = dataset[0]
         >>> len(dataset), image.shape, int(label)
         (1, (32, 32, 3), 0)
-
-    Source: `mxnet.gluon.data.vision.CIFAR10` of MXNet 1.9.1.
     """
 
     _namespace = "cifar10"
@@ -213,21 +202,14 @@ class CIFAR10(_ServedDataset):
         self._set(np.concatenate(images), np.concatenate(labels))
 
 
+@sharing(_SERVED, count=50000)
 class CIFAR100(CIFAR10):
     """Pictures of 100 kinds in 20 groups (Krizhevsky, 2009): an image, uint8, shape (32, 32, 3), and a label, int32.
-
-    Files that are missing are downloaded.
 
     Args:
         root: the folder of the binary version's files; None is `datasets/cifar100` in the environment's MXNET_HOME, or
             in ~/.mxnet.
         fine_label: labels are kinds; else groups.
-        train: the samples to train with, 50000 of them; else the 10000 to test with.
-        transform: a function of image and label, whose result is the sample; None for none.
-
-    Raises:
-        FileNotFoundError: a file is missing and cannot be downloaded.
-        ValueError: a file is damaged.
 
     Example:
         >>> import os
@@ -239,8 +221,6 @@ class CIFAR100(CIFAR10):
         >>> image, label = dataset[0]
         >>> len(dataset), image.shape, int(label)
         (1, (32, 32, 3), 0)
-
-    Source: `mxnet.gluon.data.vision.CIFAR100` of MXNet 1.9.1.
     """
 
     _namespace = "cifar100"

@@ -58,15 +58,9 @@ class DenseNet(Classifier):
     """
 
     def __init__(
-        self,
-        num_init_features: int,
-        growth_rate: int,
-        block_config: Sequence[int],
-        bn_size: int = 4,
-        dropout: float = 0,
-        classes: int = 1000,
-        **kwargs: Any,
-    ) -> None:
+        self, num_init_features: int, growth_rate: int, block_config: Sequence[int], bn_size: int = 4,
+        dropout: float = 0, classes: int = 1000, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = sequence(nn.Conv2D(num_init_features, 7, 2, 3, use_bias=False))

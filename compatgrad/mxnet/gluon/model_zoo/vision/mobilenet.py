@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._docs import sharing
 from ....context import Context
 from ....ndarray import NDArray
 from ... import nn
@@ -162,7 +163,19 @@ class MobileNetV2(Classifier):
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
 
+_FUNCTION = """
+    Args:
+        multiplier: the factor of all numbers of channels. There are trained parameters for 0.25, 0.5, 0.75 and 1.0.
+
+    Example:
+        >>> net = gluon.model_zoo.vision.{name}(0.25, classes=10)
+        >>> isinstance(net, gluon.model_zoo.vision.{model})
+        True
+"""
+
+
 @documented
+@sharing(_FUNCTION, model="MobileNet")
 def get_mobilenet(
     multiplier: float,
     pretrained: bool = False,
@@ -170,20 +183,12 @@ def get_mobilenet(
     root: str | None = None,
     **kwargs: Any,
 ) -> HybridBlock:
-    """MobileNet (Howard and others, 2017) by its number of channels.
-
-    Args:
-        multiplier: the factor of all numbers of channels. There are trained parameters for 0.25, 0.5, 0.75 and 1.0.
-
-    Example:
-        >>> net = gluon.model_zoo.vision.get_mobilenet(0.25, classes=10)
-        >>> isinstance(net, gluon.model_zoo.vision.MobileNet)
-        True
-    """
+    """MobileNet (Howard and others, 2017) by its number of channels."""
     return with_weights(MobileNet(multiplier, **kwargs), f"mobilenet{multiplier}", pretrained, ctx, root)
 
 
 @documented
+@sharing(_FUNCTION, model="MobileNetV2")
 def get_mobilenet_v2(
     multiplier: float,
     pretrained: bool = False,
@@ -191,16 +196,7 @@ def get_mobilenet_v2(
     root: str | None = None,
     **kwargs: Any,
 ) -> HybridBlock:
-    """MobileNet 2 (Sandler and others, 2018) by its number of channels.
-
-    Args:
-        multiplier: the factor of all numbers of channels. There are trained parameters for 0.25, 0.5, 0.75 and 1.0.
-
-    Example:
-        >>> net = gluon.model_zoo.vision.get_mobilenet_v2(0.25, classes=10)
-        >>> isinstance(net, gluon.model_zoo.vision.MobileNetV2)
-        True
-    """
+    """MobileNet 2 (Sandler and others, 2018) by its number of channels."""
     return with_weights(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{multiplier}", pretrained, ctx, root)
 
 

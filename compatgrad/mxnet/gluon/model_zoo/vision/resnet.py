@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...._docs import sharing
 from ....context import Context
 from ....ndarray import NDArray
 from ... import nn
@@ -57,24 +58,27 @@ class _BlockV1(HybridBlock):
         return F.Activation(y + (self.downsample(x) if self.downsample else x), act_type="relu")
 
 
-@documented
-class BasicBlockV1(_BlockV1):
-    """Two convolutions of size 3, each followed by a normalization; x is added, then ReLU.
-
+_BLOCK = """
     Call: `block(x)`, x floating point, shape (batch, channels, height, width).
 
     Args:
         channels: the number of channels of the result.
-        stride: the distance of windows of the first convolution.
+        stride: the distance of windows of the {where} convolution.
         downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
         in_channels: the number of channels of the data; 0 is inferred in the first call.
 
     Example:
-        >>> block = gluon.model_zoo.vision.BasicBlockV1(8, 2, downsample=True)
+        >>> block = gluon.model_zoo.vision.{name}(8, 2, downsample=True)
         >>> block.initialize()
         >>> block(nd.zeros((1, 4, 6, 6))).shape
         (1, 8, 3, 3)
-    """
+"""
+
+
+@documented
+@sharing(_BLOCK, where="first")
+class BasicBlockV1(_BlockV1):
+    """Two convolutions of size 3, each followed by a normalization; x is added, then ReLU."""
 
     def _layers(self, channels, stride, in_channels):
         yield _conv3x3(channels, stride, in_channels)
@@ -85,23 +89,10 @@ class BasicBlockV1(_BlockV1):
 
 
 @documented
+@sharing(_BLOCK, where="first")
 class BottleneckV1(_BlockV1):
     """A convolution of size 3 on a quarter of the channels, between two of size 1, each followed by a normalization; x
     is added, then ReLU.
-
-    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
-
-    Args:
-        channels: the number of channels of the result.
-        stride: the distance of windows of the first convolution.
-        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is inferred in the first call.
-
-    Example:
-        >>> block = gluon.model_zoo.vision.BottleneckV1(8, 2, downsample=True)
-        >>> block.initialize()
-        >>> block(nd.zeros((1, 4, 6, 6))).shape
-        (1, 8, 3, 3)
     """
 
     def _layers(self, channels, stride, in_channels):
@@ -141,23 +132,9 @@ class _BlockV2(HybridBlock):
 
 
 @documented
+@sharing(_BLOCK, where="first")
 class BasicBlockV2(_BlockV2):
-    """Two convolutions of size 3, each after a normalization and ReLU; x is added.
-
-    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
-
-    Args:
-        channels: the number of channels of the result.
-        stride: the distance of windows of the first convolution.
-        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is inferred in the first call.
-
-    Example:
-        >>> block = gluon.model_zoo.vision.BasicBlockV2(8, 2, downsample=True)
-        >>> block.initialize()
-        >>> block(nd.zeros((1, 4, 6, 6))).shape
-        (1, 8, 3, 3)
-    """
+    """Two convolutions of size 3, each after a normalization and ReLU; x is added."""
 
     def _convolutions(self, channels, stride, in_channels):
         yield lambda: _conv3x3(channels, stride, in_channels)
@@ -165,23 +142,10 @@ class BasicBlockV2(_BlockV2):
 
 
 @documented
+@sharing(_BLOCK, where="second")
 class BottleneckV2(_BlockV2):
     """A convolution of size 3 on a quarter of the channels, between two of size 1, each after a normalization and ReLU;
     x is added.
-
-    Call: `block(x)`, x floating point, shape (batch, channels, height, width).
-
-    Args:
-        channels: the number of channels of the result.
-        stride: the distance of windows of the second convolution.
-        downsample: a convolution of size 1 fits x to the result before it is added; else both have one shape.
-        in_channels: the number of channels of the data; 0 is inferred in the first call.
-
-    Example:
-        >>> block = gluon.model_zoo.vision.BottleneckV2(8, 2, downsample=True)
-        >>> block.initialize()
-        >>> block(nd.zeros((1, 4, 6, 6))).shape
-        (1, 8, 3, 3)
     """
 
     _depth = 3
@@ -196,14 +160,9 @@ class _ResNet(Classifier):
     """The base class of both versions: a stem, one stage for each entry of `layers`, and a dense layer."""
 
     def __init__(
-        self,
-        block: Callable[..., HybridBlock],
-        layers: Sequence[int],
-        channels: Sequence[int],
-        classes: int = 1000,
-        thumbnail: bool = False,
-        **kwargs: Any,
-    ) -> None:
+        self, block: Callable[..., HybridBlock], layers: Sequence[int], channels: Sequence[int], classes: int = 1000,
+        thumbnail: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         assert len(layers) == len(channels) - 1, f"{len(layers)} stages need {len(layers) + 1} numbers of channels"
         with self.name_scope():
@@ -236,10 +195,7 @@ def _stage(block, number, in_channels, channels, index):
     return stage
 
 
-@documented
-class ResNetV1(_ResNet):
-    """A residual network in which normalizations follow convolutions.
-
+_NETWORK = """
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
     224 by 224 pixels as a rule.
 
@@ -255,40 +211,26 @@ class ResNetV1(_ResNet):
 
     Example:
         >>> vision = gluon.model_zoo.vision
-        >>> net = vision.ResNetV1(vision.BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+        >>> net = vision.{name}(vision.BasicBlock{version}, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
         >>> net.initialize()
         >>> net(nd.zeros((1, 3, 32, 32))).shape
         (1, 10)
-    """
+"""
+
+
+@documented
+@sharing(_NETWORK, version="V1")
+class ResNetV1(_ResNet):
+    """A residual network in which normalizations follow convolutions."""
 
     def _tail(self):
         yield nn.GlobalAvgPool2D()
 
 
 @documented
+@sharing(_NETWORK, version="V2")
 class ResNetV2(_ResNet):
-    """A residual network in which normalizations come before convolutions.
-
-    Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
-
-    Args:
-        block: the class of blocks.
-        layers: the number of blocks of each stage.
-        channels: the number of channels of the stem, then of each stage.
-        thumbnail: a small stem, for images such as those of CIFAR.
-
-    Raises:
-        AssertionError: there is not one number of channels more than stages.
-        TypeError: an argument is not known.
-
-    Example:
-        >>> vision = gluon.model_zoo.vision
-        >>> net = vision.ResNetV2(vision.BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
-        >>> net.initialize()
-        >>> net(nd.zeros((1, 3, 32, 32))).shape
-        (1, 10)
-    """
+    """A residual network in which normalizations come before convolutions."""
 
     def _head(self):
         yield nn.BatchNorm(scale=False, center=False)
@@ -314,13 +256,9 @@ _CLASSES = {1: (ResNetV1, BasicBlockV1, BottleneckV1), 2: (ResNetV2, BasicBlockV
 
 @documented
 def get_resnet(
-    version: int,
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Context | list[Context] | None = None,
-    root: str | None = None,
-    **kwargs: Any,
-) -> HybridBlock:
+    version: int, num_layers: int, pretrained: bool = False, ctx: Context | list[Context] | None = None,
+    root: str | None = None, **kwargs: Any,
+) -> HybridBlock:  # fmt: skip
     """A residual network (He, Zhang, Ren, Sun, 2015 and 2016) by its version and depth.
 
     Args:

@@ -50,13 +50,9 @@ class VGG(Classifier):
     """
 
     def __init__(
-        self,
-        layers: Sequence[int],
-        filters: Sequence[int],
-        classes: int = 1000,
-        batch_norm: bool = False,
+        self, layers: Sequence[int], filters: Sequence[int], classes: int = 1000, batch_norm: bool = False,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         assert len(layers) == len(filters), f"{len(layers)} groups of layers, {len(filters)} numbers of filters"
         with self.name_scope():
