@@ -1,6 +1,7 @@
 """Datasets, samplers, loaders, iterators and record files of MXNet; numbers of the original in mxnet_data.npz."""
 
 import gzip
+import multiprocessing.pool
 import os
 import pickle
 import struct
@@ -161,6 +162,26 @@ def test_a_slow_worker_is_an_error():
 
     with pytest.raises(RuntimeError, match="no batch from a worker thread for 0.1 seconds"):
         list(data.DataLoader([1, 2], 2, batchify_fn=slow, num_workers=1, thread_pool=True, timeout=0.1))
+
+
+class TaggedIter(data.dataloader._MultiWorkerIter):
+    """Sends batches to the workers itself, as loaders of programs do that choose a transformation for each batch."""
+
+    def _push_next(self):
+        samples = next(self._iter, None)
+        if samples is not None:
+            job = samples, self._sent_idx
+            self._data_buffer[self._sent_idx] = self._worker_pool.apply_async(self._worker_fn, job)
+            self._sent_idx += 1
+
+
+def test_a_subclass_of_the_workers_iterator_sends_batches_itself():
+    with multiprocessing.pool.ThreadPool(2) as pool:
+        batches = TaggedIter(
+            pool, list, [[0, 1], [2], [3]], worker_fn=lambda samples, tag: pickle.dumps((samples, tag)), prefetch=2
+        )
+        assert list(batches) == [([0, 1], 0), ([2], 1), ([3], 2)]
+    assert batches._rcvd_idx == batches._sent_idx == 3 and not batches._data_buffer
 
 
 class Draws(data.Dataset):

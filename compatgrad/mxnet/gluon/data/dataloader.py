@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.pool import ThreadPool
 from multiprocessing.reduction import ForkingPickler
@@ -201,7 +200,9 @@ class _MultiWorkerIter:
         self._data_loader = data_loader  # kept alive: it ends the pool
         self._timeout = timeout
         self._iter = iter(batch_sampler)
-        self._waiting: deque[Any] = deque()
+        # the results that are waited for, by the number of their batch; subclasses in programs put theirs here
+        self._data_buffer: dict[int, Any] = {}
+        self._sent_idx = self._rcvd_idx = 0
         # the pool silently replaces a worker that dies: these processes show that one did
         self._processes = [] if isinstance(worker_pool, ThreadPool) else list(getattr(worker_pool, "_pool", ()))
         for _ in range(prefetch):
@@ -217,7 +218,8 @@ class _MultiWorkerIter:
         samples = next(self._iter, None)
         if samples is not None:
             job = (samples, self._batchify_fn, self._dataset)
-            self._waiting.append(self._worker_pool.apply_async(self._worker_fn, job))
+            self._data_buffer[self._sent_idx] = self._worker_pool.apply_async(self._worker_fn, job)
+            self._sent_idx += 1
 
     def _result(self, job: Any) -> Any:
         deadline = time.monotonic() + self._timeout
@@ -240,9 +242,11 @@ class _MultiWorkerIter:
 
     def __next__(self) -> Any:
         self._push_next()
-        if not self._waiting:
+        if self._rcvd_idx == self._sent_idx:
             raise StopIteration
-        batch = self._result(self._waiting.popleft())
+        job = self._data_buffer.pop(self._rcvd_idx)
+        self._rcvd_idx += 1
+        batch = self._result(job)
         if isinstance(batch, bytes) and self._dataset is None:
             batch = pickle.loads(batch)
         if self._pin_device_id is not None:
