@@ -1,0 +1,141 @@
+"""Trains random networks on an original and on compatgrad, and compares every step.
+
+python -m tests.random_programs.training FRAMEWORK --peer PYTHON [--first SEED] [--count N]    both, compared
+python -m tests.random_programs.training FRAMEWORK --here [--first SEED] [--count N]           one side, as JSON lines
+python -m tests.random_programs.training FRAMEWORK --show SEED                                 one program in words
+
+FRAMEWORK is chainer, nnabla or mxnet; PYTHON has the original. Two runs agree if their numbers differ by no more than
+the tolerance, or by no more than 100 times what the original changes by when its first parameters are multiplied by
+1 ± 1e-12 (1e-6 for nnabla, which computes in single precision).
+"""
+
+import argparse
+import importlib
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+TOLERANCE = {"chainer": 1e-8, "mxnet": 1e-8, "nnabla": 1e-4}
+CHANGE = {"chainer": 1e-12, "mxnet": 1e-12, "nnabla": 1e-6}
+BATCH = 100  # seeds for each process
+# Texts of errors of an original that compatgrad does not raise: docs/deviations.md.
+DEVIATIONS = (
+    "cannot twice-differentiate an old style Function",
+    "not enough values to unpack (expected 4",  # Deconvolution2D that is asked for the gradient of W alone
+    "too many values to unpack (expected 4)",  # the same
+    "'NoneType' object",  # functions differentiated twice where one of the gradients is None
+    "Value must be a scalar, `numpy.ndarray`",  # the same
+    "NotImplementedError after",  # local_response_normalization, differentiated twice
+    "with 'enable_double_backprop=False'",
+    "channel_last_=true is not supported in CPU",
+)
+
+
+def command(framework, python, seeds, perturb):
+    here = ["-m", "compatgrad", "run"] if python == sys.executable else []
+    words = ["-m", "tests.random_programs.training", framework, "--here", "--perturb", repr(perturb), "--seeds", *seeds]
+    return [python, "-W", "ignore", *here, *words]
+
+
+def results(framework, python, seeds, perturb=0.0):
+    """The results of the seeds; a process that dies loses the seed at which it died, and another one goes on."""
+    found = {}
+    left = [str(s) for s in seeds]
+    while left:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        made = subprocess.run(
+            command(framework, python, left, perturb), capture_output=True, text=True, env=environment, cwd=ROOT
+        )
+        for line in made.stdout.splitlines():
+            if line.startswith('{"seed"'):
+                result = json.loads(line)
+                found[result["seed"]] = result
+        left = [s for s in left if int(s) not in found]
+        if made.returncode == 0 and left:
+            raise RuntimeError(f"no result of {left[:5]}: {made.stderr[-2000:]}")
+        if made.returncode and len(left) == len(seeds):
+            raise RuntimeError(f"{python} runs no program: {made.stderr[-2000:]}")
+        if left:
+            words = made.stderr.strip().splitlines()[-1:] or [""]
+            found[int(left[0])] = {"seed": int(left[0]), "what": "", "steps": [], "error": f"process died: {words[0]}"}
+            left = left[1:]
+    return found
+
+
+def difference(a, b):
+    """The largest relative difference of the steps' numbers; inf where the runs differ in kind."""
+    if len(a["steps"]) != len(b["steps"]) or a["error"] != b["error"]:
+        return math.inf
+    largest = 0.0
+    for x, y in zip(a["steps"], b["steps"], strict=True):
+        if len(x) != len(y):
+            return math.inf
+        for p, q in zip(x, y, strict=True):
+            if p == q:
+                continue
+            if isinstance(p, str) or isinstance(q, str):  # one of them is no finite number
+                return math.inf
+            largest = max(largest, abs(p - q) / max(1.0, abs(p), abs(q)))
+    return largest
+
+
+def compare(framework, peer, seeds):
+    """Yields (seed, "same" | "unstable" | "differs", difference, change of the perturbed original, the two results)."""
+    theirs, ours = results(framework, peer, seeds), results(framework, sys.executable, seeds)
+    odd = [s for s in seeds if not difference(theirs[s], ours[s]) <= TOLERANCE[framework]]
+    perturbed = results(framework, peer, odd, CHANGE[framework]) if odd else {}
+    for s in seeds:
+        found = difference(theirs[s], ours[s])
+        change = difference(theirs[s], perturbed[s]) if s in perturbed else 0.0
+        verdict = "same" if s not in perturbed else "unstable" if found <= 100 * change else "differs"
+        text = theirs[s]["error"] + " " + theirs[s].get("text", "")
+        if verdict == "differs" and not ours[s]["error"] and any(known in text for known in DEVIATIONS):
+            verdict = "original's fault"
+        yield s, verdict, found, change, theirs[s], ours[s]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("framework", choices=sorted(TOLERANCE))
+    parser.add_argument("--peer", help="a Python that has the original")
+    parser.add_argument("--here", action="store_true", help="run on whatever this Python imports, without comparison")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=100, help="how many programs")
+    parser.add_argument("--seeds", type=int, nargs="+", help="these instead")
+    parser.add_argument("--perturb", type=float, default=0.0, help="relative change of the first parameters")
+    parser.add_argument("--show", type=int, metavar="SEED", help="print one program in words")
+    args = parser.parse_args()
+    seeds = args.seeds or list(range(args.first, args.first + args.count))
+    if args.here or args.show is not None:
+        module = importlib.import_module(f"tests.random_programs.training.{args.framework}_training")
+        for seed in [args.show] if args.show is not None else seeds:
+            result = module.run(seed, args.perturb)
+            if args.show is not None:
+                print(result["what"], *result["steps"], result["error"], sep="\n")
+            else:
+                print(json.dumps({"seed": seed, **result}), flush=True)
+        return 0
+    if not args.peer:
+        parser.error("--peer PYTHON is missing: the original to compare with")
+    counts, begun, failed = {}, time.time(), 0
+    for k in range(0, len(seeds), BATCH):
+        for seed, verdict, found, change, a, b in compare(args.framework, args.peer, seeds[k : k + BATCH]):
+            kind = verdict if verdict != "same" or not a["error"] else "same error"
+            counts[kind] = counts.get(kind, 0) + 1
+            if verdict == "differs":
+                failed += 1
+                print(f"seed {seed} differs by {found:.1e} (perturbed: {change:.1e})\n    {b['what']}")
+                if a["error"] != b["error"]:
+                    for side, result in (("original", a), ("here", b)):
+                        print(f"    {side}: {result['error'] or 'no error'} {result.get('text', '')}")
+        print(f"{min(k + BATCH, len(seeds))} of {len(seeds)}, {time.time() - begun:.0f} s: {counts}", flush=True)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
