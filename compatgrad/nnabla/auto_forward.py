@@ -72,7 +72,7 @@ def auto_forward(auto: bool = True) -> Iterator[None]:
     """
     old = get_auto_forward()
     try:
-        set_auto_forward(auto)  # inside `try`, so that Ctrl-C right after this line does not leave the mode set
+        set_auto_forward(auto)  # inside `try`: Ctrl-C right after this line must not leave the mode set
         yield
     finally:
         set_auto_forward(old)

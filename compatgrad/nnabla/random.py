@@ -1,8 +1,6 @@
-"""Random numbers: the generator of initial parameters and that of random functions.
-
-`prng` is NumPy's, seeded with `pseed`; initializers draw from it. Functions such as `F.randn` draw from a generator
-of their own, seeded from the operating system until `seed` is called. Read both as attributes of this module: `seed`
-replaces them.
+"""The generators of initial parameters and of random functions. Initializers draw from `prng`, a NumPy RandomState that
+is seeded with `pseed`. Functions such as `F.randn` draw from another generator, which is seeded by the operating system
+until `seed` is called. Read `prng` and `pseed` as attributes of this module, because `seed` replaces them.
 """
 
 from __future__ import annotations
@@ -25,10 +23,10 @@ def new_generator(value: int | None = None) -> torch.Tensor:
     """Makes the state of a generator (std::mt19937) for random functions.
 
     Args:
-        value: the seed, modulo 2**32; None takes one from the operating system.
+        value: the seed, modulo 2**32; None gets one from the operating system.
 
     Returns:
-        A torch tensor of bytes, which functions that draw from it change.
+        A torch tensor of bytes, which is changed by functions that draw from it.
 
     Raises:
         TypeError: `value` is a str.
@@ -38,7 +36,7 @@ def new_generator(value: int | None = None) -> torch.Tensor:
         >>> torch.equal(random.new_generator(1), random.new_generator(1))
         True
 
-    Source: of this package, for the generators inside its functions.
+    Source: compatgrad's own.
     """
     if value is None:
         value = int.from_bytes(os.urandom(4), "little")
@@ -49,7 +47,7 @@ _functions = new_generator()
 
 
 def generator_of(value: Any) -> torch.Tensor:
-    """Gives the generator that the argument `seed` of a function stands for.
+    """The generator for the argument `seed` of a function.
 
     Args:
         value: a seed; None and -1 stand for the generator that all functions share.
@@ -58,14 +56,14 @@ def generator_of(value: Any) -> torch.Tensor:
         The state of the generator, a torch tensor of bytes.
 
     Raises:
-        ValueError: `value` is a str that is no number.
+        ValueError: `value` is a str that is not a number.
 
     Example:
         >>> from compatgrad.nnabla import random
         >>> random.generator_of(-1) is random.generator_of(None), random.generator_of(1) is random.generator_of(1)
         (True, False)
 
-    Source: of this package, for the generators inside its functions.
+    Source: compatgrad's own.
     """
     return _functions if value is None or value == -1 else new_generator(int(value))
 
@@ -75,11 +73,11 @@ def seed(seed_value: int, set_function_seed: bool = True, set_parameter_seed: bo
 
     Args:
         seed_value: the seed.
-        set_function_seed: whether the generator of functions is seeded.
-        set_parameter_seed: whether the generator of parameters is seeded.
+        set_function_seed: whether to seed the generator of functions.
+        set_parameter_seed: whether to seed the generator of parameters.
 
     Raises:
-        AssertionError: `seed_value` is no int; NumPy's integers are none.
+        AssertionError: `seed_value` is not an int; NumPy's integers are not accepted.
         ValueError: `seed_value` seeds parameters and is not between 0 and 2**32 - 1.
 
     Example:
@@ -96,18 +94,18 @@ def seed(seed_value: int, set_function_seed: bool = True, set_parameter_seed: bo
     if set_parameter_seed:
         pseed = seed_value
         prng = np.random.RandomState(seed_value)
-    if set_function_seed:  # in place: functions hold the state
+    if set_function_seed:  # in place, because functions refer to this tensor
         _functions.copy_(new_generator(seed_value))
 
 
 def set_parameter_seed(seed_value: int) -> None:
-    """Seeds what initializers draw from, which is to be the same in all processes of a distributed program.
+    """Seeds the generator of initializers, whose seed should be the same in all processes of a distributed program.
 
     Args:
-        seed_value: the seed, 313 at the start.
+        seed_value: the seed, initially 313.
 
     Raises:
-        AssertionError: `seed_value` is no int; NumPy's integers are none.
+        AssertionError: `seed_value` is not an int; NumPy's integers are not accepted.
         ValueError: `seed_value` is not between 0 and 2**32 - 1.
 
     Example:
@@ -123,13 +121,13 @@ def set_parameter_seed(seed_value: int) -> None:
 
 
 def set_function_seed(seed_value: int) -> None:
-    """Seeds what random functions draw from, which is to be another one in each process of a distributed program.
+    """Seeds the generator of random functions, whose seed should differ between the processes of a distributed program.
 
     Args:
-        seed_value: the seed; the operating system gives the one at the start. It is taken modulo 2**32.
+        seed_value: the seed, modulo 2**32; the initial one is from the operating system.
 
     Raises:
-        AssertionError: `seed_value` is no int; NumPy's integers are none.
+        AssertionError: `seed_value` is not an int; NumPy's integers are not accepted.
 
     Example:
         >>> from compatgrad.nnabla import random

@@ -1,4 +1,4 @@
-"""Whether new Variables are computed again in backward instead of kept."""
+"""The setting that makes backward compute Variables again instead of keeping their data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _recompute = False
 
 
 def set_global_recompute(recompute: bool) -> None:
-    """Sets what new Variables have in `Variable.recompute`: whether backward computes them again, not keeps them.
+    """Sets `Variable.recompute` of new Variables: whether backward computes them again instead of keeping their data.
 
     Args:
-        recompute: True saves memory for more computation.
+        recompute: True saves memory, but needs more computation.
 
     Raises:
         ValueError: `recompute` is an array of several elements, which is neither true nor false.
@@ -37,7 +37,7 @@ def set_global_recompute(recompute: bool) -> None:
 
 
 def get_global_recompute() -> bool:
-    """Tells what new Variables have in `Variable.recompute`.
+    """The value of `Variable.recompute` of new Variables.
 
     Returns:
         True where backward computes them again.
@@ -53,11 +53,11 @@ def get_global_recompute() -> bool:
 
 @contextlib.contextmanager
 def recompute(recompute_: bool = True) -> Iterator[None]:
-    """Backward computes the Variables that are made inside the `with` block again instead of keeping them: it saves
-    memory.
+    """Context manager: backward computes the Variables that are made inside the block again instead of keeping their
+    data, which saves memory.
 
     Args:
-        recompute_: False keeps those that are made inside, in a block of True.
+        recompute_: False, inside a block of True, keeps the data of Variables that are made in the inner block.
 
     Returns:
         A context manager.
@@ -76,17 +76,17 @@ def recompute(recompute_: bool = True) -> Iterator[None]:
     """
     old = _recompute
     try:
-        set_global_recompute(recompute_)  # inside: Ctrl-C right behind it is not to leave it set
+        set_global_recompute(recompute_)  # inside `try`: Ctrl-C right after this line must not leave the mode set
         yield
     finally:
         set_global_recompute(old)
 
 
 def recompute_fn(recompute_: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a decorator: the body of the function runs inside `recompute(recompute_)`.
+    """Makes a decorator of functions that then run inside `recompute(recompute_)`.
 
     Args:
-        recompute_: as for `recompute`.
+        recompute_: see `recompute`.
 
     Returns:
         A decorator of functions with any arguments.

@@ -1,4 +1,4 @@
-"""Solvers: they update parameters from their gradients."""
+"""Solvers, which update parameters from their gradients."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ Args:
     lr: the learning rate.
     alpha: the learning rate.
     eta: the learning rate.
-    momentum: which part of the last step is taken again.
-    decay: which part of the running means stays at each update.
-    beta1: which part of the mean of the gradient stays at each update.
-    beta2: which part of the mean of its square stays at each update.
-    eps: what is added to a divisor.
-    wd: the weight decay where `weight_decay` was not called since the last update.
-    coefficient: what the ratios of norms are multiplied by.
-    final_lr: the rate that the bounds close in on.
-    gamma: how fast they do.
-    bias_correction: whether means, which start from zero, are corrected.
+    momentum: the factor of the previous step.
+    decay: the weight of the old value when the running means are updated.
+    beta1: the weight of the old value when the mean of the gradient is updated.
+    beta2: the weight of the old value when the mean of its square is updated.
+    eps: a number that is added to a divisor.
+    wd: the weight decay of updates before which `weight_decay` is not called.
+    coefficient: factor of the ratio of norms.
+    final_lr: the rate to which the bounds converge.
+    gamma: the speed at which the bounds converge.
+    bias_correction: whether to correct the means for their start at zero.
 
 Raises:
     TypeError: an argument is no number.
@@ -63,7 +63,7 @@ Raises:
 
 
 def _documented(arguments: str, weight: str) -> Callable[[type[Solver]], type[Solver]]:
-    """Completes the docstring of a solver; `weight` is what an update leaves of 1 with a gradient of 0.5."""
+    """Completes the docstring of a solver; `weight` is the result of updating 1 with the gradient 0.5."""
 
     def complete(cls: type[Solver]) -> type[Solver]:
         example = f"""
@@ -108,7 +108,8 @@ class Momentum(Solver):
 
 @_documented("lr=0.1, wd=0.01", "0.94")
 class SgdW(Momentum):
-    """`Momentum` with decoupled weight decay (Loshchilov and Hutter, 2017): w loses lr / (first lr) * wd * w, too."""
+    """`Momentum` with decoupled weight decay (Loshchilov and Hutter, 2017): w is also decreased by lr / (first lr) * wd
+    * w."""
 
     _fused = True
 
@@ -137,7 +138,7 @@ class Nesterov(Solver):
 
 @_documented("lr=0.1", "0.9999")
 class Lars(Solver):
-    """`Momentum` of g + decay * w with a rate for each parameter (You et al., 2017).
+    """Layer-wise adaptive rate scaling: `Momentum` of g + decay * w with a rate for each parameter (You et al., 2017).
 
     The rate is lr * coefficient * |w| / (|g| + decay * |w|), or lr where |w| is below `eps`. `update` changes the
     gradients, too. It raises RuntimeError where a norm is NaN or the decay makes the rate negative.
@@ -232,7 +233,7 @@ class RMSpropGraves(Solver):
 
 
 class _Adam(Solver):
-    # what Adam and its variants share
+    # Base class of Adam and its variants.
     _rule = "adam"
     _states = ("mean", "var")
 
@@ -263,7 +264,8 @@ class Adam(_Adam):
 
 @_documented("alpha=0.1, wd=0.01", "0.89000005")
 class AdamW(_Adam):
-    """`Adam` with decoupled weight decay (Loshchilov and Hutter, 2017): w loses alpha / (first alpha) * wd * w, too."""
+    """`Adam` with decoupled weight decay (Loshchilov and Hutter, 2017): w is also decreased by alpha / (first alpha) *
+    wd * w."""
 
     _fused = True
 
@@ -279,7 +281,7 @@ class AdamW(_Adam):
 
 @_documented("alpha=0.1", "0.90000004")
 class AdaBound(_Adam):
-    """`Adam` whose rates stay within bounds that close in on a final rate (Luo et al., 2019)."""
+    """`Adam` whose rates are limited by bounds that converge to a final rate (Luo et al., 2019)."""
 
     _rule = "adabound"
 
@@ -324,7 +326,7 @@ class AMSGRAD(_Adam):
 class AMSBound(_Adam):
     """`AMSGRAD` with the bounds of `AdaBound` (Luo et al., 2019).
 
-    nnabla's upper bound grows with t, by a misplaced parenthesis; this one is the paper's.
+    The upper bound is the paper's; nnabla's grows with t because of a misplaced parenthesis.
     """
 
     _rule = "amsbound"
@@ -374,11 +376,11 @@ class AdaBelief(Solver):
     """`Adam` whose var is that of the gradient around its mean (Zhuang et al., 2020).
 
     Args:
-        wd: with `weight_decouple` the weight decay where `weight_decay` was not called since the last update.
-        amsgrad: whether it divides by the largest var so far.
-        weight_decouple: whether the decay is a part of the update.
-        fixed_decay: whether it is not taken times alpha.
-        rectify: whether rates are corrected as by RAdam, with plain momentum at the first updates.
+        wd: with `weight_decouple` the weight decay of updates before which `weight_decay` is not called.
+        amsgrad: whether to divide by the largest var so far.
+        weight_decouple: whether the decay is part of the update instead of being added to the gradient.
+        fixed_decay: whether the decay is not multiplied by alpha.
+        rectify: whether to correct rates as RAdam does, with plain momentum in the first updates.
     """
 
     _states = ("mean", "var")
@@ -437,7 +439,8 @@ class AdaBelief(Solver):
 
 @_documented("eta=0.1", "0.9")
 class Lamb(Solver):
-    """The direction of `Adam`, scaled for each parameter: w -= eta * |w| / |r| * r, r being it plus decay * w.
+    """The direction of `Adam`, scaled for each parameter: w -= eta * |w| / |r| * r, where r is this direction plus
+    decay * w.
 
     You et al., 2019. |w| is limited to gamma_l ... gamma_u; where |r| is at most `eps`, the factor is eta.
 
@@ -500,5 +503,5 @@ class Lion(Solver):
 
 
 def _norms(tensors):
-    # one transfer from the device for all of them
+    # one transfer from the device for all norms
     return torch.stack(torch._foreach_norm(tensors)).tolist()

@@ -1,4 +1,4 @@
-"""nnabla.Variable: data, gradient and a place in a graph that runs when it is told to."""
+"""nnabla.Variable: arrays for data and gradient, and a node of a graph that runs when `forward` is called."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compatgrad.nnabla.context import Context
 
 
 class CommunicatorBackwardCallback:
-    """What `Variable.backward(communicator_callbacks=)` takes: called as gradients become final.
+    """Base class of the callbacks for `Variable.backward(communicator_callbacks=)`, called as gradients become final.
 
     Subclasses override `on_finish_function_backward(function)` and `on_finish_backward()`.
 
@@ -43,20 +43,20 @@ class CommunicatorBackwardCallback:
         """Called after each function's backward."""
 
     def on_finish_backward(self) -> None:
-        """Called once, when the whole pass is done."""
+        """Called once, at the end of backward."""
 
 
 @refuse_others
 class Variable(_C.DeferredVariable):
-    """A node of the graph with arrays for data and gradient.
+    """A node of a graph, with arrays for data and gradient.
 
-    Two Variables are equal where they share the same pair of arrays, whatever their place in the graph.
+    Two Variables are equal if they share the same pair of arrays, even at different places of the graph.
 
     Args:
         shape: the lengths of the axes.
-        need_grad: whether it needs a gradient; None leaves it open: a leaf then counts as False, a result follows its
-            inputs.
-        info: what the user wants to keep with it.
+        need_grad: whether it needs a gradient. None: a leaf does not; the output of a function does if one of its
+            inputs does.
+        info: any object, stored as the attribute `info`.
 
     Raises:
         TypeError: `shape` has no integers, or is a tensor.
@@ -77,7 +77,7 @@ class Variable(_C.DeferredVariable):
     _frontend = fe
 
     def __new__(cls, shape: Any = (), need_grad: bool | None = None, info: Any = None) -> Variable:
-        """A Variable that is complete: a subclass may use it before, or without, `__init__`."""
+        """Initializes the Variable here, so that a subclass may use it before, or without, calling `__init__`."""
         if isinstance(shape, torch.Tensor):
             raise TypeError('Variable: shape: expected a tuple of int, got a tensor; use interop.to("nnabla", t)')
         v = super().__new__(cls)
@@ -87,13 +87,13 @@ class Variable(_C.DeferredVariable):
         return v
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Changes nothing: what there is to do with the arguments, `__new__` did."""
+        """Does nothing: `__new__` uses the arguments."""
 
     info: Any = None
 
     @staticmethod
     def from_numpy_array(data: Any, grad: Any = None, need_grad: bool | None = None) -> Variable:
-        """A Variable with a copy of `data`, and of `grad` where given; both keep their dtype."""
+        """A Variable with copies of `data` and, if given, `grad`; both keep their dtype."""
         data = np.asarray(data)
         v = Variable(data.shape, need_grad)
         v.data.tensor = torch.from_numpy(np.array(data, order="C"))
@@ -112,13 +112,14 @@ class Variable(_C.DeferredVariable):
     def __len__(self) -> int:
         raise TypeError("object of type 'Variable' has no len()")
 
-    # Python's iteration by x[0], x[1], ...: programs ask for `__iter__` to tell lists from Variables.
+    # Variable defines no `__iter__`: Python iterates over x[0], x[1], ..., and programs that check for `__iter__` to
+    # recognize lists do not take a Variable for a list.
     __getitem__ = _C.DeferredVariable.__getitem__
 
     def apply(self, **kwargs: Any) -> Variable:
-        """Sets attributes, then gives the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``.
+        """Sets attributes and returns the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``.
 
-        AttributeError for a name that Variables do not have.
+        Raises AttributeError for a name that is no attribute of Variables.
         """
         for name, value in kwargs.items():
             if not hasattr(type(self), name):
@@ -129,7 +130,7 @@ class Variable(_C.DeferredVariable):
     # ---- arrays ------------------------------------------------------------------------------------------------
     @property
     def d(self) -> np.ndarray:
-        """The values as a NumPy array that shares their memory. Assigning takes over values and dtype."""
+        """The values as a NumPy array that shares their memory. Assigning to it sets values and dtype."""
         return self.data.data
 
     @d.setter
@@ -150,9 +151,10 @@ class Variable(_C.DeferredVariable):
         return self.data.size_from_axis(axis)
 
     def reset_shape(self, shape: Any, force: bool = False) -> None:
-        """Changes the shape in place; with another size data and gradient are zeros, and no view of others any more.
+        """Changes the shape in place. If the size changes, data and gradient become new arrays of zeros, which share
+        memory with no other array.
 
-        RuntimeError where the size changes and `force` is not set, or the arrays have parts made by `narrow`.
+        Raises RuntimeError if the size changes and `force` is not set, or if the arrays have parts made by `narrow`.
         """
         shape = dimensions(shape)
         resized = int(np.prod(shape, dtype=np.int64)) != self.size
@@ -163,7 +165,7 @@ class Variable(_C.DeferredVariable):
             self.grad._set_shape(shape)
         self._set_shape(shape)
 
-    # Made of functions, which stand on this class: `_methods` sets them.
+    # The module `_methods` sets these: they are functions, whose modules import this class.
     reshape: Callable[..., Variable]
     bool_fill_: Callable[..., Variable]
     masked_fill_: Callable[..., Variable]
@@ -172,7 +174,7 @@ class Variable(_C.DeferredVariable):
     # ---- graph -------------------------------------------------------------------------------------------------
     @property
     def recompute(self) -> bool:
-        """Whether forward frees the data after its last use, and backward computes it again."""
+        """Whether forward frees the data after its last use, and backward recomputes it."""
         return self._recompute
 
     @recompute.setter
@@ -180,18 +182,17 @@ class Variable(_C.DeferredVariable):
         self._recompute = value
 
     def rewire_on(self, var: Variable) -> None:
-        """Puts this Variable, and what follows it, in the place of `var`, which loses its parent.
-
-        RuntimeError where the shapes differ or `var` has no parent.
+        """Makes this Variable, with the functions that read it, the output of the parent of `var`; `var` loses its
+        parent. Raises RuntimeError if the shapes differ or `var` has no parent.
         """
         self._rewire_on(var)
 
     def get_unlinked_variable(self, need_grad: bool | None = None) -> Variable:
-        """A Variable on the same arrays that has no parent. need_grad None: as it is here now."""
+        """A Variable with the same arrays and no parent. `need_grad` None: as for this Variable."""
         return self._unlinked(self.need_grad if need_grad is None else need_grad)
 
     def unlinked(self, need_grad: bool | None = None) -> Variable:
-        """The old name of `get_unlinked_variable`."""
+        """Deprecated name of `get_unlinked_variable`."""
         from compatgrad.nnabla.logger import logger
 
         logger.warning("Variable.unlinked is deprecated: use get_unlinked_variable.")
@@ -204,11 +205,11 @@ class Variable(_C.DeferredVariable):
                 f(function)
 
     def visit_check(self, f: Callable[[Any], Any]) -> bool:
-        """Like `visit`, but stops, and gives True, as soon as `f` gives something true."""
+        """Like `visit`, but stops and returns True at the first function for which `f` returns a true value."""
         return self.parent is not None and any(f(function) for function in self._functions())
 
     def clear_all_graph_links(self) -> None:
-        """Takes the parents away from everything this Variable depends on, for truncated backpropagation."""
+        """Removes the parents of all Variables that this one depends on, for truncated backpropagation."""
         if self.parent is not None:
             for function in list(self._functions()):
                 for y in function.outputs:
@@ -224,8 +225,9 @@ class Variable(_C.DeferredVariable):
     ) -> None:
         """Computes this Variable and all it depends on.
 
-        clear_buffer: frees every array after its last use, persistent ones excepted. clear_no_need_grad: frees those
-        that no gradient reads. The hooks get each function before and after it runs. RuntimeError without a parent.
+        `clear_buffer` frees every array after its last use, except those of persistent Variables. `clear_no_need_grad`
+        frees the arrays that no backward function reads. The hooks are called with each function before and after it
+        runs. Raises RuntimeError if the Variable has no parent.
         """
         _C.deferred_forward(
             (self,),
@@ -244,10 +246,11 @@ class Variable(_C.DeferredVariable):
         function_pre_hook: Any = None,
         function_post_hook: Any = None,
     ) -> None:
-        """Adds the gradients of all leaves that need one; intermediates' gradients are replaced.
+        """Adds to the gradients of all leaves that need one, and replaces the gradients of intermediate Variables.
 
-        grad: what to start from: a number, an array, an NdArray (shared), or None for this Variable's own `grad`.
-        clear_buffer: frees data and gradients of intermediates as the pass goes. RuntimeError without a parent.
+        `grad` is the gradient of this Variable: a number, an array, an NdArray (not copied), or None for the current
+        `grad`. `clear_buffer` frees data and gradients of intermediate Variables after their last use. Raises
+        RuntimeError if the Variable has no parent.
         """
         start, own = _start(self, grad)
         callbacks = communicator_callbacks
@@ -276,14 +279,14 @@ class Variable(_C.DeferredVariable):
 
 
 def _around(array: NdArray, need_grad: bool | None = None) -> Variable:
-    """A leaf whose data is `array` itself."""
+    """A leaf Variable whose data is `array` itself, not a copy."""
     v = Variable(array.shape, need_grad)
     v.data = array
     return v
 
 
 def _start(v: Variable, grad: Any) -> tuple[NdArray | None, bool]:
-    """The gradient a pass starts from, and whether it is the pass's own."""
+    """The initial gradient of backward (None: the Variable's own), and whether backward frees it after use."""
     if isinstance(grad, NdArray):
         return grad, False
     if grad is None:

@@ -86,7 +86,7 @@ def test_wrong_sounds(tmp_path):
     ):
         with pytest.raises(ValueError, match=what):
             audio_utils.ausave(str(tmp_path / path), sound)
-    with pytest.raises(ValueError, match="not there"):
+    with pytest.raises(ValueError, match="is not installed"):
         audio_utils.set_backend("nobody")
     with pytest.raises(ValueError, match="4 bytes"):
         audio_utils.minmax_auto_scale(np.zeros(3), np.float64)

@@ -21,28 +21,27 @@ if TYPE_CHECKING:
 
 __all__ = ["LSTMCell", "gru", "lstm", "lstm_cell", "rnn"]
 
-# What networks over sequences say alike in their docstrings.
+# The shared sections of the docstrings of networks over sequences.
 _SHARED = """
 Args:
     x: (time, batch, inputs), computed in float32.
     h: the first states, (layers, directions, batch, units).
-    w0_init: what the weights of the first layer start from, an initializer or an array; None: the uniform initializer
-        by Glorot's limits.
-    w_init: what the weights of the other layers start from, likewise.
-    b_init: what the biases start from; None: zeros.
-    num_layers: has no effect: `h` tells how many layers there are.
-    dropout: has no effect, as on nnabla's CPU.
-    bidirectional: whether there are two directions, not one.
-    training: whether there is a gradient.
+    w0_init: initializer of the weights of the first layer, or an array; None: UniformInitializer with Glorot's limits.
+    w_init: initializer of the weights of the other layers, or an array; None: UniformInitializer with Glorot's limits.
+    b_init: initializer of the biases, or an array; None: zeros.
+    num_layers: has no effect: the shape of `h` determines the number of layers.
+    dropout: has no effect, as in nnabla on a CPU.
+    bidirectional: whether each layer runs in both directions.
+    training: whether the gradient can be computed.
     with_bias: whether there are biases.
 
 Returns:
-    Array (time, batch, directions * units), and the last states, as `h`.
+    Array (time, batch, directions * units), and the last states, of the shape of `h`.
 """
 
 
 def _stacked(rng, inputs: int, hidden: int, lead: Sequence[int]) -> np.ndarray:
-    """Weights of the inputs, then those of the state, each drawn as Glorot has it."""
+    """The weights of the inputs, followed by those of the state, each drawn with Glorot's limits."""
     parts = [glorot(rng, n, hidden)((*lead, hidden, n)) for n in (inputs, hidden)]
     return np.concatenate(parts, axis=-1)
 
@@ -82,7 +81,7 @@ def rnn(
     """
     inputs, hidden = x.shape[2], h.shape[3]
     layers, directions = h.shape[0], 2 if bidirectional else 1
-    # drawn even where the parameters exist: the generator goes on as in the original
+    # drawn even where the parameters exist, as in nnabla, so that the generator gives the same later numbers
     if w0_init is None:
         w0_init = _stacked(rng, inputs, hidden, (directions,))
     if w_init is None:
@@ -108,26 +107,25 @@ def rnn(
 
 
 def _found_or_made(name, shape, init, make, fix):
-    """The parameter `name`; `make` gives the start of a new one without `init`."""
+    """The parameter `name`, which is made if it does not exist; without `init`, `make` returns its initial value."""
     found = get_parameter(name)
     if found is None:
         return weight(name, shape, make() if init is None else init, fix)
     if found.shape != tuple(shape) and found.size == np.prod(shape):
         logger.warning(
-            f"The parameter {name!r} of shape {found.shape} comes from an old version. It is taken as one of "
-            f"shape {tuple(shape)}; better train and save it anew."
+            f"The parameter {name!r} of shape {found.shape} comes from an old version. It is used with the "
+            f"shape {tuple(shape)}; training and saving it again is recommended."
         )
         found = Variable.from_numpy_array(found.d.reshape(shape), need_grad=found.need_grad)
         parameter.set_parameter(name, found)
     if found.shape != tuple(shape):
-        raise ValueError(f"parameter {name!r} has shape {found.shape} already, but {tuple(shape)} is needed")
+        raise ValueError(f"parameter {name!r} exists with shape {found.shape}, but {tuple(shape)} is needed")
     return found.get_unlinked_variable(need_grad=not fix and not parameter.current_no_grad)
 
 
 def _gated(gates, x, h, w0_init, w_init, b_init, bidirectional, rng, with_bias, fix):
-    """Weights of the first layer, those of the others and biases, of a network with `gates` gates.
-
-    A GRU has a fourth bias: its candidate state adds those of the input and of the state apart.
+    """The weights of the first layer, the weights of the other layers and the biases of a network with `gates` gates. A
+    GRU has a fourth bias, because its candidate state has separate biases for the input and the state.
     """
     inputs, hidden = x.shape[2], h.shape[3]
     layers, directions = h.shape[0], 2 if bidirectional else 1
@@ -187,7 +185,7 @@ def lstm(
         Array (time, batch, directions * units), the last states and the last cells, as `h`.
 
     Raises:
-        ValueError: `w0_init` is an integer, which `lstm_cell` takes, or a parameter is there already with another
+        ValueError: `w0_init` is an integer, which is an argument of `lstm_cell`, or a parameter exists with another
             shape.
 
     Example:
@@ -269,8 +267,8 @@ def lstm_cell(
         x: (batch, inputs), computed in float32.
         h: the last state, (batch, state_size).
         c: the last cell, (batch, state_size).
-        state_size: how many units there are.
-        w_init: what the weights of the dense layer of `x` and `h` start from; None: the uniform initializer by Glorot's
+        state_size: the number of units.
+        w_init: initializer of the weights of the dense layer of `x` and `h`; None: the uniform initializer by Glorot's
             limits.
 
     Returns:
@@ -290,14 +288,14 @@ def lstm_cell(
 
 
 class LSTMCell:
-    """An `lstm_cell` that remembers its state.
+    """An `lstm_cell` that keeps its state from call to call.
 
     Args:
-        batch_size: how many samples there are.
-        state_size: how many units there are.
+        batch_size: the number of samples.
+        state_size: the number of units.
         h: the first state, (batch_size, state_size); None: zeros.
         c: the first cell, (batch_size, state_size); None: zeros.
-        name: a scope that the scope of the parameters lies in; None: the current one.
+        name: name of a scope around the scope of the parameters; None: the current one.
 
     Attributes:
         h: the state.
@@ -344,7 +342,7 @@ class LSTMCell:
         b_init: Initializer | None = None,
         fix_parameters: bool = False,
     ) -> Variable:
-        """Steps on with the input `x`, (batch_size, inputs), and gives the new state."""
+        """Runs one step with the input `x`, (batch_size, inputs), and returns the new state."""
         self.h, self.c = lstm_cell(
             x, self.h, self.c, self.state_size, w_init, b_init, fix_parameters=fix_parameters, name=self.name
         )

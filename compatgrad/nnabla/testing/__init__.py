@@ -1,4 +1,4 @@
-"""What tests use."""
+"""Helpers for tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def assert_allclose(
 ) -> None:
     """Asserts abs(actual - desired) <= atol + rtol * abs(desired) for all elements.
 
-    It is `numpy.testing.assert_allclose` with another tolerance from the start.
+    It is `numpy.testing.assert_allclose` with other default tolerances.
 
     Args:
         actual: numbers of any shape.
@@ -29,8 +29,8 @@ def assert_allclose(
         rtol: the relative tolerance.
         atol: the absolute tolerance.
         equal_nan: whether NaN equals NaN.
-        err_msg: is put into the message of the error.
-        verbose: whether the message has the values.
+        err_msg: text for the message of the error.
+        verbose: whether the message contains the values.
 
     Raises:
         AssertionError: an element differs by more, or the shapes differ.

@@ -1,4 +1,4 @@
-"""Records which arrays were freed when each function of a pass was done. For tests of memory."""
+"""Records, for tests of memory, which arrays have been freed at the end of each function of a pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _record(function: Any) -> None:
 
 
 def activate_clear_called_flag_recorder() -> None:
-    """Starts recording which arrays are freed when each function of a pass is done, for tests of memory.
+    """Starts recording, for tests of memory, which arrays have been freed at the end of each function of a pass.
 
     Example:
         >>> from compatgrad.nnabla.testing import clear_called_flag_recorder as recorder
@@ -44,7 +44,7 @@ def activate_clear_called_flag_recorder() -> None:
 
 
 def deactivate_clear_called_flag_recorder() -> None:
-    """Stops recording, and forgets what was recorded.
+    """Stops recording, and deletes the records.
 
     Example:
         >>> from compatgrad.nnabla.testing import clear_called_flag_recorder as recorder
@@ -62,7 +62,7 @@ def deactivate_clear_called_flag_recorder() -> None:
 
 
 def get_input_clear_called_flags() -> list[list[tuple[bool, bool]]]:
-    """Tells which arrays of the inputs were freed.
+    """Which arrays of the inputs were freed.
 
     Returns:
         For each function that has run, a list with (data, gradient) of each input: whether the array was freed.
@@ -82,7 +82,7 @@ def get_input_clear_called_flags() -> list[list[tuple[bool, bool]]]:
 
 
 def get_output_clear_called_flags() -> list[list[tuple[bool, bool]]]:
-    """Tells which arrays of the outputs were freed.
+    """Which arrays of the outputs were freed.
 
     Returns:
         For each function that has run, a list with (data, gradient) of each output: whether the array was freed.

@@ -1,4 +1,4 @@
-"""Opening files on disk, on the web and in S3, and telling their kinds."""
+"""Opens files on disk, on the web and in S3, and determines their extensions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FileReader:
-    """Opens files on disk, on the web and in S3, by their own names or relative to another's.
+    """Opens files on disk, on the web and in S3, by name, or relative to a base file.
 
     Args:
         base_uri: a path, an http(s) address, or s3://bucket/key, which needs boto3 and its credentials.
@@ -52,12 +52,12 @@ class FileReader:
             self._s3_bucket = boto3.session.Session().resource("s3").Bucket(bucket)
 
     def _path(self, filename, folder):
-        # `filename` as seen from the file `folder`
+        # The path or address of `filename`, relative to the file `folder`.
         filename = filename.replace("\\", "/")
         if self._file_type == "file":
             return os.path.abspath(os.path.join(os.path.dirname(folder.replace("\\", "/")), filename))
         scheme, _, rest = folder.partition("://")
-        # urljoin knows http only
+        # urljoin does not support s3, so it gets an http address
         return urljoin("http://" + rest, filename).replace("http://", scheme + "://", 1)
 
     def read_s3_object(self, key: str) -> bytes:
@@ -76,10 +76,11 @@ class FileReader:
 
     @contextlib.contextmanager
     def open(self, filename: str | None = None, textmode: bool = False, encoding: str = "utf-8-sig") -> Iterator[Any]:
-        """A context manager that gives the opened file, which has its extension as `ext`.
+        """A context manager for the opened file, which has its extension as `ext`.
 
-        `filename` is relative to the file `base_uri`, which is opened where it is None. With `textmode` the file gives
-        str, decoded by `encoding`, else bytes. FileNotFoundError where there is no such file on disk.
+        `filename` is relative to the file `base_uri`, which is itself opened where `filename` is None. With `textmode`
+        reads return str, decoded by `encoding`, else bytes. Raises FileNotFoundError where there is no such file on
+        disk.
         """
         path = self._base_uri if filename is None else self._path(filename, self._base_uri)
         with _Named(self._open(path, textmode, encoding), os.path.splitext(path)[1].lower()) as file:
@@ -87,7 +88,7 @@ class FileReader:
 
     @contextlib.contextmanager
     def open_cache(self, cache_name: str) -> Iterator[Any]:
-        """A context manager that gives the .h5 file `cache_name` in the folder base_uri."""
+        """A context manager for the .h5 file `cache_name` in the folder base_uri."""
         path = self._path(cache_name, self._base_uri + "/")
         if self._file_type == "file":
             with hdf5.opening(path) as h5:
@@ -109,7 +110,7 @@ class FileReader:
 
 
 class _Named:
-    # a file with the attribute `ext`: files themselves take no attributes
+    # A wrapper of a file with the attribute `ext`, because attributes of files cannot be set.
     def __init__(self, file, ext):
         self._file = file
         self.ext = ext
@@ -141,16 +142,17 @@ _SIGNATURES = {
 
 
 def get_file_extension(source: Any) -> str:
-    """The extension of what a data source names, in lower case.
+    """The extension of a file, in lower case.
 
     Args:
-        source: a path, an address, or an open file, of which the first bytes tell the kind where it has no name.
+        source: a path, an address, or an open file; where an open file has no name, its first bytes determine the
+            extension.
 
     Returns:
-        The extension with its dot; "" where it is not known, and for anything else.
+        The extension with its dot; "" where it is unknown, and for other objects.
 
     Raises:
-        OSError: an open file without a name cannot go back to its start.
+        OSError: an open file without a name is not seekable.
 
     Example:
         >>> import io
@@ -178,10 +180,10 @@ class ResourceFileReader:
     """A file whose extension is known: a path, an address, or an open file.
 
     Args:
-        source: the path or address, or a file opened for reading bytes that can go back to its start.
+        source: the path or address, or a seekable file opened for reading bytes.
 
     Raises:
-        ValueError: `source` is something else.
+        ValueError: `source` is none of these.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_source_loader import ResourceFileReader
@@ -221,7 +223,7 @@ class ResourceFileReader:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Any]:
-        """A context manager that gives the opened file; it has its extension as `ext`."""
+        """A context manager for the opened file, which has its extension as `ext`."""
         if isinstance(self.handler, FileReader):
             with self.handler.open() as file:
                 file.ext = file.ext or self.ext

@@ -1,7 +1,5 @@
-"""The arguments of functions, as nnabla's files hold them.
-
-A line has a function's type name, the name of its field in the message Function (less ``_param``), that
-field's number, and its arguments, which are numbered from 1 on.
+"""The arguments of functions in nnabla's files. A line has a function's type name, the name of its field in the message
+Function (without ``_param``), the number of that field, and its arguments, which are numbered from 1.
 """
 
 ARGUMENTS = """

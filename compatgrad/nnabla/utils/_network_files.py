@@ -20,7 +20,7 @@ _FORMATS = (".nnp", ".nntxt", ".prototxt", ".protobuf")
 
 
 def format_of(filename: Any, extension: str) -> str:
-    """The format that the file's name, or else `extension`, says. Raises ValueError for an unknown one."""
+    """The format, determined by the file's name or else by `extension`. Raises ValueError for an unknown one."""
     named = os.path.splitext(filename)[1] if isinstance(filename, (str, os.PathLike)) else ""
     if (named or extension) not in _FORMATS:
         raise ValueError(f"{filename}: networks are saved as {', '.join(_FORMATS)}, not {named or extension!r}")
@@ -35,10 +35,9 @@ def write(
     parameter_format: str = ".h5",
     more: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Writes an NNablaProtoBuf message to a file, a name or a binary one, of the format that `format_of`
-    says.
-
-    A .nnp file holds `parameters` too, in `parameter_format` (".h5" or ".protobuf"), and the files `more`.
+    """Writes an NNablaProtoBuf message to a file, given by name or open for writing bytes, in the format from
+    `format_of`. A .nnp file also contains `parameters`, in `parameter_format` (".h5" or ".protobuf"), and the files
+    `more`.
     """
     format_ = format_of(filename, extension)
     if format_ == ".nnp":

@@ -1,4 +1,4 @@
-"""Arrays in .npy files of data sets and caches: pickles run code of the file, so they are refused unless asked for."""
+"""Arrays in .npy files of data sets and caches: pickles can run code from the file, so they are refused by default."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _read(file: Any, name: str, allow_pickle: bool | None) -> np.ndarray:
         if "pickled object" not in str(error):
             raise
         raise ValueError(
-            f"{error}; for data sets and caches, `{_OPTION} = True` in the section {_SECTION} of nnabla.conf does"
+            f"{error}; for data sets and caches, `{_OPTION} = True` in the section {_SECTION} of nnabla.conf allows it"
         ) from None
 
 
 def read_one(file: Any, allow_pickle: bool | None = None) -> np.ndarray:
-    """The array in a file, by its name or open. `allow_pickle`: None goes by the configuration."""
+    """The array in a file, given by name or open. `allow_pickle`: None reads the configuration."""
     if isinstance(file, (str, bytes, os.PathLike)):
         with open(file, "rb") as opened:
             return _read(opened, names_of(file), allow_pickle)
@@ -39,5 +39,5 @@ def read_one(file: Any, allow_pickle: bool | None = None) -> np.ndarray:
 
 
 def read_all(file: Any, variables: Any) -> dict[str, np.ndarray]:
-    """The arrays of a cache file, one after the other, by the names of their variables."""
+    """The arrays of a cache file, which follow each other in the file, by the names of their variables."""
     return {variable: _read(file, f"{names_of(file)}: the array of {variable!r}", None) for variable in variables}

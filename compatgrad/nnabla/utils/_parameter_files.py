@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 def save(path: Any, params: Mapping[str, Variable], extension: str | None = None) -> None:
-    """Writes `params` to a file of the format that its name, or for an open file `extension`, says.
+    """Writes `params` to a file, in the format of its name, or of `extension` for an open file.
 
     Raises AssertionError for a format other than .h5 and .protobuf.
     """
@@ -56,12 +56,12 @@ def save(path: Any, params: Mapping[str, Variable], extension: str | None = None
 
 
 def write_h5(file: Any, params: Mapping[str, Variable]) -> None:
-    """Writes `params` to an HDF5 file, a name or a binary file, one dataset each."""
+    """Writes `params` to an HDF5 file, given by name or open for writing bytes, as one dataset each."""
     with hdf5.creating(file) as h5:
         for index, (name, variable) in enumerate(params.items()):
             dataset = h5.create_dataset(name, data=variable.data.get_data("r"))
             dataset.attrs["need_grad"] = variable.need_grad
-            dataset.attrs["index"] = index  # HDF5 sorts by name
+            dataset.attrs["index"] = index  # HDF5 sorts datasets by name, so the order is an attribute
 
 
 def write_protobuf(file: Any, params: Mapping[str, Variable]) -> None:
@@ -77,7 +77,7 @@ def write_protobuf(file: Any, params: Mapping[str, Variable]) -> None:
 
 
 def records(params: Mapping[str, Variable]) -> Iterator[Record]:
-    """What files hold of `params`."""
+    """The records of `params`, from which files are written."""
     for name, variable in params.items():
         yield Record(name, variable.data.get_data("r"), variable.need_grad)
 
@@ -92,8 +92,7 @@ def add_to(message: Any, records: Iterable[Record]) -> None:
 
 
 def records_of(message: Any) -> list[Record]:
-    """The parameters of an NNablaProtoBuf message. Raises ValueError where one has too few or many
-    elements."""
+    """The parameters of an NNablaProtoBuf message. Raises ValueError where one has too few or too many elements."""
     found = []
     for entry in message.parameter:
         shape, data = tuple(entry.shape.dim), np.array(entry.data, np.float32)
@@ -104,12 +103,12 @@ def records_of(message: Any) -> list[Record]:
 
 
 def read_h5(file: Any) -> list[Record]:
-    """The parameters of an HDF5 file, in the order they were saved in."""
+    """The parameters of an HDF5 file, in the order in which they were saved."""
     found: list[tuple[tuple[bool, int, str], Record]] = []
     with hdf5.h5py().File(file, "r") as h5:
         for name, item in hdf5.datasets(h5):
             if "need_grad" not in item.attrs:
-                raise ValueError(f"dataset {name!r} has no attribute need_grad: nnabla did not write it")
+                raise ValueError(f"dataset {name!r} has no attribute need_grad: it was not written by nnabla")
             index = item.attrs.get("index")
             order = (index is None, 0 if index is None else int(index), name)
             found.append((order, Record(name, np.asarray(hdf5.read(item)), bool(item.attrs["need_grad"]))))
@@ -127,8 +126,8 @@ def _bytes_of(file: Any) -> bytes:
 def read(path: Any, message: Any, extension: str) -> list[Record] | None:
     """The parameters of one file of the format `extension`; None for an unknown format.
 
-    Those of .protobuf and .nntxt files, alone or inside a .nnp file, are merged into the NNablaProtoBuf `message` too;
-    those of .h5 files are returned only.
+    The contents of .protobuf and .nntxt files, alone or inside a .nnp file, are also merged into the NNablaProtoBuf
+    `message`; parameters of .h5 files are only returned.
     """
     if extension not in (*_FORMATS, ".nnp"):
         return None
@@ -151,7 +150,7 @@ def read(path: Any, message: Any, extension: str) -> list[Record] | None:
 def _read_archive(path: Any, message: Any) -> list[Record]:
     found: list[Record] = []
     with archives.Zip(path) as archive:
-        for name in archive.names:  # other members are never unpacked
+        for name in archive.names:  # so that other members are never decompressed
             extension = os.path.splitext(name)[1]
             if extension in _FORMATS:
                 content = io.BytesIO(archive.read(name))
@@ -161,9 +160,8 @@ def _read_archive(path: Any, message: Any) -> list[Record]:
 
 
 def load(paths: Any, needs_proto: bool, extension: str) -> tuple[Any, list[Record]]:
-    """The NNablaProtoBuf message that one file, or several, hold, and their parameters.
-
-    Those of .h5 files are in the message only with `needs_proto`.
+    """The NNablaProtoBuf message of one file or of several, and their parameters. Parameters of .h5 files are in the
+    message only with `needs_proto`.
     """
     several = isinstance(paths, Sequence) and not isinstance(paths, (str, bytes))
     message = nnabla_pb2.NNablaProtoBuf()
@@ -171,14 +169,14 @@ def load(paths: Any, needs_proto: bool, extension: str) -> tuple[Any, list[Recor
     for path in paths if several else [paths]:
         named = isinstance(path, (str, os.PathLike))
         if not named and not hasattr(path, "read"):
-            raise TypeError(f"load_parameters: a file name or an open file is needed, not {type(path).__name__}")
+            raise TypeError(f"load_parameters: expected a file name or an open file, got {type(path).__name__}")
         format_ = os.path.splitext(path)[1] if named else extension
         if not format_:
-            raise ValueError(f"load_parameters: {path} has no extension that says its format")
+            raise ValueError(f"load_parameters: {path} has no extension, which would determine the format")
         held = len(message.parameter)
         found = read(path, message, format_)
         if found is None:
-            logger.warning(f"{path} is omitted: {format_} is no format of parameter files.")
+            logger.warning(f"{path} is skipped: {format_} is no format of parameter files.")
             continue
         if needs_proto and len(message.parameter) == held:
             add_to(message, found)

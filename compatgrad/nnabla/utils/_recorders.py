@@ -1,4 +1,4 @@
-"""Recorders of the range of values, for networks that are to run with integers of 8 bits."""
+"""Recorders of the range of values, for networks that will run with 8-bit integers."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _ROUNDING: dict[str, Callable[[Any], Any] | None] = {
     "FLOOR": np.floor,
     "NOTROUND": None,
 }
-_LOWEST, _HIGHEST = -128, 127  # of 8 bits
+_LOWEST, _HIGHEST = -128, 127  # the largest 8-bit integer
 
 
-# What recorders, and those with parameters say alike in their docstrings.
+# The shared sections of the docstrings of recorders, and of recorders with parameters.
 _RECORDERS = """
 Args:
     x: any shape, computed in float32.
-    m: where the least value is noted, of as many axes as `x` and one element.
-    M: where the greatest value is noted, of as many axes as `x` and one element.
+    m: the array that stores the smallest value, with as many axes as `x` and one element.
+    M: the array that stores the largest value, with as many axes as `x` and one element.
     ctx: the context of all its calls; None: the current one.
-    decay: which part of a moving average stays at each forward pass.
-    training: whether it notes anything.
+    decay: the weight of the old value when a forward pass updates a moving average.
+    training: whether forward passes record values.
 
 Returns:
     Array with the values of `x`.
@@ -62,8 +62,8 @@ Raises:
 """
 _CALLED = """
 
-A call takes a Variable, `training` and a name, and gives the recorder's result. `get_scale_zeropoint` gives the step
-between integers that the noted range makes.
+A call takes a Variable, `training` and a name, and returns the result of the recorder. `get_scale_zeropoint` returns
+the step between integers for the recorded range.
 """
 
 
@@ -81,7 +81,7 @@ def _with_example(names: str) -> Callable[[type[_RecorderCallback]], type[_Recor
     >>> y.forward()
     >>> list(nn.get_parameters())
     {names}"""
-        if cls.__doc__:  # there is none where Python runs with -OO
+        if cls.__doc__:  # python -OO removes docstrings
             source = f"nnabla.utils.qnn.{cls.__name__}"
             cls.__doc__ = merged(cls.__doc__ + _CALLED, (), source=source, more={"Example": example})
         return cls
@@ -90,9 +90,9 @@ def _with_example(names: str) -> Callable[[type[_RecorderCallback]], type[_Recor
 
 
 class _Recorder(PythonFunction):
-    """Hands on its first input, and notes the range of that in the others, each of one element.
-
-    `_has_minimum`: the least value is noted too, before the greatest; `_absolute`: of absolute values.
+    """Base class of functions that return their first input and record its range in the other inputs, each of one
+    element. `_has_minimum`: the smallest value is recorded, too, in the input before the largest one; `_absolute`:
+    absolute values are recorded.
     """
 
     _has_minimum = False
@@ -118,7 +118,7 @@ class _Recorder(PythonFunction):
         outputs[0].reset_shape(x.shape, True)
 
     def _merged(self, noted: Any, found: Any, take: Callable[..., Any]) -> None:
-        """Lets `noted` take in what a batch has."""
+        """Updates the recorded value `noted` by the value `found` of a batch."""
         take(noted, found, outputs=[noted])
 
     def forward_impl(self, inputs: Any, outputs: Any) -> None:
@@ -146,7 +146,7 @@ class _Recorder(PythonFunction):
 
 
 class _MovingRecorder(_Recorder):
-    """Notes moving averages, of which `decay` stays at each forward pass."""
+    """Base class of recorders of moving averages, with the weight `decay` for the old value."""
 
     def __init__(self, ctx: Any, decay: float = 0.99, training: bool = True) -> None:
         super().__init__(ctx, training)
@@ -158,7 +158,8 @@ class _MovingRecorder(_Recorder):
 
 @_recorder
 class MinMaxMinMaxRecorder(_Recorder):
-    """A function that hands on its first input, and notes the least and the greatest value ever in the others.
+    """A function that returns its first input, and records the smallest and the largest value of all passes in the
+    others.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -174,7 +175,8 @@ class MinMaxMinMaxRecorder(_Recorder):
 
 @_recorder
 class MinMaxMvaRecorder(_MovingRecorder):
-    """A function that hands on its first input, and notes moving averages of its least and greatest value.
+    """A function that returns its first input, and records moving averages of its smallest and largest value in the
+    others.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -190,7 +192,7 @@ class MinMaxMvaRecorder(_MovingRecorder):
 
 @_recorder
 class AbsMaxRecorder(_Recorder):
-    """A function that hands on its first input, and notes the greatest absolute value ever in the second.
+    """A function that returns its first input, and records the largest absolute value of all passes in the second.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -206,7 +208,7 @@ class AbsMaxRecorder(_Recorder):
 
 @_recorder
 class MaxMaxRecorder(_Recorder):
-    """A function that hands on its first input, and notes the greatest value ever in the second.
+    """A function that returns its first input, and records the largest value of all passes in the second.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -220,7 +222,7 @@ class MaxMaxRecorder(_Recorder):
 
 @_recorder
 class MaxMvaRecorder(_MovingRecorder):
-    """A function that hands on its first input, and notes a moving average of its greatest value in the second.
+    """A function that returns its first input, and records a moving average of its largest value in the second.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -234,7 +236,7 @@ class MaxMvaRecorder(_MovingRecorder):
 
 @_recorder
 def minmax_minmax_recorder(x: Array, m: Array, M: Array, training: bool = True) -> Array:
-    """`x`, whose least and greatest value ever are noted.
+    """Returns `x`, and records the smallest and the largest value of all passes.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -249,7 +251,7 @@ def minmax_minmax_recorder(x: Array, m: Array, M: Array, training: bool = True) 
 
 @_recorder
 def abs_max_recorder(x: Array, M: Array, training: bool = True) -> Array:
-    """`x`, whose greatest absolute value ever is noted.
+    """Returns `x`, and records the largest absolute value of all passes.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -264,7 +266,7 @@ def abs_max_recorder(x: Array, M: Array, training: bool = True) -> Array:
 
 @_recorder
 def minmax_mva_recorder(x: Array, m: Array, M: Array, decay: float = 0.99, training: bool = True) -> Array:
-    """`x`, of whose least and greatest value moving averages are noted.
+    """Returns `x`, and records moving averages of its smallest and largest value.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -279,7 +281,7 @@ def minmax_mva_recorder(x: Array, m: Array, M: Array, decay: float = 0.99, train
 
 @_recorder
 def max_max_recorder(x: Array, M: Array, training: bool = True) -> Array:
-    """`x`, whose greatest value ever is noted.
+    """Returns `x`, and records the largest value of all passes.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -294,7 +296,7 @@ def max_max_recorder(x: Array, M: Array, training: bool = True) -> Array:
 
 @_recorder
 def max_mva_recorder(x: Array, M: Array, decay: float = 0.99, training: bool = True) -> Array:
-    """`x`, of whose greatest value a moving average is noted.
+    """Returns `x`, and records a moving average of its largest value.
 
     Example:
         >>> from compatgrad.nnabla.utils import qnn
@@ -308,7 +310,8 @@ def max_mva_recorder(x: Array, M: Array, decay: float = 0.99, training: bool = T
 
 
 class _RecorderCallback:
-    """A recorder whose ranges are parameters of the current scope: "M-name", and "m-name" for the least value."""
+    """Base class of recorders whose ranges are parameters of the current scope: "M-name" for the largest value, and
+    "m-name" for the smallest."""
 
     _recorder: type[_Recorder]
 
@@ -339,8 +342,8 @@ class _RecorderCallback:
         round_method: str = "NOTROUND",
         name: str = "",
     ) -> tuple[Variable | None, Variable | None]:
-        """The step between integers for the noted range, and the integer of 0, which is 0: parameters "scale-name"
-        and "zeropoint-name", or None and None where no range is noted."""
+        """The step between integers for the recorded range, and the integer that stands for 0, which is 0: the
+        parameters "scale-name" and "zeropoint-name", or None and None where no range is recorded."""
         ranges = [parameter.get_parameter(key) for key in cls._names(name)]
         if not any(ranges):
             return None, None

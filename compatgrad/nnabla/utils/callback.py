@@ -1,6 +1,5 @@
-"""Hooks that other programs put into the utilities: functions of the modules that the configuration names.
-
-The modules are listed, with commas, under `util_callback_module` in the section CALLBACK.
+"""Hooks of other programs in the utilities: functions of the modules that the configuration lists, separated by commas,
+as `util_callback_module` in the section CALLBACK.
 """
 
 from __future__ import annotations
@@ -40,10 +39,11 @@ def alternative_cli(args: Namespace) -> Any:
     """Lets the hook run a command of `nnabla_cli` instead of this package.
 
     Args:
-        args: the arguments of the command, as argparse gives them.
+        args: the arguments of the command, as parsed by argparse.
 
     Returns:
-        What the hook gives, the status of the command; None: it has not run it, or there is no hook.
+        The result of the hook, which is the status of the command; None if it has not run the command, or if there is
+        no hook.
 
     Raises:
         Exception: the errors of the hook, if there is one.
@@ -59,10 +59,10 @@ def alternative_cli(args: Namespace) -> Any:
 
 
 def get_callback_version() -> str | None:
-    """Asks the hook what it wants added to the version that `nnabla_cli` prints.
+    """The hook's addition to the version that `nnabla_cli` prints.
 
     Returns:
-        Its text; None without a hook.
+        A str; None without a hook.
 
     Example:
         >>> from compatgrad.nnabla.utils import callback
@@ -94,13 +94,13 @@ def add_train_command_arg(subparser: ArgumentParser) -> None:
 
 
 def get_timelimit(args: Namespace) -> float:
-    """Asks the hook how long a training may take.
+    """The hook's limit of the time of a training.
 
     Args:
-        args: the arguments of the command, as argparse gives them.
+        args: the arguments of the command, as parsed by argparse.
 
     Returns:
-        Seconds; -1, no limit, without a hook.
+        Seconds; -1 (no limit) without a hook.
 
     Raises:
         Exception: the errors of the hook, if there is one.
@@ -116,10 +116,10 @@ def get_timelimit(args: Namespace) -> float:
 
 
 def get_best_from_status(args: Namespace) -> tuple[float | None, int | None]:
-    """Asks the hook for the best result of a training that goes on from a former one.
+    """Gets from the hook the best result of the earlier training that this one resumes.
 
     Args:
-        args: the arguments of the command, as argparse gives them.
+        args: the arguments of the command, as parsed by argparse.
 
     Returns:
         (error, epoch); (None, None) without a hook.
@@ -138,13 +138,13 @@ def get_best_from_status(args: Namespace) -> tuple[float | None, int | None]:
 
 
 def check_training_time(args: Namespace, config: Any, timeinfo: Any, epoch: int, last_epoch: int) -> bool:
-    """Asks the hook, behind an epoch, whether the training may go on.
+    """Asks the hook after an epoch whether the training may continue.
 
     Args:
-        args: the arguments of the command, as argparse gives them.
+        args: the arguments of the command, as parsed by argparse.
         config: the configuration of the training.
         timeinfo: the times of the training so far.
-        epoch: the epoch that is done.
+        epoch: the epoch that has ended.
         last_epoch: the last one that is planned.
 
     Returns:
@@ -164,10 +164,10 @@ def check_training_time(args: Namespace, config: Any, timeinfo: Any, epoch: int,
 
 
 def update_time_train(prediction: float | None = None) -> None:
-    """Tells the hook how long a training is going to take.
+    """Reports to the hook the predicted time of a training.
 
     Args:
-        prediction: seconds; None where they are not known.
+        prediction: seconds; None if unknown.
 
     Raises:
         Exception: the errors of the hook, if there is one.
@@ -182,7 +182,7 @@ def update_time_train(prediction: float | None = None) -> None:
 
 
 def update_forward_time() -> None:
-    """Tells the hook that a part of a command `forward` is done.
+    """Reports to the hook that a part of a command `forward` has ended.
 
     Example:
         >>> from compatgrad.nnabla.utils import callback
@@ -194,7 +194,7 @@ def update_forward_time() -> None:
 
 
 def save_train_snapshot() -> None:
-    """Tells the hook that the parameters of a training were written.
+    """Reports to the hook that the parameters of a training have been written.
 
     Example:
         >>> from compatgrad.nnabla.utils import callback
@@ -206,7 +206,7 @@ def save_train_snapshot() -> None:
 
 
 def process_evaluation_result(outdir: str, filename: str) -> None:
-    """Tells the hook where the results of a command `forward` are.
+    """Reports to the hook the location of the results of a command `forward`.
 
     Args:
         outdir: the folder of the results.
@@ -225,11 +225,11 @@ def process_evaluation_result(outdir: str, filename: str) -> None:
 
 
 def result_base(base: str, suffix: str, outdir: str) -> str | None:
-    """Asks the hook where the results of a training go.
+    """Asks the hook for the path of the results of a training.
 
     Args:
         base: the name of the results, such as "results".
-        suffix: what stands behind the name.
+        suffix: text that is appended to the name.
         outdir: the folder.
 
     Returns:
@@ -249,12 +249,12 @@ def result_base(base: str, suffix: str, outdir: str) -> str | None:
 
 
 def update_status(state: Any = None, start: bool = False, start_time: float | None = None) -> None:
-    """Tells the hook the state of a command.
+    """Reports the state of a command to the hook.
 
     Args:
-        state: what it does, a str or a tuple of a path and a value.
-        start: whether the command begins now.
-        start_time: when it has begun, in seconds since 1970.
+        state: the state, a str or a tuple of a path and a value.
+        start: True at the start of the command.
+        start_time: the time of the start, in seconds since 1970.
 
     Raises:
         Exception: the errors of the hook, if there is one.
@@ -269,10 +269,10 @@ def update_status(state: Any = None, start: bool = False, start_time: float | No
 
 
 def update_progress(text: str) -> None:
-    """Tells the hook how far a command is.
+    """Reports the progress of a command to the hook.
 
     Args:
-        text: the state in words.
+        text: a description of the progress.
 
     Raises:
         Exception: the errors of the hook, if there is one.
@@ -287,7 +287,7 @@ def update_progress(text: str) -> None:
 
 
 def get_load_image_func(ext: str) -> Callable[..., Any] | None:
-    """Asks the hook for a loader of images.
+    """Gets a loader of images from the hook.
 
     Args:
         ext: the extension of the file, with its dot.

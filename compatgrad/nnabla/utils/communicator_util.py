@@ -1,4 +1,4 @@
-"""One communicator for all of a program."""
+"""The program's communicator, which all modules share."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def create_communicator(
         The communicator; None for a single process, which needs none.
 
     Raises:
-        RuntimeError: the processes do not find one another.
+        RuntimeError: the processes cannot connect.
 
     Example:
         >>> from compatgrad.nnabla.utils.communicator_util import create_communicator

@@ -1,4 +1,4 @@
-"""Cache files of a CSV data set."""
+"""Writes cache files of a CSV data set."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class CreateCache(CsvDataSource):
     r"""Writes the examples of a CSV file into files that `data_iterator_cache` reads.
 
     Args:
-        input_csv_filename: the file's path or address; `CsvDataSource` tells its form.
-        rng: draws the order; None for seed 313.
-        shuffle: whether the examples are written in a random order.
-        num_of_threads: how many threads read; None or 0 for the configuration's number.
+        input_csv_filename: the file's path or address; see `CsvDataSource` for its format.
+        rng: generator of the order; None for one with seed 313.
+        shuffle: whether to write the examples in a random order.
+        num_of_threads: number of threads that read; None or 0 for the configuration's number.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -46,7 +46,7 @@ class CreateCache(CsvDataSource):
         self._num_of_threads = num_of_threads
 
     def create(self, output_cache_dirname: str, normalize: bool = True, cache_file_name_prefix: str = "cache") -> None:
-        """Writes the files into the folder `output_cache_dirname`, which exists.
+        """Writes the files into the existing folder `output_cache_dirname`.
 
         With `normalize`, images are divided by their largest possible value. The files' names begin with
         `cache_file_name_prefix`. ValueError where the examples of a variable differ in shape.

@@ -1,4 +1,4 @@
-"""Data iterators: endless minibatches from data sources."""
+"""Data iterators, which give endless minibatches from data sources."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class DataIterator(_ClosedOnce):
-    """Minibatches of `batch_size` examples from a data source, without end.
+    """Endless minibatches of `batch_size` examples from a data source.
 
     `next()`, or iteration, gives a tuple with one numpy array per variable, whose first axis is the batch. A batch may
-    reach into the next epoch. An iterator is closed by `close`, or at the end of a `with` block.
+    contain examples of two epochs. An iterator is closed by `close`, or at the end of a `with` block.
 
     Args:
-        data_source (DataSource): gives the examples and their order.
+        data_source (DataSource): the source of the examples and their order.
         batch_size: the number of examples in a batch.
-        rng: kept for compatibility; data sources draw the order.
+        rng: has no effect; data sources draw the order.
         use_thread: whether a thread reads the next batch while the program uses the last one.
-        epoch_begin_callbacks: functions of the epoch's number, called by `next` where an epoch begins.
-        epoch_end_callbacks: functions of the epoch's number, called by `next` where an epoch ends.
+        epoch_begin_callbacks: functions of the epoch's number, called by `next` at the start of an epoch.
+        epoch_end_callbacks: functions of the epoch's number, called by `next` at the end of an epoch.
         stop_exhausted: whether `next` raises StopIteration where fewer than `batch_size` examples are left in the first
             epoch.
 
@@ -96,12 +96,12 @@ class DataIterator(_ClosedOnce):
 
     @property
     def epoch(self) -> int:
-        """The number of epochs that are complete."""
+        """The number of completed epochs."""
         return self._current_epoch
 
     @property
     def position(self) -> int:
-        """How many examples of this epoch the source has given; the batch read ahead is counted."""
+        """The number of examples of this epoch that have been read, including the batch that is read ahead."""
         return self._data_source.position
 
     @property
@@ -127,7 +127,7 @@ class DataIterator(_ClosedOnce):
             self._pending = self._thread.submit(self._next)
 
     def _next(self):
-        # a batch and the number of epochs that ended in it; None where there is no batch
+        # Reads a batch. Returns it and the number of epochs that ended in it; None where there is no batch.
         source = self._data_source
         if self._stop_exhausted and source.position + self._batch_size > self._size:
             return None, 0
@@ -157,7 +157,7 @@ class DataIterator(_ClosedOnce):
         if batch is None:
             if self._stop_exhausted and self._data_source.position + self._batch_size >= self._size:
                 raise StopIteration
-            logger.warning("The data source gave no example; trying again.")
+            logger.warning("The data source returned no example; trying again.")
             batch, ended = self._next()
         self._prefetch()
         for _ in range(ended):
@@ -171,18 +171,18 @@ class DataIterator(_ClosedOnce):
             callback(self._current_epoch)
 
     def register_epoch_end_callback(self, callback: Callable[[int], Any]) -> None:
-        """Has `callback(epoch)` called at the end of each epoch."""
+        """Registers `callback(epoch)` to be called at the end of each epoch."""
         self._epoch_end_callbacks.append(callback)
 
     def register_epoch_begin_callback(self, callback: Callable[[int], Any]) -> None:
-        """Has `callback(epoch)` called at the beginning of each epoch after the first."""
+        """Registers `callback(epoch)` to be called at the start of each epoch after the first."""
         self._epoch_begin_callbacks.append(callback)
 
     def _slice_range(self, parts, part, drop_last):
         if drop_last:
             length = self._size // parts
             start = length * part
-        else:  # parts of equal size; some examples are in two of them
+        else:  # parts of equal size, so that some examples are in two parts
             length = -(-self._size // parts)
             start = min(length * part % self._size, self._size - length)
         return start, start + length
@@ -198,22 +198,23 @@ class DataIterator(_ClosedOnce):
         use_cache: bool = False,
         drop_last: bool = False,
     ) -> DataIterator | None:
-        """A new iterator over a part of the examples, chosen by the part's number or by a range.
-
-        Processes that train together read one part each.
+        """A new iterator over a part of the examples, which is selected by its number or by a range. In distributed
+        training, each process reads one part.
 
         Args:
-            rng: draws the order in which a cache gives its examples; None for seed 313.
-            num_of_slices: into how many parts of equal size the examples are divided.
+            rng: generator of the order in which a cache gives its examples; None for one with seed 313.
+            num_of_slices: number of parts of equal size into which the examples are divided.
             slice_pos: the number of the part, from 0.
             slice_start: the first example of a range.
-            slice_end: the example behind the range.
+            slice_end: the end of the range, which is not included.
             cache_dir: the folder of the cache's files, by default that of the source's own cache.
-            use_cache: whether the part is cached in memory, and also in files where there is a folder.
-            drop_last: whether examples are left out where the parts do not come out even; else some are in two parts.
+            use_cache: whether to cache the part in memory, and also in files if there is a folder.
+            drop_last: whether to leave out examples where the number of examples is not a multiple of the number of
+                parts; otherwise some examples are in two parts.
 
         Returns:
-            The iterator, or None after a line in the log, unless a part's number or a range is given, and not both.
+            The iterator; None, with a message in the log, where neither or both of a part's number and a range are
+            given.
         """
         by_part = num_of_slices is not None and slice_pos is not None
         by_range = slice_start is not None and slice_end is not None
@@ -253,19 +254,19 @@ def data_iterator(
     epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
     stop_exhausted: bool = False,
 ) -> DataIterator:
-    """A `DataIterator` over a data source, with caches between the two.
+    """A `DataIterator` over a data source, with optional caches.
 
     Args:
-        data_source (DataSource): gives the examples.
+        data_source (DataSource): the source of the examples.
         batch_size: the number of examples in a batch.
-        rng: draws the order where a cache does; None for seed 313.
+        rng: generator of the order of a cache; None for one with seed 313.
         use_thread: whether a thread reads the next batch while the program uses the last one.
-        with_memory_cache: whether examples stay in memory, if all of them are small enough.
-        with_file_cache: whether all examples are copied to files at first.
-        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
-        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
-        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
-        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+        with_memory_cache: whether to keep the examples in memory, if all together are small enough.
+        with_file_cache: whether to copy all examples to files first.
+        cache_dir: the folder of these files, which is kept; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called at the start of an epoch.
+        epoch_end_callbacks: functions of the epoch's number, called at the end of an epoch.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill completely.
 
     Returns:
         The iterator.
@@ -310,27 +311,27 @@ def data_iterator_simple(
     epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
     stop_exhausted: bool = False,
 ) -> DataIterator:
-    """A `DataIterator` over a function that gives one example at a time.
+    """A `DataIterator` over a function that returns one example at a time.
 
     Args:
-        load_func: `load_func(i)` gives the tuple of arrays of example i.
-        num_examples: the number of examples; i goes from 0 to before it.
+        load_func: `load_func(i)` returns the tuple of arrays of example i.
+        num_examples: the number of examples; i is in [0, num_examples).
         batch_size: the number of examples in a batch.
         shuffle: whether the order changes with every epoch.
         rng: draws the order; None for seed 313.
         use_thread: whether a thread reads the next batch while the program uses the last one.
-        with_memory_cache: whether examples stay in memory, if all of them are small enough.
-        with_file_cache: whether all examples are copied to files at first.
-        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
-        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
-        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
-        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+        with_memory_cache: whether to keep the examples in memory, if all together are small enough.
+        with_file_cache: whether to copy all examples to files first.
+        cache_dir: the folder of these files, which is kept; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called at the start of an epoch.
+        epoch_end_callbacks: functions of the epoch's number, called at the end of an epoch.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill completely.
 
     Returns:
         The iterator.
 
     Raises:
-        TypeError: `load_func` cannot be called, or gives something without a length.
+        TypeError: `load_func` is not callable, or returns an object without a length.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_iterator import data_iterator_simple
@@ -372,7 +373,7 @@ def data_iterator_csv_dataset(
     epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
     stop_exhausted: bool = False,
 ) -> DataIterator:
-    r"""A `DataIterator` over a CSV file, whose form `CsvDataSource` tells.
+    r"""A `DataIterator` over a CSV file; see `CsvDataSource` for its format.
 
     Args:
         uri: the file's path, or its address on the web or S3.
@@ -380,13 +381,13 @@ def data_iterator_csv_dataset(
         shuffle: whether the order changes with every epoch.
         rng: draws the order; None for seed 313.
         use_thread: whether a thread reads the next batch while the program uses the last one.
-        normalize: whether images are divided by their largest possible value.
-        with_memory_cache: whether examples stay in memory, if all of them are small enough.
-        with_file_cache: whether all examples are copied to files at first.
-        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
-        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
-        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
-        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+        normalize: whether to divide images by their largest possible value.
+        with_memory_cache: whether to keep the examples in memory, if all together are small enough.
+        with_file_cache: whether to copy all examples to files first.
+        cache_dir: the folder of these files, which is kept; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called at the start of an epoch.
+        epoch_end_callbacks: functions of the epoch's number, called at the end of an epoch.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill completely.
 
     Returns:
         The iterator.
@@ -431,7 +432,7 @@ def data_iterator_cache(
     epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
     stop_exhausted: bool = False,
 ) -> DataIterator:
-    r"""A `DataIterator` over a folder of cache files, which `CreateCache` or a data source with a file cache wrote.
+    r"""A `DataIterator` over a folder of cache files, written by `CreateCache` or by a data source with a file cache.
 
     Args:
         uri: the folder's path, or its address on S3.
@@ -440,10 +441,10 @@ def data_iterator_cache(
         rng: draws the order; None for seed 313.
         use_thread: whether a thread reads the next batch while the program uses the last one.
         normalize: whether uint8 and uint16 arrays become float32 in [0, 1].
-        with_memory_cache: whether examples stay in memory, if all of them are small enough.
-        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
-        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
-        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+        with_memory_cache: whether to keep the examples in memory, if all together are small enough.
+        epoch_begin_callbacks: functions of the epoch's number, called at the start of an epoch.
+        epoch_end_callbacks: functions of the epoch's number, called at the end of an epoch.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill completely.
 
     Returns:
         The iterator.
@@ -496,15 +497,15 @@ def data_iterator_concat_datasets(
     Args:
         data_source_list: the sources, which have the same variables.
         batch_size: the number of examples in a batch.
-        shuffle: whether the examples of all sources come in an order that changes with every epoch.
+        shuffle: whether to mix the examples of all sources, in an order that changes with every epoch.
         rng: draws the order; None for seed 313.
         use_thread: whether a thread reads the next batch while the program uses the last one.
-        with_memory_cache: whether examples stay in memory, if all of them are small enough.
-        with_file_cache: whether all examples are copied to files at first.
-        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
-        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
-        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
-        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+        with_memory_cache: whether to keep the examples in memory, if all together are small enough.
+        with_file_cache: whether to copy all examples to files first.
+        cache_dir: the folder of these files, which is kept; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called at the start of an epoch.
+        epoch_end_callbacks: functions of the epoch's number, called at the end of an epoch.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill completely.
 
     Returns:
         The iterator.

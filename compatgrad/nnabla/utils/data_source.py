@@ -1,4 +1,4 @@
-"""Data sources: what data iterators read. A program's own are subclasses of `DataSource`."""
+"""Data sources, from which data iterators read. Programs define their own as subclasses of `DataSource`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _TRIES = 10
 
 
 class _ClosedOnce:
-    """What gives things by `next`, until it is closed: by `close`, at the end of a `with` block or of the program."""
+    """Base class of iterators that are closed once: by `close`, at the end of a `with` block, or at the end of the
+    program."""
 
     _closed = False
 
@@ -45,21 +46,22 @@ class _ClosedOnce:
         self.close()
 
     def close(self) -> None:
-        """Gives back files, threads and folders that are held; more calls do nothing."""
+        """Releases files, threads and folders; further calls do nothing."""
         if not self._closed:
             atexit.unregister(self.close)
             self._closed = True
             self._release()
 
     def _release(self):
-        """What `close` does, once."""
+        """Called by the first `close`."""
 
 
 class DataSource(_ClosedOnce):
-    """Base class of what data iterators read: examples by their position.
+    """Base class of data sources, which give examples by position.
 
     A subclass sets `_size`, the number of examples, and `_variables`, their names, and defines `_get_data(position)`,
-    which gives an example as a tuple of arrays. Where `shuffle` is set, its `reset` makes the order of the next epoch.
+    which returns an example as a tuple of arrays. Where `shuffle` is set, its `reset` makes the order of the next
+    epoch.
 
     Args:
         shuffle: whether the order of examples changes with every epoch.
@@ -101,11 +103,11 @@ class DataSource(_ClosedOnce):
         return self._get_data(position)
 
     def _generate_order(self, generation):
-        """Makes the order of epoch `generation`; earlier ones may still be asked for."""
+        """Makes the order of epoch `generation`; orders of earlier epochs may still be needed."""
 
     @property
     def order(self) -> Sequence[Any] | None:
-        """The examples' indices in their order, or None."""
+        """The indices of the examples in the current order, or None."""
         return self._order
 
     @property
@@ -114,14 +116,15 @@ class DataSource(_ClosedOnce):
         return self._variables
 
     def next(self) -> Sequence[Any]:
-        """The example at the position, which goes on by one: a sequence with one array per variable."""
+        """Returns the example at the current position, a sequence with one array per variable, and advances the
+        position."""
         data = self._get_data(self._position)
         self._position += 1
         return data
 
     @property
     def position(self) -> int:
-        """How many examples of this epoch have been read."""
+        """The number of examples of this epoch that have been read."""
         return self._position
 
     @property
@@ -143,11 +146,11 @@ class DataSource(_ClosedOnce):
         self._position = 0
 
     def apply_order(self) -> None:
-        """Called when a batch is complete and an epoch ended in it."""
+        """Called after a batch in which an epoch ended."""
 
 
 class DataSourceWithFileCacheError(Exception):
-    """The source of a file cache gave no example, ten times.
+    """The source of a file cache returned no example ten times.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_source import DataSourceWithFileCacheError
@@ -161,20 +164,20 @@ class DataSourceWithFileCacheError(Exception):
 
 
 class DataSourceWithFileCache(DataSource):
-    """Another source's examples, copied into files at first and read from these.
+    """The examples of another source, which are first copied into files and then read from the files.
 
     The configuration's section DATA_ITERATOR has the number of examples per file, the number of threads that read the
     source, and the files' format, .npy or .h5.
 
     Args:
-        data_source (DataSource): gives the examples. Those of one variable have the same shape.
-        cache_dir: the files' folder, kept afterwards; None for a temporary one.
-        cache_file_name_prefix: how the files' names begin.
+        data_source (DataSource): gives the examples. The examples of a variable must have the same shape.
+        cache_dir: the folder of the files, which is kept; None for a temporary one.
+        cache_file_name_prefix: prefix of the files' names.
         shuffle: whether the order of the files, and of the examples in each, changes with every epoch.
         rng: draws the order; None for seed 313.
 
     Raises:
-        DataSourceWithFileCacheError: the source gives None for an example, ten times.
+        DataSourceWithFileCacheError: the source returns None for an example ten times.
         ValueError: the examples of a variable differ in shape.
 
     Example:
@@ -232,7 +235,7 @@ class DataSourceWithFileCache(DataSource):
             data = self._data_source._get_data(position)
             if data is not None:
                 return data
-            logger.warning("The data source gave no example at %d.", position)
+            logger.warning("The data source returned no example at %d.", position)
         raise DataSourceWithFileCacheError(f"DataSourceWithFileCache: no example at position {position}")
 
     def _create_cache(self):
@@ -290,7 +293,7 @@ class DataSourceWithFileCache(DataSource):
         self._cache_file_data_orders.append(list(range(len(examples))))
 
     def _create_cache_file_position_table(self):
-        # position -> number of the file, number of the example in it
+        # Maps a position to the number of the file and the number of the example in it.
         self._table = [
             (file, example) for file in self._cache_file_order for example in self._cache_file_data_orders[file]
         ]
@@ -332,10 +335,11 @@ class DataSourceWithFileCache(DataSource):
 
 
 class DataSourceWithMemoryCache(DataSource):
-    """Another source's examples, kept in memory once they are read, if all of them are small enough.
+    """The examples of another source, which are kept in memory after they have been read, if all together are small
+    enough.
 
-    The limit is `data_source_buffer_max_size` bytes in the configuration's section DATA_ITERATOR; the size of the first
-    example is taken for that of all.
+    The limit is `data_source_buffer_max_size` bytes in the configuration's section DATA_ITERATOR; all examples are
+    assumed to have the size of the first one.
 
     Args:
         data_source (DataSource): gives the examples.
@@ -398,7 +402,7 @@ class DataSourceWithMemoryCache(DataSource):
             self._data_source.reset()
             self._generation = self._data_source._generation
         else:
-            # The first epoch reads the source in its own order; the order after that is drawn here.
+            # The first epoch has the source's own order; this class draws the later orders.
             self._generation += 1
             if self._shuffle and self._generation > 0:
                 self._order = list(self._rng.permutation(self._size))
@@ -413,14 +417,14 @@ class DataSourceWithMemoryCache(DataSource):
 
 
 class SlicedDataSource(DataSource):
-    """The examples of another source from `slice_start` to before `slice_end`.
+    """The examples [slice_start, slice_end) of another source.
 
     Args:
         data_source (DataSource): gives the examples.
-        shuffle: what the property of that name says; the other source makes the order.
-        rng: kept for compatibility.
+        shuffle: value of the property `shuffle`; the other source draws the order.
+        rng: has no effect.
         slice_start: the first example's number.
-        slice_end: the number behind the last example.
+        slice_end: the last example's number plus 1.
 
     Raises:
         TypeError: `slice_start` or `slice_end` is not given.
@@ -456,7 +460,7 @@ class SlicedDataSource(DataSource):
         self._data_source._position = self._first
 
     def apply_order(self) -> None:
-        """Goes on to the order of the next epoch."""
+        """Advances to the order of the next epoch."""
         self._generation += 1
         self._data_source._generate_order(self._generation)
 

@@ -1,4 +1,4 @@
-"""Data sources: functions, folders of cache files, CSV files, and several in a row."""
+"""Data sources: functions, folders of cache files, CSV files, and concatenated sources."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .data_source_loader import FileReader, load
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_KEPT_ORDERS = 15  # how far slices of one source may be apart, in epochs
+_KEPT_ORDERS = 15  # the largest distance, in epochs, between slices of one source
 
 
 class SimpleDataSource(DataSource):
     """Examples from a function, which is called whenever one is read.
 
     Args:
-        load_func: `load_func(i)` gives the tuple of arrays of example i. It is called for 0 at once.
+        load_func: `load_func(i)` gives the tuple of arrays of example i. The constructor calls it for example 0.
         num_examples: the number of examples; i goes from 0 to before it.
         shuffle: whether the order changes with every epoch.
         rng: draws the order; None for seed 313.
@@ -71,7 +71,7 @@ class SimpleDataSource(DataSource):
     def _get_data_of_generation(self, position, generation):
         order = self._find_order(generation)
         if order is None:
-            raise ValueError(f"SimpleDataSource: the order of epoch {generation} is gone; the slices are too far apart")
+            raise ValueError(f"SimpleDataSource: the order of epoch {generation} is gone; slices are too far apart")
         return self._load_func(order[position])
 
     def apply_order(self) -> None:
@@ -84,13 +84,12 @@ class SimpleDataSource(DataSource):
             self._orders.append((generation, order))
 
 
-_DAMAGED = (KeyError, RuntimeError)  # what h5py raises for files that are damaged, besides OSError
+_DAMAGED = (KeyError, RuntimeError)  # errors that h5py raises for damaged files, in addition to OSError
 
 
 class CacheDataSource(DataSource):
-    r"""Examples from the files that `DataSourceWithFileCache` or `CreateCache` wrote into a folder.
-
-    Threads read the files that come next; the configuration's section DATA_ITERATOR says how many.
+    r"""Examples from files that `DataSourceWithFileCache` or `CreateCache` have written into a folder. Threads read the
+    next files ahead; their number is in the section DATA_ITERATOR of the configuration.
 
     Args:
         cachedir: the folder's path, or its address on S3.
@@ -146,7 +145,7 @@ class CacheDataSource(DataSource):
         except OSError:
             return None
         except (csv.Error, UnicodeError) as error:
-            raise self._error(f"{name} is no table: {error}") from error
+            raise self._error(f"{name} cannot be read as a table: {error}") from error
 
     def _error(self, words):
         return ValueError(f"CacheDataSource: {self._cachedir}: {words}")
@@ -158,12 +157,12 @@ class CacheDataSource(DataSource):
         return None if rows is None else [row[0] for row in rows]
 
     def _indexed(self, row):
-        # a file's name and how many examples it has, by a line of the index
+        # The file name and the number of examples in a row of the index.
         if len(row) < 2 or not row[1].isdecimal():
-            raise self._error(f"expected a file and how many examples it has in cache_index.csv, found {row}"[:300])
+            raise self._error(f"expected a file and its number of examples in cache_index.csv, found {row}"[:300])
         name, length = os.path.join(self._cachedir, row[0]), int(row[1])
-        most = archives.DEFLATE if name.endswith(".h5") else 1  # examples in a byte
-        if os.path.isdir(self._cachedir) and length > most * os.path.getsize(name):  # else the folder is on the web
+        most = archives.DEFLATE if name.endswith(".h5") else 1  # examples per byte, at most
+        if os.path.isdir(self._cachedir) and length > most * os.path.getsize(name):  # not on the web
             raise self._error(f"cache_index.csv announces {length} examples in {row[0]}, which is too small for them")
         return name, length
 
@@ -209,7 +208,7 @@ class CacheDataSource(DataSource):
             return {key: hdf5.read(dataset) for key, dataset in cache.items()}
 
     def _load_ahead(self, name):
-        # gets the file `name` and has the next ones read meanwhile
+        # Returns the contents of the file `name`, and starts reading the next files.
         if self._pool is None:
             return self._load(name)
         future = self._loading.pop(name, None)
@@ -223,7 +222,7 @@ class CacheDataSource(DataSource):
         return self._load(name) if future is None else future.result()
 
     def _get_data(self, position):
-        with self._thread_lock:  # slices of one source read from threads of their own
+        with self._thread_lock:  # slices of one source read from different threads
             self._position = position
             name, index = self._order[position]
             if name != self._current_filename:
@@ -264,9 +263,9 @@ def _normalized(array):
 class CsvDataSource(DataSource):
     r"""Examples from the lines of a CSV file: numbers, or names of files that are read.
 
-    The header names variables as NAME, or NAME__INDEX for an element of a vector, with :LABEL behind it if wanted.
-    Columns whose name begins with # are left out. A cell that is no number is the path of an image, a sound, a .csv or
-    a .npy file, beside the CSV file or absolute.
+    The header names variables as NAME, or NAME__INDEX for an element of a vector, optionally followed by :LABEL.
+    Columns whose name begins with # are ignored. A cell that is not a number is the path of an image, a sound, a .csv
+    or a .npy file, absolute or relative to the CSV file.
 
     Args:
         filename: the file's path, or its address on the web or S3.
@@ -301,8 +300,8 @@ class CsvDataSource(DataSource):
         with self._filereader.open(textmode=True, encoding="utf-8-sig") as file:
             try:
                 header, *rows = csv.reader(file)
-            except (csv.Error, ValueError) as error:  # ValueError: there is no line, or other bytes than UTF-8
-                raise ValueError(f"CsvDataSource: {filename} is no table with a header: {error}") from error
+            except (csv.Error, ValueError) as error:  # ValueError: the file is empty, or is not encoded in UTF-8
+                raise ValueError(f"CsvDataSource: {filename} is not a table with a header: {error}") from error
         used = [i for i, column in enumerate(header) if not column.startswith("#")]
         self._rows = [[row[i] for i in used if i < len(row)] for row in rows]
         self._columns = [self._split_name(header[i]) for i in used]

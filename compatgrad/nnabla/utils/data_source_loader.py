@@ -1,4 +1,4 @@
-"""Reading of files for data sources: from disk, the web and S3, by extension."""
+"""Loads files for data sources from disk, the web and S3, by extension."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load_image_imread(
     Args:
         file: the file's path, or the file opened for reading bytes.
         shape: (channels, height, width) to which the image is resized; the number of channels must be the image's.
-        max_range: what white becomes; a negative number keeps the image's integers.
+        max_range: the value of white; a negative number keeps the image's integers.
 
     Returns:
         Array of floats from 0 to `max_range`, or of uint8 or uint16.
@@ -84,7 +84,7 @@ def load_image(file: str | BinaryIO, shape: tuple[int, int, int] | None = None, 
     Args:
         file: the file's path, or the file opened for reading bytes.
         shape: (channels, height, width) to which the image is resized; the number of channels must be the image's.
-        normalize: whether black and white become 0.0 and 1.0.
+        normalize: whether to map black and white to 0.0 and 1.0.
 
     Returns:
         Array of uint8 or uint16, or with `normalize` of floats.
@@ -117,7 +117,7 @@ def load_csv(file: BinaryIO, shape: tuple[int, ...] | None = None, normalize: bo
         Array of float64.
 
     Raises:
-        ValueError: a cell is no number, or the numbers do not fill `shape`.
+        ValueError: a cell is not a number, or the numbers do not fill `shape`.
 
     Example:
         >>> import io
@@ -146,15 +146,15 @@ def load_npy(
         path: the file's path, or the file opened for reading bytes.
         shape: the result's shape; None for the array's own.
         normalize: kept for compatibility.
-        allow_pickle: whether objects are unpickled, which runs code of the file; None goes by `allow_pickle` in the
-            section DATA_ITERATOR of the configuration, which is False.
+        allow_pickle: whether to unpickle objects, which can run code from the file; None for `allow_pickle` in the
+            section DATA_ITERATOR of the configuration, whose default is False.
 
     Returns:
         Array of the file's dtype.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the array does not fill `shape`, the file is damaged, or holds a pickle that is not allowed.
+        ValueError: the array does not fill `shape`, the file is damaged, or contains a pickle, which is not allowed.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_source_loader import load_npy
@@ -198,23 +198,23 @@ def load_wav(path: str | BinaryIO, shape: tuple[int, ...] | None = None, normali
         from scipy.io import wavfile
     except ImportError as error:
         raise ImportError("load_wav needs scipy: pip install scipy") from error
-    with naming(path, Exception):  # scipy trusts the header
+    with naming(path, Exception):  # scipy allocates memory by the header without checking it
         samples = wavfile.read(path)[1]
     if shape is not None:
         return samples.reshape(shape)
     return samples[:, np.newaxis] if samples.ndim == 1 else samples
 
 
-#: Whether sounds are read by pydub.
+#: Whether pydub reads sounds.
 pydub_available = importlib.util.find_spec("pydub") is not None
 
 
 def load_audio_pydub(path: str, shape: tuple[int, int] | None = None, normalize: bool = False) -> np.ndarray:
-    """The samples of a sound file as `audio_utils.auread` gives them.
+    """The samples of a sound file, read by `audio_utils.auread`.
 
     Args:
         path: the file's path.
-        shape: (samples, channels) to which `audio_utils.auresize` brings the sound; None for its own.
+        shape: (samples, channels) to which `audio_utils.auresize` resizes the sound; None for its own.
         normalize: kept for compatibility.
 
     Returns:
@@ -232,7 +232,7 @@ def load_audio_pydub(path: str, shape: tuple[int, int] | None = None, normalize:
 
     Source: `nnabla.utils.data_source_loader.load_audio_pydub` of nnabla 1.39.0.
     """
-    from .audio_utils import auread, auresize  # which imports pydub
+    from .audio_utils import auread, auresize  # imported here because it imports pydub
 
     samples = auread(path)
     return auresize(samples, shape) if shape else samples
@@ -247,7 +247,7 @@ def load_audio(file: str | BinaryIO, shape: tuple[int, int] | None = None, norma
         normalize: kept for compatibility.
 
     Returns:
-        Array (samples, channels) of integers, or by scipy of the file's dtype.
+        Array (samples, channels) of integers; with scipy, of the file's dtype.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -273,7 +273,7 @@ _load_functions = {
 
 
 def load(ext: str) -> Callable[..., np.ndarray]:
-    """The function that loads files of a kind.
+    """The function that loads files with an extension.
 
     Args:
         ext: the files' extension in lower case, with its dot.
@@ -294,5 +294,5 @@ def load(ext: str) -> Callable[..., np.ndarray]:
     found = callback.get_load_image_func(ext) or _load_functions.get(ext)
     if found is None:
         known = ", ".join(_load_functions)
-        raise ValueError(f"load: there is no loader for {ext!r}; there are some for {known}")
+        raise ValueError(f"load: there is no loader for {ext!r}, only for {known}")
     return found

@@ -22,15 +22,15 @@ def from_dlpack(dlp: Any, arr: NdArray | None = None) -> NdArray:
     """An NdArray that shares the memory of another library's array.
 
     Args:
-        dlp: a DLPack capsule that was not used yet, or an array that can make one, of any dtype and shape.
-        arr: an NdArray that is to share the memory; None for a new one.
+        dlp: an unused DLPack capsule, or an array that can make one, of any dtype and shape.
+        arr: an NdArray that will share the memory; None for a new one.
 
     Returns:
         `arr` or the new NdArray, of the dtype and shape of `dlp`.
 
     Raises:
         TypeError: `arr` is not an NdArray.
-        ValueError: `dlp` is a capsule that was used already, or something else.
+        ValueError: `dlp` is a used capsule, or neither a capsule nor such an array.
 
     Example:
         >>> from compatgrad.nnabla.utils.dlpack import from_dlpack
@@ -57,9 +57,9 @@ def to_dlpack(a: NdArray, dtype: np.dtype | type | str | None = None, ctx: Conte
     """A DLPack capsule that shares the memory of an NdArray.
 
     Args:
-        a: an NdArray of any dtype and shape that holds values.
-        dtype: the dtype to which `a` is brought first, in place; None for its own.
-        ctx: the context to whose device `a` is brought first, in place; None for its own.
+        a: an NdArray of any dtype and shape that has values.
+        dtype: the dtype to which `a` is cast first, in place; None for its own.
+        ctx: the context to whose device `a` is moved first, in place; None for its own.
 
     Returns:
         The capsule, which can be used once.

@@ -1,4 +1,4 @@
-"""Downloads of data sets, kept in a folder."""
+"""Downloads data sets into a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def get_data_home() -> str:
-    """The folder where downloads are kept, ~/nnabla_data, which is made if need be.
+    """The folder of downloads, ~/nnabla_data, which is made if it does not exist.
 
     Returns:
         The folder's path; ./nnabla_data for a user without a home folder.
@@ -41,13 +41,13 @@ def download(
     open_file: bool = True,
     allow_overwrite: bool = False,
 ) -> BinaryIO | None:
-    """Fetches a file from the web, once only.
+    """Downloads a file, unless it has been downloaded before.
 
     Args:
         url: the file's address.
-        output_file: where the file is kept; None for a file of its name in the folder of `get_data_home`.
-        open_file: whether the file is opened.
-        allow_overwrite: whether it is fetched again where it exists already.
+        output_file: the path to which it is written; None for a file of the same name in the folder of `get_data_home`.
+        open_file: whether to open the file.
+        allow_overwrite: whether to download it again where it exists.
 
     Returns:
         The file, opened for reading bytes, or None.
@@ -78,7 +78,7 @@ def download(
 
 @contextlib.contextmanager
 def _progress(name):
-    """What shows that so many bytes of a total have come; None without tqdm."""
+    """A function that shows the progress in bytes of a total; None without tqdm."""
     try:
         from tqdm import tqdm
     except ImportError:

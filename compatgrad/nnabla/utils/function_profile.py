@@ -1,4 +1,4 @@
-"""Profiles of Python functions, by a decorator."""
+"""A decorator that profiles Python functions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ __all__ = ["profile"]
 class FunctionProfile:
     """A function whose calls are profiled; `profile` makes one.
 
-    Functions that are profiled do not profile one another: where one calls another, only the outer one is measured.
-    What was measured is printed at the end of the program.
+    Where a profiled function calls another one, only the outer call is measured. The statistics are printed at the end
+    of the program.
 
     Args:
         fn: the function.
-        condition: is called with the arguments of each call; only where it is true the call is profiled. None: all are.
+        condition: function of the arguments of a call that returns whether to profile the call; None profiles all
+            calls.
         profile_class: the profiler, such as cProfile.Profile.
-        print_freq: prints what was measured every so many calls; 0 for never.
-        sort_keys: the order of the lines, as for pstats.Stats.sort_stats; by default cumulative, time, calls.
-        print_restrictions: which lines are printed, as for pstats.Stats.print_stats; by default the first 40.
+        print_freq: number of calls after which statistics are printed; 0 for never.
+        sort_keys: the order of the lines, arguments of pstats.Stats.sort_stats; by default cumulative, time, calls.
+        print_restrictions: the lines to print, arguments of pstats.Stats.print_stats; by default the first 40.
 
     Example:
         >>> from compatgrad.nnabla.utils.function_profile import FunctionProfile
@@ -79,12 +80,12 @@ class FunctionProfile:
                 self.print_stats()
 
     def reset_stats(self) -> None:
-        """Forgets what was measured."""
+        """Deletes the statistics."""
         self.stats = None
         self.ncalls = 0
 
     def print_stats(self, reset: bool = True) -> None:
-        """Prints what was measured, if anything was, and forgets it unless `reset` is False."""
+        """Prints the statistics, if there are any, and deletes them unless `reset` is False."""
         if self.stats is None:
             return
         code = self.fn.__code__
@@ -98,7 +99,7 @@ class FunctionProfile:
     def _atexit(self):
         try:
             self.print_stats()
-        except ValueError:  # a test runner has closed the output
+        except ValueError:  # a test runner may have closed the output
             pass
 
 
@@ -110,22 +111,23 @@ def profile(
     sort_keys: Sequence[str] | None = None,
     print_restrictions: Sequence[Any] | None = None,
 ) -> Callable[..., Any]:
-    """Decorates a function: its calls are profiled, and what was measured is printed at the end of the program.
+    """Decorator that profiles the calls of a function; the statistics are printed at the end of the program.
 
     Args:
         fn: the function; None makes a decorator with the other arguments.
-        condition: is called with the arguments of each call; only where it is true the call is profiled. None: all are.
+        condition: function of the arguments of a call that returns whether to profile the call; None profiles all
+            calls.
         profile_class: the profiler, such as cProfile.Profile.
-        print_freq: prints what was measured every so many calls; 0 for never.
-        sort_keys: the order of the lines, as for pstats.Stats.sort_stats; by default cumulative, time, calls.
-        print_restrictions: which lines are printed, as for pstats.Stats.print_stats; by default the first 40.
+        print_freq: number of calls after which statistics are printed; 0 for never.
+        sort_keys: the order of the lines, arguments of pstats.Stats.sort_stats; by default cumulative, time, calls.
+        print_restrictions: the lines to print, arguments of pstats.Stats.print_stats; by default the first 40.
 
     Returns:
         The function with an attribute `profiler`, a FunctionProfile, which has `print_stats` and `reset_stats`; or the
         decorator.
 
     Raises:
-        KeyError: only when statistics are printed: a key of `sort_keys` is unknown.
+        KeyError: when statistics are printed: a key of `sort_keys` is unknown.
 
     Example:
         >>> from compatgrad.nnabla.utils.function_profile import profile

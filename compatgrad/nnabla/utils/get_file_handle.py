@@ -1,4 +1,4 @@
-"""Files of networks and parameters, opened as their formats ask."""
+"""Opens files of networks and parameters by format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MODES = {".nntxt": "", ".prototxt": "", ".protobuf": "b"}
 
 
 class FileHandlerContext(SimpleNamespace):
-    """What is known while files are loaded, as attributes.
+    """An object whose attributes pass data between the functions that load files.
 
     Example:
         >>> from compatgrad.nnabla.utils.get_file_handle import FileHandlerContext
@@ -35,7 +35,7 @@ class FileHandlerContext(SimpleNamespace):
 
 
 def _unknown(ext: str) -> ValueError:
-    return ValueError(f"{ext!r} is no format of network files: .nnp, .h5, .nntxt, .prototxt and .protobuf are")
+    return ValueError(f"{ext!r} is no format of network files; expected .nnp, .h5, .nntxt, .prototxt or .protobuf")
 
 
 @contextlib.contextmanager
@@ -43,12 +43,12 @@ def get_file_handle_load(nnp: Any, path: Any, ext: str) -> Iterator[Any]:
     """Opens a file of networks or parameters, to read it.
 
     Args:
-        nnp: a ZipFile in which the file stands; None for a file by itself.
+        nnp: a ZipFile that contains the file; None for a separate file.
         path: the file's name, or an open file.
         ext: the file's format: ".nnp", ".h5", ".nntxt", ".prototxt" or ".protobuf".
 
     Returns:
-        A context manager that gives a ZipFile for .nnp, an h5py.File for .h5, else a file of text or bytes.
+        A context manager for a ZipFile (.nnp), an h5py.File (.h5), or else a file of text or bytes.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -90,14 +90,15 @@ def get_file_handle_load(nnp: Any, path: Any, ext: str) -> Iterator[Any]:
 def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
     """Opens a file of networks or parameters, to write it.
 
-    What stood at a name stays until the block ends without an exception; an open file is at its start afterwards.
+    A file of that name is replaced only when the block ends without an exception. An open file is rewound at the end of
+    the block.
 
     Args:
         path: the file's name, or an open file.
         ext: the file's format: ".nnp", ".h5", ".nntxt", ".prototxt" or ".protobuf".
 
     Returns:
-        A context manager that gives a ZipFile for .nnp, an h5py.File for .h5, else a file of text or bytes.
+        A context manager for a ZipFile (.nnp), an h5py.File (.h5), or else a file of text or bytes.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -130,7 +131,7 @@ def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
 
 
 def get_buf_type(filename: str) -> str:
-    """The format of a file of solver states, which stands in its name.
+    """The format of a file of solver states, which is part of its name.
 
     Args:
         filename: `<optimizer>_<solver>_optimizer.<format>.optimizer`.

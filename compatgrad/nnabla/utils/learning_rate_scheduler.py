@@ -29,12 +29,12 @@ class BaseLearningRateScheduler:
 
 
 class PolynomialScheduler(BaseLearningRateScheduler):
-    """From `init_lr` to 0 at `max_iter`: init_lr * (1 - iter / max_iter) ** power.
+    """Decreases the learning rate to 0 at `max_iter`: init_lr * (1 - iter / max_iter) ** power.
 
     Args:
         init_lr: the learning rate of iteration 0.
         max_iter: the iteration at which the learning rate is 0.
-        power: 1 for a straight line.
+        power: the exponent; 1 decreases the learning rate linearly.
 
     Example:
         >>> from compatgrad.nnabla.utils.learning_rate_scheduler import PolynomialScheduler
@@ -55,7 +55,7 @@ class PolynomialScheduler(BaseLearningRateScheduler):
 
 
 class CosineScheduler(BaseLearningRateScheduler):
-    """Half a period of a cosine, from `init_lr` to 0: init_lr * (1 + cos(pi * iter / max_iter)) / 2.
+    """Decreases the learning rate to 0 along half a period of a cosine: init_lr * (1 + cos(pi * iter / max_iter)) / 2.
 
     Args:
         init_lr: the learning rate of iteration 0.
@@ -79,12 +79,12 @@ class CosineScheduler(BaseLearningRateScheduler):
 
 
 class ExponentialScheduler(BaseLearningRateScheduler):
-    """`init_lr`, multiplied by `gamma` every `iter_interval` iterations.
+    """Multiplies the learning rate by `gamma` every `iter_interval` iterations.
 
     Args:
         init_lr: the learning rate of iteration 0.
         gamma: the factor.
-        iter_interval: after how many iterations the factor is applied again.
+        iter_interval: the number of iterations between two multiplications.
 
     Example:
         >>> from compatgrad.nnabla.utils.learning_rate_scheduler import ExponentialScheduler
@@ -105,12 +105,12 @@ class ExponentialScheduler(BaseLearningRateScheduler):
 
 
 class StepScheduler(BaseLearningRateScheduler):
-    """`init_lr`, multiplied by `gamma` at each of the iterations `iter_steps`.
+    """Multiplies the learning rate by `gamma` at each of the iterations `iter_steps`.
 
     Args:
         init_lr: the learning rate of iteration 0.
         gamma: the factor.
-        iter_steps: the iterations from which on the factor is applied once more.
+        iter_steps: the iterations at which the learning rate is multiplied.
 
     Example:
         >>> from compatgrad.nnabla.utils.learning_rate_scheduler import StepScheduler
@@ -135,10 +135,11 @@ class StepScheduler(BaseLearningRateScheduler):
 
 
 class LinearWarmupScheduler(BaseLearningRateScheduler):
-    """Another scheduler's learning rates, during the first `warmup_iter` iterations times (iter + 1) / warmup_iter.
+    """Multiplies another scheduler's learning rates by (iter + 1) / warmup_iter during the first `warmup_iter`
+    iterations.
 
     Args:
-        scheduler: gives the learning rates.
+        scheduler: the scheduler whose learning rates are multiplied.
         warmup_iter: the number of iterations with a reduced learning rate.
 
     Example:

@@ -1,4 +1,4 @@
-"""Loading networks with all that training and running them needs."""
+"""Loads networks with the optimizers, monitors, executors and datasets that their files describe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _extension_context(name: str, **options: Any) -> Any:
 
 
 def _context(message: Any) -> Any:
-    """The context that a Context message holds, an old one too."""
+    """The context that a Context message describes. Messages without `backends` are of the old format."""
     if not message.backends:
         name = "cudnn" if "cuda" in message.backend else "cpu"
         return _extension_context(name, device_id=message.device_id or "0")
@@ -68,11 +68,11 @@ def _create_dataset(
     prepare_data_iterator: bool,
     dataset_index: int,
 ) -> SimpleNamespace:
-    """A dataset: `uri`, `cache_dir`, `normalize`, and `data_iterator`, a function that makes one (or
-    None).
+    """A dataset: `uri`, `cache_dir`, `normalize`, and `data_iterator`, a function that creates an iterator, or None.
 
-    The iterator reads the cache files in `cache_dir` where there are any, and no `overwrite_cache`; else it reads the
-    CSV file, and writes them. With `create_cache_explicitly`, or several processes, they are written at once.
+    The iterator reads the cache files in `cache_dir` if they exist and `overwrite_cache` is not set; otherwise it reads
+    the CSV file and writes the cache. With `create_cache_explicitly`, or several processes, the cache is written at
+    once.
     """
     dataset = SimpleNamespace(uri=uri, cache_dir=cache_dir, normalize=not no_image_normalization, data_iterator=None)
     if not prepare_data_iterator:
@@ -117,7 +117,7 @@ def _write_cache(uri: str, folder: str, shuffle: bool, rng: Any, communicator: A
     if first:
         os.makedirs(folder, exist_ok=True)
     if communicator:
-        communicator.barrier()  # processes that see the first one's folder write none
+        communicator.barrier()  # on a shared file system, the other processes find the folder and write nothing
     if first or (communicator.local_rank == 0 and not os.path.exists(folder)):
         logger.log(99, f'Creating cache data for "{uri}"')
         os.makedirs(folder, exist_ok=True)
@@ -138,7 +138,7 @@ def _solver(message: Any) -> Any:
 
 
 def _scheduler(message: Any, rate: float) -> Any:
-    """The schedule of the learning rate, which starts at `rate`, that a Solver message describes."""
+    """The learning rate scheduler that a Solver message describes, with the initial rate `rate`."""
     kind = message.lr_scheduler_type
     schedule = schedulers.ExponentialScheduler(rate, 1.0, 1)
     if kind == "Polynomial":
@@ -166,7 +166,7 @@ def _scheduler(message: Any, rate: float) -> Any:
 
 
 def _states(filenames: Any, extension: str) -> dict[str, bytes | Any]:
-    """The states of solvers in .nnp files, by optimizer: the bytes of an .h5 file, or a message."""
+    """The solver states in .nnp files, by the optimizer's name: the bytes of an .h5 file, or a message."""
     states: dict[str, bytes | Any] = {}
     several = isinstance(filenames, (list, tuple))
     for file in filenames if several else [filenames]:
@@ -180,7 +180,7 @@ def _states(filenames: Any, extension: str) -> dict[str, bytes | Any]:
                     proto.ParseFromString(archive.read(name))
                     states.update((o.name, o) for o in proto.optimizer)
                 elif name.endswith("_optimizer.h5.optimizer"):
-                    # behind the optimizer's name there is the kind of the solver
+                    # the file's name is <optimizer>_<solver type>_optimizer.h5.optimizer
                     states[name.rsplit("_", 2)[0]] = archive.read(name)
     return states
 
@@ -197,13 +197,13 @@ def _restore(solver: Any, states: bytes | Any) -> None:
 
 
 def restore_optimizer_state(optimizer: Any) -> None:
-    """Gives the solver of an optimizer the states that the loaded files hold, if they do.
+    """Sets the states of an optimizer's solver to those in the loaded files, if the files contain any.
 
     Args:
-        optimizer: one of the `optimizers` of `base_load`, whose solver has its parameters already.
+        optimizer: an entry of the `optimizers` of `base_load`, whose solver has its parameters set.
 
     Raises:
-        AttributeError: `optimizer` is something else.
+        AttributeError: `optimizer` has another type.
         ValueError: the states do not fit the solver's parameters.
 
     Example:
@@ -261,19 +261,18 @@ def base_load(
     extension: str = ".nntxt",
     context: str | None = None,
 ) -> SimpleNamespace:
-    """Networks, parameters and what is to be done with them, without connecting the parts to one another.
-
-    `link_components` does that afterwards; `load` is both.
+    """Loads networks, parameters, datasets, optimizers, monitors and executors from files. `link_components` connects
+    them to one another afterwards; `load` does both.
 
     Args:
-        filenames: a file's name, an open file, or a list of them; what they hold is merged.
-        prepare_data_iterator: whether datasets get functions that make their data iterators; None: where the training
-            has epochs.
-        batch_size: the number of samples that networks are built for; None for the number in the file.
-        exclude_parameter: whether parameters are not put into the current scope.
+        filenames: a file's name, an open file, or a list of them; the contents of several files are merged.
+        prepare_data_iterator: whether to set the `data_iterator` of datasets; None sets it if the training
+            configuration has epochs.
+        batch_size: the batch size of the networks; None for the one in the file.
+        exclude_parameter: whether to leave the parameters out of the current scope.
         parameter_only: whether networks are left out.
         extension: the format of open files.
-        context: "<extension>:<device>", such as "cudnn:0", in place of the file's context.
+        context: "<extension>:<device>", such as "cudnn:0", instead of the context in the file.
 
     Returns:
         A namespace with `networks`, `datasets`, `optimizers`, `monitors` and `executors`, each by name,
@@ -282,7 +281,7 @@ def base_load(
     Raises:
         FileNotFoundError: there is no such file.
         ModuleNotFoundError: `context` names an unknown extension.
-        ValueError: a file is damaged, or names a solver or a function that is not known.
+        ValueError: a file is damaged, or names an unknown solver or function.
 
     Example:
         >>> from compatgrad.nnabla.utils.load import base_load
@@ -378,7 +377,8 @@ def _generator(message: Any) -> Callable[..., np.ndarray]:
 
 
 def _connect(part: Any, info: Any) -> None:
-    """Gives an optimizer, a monitor or an executor its network, and says what its inputs get."""
+    """Sets the network of an optimizer, a monitor or an executor, and the dataset variables and generators of its
+    inputs."""
     message = part.proto
     if message.network_name not in info.networks:
         raise ValueError(f"{message.name!r} names the network {message.network_name!r}, which the file lacks")
@@ -394,7 +394,7 @@ def _data_iterators(message: Any, info: Any) -> Mapping[str, Any]:
 
 
 def _matching(network: ProtoNetwork, name: str) -> list[NetworkVariable]:
-    """The variables of that name, in which ``{...}`` stands for the number of a repetition."""
+    """The variables with that name, in which ``{...}`` matches the index of any repetition."""
     everything = {**network.parameters, **network.variables}
     if name in everything:
         return [everything[name]]
@@ -465,10 +465,10 @@ def link_components(info: Any) -> None:
     """Connects the optimizers, monitors and executors of `base_load` to its networks and datasets.
 
     Args:
-        info: what `base_load` gave; its parts get their `network`, `data_iterators` and so on.
+        info: the result of `base_load`; sets attributes of its parts, such as `network` and `data_iterators`.
 
     Raises:
-        AttributeError: `info` is something else.
+        AttributeError: `info` has another type.
         ValueError: a part names a network or a variable that the file lacks.
 
     Example:
@@ -503,17 +503,18 @@ def load(
     extension: str = ".nntxt",
     context: str | None = None,
 ) -> SimpleNamespace:
-    """Networks, parameters and what is to be done with them, from files that `save` or Neural Network Console wrote.
+    """Loads networks, parameters, datasets, optimizers, monitors and executors from files of `save` or Neural Network
+    Console, and connects them.
 
     Args:
-        filenames: a file's name, an open file, or a list of them; what they hold is merged.
-        prepare_data_iterator: whether datasets get functions that make their data iterators; None: where the training
-            has epochs.
-        batch_size: the number of samples that networks are built for; None for the number in the file.
-        exclude_parameter: whether parameters are not put into the current scope.
+        filenames: a file's name, an open file, or a list of them; the contents of several files are merged.
+        prepare_data_iterator: whether to set the `data_iterator` of datasets; None sets it if the training
+            configuration has epochs.
+        batch_size: the batch size of the networks; None for the one in the file.
+        exclude_parameter: whether to leave the parameters out of the current scope.
         parameter_only: whether networks are left out.
         extension: the format of open files.
-        context: "<extension>:<device>", such as "cudnn:0", in place of the file's context.
+        context: "<extension>:<device>", such as "cudnn:0", instead of the context in the file.
 
     Returns:
         A namespace with `networks`, `datasets`, `optimizers`, `monitors` and `executors`, each by name,
@@ -522,7 +523,7 @@ def load(
     Raises:
         FileNotFoundError: there is no such file.
         ModuleNotFoundError: `context` names an unknown extension.
-        ValueError: a file is damaged, or names something that it lacks or that is not known.
+        ValueError: a file is damaged, or refers to something that is unknown or that the file lacks.
 
     Example:
         >>> from compatgrad.nnabla.utils.load import load

@@ -1,4 +1,4 @@
-"""Functions from messages."""
+"""Creates functions from Function messages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__: list[str] = []
 
 
 def _create_function_instance(ctx: Context, func: Any) -> _OfType:
-    """What applies the function that the Function message `func` describes, in the context `ctx`.
+    """A callable that applies the function described by the Function message `func` in the context `ctx`.
 
-    ValueError for an unknown type.
+    Raises ValueError for an unknown type.
     """
     function = ProtoFunction.from_proto(func)
     spec, values = arguments_of(function, 1)

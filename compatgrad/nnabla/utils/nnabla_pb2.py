@@ -1,4 +1,5 @@
-"""The messages of nnabla's files: NNablaProtoBuf, which is a whole file, and those it is made of."""
+"""The message classes of nnabla's files: NNablaProtoBuf, the contents of a whole file, and the classes of its
+fields."""
 
 from __future__ import annotations
 
@@ -101,16 +102,16 @@ _function_fields: dict[str, str] = {}
 
 
 def function_field(type_name: str) -> str | None:
-    """The field of a Function message that holds the arguments of functions of a type.
+    """The name of the field of Function messages that holds the arguments of a function type.
 
     Args:
-        type_name: the functions' type, such as "Affine".
+        type_name: the function type, such as "Affine".
 
     Returns:
-        The field's name, or None where there is none.
+        The field's name, or None for an unknown type.
 
     Raises:
-        TypeError: `type_name` cannot be a key of a dict.
+        TypeError: `type_name` is not hashable.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnabla_pb2 import function_field
@@ -123,7 +124,7 @@ def function_field(type_name: str) -> str | None:
 
 
 def _schema() -> str:
-    """The schema with the functions' messages, which Function has a field for each of."""
+    """The schema with a message type for the arguments of each function type, and a field of Function for each."""
     lines, fields = [], []
     for line in joined(ARGUMENTS.strip().splitlines()):
         type_name, name, number, *arguments = line.split()
@@ -142,6 +143,6 @@ __all__ += list(_classes)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DESCRIPTOR":  # Google's, where that is installed
+    if name == "DESCRIPTOR":  # the descriptor of Google's protobuf package, if that is installed
         return _classes["NNablaProtoBuf"].DESCRIPTOR.file
     raise AttributeError(f"nnabla.utils.nnabla_pb2 has no message {name!r}")

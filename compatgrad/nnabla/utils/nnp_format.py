@@ -1,11 +1,11 @@
-"""The .nnp format: a zip archive of a network in the text format and of parameters."""
+"""The .nnp format: a zip archive with networks in the text format and parameters."""
 
 
 def nnp_version() -> str:
-    """Tells the version of the .nnp format that is written.
+    """Returns the version of the .nnp format that `save` writes.
 
     Returns:
-        The version as text.
+        The version, as str.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnp_format import nnp_version

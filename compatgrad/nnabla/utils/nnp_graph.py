@@ -1,4 +1,4 @@
-"""Networks of .nnp files as graphs of Variables, changed on the way if need be."""
+"""Builds graphs of Variables from the networks of .nnp files, optionally modified."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["NnpLoader", "NnpNetwork", "NnpNetworkPass"]
 
 
 class NnpNetwork:
-    """A network built from a file, as `NnpLoader.get_network` gives it.
+    """A network built from a file, returned by `NnpLoader.get_network`.
 
-    `inputs`, `outputs` and `variables`, which has the parameters too, map names to Variables. The parameters are
+    `inputs`, `outputs` and `variables` (including the parameters) map names to Variables. The parameters are
     registered in the current scope.
 
     Args:
         proto_network: the network's definition.
-        batch_size: the number of samples that it is built for; None for the number in the file.
-        callback (NnpNetworkPass): changes the network before it is built; None for none.
+        batch_size: the batch size of the network; None for the one in the file.
+        callback (NnpNetworkPass): modifies the network before it is built; None leaves it unchanged.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnp_graph import NnpLoader
@@ -61,16 +61,16 @@ class NnpNetwork:
 
 
 class NnpLoader:
-    """Reads networks and parameters of files, for the networks to be built.
+    """Reads networks and parameters from files; `get_network` builds a network.
 
     Args:
         filepath: the name of a .nnp, .nntxt or .prototxt file, an open file, or a list of them.
-        scope: gets the parameters; None for a dictionary of the loader's own.
+        scope: the dictionary to add the parameters to; None creates one for the loader.
         extension: the format of open files.
 
     Raises:
         FileNotFoundError: there is no such file.
-        TypeError: `filepath` is neither a name nor a file.
+        TypeError: `filepath` is neither a name nor an open file.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnp_graph import NnpLoader
@@ -103,15 +103,15 @@ class NnpLoader:
         batch_size: int | None = None,
         callback: NnpNetworkPass | None = None,
     ) -> NnpNetwork:
-        """Builds the network `name` for `batch_size` samples, by default as many as the file says.
+        """Builds the network `name` with `batch_size`, by default the batch size in the file.
 
-        The callback changes it before. KeyError for an unknown name.
+        `callback` modifies the network before it is built. KeyError for an unknown name.
         """
         return NnpNetwork(self.network_dict[name], batch_size, callback)
 
 
 class _PassVariable:
-    """A variable as callbacks see it."""
+    """The view of a variable that callbacks receive."""
 
     def __init__(self, entry: NetworkVariable, network: _PassNetwork) -> None:
         self.entry = entry
@@ -135,7 +135,7 @@ class _PassVariable:
         return len(self.referrers)
 
     def rewire_on(self, var: _PassVariable) -> None:
-        """Takes the place of `var` as what its function gives; its own function is dropped."""
+        """Replaces `var` as the output of its parent function, and disables its own parent function."""
         if self.parent is not None:
             self.parent.disable()
         self.variable = var.variable
@@ -147,7 +147,7 @@ class _PassVariable:
 
 
 class _PassFunction:
-    """A function as callbacks see it: they change its message `proto`."""
+    """The view of a function that callbacks receive; they modify its message `proto`."""
 
     def __init__(self, entry: ProtoFunction, network: _PassNetwork) -> None:
         self.name = entry.name
@@ -164,7 +164,7 @@ class _PassFunction:
         return [self._network.variables[name] for name in self.proto.output]
 
     def disable(self) -> None:
-        """Takes the function out of the network."""
+        """Removes the function from the network."""
         self.disabled = True
         self.proto.input.clear()
         self.proto.output.clear()
@@ -178,7 +178,7 @@ class _PassNetwork:
 
 
 def _infer_shapes(function: _PassFunction, batch: int) -> bool:
-    """Gives the outputs the shapes that follow from the inputs'; False where the function does not take those."""
+    """Sets the shapes of the outputs from those of the inputs; returns False if the function rejects the inputs."""
     inputs = []
     for v in function.inputs:
         shape = v.proto.shape.dim[:] if v.variable is None else v.variable.shape
@@ -186,7 +186,7 @@ def _infer_shapes(function: _PassFunction, batch: int) -> bool:
     try:
         results = apply_function(ProtoFunction.from_proto(function.proto), inputs, batch)
     except (RuntimeError, ValueError):
-        return False  # building the network says why
+        return False  # building the network raises the error
     for v, result in zip(function.outputs, results, strict=True):
         v.proto.shape.dim[:] = result.shape
     return True
@@ -213,7 +213,7 @@ def _rebuilt(network: ProtoNetwork, view: _PassNetwork) -> ProtoNetwork:
 
 
 def _up_to_stops(network: ProtoNetwork) -> ProtoNetwork:
-    """Drops the functions behind variables that stop, which become outputs."""
+    """Removes the functions that depend on variables with `stop` set; these variables become outputs."""
     dropped = set()
     for function in network.forward_sequence():
         if any(network.find(name).stop for name in function.inputs):
@@ -237,13 +237,13 @@ _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class NnpNetworkPass:
-    """Changes to make to a network before it is built.
+    """A set of modifications of a network before it is built.
 
-    Callbacks registered by the decorators `on_...` get views of variables and functions, whose messages `proto` they
-    change. Other methods register changes that are ready to use.
+    The decorators `on_...` register callbacks, which receive views of variables and functions and modify the views'
+    messages `proto`. The other methods register predefined modifications.
 
     Args:
-        verbose: 1 for the ready changes to print what they do, 2 for callbacks that use `verbose2`.
+        verbose: 1 prints what the predefined modifications do, 2 also prints the messages of `verbose2`.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
@@ -274,12 +274,12 @@ class NnpNetworkPass:
         self._level = verbose
 
     def verbose(self, *args: Any, **kwargs: Any) -> None:
-        """Prints, if the pass is verbose."""
+        """Prints its arguments if `verbose` is at least 1."""
         if self._level:
             print(*args, **kwargs)
 
     def verbose2(self, *args: Any, **kwargs: Any) -> None:
-        """Prints, if the pass is very verbose."""
+        """Prints its arguments if `verbose` is at least 2."""
         if self._level > 1:
             print(*args, **kwargs)
 
@@ -292,28 +292,27 @@ class NnpNetworkPass:
         return register
 
     def on_function_pass_by_name(self, name: str) -> _Decorator:
-        """Decorates ``callback(f, variables, scope)``, called for the function `name` in forward order."""
+        """Registers ``callback(f, variables, scope)``, called for the function `name` in forward order."""
         return self._registers(self._pass_by_name, name)
 
     def on_function_pass_by_type(self, name: str) -> _Decorator:
-        """Decorates ``callback(f, variables, scope)``, called for functions of the type `name` in forward
-        order."""
+        """Registers ``callback(f, variables, scope)``, called for functions of the type `name` in forward order."""
         return self._registers(self._pass_by_type, name)
 
     def on_generate_variable(self, name: str) -> _Decorator:
-        """Decorates ``callback(v)``, called for the variable `name`."""
+        """Registers ``callback(v)``, called for the variable `name`."""
         return self._registers(self._on_variable, name)
 
     def on_generate_function_by_name(self, name: str) -> _Decorator:
-        """Decorates ``callback(f)``, called for the function `name`."""
+        """Registers ``callback(f)``, called for the function `name`."""
         return self._registers(self._on_function, name)
 
     def on_generate_function_by_type(self, name: str) -> _Decorator:
-        """Decorates ``callback(f)``, called for functions of the type `name`."""
+        """Registers ``callback(f)``, called for functions of the type `name`."""
         return self._registers(self._on_function_type, name)
 
     def drop_function(self, *names: str) -> None:
-        """Takes functions out of the network."""
+        """Removes functions from the network."""
 
         def drop(f: _PassFunction, variables: Any, scope: Any) -> None:
             self.verbose(f"Pass: Deleting {f.name}.")
@@ -323,7 +322,7 @@ class NnpNetworkPass:
             self.on_function_pass_by_name(name)(drop)
 
     def fix_parameters(self) -> None:
-        """Lets no parameter need a gradient."""
+        """Sets `need_grad` of all parameters to False."""
         self._fix_parameters = True
 
     def use_up_to(self, *names: str) -> None:
@@ -331,7 +330,7 @@ class NnpNetworkPass:
         self._use_up_to.update(names)
 
     def remove_and_rewire(self, name: str, i: int = 0, o: int = 0) -> None:
-        """Takes out the function `name`; what needed its output `o` gets its input `i`."""
+        """Removes the function `name` and replaces its output number `o` by its input number `i`."""
 
         @self.on_function_pass_by_name(name)
         def rewire(f: _PassFunction, variables: Any, scope: Any) -> None:
@@ -341,7 +340,7 @@ class NnpNetworkPass:
             result.proto.name = source.name
 
     def set_variable(self, name: str, input_var: Variable) -> None:
-        """Takes the Variable `input_var` for the input `name`."""
+        """Uses the Variable `input_var` as the input `name`."""
 
         @self.on_generate_variable(name)
         def replace(v: _PassVariable) -> None:
@@ -354,7 +353,8 @@ class NnpNetworkPass:
         return (self.on_generate_function_by_type if by_type else self.on_generate_function_by_name)(name)
 
     def force_average_pooling_global(self, name: str, by_type: bool = False) -> None:
-        """Makes the average pooling `name` (or all, `by_type`) one over the whole image."""
+        """Sets kernel and stride of the average pooling `name` (with `by_type`, of all functions of that type) to the
+        whole image."""
 
         @self._on_pooling(name, by_type)
         def widen(f: _PassFunction) -> None:
@@ -364,8 +364,8 @@ class NnpNetworkPass:
             f.proto.average_pooling_param.stride.dim[:] = size
 
     def check_average_pooling_global(self, name: str, by_type: bool = False) -> None:
-        """Raises ValueError where the average pooling `name` (or any, `by_type`) is not over the whole
-        image."""
+        """Raises ValueError if the average pooling `name` (with `by_type`, any function of that type) does not cover
+        the whole image."""
 
         @self._on_pooling(name, by_type)
         def check(f: _PassFunction) -> None:
@@ -395,10 +395,8 @@ class NnpNetworkPass:
             self._pass_by_type[f.proto.type](f, variables, scope)
 
     def _passed(self, network: ProtoNetwork, batch: int) -> ProtoNetwork:
-        """A network changed by the callbacks.
-
-        Those for functions see the shapes that the network's inputs lead to; what is behind the variables that it is
-        used up to is not looked at.
+        """The network, modified by the callbacks. The callbacks for functions receive shapes inferred from the
+        network's inputs; they are not called for functions that depend on the variables of `use_up_to`.
         """
         view = _PassNetwork(network)
         scope = network.owner.parameter_scope
@@ -425,7 +423,7 @@ class NnpNetworkPass:
             known = known and _infer_shapes(function, batch)
         return _rebuilt(network, view)
 
-    # these return what they were given, changed: programs of before nnabla 1.20 build networks with it
+    # these methods return their argument because programs for nnabla before 1.20 use the result
 
     def _apply_generate_variable(self, v: _PassVariable) -> _PassVariable:
         if v.name in self._on_variable:

@@ -1,6 +1,6 @@
-"""NVIDIA's management library: names, memory and load of GPUs.
+"""NVIDIA's management library: names, memory and utilization of GPUs.
 
-`nvmlInit` comes first; each function raises NVMLError where the library says no, and where there is no library.
+Call `nvmlInit` first. Each function raises NVMLError if the library reports an error or is not installed.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ NVML_ERROR_INSUFFICIENT_RESOURCES = 23
 NVML_ERROR_UNKNOWN = 999
 NVML_DEVICE_NAME_BUFFER_SIZE = 64
 
-# for what the library cannot say itself
+# messages for errors that occur before the library is loaded
 _WITHOUT = {NVML_ERROR_UNINITIALIZED: "Uninitialized", NVML_ERROR_LIBRARY_NOT_FOUND: "NVML Shared Library Not Found"}
 
-# What functions of the library, and of its GPUs say alike in their docstrings.
+# The sections that the docstrings of several functions have in common.
 _SHARED = """
 Args:
-    handle: a GPU, as `nvmlDeviceGetHandleByIndex` gives it.
+    handle: a GPU, from `nvmlDeviceGetHandleByIndex`.
 
 Raises:
-    NVMLError: the library was not started, or says no.
+    NVMLError: the library is not initialized, or reports an error.
 
 Example:
     from nnabla.utils import nvml
@@ -78,10 +78,10 @@ lib_load_lock = threading.Lock()
 
 
 class NVMLError(Exception):
-    """What the library answered.
+    """An error reported by the library.
 
     Args:
-        value: one of the numbers NVML_ERROR_...
+        value: one of the constants NVML_ERROR_...
 
     Example:
         >>> from compatgrad.nnabla.utils import nvml
@@ -103,7 +103,8 @@ class NVMLError(Exception):
 
 
 class c_nvmlUtilization_t(ctypes.Structure):
-    """The part of the last second, in per cent, in which a GPU computed (`gpu`), and its memory was used (`memory`).
+    """The percentage of the last sampling period in which a GPU ran kernels (`gpu`) and in which its memory was read or
+    written (`memory`).
 
     Example:
         >>> from compatgrad.nnabla.utils import nvml
@@ -135,10 +136,10 @@ class _Device(ctypes.Structure):
 
 
 c_nvmlDevice_t = ctypes.POINTER(_Device)
-c_nvmlDevice_t.__doc__ = """A GPU, for the functions of one.
+c_nvmlDevice_t.__doc__ = """The handle of a GPU.
 
 Args:
-    arg: the structure that it points to; only the library makes one.
+    arg: the structure that it points to, which only the library creates.
 
 Example:
     >>> from compatgrad.nnabla.utils import nvml
@@ -166,10 +167,10 @@ def _call(name: str, *args: Any) -> None:
 
 @_documented
 def nvmlErrorString(result: int) -> bytes:
-    """What the library says about an error.
+    """Returns the library's description of an error.
 
     Args:
-        result: one of the numbers NVML_ERROR_...
+        result: one of the constants NVML_ERROR_...
 
     Returns:
         The text.
@@ -181,13 +182,13 @@ def nvmlErrorString(result: int) -> bytes:
 
 @_documented
 def nvmlInit(flags: int = 0) -> None:
-    """Loads and starts the library.
+    """Loads and initializes the library.
 
     Args:
-        flags: as the library's nvmlInitWithFlags takes them.
+        flags: the flags of nvmlInitWithFlags.
 
     Raises:
-        NVMLError: there is no library, or it says no.
+        NVMLError: the library is not installed, or reports an error.
     """
     global nvml_lib
     with lib_load_lock:
@@ -201,7 +202,7 @@ def nvmlInit(flags: int = 0) -> None:
 
 @_documented
 def nvmlShutdown() -> None:
-    """Ends what `nvmlInit` started."""
+    """Shuts the library down."""
     _call("nvmlShutdown")
 
 
@@ -210,7 +211,7 @@ def nvmlDeviceGetCount() -> int:
     """Counts the GPUs.
 
     Returns:
-        How many there are.
+        The number of GPUs.
     """
     count = ctypes.c_uint()
     _call("nvmlDeviceGetCount_v2", ctypes.byref(count))
@@ -219,10 +220,10 @@ def nvmlDeviceGetCount() -> int:
 
 @_documented
 def nvmlDeviceGetHandleByIndex(index: int) -> Any:
-    """Finds the GPU of a number.
+    """Returns the GPU with an index.
 
     Args:
-        index: the number, from 0.
+        index: the index, from 0.
 
     Returns:
         The GPU, for the other functions.
@@ -234,7 +235,7 @@ def nvmlDeviceGetHandleByIndex(index: int) -> Any:
 
 @_documented
 def nvmlDeviceGetName(handle: Any) -> bytes:
-    """Asks for the name of a GPU.
+    """Returns the name of a GPU.
 
     Returns:
         The name.
@@ -246,7 +247,7 @@ def nvmlDeviceGetName(handle: Any) -> bytes:
 
 @_documented
 def nvmlDeviceGetUtilizationRates(handle: Any) -> c_nvmlUtilization_t:
-    """Asks how much a GPU is used.
+    """Returns the utilization of a GPU.
 
     Returns:
         A structure with `gpu` and `memory`, in per cent.
@@ -258,7 +259,7 @@ def nvmlDeviceGetUtilizationRates(handle: Any) -> c_nvmlUtilization_t:
 
 @_documented
 def nvmlDeviceGetMemoryInfo(handle: Any) -> c_nvmlMemory_t:
-    """Asks for the memory of a GPU.
+    """Returns the total, free and used memory of a GPU.
 
     Returns:
         A structure with `total`, `free` and `used`, in bytes.

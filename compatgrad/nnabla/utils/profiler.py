@@ -1,4 +1,4 @@
-"""How long the functions of a graph take."""
+"""Measures the time of each function of a graph."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ProfileStat(NamedTuple):
         inputs_shape: the shapes of its inputs.
         args_info: its arguments, pairs of name and value.
         function_name: its name.
-        mean_time: the mean of its times, as text, in the unit of the profiler.
-        n_run: how often it was run.
+        mean_time: the mean time of its runs, as str, in the profiler's unit.
+        n_run: the number of runs.
 
     Example:
         >>> from compatgrad.nnabla.utils.profiler import ProfileStat
@@ -60,7 +60,7 @@ def convert_time_scale(sec: float, format: str = "m") -> float:
         The time in that unit.
 
     Raises:
-        NotImplementedError: `format` is another one.
+        NotImplementedError: `format` is unknown.
 
     Example:
         >>> from compatgrad.nnabla.utils.profiler import convert_time_scale
@@ -77,17 +77,18 @@ def convert_time_scale(sec: float, format: str = "m") -> float:
 class GraphProfiler:
     """Measures each function of a graph, forward and backward, the whole graph, and a training step.
 
-    Each is run once more before it is measured, for memory is allocated then.
+    Each of these runs once before the measurement, so that the measurement does not include the allocation of memory.
 
     Args:
         graph: the Variable at the end of the graph.
-        device_id: the number of the device that is waited for.
-        ext_name: its back end, "cpu", "cuda" or "cudnn"; ModuleNotFoundError for another.
-        solver: measures its training step too, in which it updates its parameters.
-        n_run: how often each is run at most; AssertionError below 1.
-        max_measure_execution_time: seconds after which no further run of it begins.
+        device_id: the number of the device to synchronize with.
+        ext_name: the device's backend: "cpu", "cuda" or "cudnn". Another name raises ModuleNotFoundError.
+        solver: the solver of the training step; None does not measure training steps. The measurement updates the
+            solver's parameters.
+        n_run: the maximum number of runs. A number below 1 raises AssertionError.
+        max_measure_execution_time: the time in seconds after which no further run starts.
         time_scale: the unit of the results, as for `convert_time_scale`.
-        backward_accum: whether functions add to gradients.
+        backward_accum: whether backward adds to the gradients of the inputs instead of replacing them.
 
     Example:
         >>> from compatgrad.nnabla.utils.profiler import GraphProfiler
@@ -126,14 +127,14 @@ class GraphProfiler:
         self.name2val = {v: k for k, v in get_parameters().items()}
 
     def _measure(self, run, *args):
-        # the mean time as text, and the number of runs
+        # returns the mean time as str, and the number of runs
         def once():
             begun = time.perf_counter()
             run(*args)
             self.ext_module.synchronize(device_id=self.device_id)
             return time.perf_counter() - begun
 
-        once()  # the first one allocates
+        once()  # the first run allocates memory
         begun, times = time.perf_counter(), []
         while len(times) < self.n_run:
             times.append(once())
@@ -158,22 +159,22 @@ class GraphProfiler:
         self.graph.visit(visit)
 
     def time_profiling_forward(self) -> None:
-        """Measures each function's forward; the results are in `result["forward"]`."""
+        """Measures the forward of each function; the results are in `result["forward"]`."""
         self._profile("forward")
 
     def time_profiling_backward(self) -> None:
-        """Measures each function's backward; the results are in `result["backward"]`."""
+        """Measures the backward of each function; the results are in `result["backward"]`."""
         self._profile("backward")
 
     def training_function(self) -> None:
-        """One training step: forward, backward and the solver's update. It needs a solver."""
+        """Runs one training step: forward, backward and the solver's update. Requires a solver."""
         self.graph.forward(clear_no_need_grad=True)
         self.solver.zero_grad()
         self.graph.backward(clear_buffer=True)
         self.solver.update()
 
     def time_profiling_whole_graph(self) -> None:
-        """Measures the graph's forward and backward, and with a solver the training step."""
+        """Measures forward and backward of the whole graph and, with a solver, the training step."""
         runs = {"forward_all": self.graph.forward, "backward_all": self.graph.backward}
         if self.solver is not None:
             runs["training"] = self.training_function
@@ -181,7 +182,7 @@ class GraphProfiler:
             self.result[name], self.result[f"n_run_{name}"] = self._measure(run)
 
     def run(self) -> None:
-        """Measures everything."""
+        """Runs all measurements."""
         self.time_profiling_forward()
         self.time_profiling_backward()
         self.time_profiling_whole_graph()
@@ -189,13 +190,13 @@ class GraphProfiler:
     def get_result(self) -> dict[str, Any]:
         """The results so far.
 
-        "forward" and "backward" have a list with a ProfileStat for each function; "forward_all", "backward_all" and
-        "training" have times as text, "n_run_forward_all" and so on the numbers of runs.
+        "forward" and "backward" are lists with a ProfileStat for each function; "forward_all", "backward_all" and
+        "training" are times as str, and "n_run_forward_all" and so on the numbers of runs.
         """
         return self.result
 
     def print_result(self) -> None:
-        """Prints the results; KeyError where the functions were not measured."""
+        """Prints the results. Raises KeyError if the functions were not measured."""
         print(f"time scale: {self.time_scale}")
         for target in ("forward", "backward"):
             print(f"-----------------{target}--------------------")
@@ -208,7 +209,7 @@ class GraphProfiler:
 
 
 def _zero(variables):
-    # what the functions computed; inputs of the graph keep their values
+    # resets computed variables only: the inputs of the graph keep their values
     for v in variables:
         if v.parent is not None:
             v.data.zero()
@@ -216,13 +217,13 @@ def _zero(variables):
 
 
 class GraphProfilerCsvWriter:
-    """Writes the results of a `GraphProfiler` as a table with commas.
+    """Writes the results of a `GraphProfiler` as CSV.
 
-    The lines that say how it was measured are written at once, the results by `write`.
+    The constructor writes the header with the settings, and `write` the results.
 
     Args:
         gb: the profiler.
-        file: a file that is open for writing text.
+        file: a file opened for writing text.
 
     Example:
         >>> import io
@@ -253,7 +254,7 @@ class GraphProfilerCsvWriter:
         self.write_header()
 
     def write_header(self) -> None:
-        """Writes how it was measured, and the columns' names."""
+        """Writes the settings and the column names."""
         writer = csv.writer(self.file)
         writer.writerow(["num. of run", self.gb.n_run])
         writer.writerow(["device id", self.gb.device_id])
@@ -264,7 +265,7 @@ class GraphProfilerCsvWriter:
         writer.writerow(self.fields)
 
     def write(self) -> None:
-        """Writes the results; KeyError where the functions were not measured."""
+        """Writes the results. Raises KeyError if the functions were not measured."""
         writer = csv.writer(self.file)
         result = self.gb.result
         for f, b in zip(result["forward"], result["backward"], strict=True):

@@ -1,4 +1,4 @@
-"""Reports of progress, to a file and to callbacks."""
+"""Reports progress to a file and to callbacks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ state_callback = None
 
 
 def configure_progress(file_name: str | None, cb: Callable[[str | None, float], Any] | None = None) -> None:
-    """Says where `progress` reports to.
+    """Sets the file and the function that `progress` reports to.
 
     Args:
-        file_name: the file that it writes; None for the one it wrote before.
-        cb: called with the state and the fraction that is done; None for the function that was called before.
+        file_name: the file to write; None keeps the current one.
+        cb: called with the state and the completed fraction; None keeps the current function.
 
     Raises:
-        OSError: the file cannot be written for ten seconds.
+        OSError: writing the file fails for ten seconds.
 
     Example:
         >>> from compatgrad.nnabla.utils import progress
@@ -47,16 +47,16 @@ def configure_progress(file_name: str | None, cb: Callable[[str | None, float], 
 
 
 def progress(state: str | None, progress: float = 0.0) -> None:
-    """Reports what is under way, to the file and the function of `configure_progress`.
+    """Reports the state of the program to the file and the function set by `configure_progress`.
 
-    The file is written once a second at most.
+    The file is written at most once per second.
 
     Args:
-        state: what is under way; None for nothing, which empties the file.
-        progress: the fraction that is done, from 0 to 1.
+        state: the current activity; None for no activity, which empties the file.
+        progress: the completed fraction, from 0 to 1.
 
     Raises:
-        OSError: the file cannot be written for ten seconds.
+        OSError: writing the file fails for ten seconds.
 
     Example:
         >>> from compatgrad.nnabla.utils.progress import configure_progress, progress
@@ -79,7 +79,7 @@ def progress(state: str | None, progress: float = 0.0) -> None:
 
 
 def _write(text):
-    for last in [False] * 99 + [True]:  # others may be reading
+    for last in [False] * 99 + [True]:  # the file may be locked by a process that reads it
         try:
             with open(state_file_name, "w") as file:
                 file.write(text)

@@ -1,7 +1,8 @@
-"""Training of networks that are to run with integers of 8 bits.
+"""Quantization-aware training of networks for inference with 8-bit integers.
 
-A graph goes through three states: as it was made; recording, with recorders of the range of each value; and training,
-with values quantized and dequantized by those ranges. `QATScheduler` leads it through them.
+A graph passes through three states: unmodified; recording, in which functions record the range of each value; and
+training, in which values are quantized and dequantized by these ranges. `QATScheduler` converts the graph from state to
+state.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ __all__ = [
 
 
 class QNNState(Enum):
-    """Where a graph is on its way to integers.
+    """The states of a graph during quantization-aware training.
 
     Example:
         >>> from compatgrad.nnabla.utils.qnn import QNNState
@@ -86,23 +87,25 @@ class QNNState(Enum):
 
 
 class QATConfig:
-    """What is quantized, and how. Programs change attributes of an instance, or of a subclass.
+    """The settings of quantization-aware training. Programs set attributes of an instance or of a subclass.
 
     Attributes:
-        niter_to_recording: after how many steps graphs record ranges.
-        niter_to_training: after how many steps graphs are trained with quantized values.
-        recorder_weight, recorder_activation: what notes the ranges of weights, and of other values.
-        record_layers: the types of functions whose inputs are quantized; none: all.
-        recorder_position: whether recorders stand before functions, or behind them, too.
-        skip_inputs_layers, skip_outputs_layers: types of functions at the ends of the graph that are left as they are.
-        skip_bias: whether biases are left as they are.
-        pow2: how scales become powers of two.
-        narrow_range: whether the lowest integer is left out.
+        niter_to_recording: the number of steps before graphs record ranges.
+        niter_to_training: the number of steps before training with quantized values.
+        recorder_weight, recorder_activation: the classes that record the ranges of weights and of other values.
+        record_layers: the types of functions whose inputs are quantized; empty: all.
+        recorder_position: whether to record the inputs of functions, or their outputs too.
+        skip_inputs_layers, skip_outputs_layers: types of functions that are not quantized at the inputs and at the
+            outputs of the graph.
+        skip_bias: whether biases are not quantized.
+        pow2: how scales are rounded to powers of two.
+        narrow_range: whether the lowest integer is not used, so that the range is symmetric.
         round_mode: how values are rounded.
-        bn_folding, bn_self_folding: whether batch normalization becomes a part of weights, or a scale.
+        bn_folding, bn_self_folding: whether to fold batch normalizations into neighboring weights, and the remaining
+            ones into a scale and a shift.
         channel_last: whether the channels are the last axis.
-        learning_rate_scale: what the learning rate is multiplied by when training with quantized values begins.
-        ext_name, zero_point, dtype, precision_mode, channel_wise: what nnabla's other backends need.
+        learning_rate_scale: the factor of the learning rate when training with quantized values begins.
+        ext_name, zero_point, dtype, precision_mode, channel_wise: settings for other backends of nnabla.
 
     Example:
         >>> from compatgrad.nnabla.utils.qnn import QATConfig
@@ -115,7 +118,7 @@ class QATConfig:
     """
 
     class RoundingMethod(Enum):
-        """How scales become powers of two."""
+        """How scales are rounded to powers of two."""
 
         CEIL = "CEIL"
         ROUND = "ROUND"
@@ -123,7 +126,7 @@ class QATConfig:
         NOTROUND = "NOTROUND"
 
     class RecorderPosition(Enum):
-        """Before functions, or behind them too."""
+        """Whether to record the inputs of functions, or their outputs too."""
 
         BEFORE = 0
         BOTH = 1
@@ -152,7 +155,8 @@ class QATConfig:
 
 
 class QATTensorRTConfig(QATConfig):
-    """The QATConfig for TensorRT: batch normalization is folded, and the inputs of the layers that it quantizes are.
+    """The QATConfig for TensorRT: folds batch normalization, and quantizes the inputs of the layers that TensorRT
+    quantizes.
 
     Example:
         >>> from compatgrad.nnabla.utils.qnn import QATTensorRTConfig
@@ -172,13 +176,13 @@ qat_default_config = QATTensorRTConfig()
 
 
 class FunctionsRankRecorder:
-    """Numbers the functions that `Variable.visit` gives it.
+    """A callable for `Variable.visit` that numbers the functions.
 
     Args:
-        functions_only_for_training: types that are left out.
+        functions_only_for_training: function types that are not numbered.
 
     Attributes:
-        functions_ranks: the numbers by the functions.
+        functions_ranks: a dict from functions to their numbers.
 
     Example:
         >>> from compatgrad.nnabla.utils.qnn import FunctionsRankRecorder
@@ -202,16 +206,16 @@ class FunctionsRankRecorder:
 
 
 class QATScheduler:
-    """Leads graphs to recording, and then to training with quantized values.
-
-    A call registers the output of a graph, which stays the output.
+    """Converts graphs to the recording state, and later to the training state. Calling the scheduler registers the
+    output Variable of a graph, which remains the output of the converted graph.
 
     Args:
-        config: what is quantized, and after how many steps.
-        solver: gets the new parameters, and from training on its learning rate times `learning_rate_scale`.
+        config: the settings, including the numbers of steps.
+        solver: the solver that receives the new parameters. Its learning rate is multiplied by `learning_rate_scale`
+            when the training state begins.
 
     Raises:
-        ValueError: 0 <= niter_to_recording < niter_to_training does not hold.
+        ValueError: the condition 0 <= niter_to_recording < niter_to_training does not hold.
 
     Example:
         >>> from compatgrad.nnabla.utils.qnn import QATScheduler, QATTensorRTConfig
@@ -232,7 +236,7 @@ class QATScheduler:
         if not 0 <= config.niter_to_recording < config.niter_to_training:
             raise ValueError(
                 f"QATScheduler: niter_to_recording={config.niter_to_recording} and niter_to_training="
-                f"{config.niter_to_training}: 0 <= niter_to_recording < niter_to_training is needed"
+                f"{config.niter_to_training}: expected 0 <= niter_to_recording < niter_to_training"
             )
         self.config = config
         self.solver = solver
@@ -241,11 +245,11 @@ class QATScheduler:
         self.registry: list[tuple[Variable, bool]] = []
 
     def __call__(self, pred: Variable, training: bool = True) -> None:
-        """Registers the output `pred` of a graph, which stays the output; `training`: whether it records ranges."""
+        """Registers the output `pred` of a graph; `training`: whether this graph records ranges."""
         self.registry.append((pred, training))
 
     def step(self) -> None:
-        """Counts an iteration, and changes the graphs when it is time."""
+        """Counts an iteration, and converts the graphs when the count reaches the configured numbers."""
         if self.counter == self.config.niter_to_recording:
             self._change(self._start_recording, QNNState.RECORDING)
         elif self.counter == self.config.niter_to_training:
@@ -300,14 +304,14 @@ class QATScheduler:
         net_name: str = "net",
         deploy: bool = False,
     ) -> None:
-        """Writes the graphs that were registered with training=False to a file, with an executor "runtime".
+        """Writes the graphs registered with training=False to a file, with an executor named "runtime".
 
-        deploy: RuntimeError unless training graphs were made.
+        With `deploy`, raises RuntimeError unless the graphs are in the training state.
         """
         from .save import save
 
         if deploy and self.state is not QNNState.TRAINING:
-            raise RuntimeError(f"QATScheduler.save: deploy=True needs graphs in training, not {self.state.name}")
+            raise RuntimeError(f"QATScheduler.save: deploy=True needs graphs in TRAINING, got {self.state.name}")
         names = {f"x{i}": x for i, x in enumerate(inputs if isinstance(inputs, (list, tuple)) else [inputs])}
         for pred, training in self.registry:
             if training:

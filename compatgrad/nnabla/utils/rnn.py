@@ -1,6 +1,6 @@
-"""Sequences of different lengths: padding, packing, and the reverse.
+"""Padding and packing of sequences of different lengths, and the inverse operations.
 
-To be used with auto-forward: shapes depend on lengths.
+These functions need auto-forward, because the shapes depend on the values of the lengths.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ __all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packe
 
 
 class PackedSequence:
-    """Sequences of different lengths in one array without padding, as packing gives them.
+    """Sequences of different lengths in one array without padding.
 
-    Attributes: `data`, a Variable (sum of the lengths, ...) with the first steps of all sequences, then the second
-    ones, and so on; `batch_sizes`, how many sequences have each step, (longest,); `sorted_indices` and
-    `unsorted_indices`, the order by length and the way back, (batch,), or None where nothing was sorted.
+    Attributes: `data`: a Variable (sum of the lengths, ...) with the first steps of all sequences, then the second
+        steps, and so on. `batch_sizes`: the number of sequences that have each step, (longest,). `sorted_indices` and
+        `unsorted_indices`: the permutation that sorted the sequences by length and its inverse, (batch,), or None if
+        they were not sorted.
 
     Example:
         >>> from compatgrad.nnabla.utils.rnn import pack_sequence
@@ -44,19 +45,19 @@ class PackedSequence:
 
 
 def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False, padding_value: float = 0.0) -> Variable:
-    """Stacks sequences of different lengths, filled up at their ends.
+    """Pads sequences of different lengths at their ends, and stacks them.
 
     Args:
-        sequences: Variables (steps, ...), floating point, of the same shape but for the steps.
+        sequences: Variables (steps, ...), floating point, whose shapes differ in the number of steps only.
         batch_first: whether the batch is the first axis of the result instead of the second.
-        padding_value: what steps beyond a sequence's end are.
+        padding_value: the value of the padding.
 
     Returns:
         Variable (longest, batch, ...), or (batch, longest, ...).
 
     Raises:
-        RuntimeError: the sequences differ in another axis.
-        ValueError: there are no sequences.
+        RuntimeError: the sequences' shapes differ in another axis.
+        ValueError: `sequences` is empty.
 
     Example:
         >>> from compatgrad.nnabla.utils.rnn import pad_sequence
@@ -82,19 +83,21 @@ def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False, paddi
 def pack_padded_sequence(
     padded_sequence: Variable, lengths: Variable, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs a padded sequence: the steps beyond the lengths are left out.
+    """Packs padded sequences: removes the steps beyond the lengths.
 
     Args:
         padded_sequence: Variable (longest, batch, ...), or (batch, longest, ...) with `batch_first`, floating point.
         lengths: Variable (batch,) of integers.
         batch_first: whether the batch is the first axis instead of the second.
-        enforce_sorted: whether the lengths do not increase; if not, the sequences are sorted by length first.
+        enforce_sorted: whether to require that the lengths do not increase; if False, the sequences are sorted by
+            length.
 
     Returns:
         The packed sequence.
 
     Raises:
-        RuntimeError: there are more or fewer lengths than sequences, or they increase although `enforce_sorted` is set.
+        RuntimeError: the numbers of lengths and sequences differ, or the lengths increase although `enforce_sorted` is
+            set.
 
     Example:
         >>> from compatgrad.nnabla.utils.rnn import pack_padded_sequence
@@ -123,16 +126,17 @@ def pack_sequence(
     """Packs sequences of different lengths.
 
     Args:
-        sequences: Variables (steps, ...), floating point, of the same shape but for the steps.
-        batch_first: without effect.
-        enforce_sorted: whether the lengths do not increase; if not, the sequences are sorted by length first.
+        sequences: Variables (steps, ...), floating point, whose shapes differ in the number of steps only.
+        batch_first: ignored.
+        enforce_sorted: whether to require that the lengths do not increase; if False, the sequences are sorted by
+            length.
 
     Returns:
         The packed sequence.
 
     Raises:
         RuntimeError: the lengths increase although `enforce_sorted` is set.
-        ValueError: there are no sequences.
+        ValueError: `sequences` is empty.
 
     Example:
         >>> from compatgrad.nnabla.utils.rnn import pack_sequence
@@ -151,12 +155,12 @@ def pack_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Variable, Variable]:
-    """The sequences that were packed, filled up with zeros, in the order that they had before.
+    """Unpacks sequences: pads them with zeros, and restores their order before packing.
 
     Args:
         sequence: the packed sequence.
         batch_first: whether the batch is the first axis of the result instead of the second.
-        padding_value: without effect, as in `functions.pad_packed_sequence`.
+        padding_value: ignored, as in `functions.pad_packed_sequence`.
         total_length: the number of steps of the result; None for the longest length.
 
     Returns:

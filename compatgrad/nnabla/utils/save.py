@@ -1,4 +1,4 @@
-"""Saving networks with all that training and running them needs."""
+"""Saves networks with optimizers, monitors, executors and datasets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["add_executor", "create_proto", "save"]
 
 
 class _Writer:
-    """Turns the contents given to `save` into a message."""
+    """Converts the contents given to `save` into a message."""
 
     def __init__(self, contents: Mapping[str, Any], variable_batch_size: bool, with_states: bool) -> None:
         self.proto = nnabla_pb2.NNablaProtoBuf()
@@ -66,7 +66,7 @@ class _Writer:
     def _add_datasets(self, message: Any, names: Any, what: str) -> None:
         for name in [names] if isinstance(names, str) else names or ():
             if name not in self.datasets:
-                raise ValueError(f"save: {what} names the dataset {name!r}, which is not among the datasets")
+                raise ValueError(f"save: {what} names the dataset {name!r}, which the contents lack")
             message.dataset_name.append(name)
 
     @staticmethod
@@ -81,7 +81,7 @@ class _Writer:
         network = network_of(self.networks, optimizer["network"], what) if self.networks else None
         message.network_name = "None" if network is None else network.name
         names = optimizer["dataset"]
-        if not isinstance(names, str) or names in self.datasets:  # a name alone may stand for none
+        if not isinstance(names, str) or names in self.datasets:  # a name alone may be unknown: no dataset
             self._add_datasets(message, names, what)
         message.update_interval = optimizer["update_interval"]
         _write_solver(message.solver, optimizer)
@@ -135,17 +135,17 @@ def create_proto(
     """The message that `save` writes.
 
     Args:
-        contents: networks and what is to be done with them, as for `save`.
-        include_params: whether the message has all parameters of the current scope.
-        variable_batch_size: whether the batch, the first axis of networks' variables, is left open.
-        save_solver_in_proto: whether the message has the states of the optimizers' solvers.
+        contents: the networks, optimizers and so on, as for `save`.
+        include_params: whether to include all parameters of the current scope.
+        variable_batch_size: whether to leave the batch size, the first axis of the networks' variables, unspecified.
+        save_solver_in_proto: whether to include the states of the optimizers' solvers.
 
     Returns:
         An `NNablaProtoBuf` message.
 
     Raises:
         KeyError: a description lacks an entry.
-        ValueError: a part names a network or dataset that the contents lack.
+        ValueError: a part refers to a network or dataset that the contents lack.
 
     Example:
         >>> from compatgrad.nnabla.utils.save import create_proto
@@ -164,7 +164,7 @@ def create_proto(
 
 
 def _solver_states(contents: Mapping[str, Any], format_: str) -> dict[str, bytes]:
-    """The files of a .nnp file that hold solvers' states."""
+    """The files with the solvers' states, to be put into a .nnp file."""
     if "optimizers" not in contents:
         raise KeyError("save: include_solver_state needs 'optimizers' in the contents")
     if format_ == ".protobuf":
@@ -196,25 +196,25 @@ def save(
     include_solver_state: bool = False,
     solver_state_format: str = ".h5",
 ) -> None:
-    """Writes networks, and what is to be done with them, to a file.
+    """Writes networks, optimizers, monitors, executors and datasets to a file.
 
     Args:
         filename: the file's name, or an open file. Its format is .nnp, .nntxt, .prototxt or .protobuf.
-        contents: may have "networks", a list of dicts with "name", "batch_size", "outputs" and "names" (of inputs),
-            both of which map names to Variables; "executors", a list of dicts with "name", "network", "data" and
-            "output" (lists of names); "global_config", "training_config", "datasets", "optimizers" and "monitors".
-        include_params: whether a file that is not .nnp has the parameters and, with `include_solver_state`, the
-            solvers' states. A .nnp file has the parameters always.
-        variable_batch_size: whether the batch, the first axis of networks' variables, is left open.
+        contents: a dict with any of "networks", a list of dicts with "name", "batch_size", "outputs" and "names" (of
+            inputs), both of which map names to Variables; "executors", a list of dicts with "name", "network", "data"
+            and "output" (lists of names); "global_config", "training_config", "datasets", "optimizers" and "monitors".
+        include_params: whether a file of another format than .nnp includes the parameters and, with
+            `include_solver_state`, the solvers' states. A .nnp file always includes the parameters.
+        variable_batch_size: whether to leave the batch size, the first axis of the networks' variables, unspecified.
         extension: the format of an open file.
-        parameters: the parameters of a .nnp file by name; None for all of the current scope.
-        parameter_format: how a .nnp file holds them, ".h5" or ".protobuf".
-        include_solver_state: whether the states of the optimizers' solvers are written.
-        solver_state_format: how a .nnp file holds these, ".h5" or ".protobuf".
+        parameters: the parameters to write to a .nnp file, by name; None for all of the current scope.
+        parameter_format: the format of the parameters in a .nnp file, ".h5" or ".protobuf".
+        include_solver_state: whether to write the states of the optimizers' solvers.
+        solver_state_format: the format of the states in a .nnp file, ".h5" or ".protobuf".
 
     Raises:
         KeyError: a description lacks an entry.
-        ValueError: the format is not known, or a part names a network or dataset that the contents lack.
+        ValueError: the format is unknown, or a part refers to a network or dataset that the contents lack.
 
     Example:
         >>> import zipfile

@@ -1,6 +1,5 @@
-"""Sounds as arrays (samples, channels), from .wav files and to them.
-
-Where pydub is installed it reads and writes them, as in nnabla; else Python's own reader of .wav files does.
+"""Reads and writes sounds, arrays (samples, channels), as .wav files. Where pydub is installed, it is used, as in
+nnabla; otherwise Python's module `wave`.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ __all__ = [
 
 
 def set_backend(backend: str) -> None:
-    """Chooses the library that reads, writes and resizes.
+    """Selects the library that reads, writes and resizes sounds.
 
     Args:
-        backend: "pydub" or "wave", Python's own.
+        backend: "pydub" or "wave", Python's own module.
 
     Raises:
         ValueError: the library is not installed.
@@ -51,7 +50,7 @@ def set_backend(backend: str) -> None:
 
 
 def get_backend() -> str:
-    """Tells which library reads, writes and resizes.
+    """The name of the library that reads, writes and resizes sounds.
 
     Returns:
         "pydub" or "wave".
@@ -67,10 +66,10 @@ def get_backend() -> str:
 
 
 def get_available_backends() -> list[str]:
-    """Tells which libraries are installed.
+    """The libraries that are installed.
 
     Returns:
-        Their names; "wave" is always among them, for Python has it.
+        Their names; "wave" is always among them, as it is part of Python.
 
     Example:
         >>> from compatgrad.nnabla.utils import audio_utils
@@ -83,7 +82,7 @@ def get_available_backends() -> list[str]:
 
 
 def minmax_auto_scale(audio_arr: np.ndarray, out_datatype: type | np.dtype[Any]) -> np.ndarray:
-    """Maps a sound linearly onto the range of a type: from the least value of that type to the greatest.
+    """Maps a sound linearly onto the range of a type, from the smallest value of that type to the largest.
 
     Args:
         audio_arr: integers or floats, usually (samples, channels).
@@ -93,7 +92,8 @@ def minmax_auto_scale(audio_arr: np.ndarray, out_datatype: type | np.dtype[Any])
         Array of the shape of `audio_arr` and of `out_datatype`.
 
     Raises:
-        ValueError: `audio_arr` is no array, or `out_datatype` is no type (a name is none) or has more than 4 bytes.
+        ValueError: `audio_arr` is no array, `out_datatype` is not a type (a name is not accepted), or it has more than
+            4 bytes.
 
     Example:
         >>> from compatgrad.nnabla.utils.audio_utils import minmax_auto_scale
@@ -121,17 +121,17 @@ def auread(
     Args:
         path: the name of a .wav or .raw file, or such a file that is open for reading bytes.
         channel_first: whether the channels are the first axis of the result.
-        raw_format_param: for a .raw file, which does not say it: its "sample_width" (bytes), "frame_rate" (Hz) and
-            "channels".
-        **kwargs: options of the library; there are none now.
+        raw_format_param: for a .raw file, which has no header: a dict of its "sample_width" (bytes), "frame_rate" (Hz)
+            and "channels".
+        **kwargs: options of the library; none exist.
 
     Returns:
         Array (samples, channels) of the file's integers: uint8, int16 or int32 for 1, 2, and 3 or 4 bytes; int8 for a
         .raw file of 1 byte.
 
     Raises:
-        ValueError: the extension is another one, a .raw file has no `raw_format_param`, or, with "wave", the file is no
-            .wav file.
+        ValueError: the extension is neither .wav nor .raw, a .raw file has no `raw_format_param`, or, with "wave", the
+            file is no .wav file.
         FileNotFoundError: there is no such file.
 
     Example:
@@ -154,18 +154,18 @@ def ausave(
     frame_rate: int = 48000,
     **kwargs: Any,
 ) -> None:
-    """Writes a sound to a .wav file, and makes the folder where it is missing.
+    """Writes a sound to a .wav file, and makes the folder if it does not exist.
 
     Args:
-        path: the name of the file, or a file of such a name that is open for writing bytes.
+        path: the name of the file, or a file open for writing bytes that has such a name.
         audio_arr: array (samples, channels) of integers of up to 4 bytes.
         channel_first: whether the channels are the first axis of `audio_arr`.
         frame_rate: samples per second.
-        **kwargs: options of the library; there are none now.
+        **kwargs: options of the library; none exist.
 
     Raises:
-        ValueError: `audio_arr` is no array, has not two axes, or has floats or larger integers; or the extension is not
-            .wav.
+        ValueError: `audio_arr` is no array, does not have two axes, or has floats or larger integers; or the extension
+            is not .wav.
 
     Example:
         >>> from compatgrad.nnabla.utils.audio_utils import auread, ausave
@@ -184,22 +184,21 @@ def auresize(
     channel_first: bool = False,
     **kwargs: Any,
 ) -> np.ndarray:
-    """Gives a sound other numbers of samples and channels.
-
-    Samples are interpolated. One channel becomes several equal ones, several become one, their mean.
+    """Changes the numbers of samples and channels of a sound. Samples are interpolated. One channel is copied to
+    several; several channels are averaged to one.
 
     Args:
-        audio_arr: array (samples, channels); other types than uint8 and int16 become float32.
+        audio_arr: array (samples, channels); types other than uint8 and int16 become float32.
         size: (samples, channels) of the result.
         channel_first: whether the channels are the first axis of `audio_arr`.
-        **kwargs: options of the library; there are none now.
+        **kwargs: options of the library; none exist.
 
     Returns:
         Array (samples, channels), also with `channel_first`.
 
     Raises:
-        ValueError: `audio_arr` is no array, has not two axes or is empty, `size` is no pair of positive numbers, or
-            several channels would become another number of several.
+        ValueError: `audio_arr` is no array, does not have two axes or is empty, `size` is no pair of positive numbers,
+            or several channels would be changed to another number greater than one.
 
     Example:
         >>> from compatgrad.nnabla.utils.audio_utils import auresize, set_backend

@@ -1,4 +1,4 @@
-"""Sounds by Python's own reader of .wav files."""
+"""Reads and writes sounds by Python's module `wave`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = {1: np.uint8, 2: np.int16, 4: np.int32}
 
 
 def _typed(data: bytes, width: int, channels: int) -> np.ndarray:
-    if width == 3:  # as 4 bytes, the lowest of them 0
+    if width == 3:  # 3 bytes become 4, of which the lowest is 0
         padded = np.zeros((len(data) // 3, 4), np.uint8)
         padded[:, 1:] = np.frombuffer(data, np.uint8).reshape(-1, 3)
         return padded.view("<i4").reshape(-1, channels)

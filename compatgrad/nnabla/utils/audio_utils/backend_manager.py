@@ -1,4 +1,4 @@
-"""Which library reads and writes sounds."""
+"""The selection of the library that reads and writes sounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["backend_manager"]
 
 
 class AudioUtilsBackendManager:
-    """Knows the libraries that are installed, and the one that is used: at first pydub if installed, else "wave".
+    """Manages the installed libraries and the selected one, which initially is pydub if that is installed, else "wave".
 
     Example:
         >>> from compatgrad.nnabla.utils.audio_utils.backend_manager import AudioUtilsBackendManager
@@ -27,7 +27,7 @@ class AudioUtilsBackendManager:
             try:
                 self.backends[name] = importlib.import_module(f"{__package__}.{module}")
             except ImportError:
-                continue  # it is not installed
+                continue  # the library is not installed
         self._backend = next(iter(self.backends))
 
     def get_available_backends(self) -> list[str]:
@@ -36,18 +36,18 @@ class AudioUtilsBackendManager:
 
     @property
     def backend(self) -> str:
-        """The library that is used. ValueError when set to one that is not installed."""
+        """The selected library. Setting one that is not installed raises ValueError."""
         return self._backend
 
     @backend.setter
     def backend(self, backend: str) -> None:
         if backend not in self.backends:
-            raise ValueError(f"audio backend {backend!r} is not there; {', '.join(self.backends)} are")
+            raise ValueError(f"audio backend {backend!r} is not installed; available: {', '.join(self.backends)}")
         self._backend = backend
 
     @property
     def module(self) -> ModuleType:
-        """The module that does the work."""
+        """The module that implements the selected backend."""
         return self.backends[self._backend]
 
 

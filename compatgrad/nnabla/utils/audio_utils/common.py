@@ -1,4 +1,4 @@
-"""Checks and conversions that both libraries need."""
+"""Checks and conversions for both libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def normalize_intensity(audio_arr: np.ndarray, input_low: float, input_high: flo
 
     Args:
         audio_arr: numbers of any shape.
-        input_low, input_high: the range. Where both are equal, values are divided by them, or stay for 0.
+        input_low, input_high: the range. Where both are equal, values are divided by this number, or unchanged if it is
+            0.
 
     Returns:
         Array of the shape of `audio_arr`, of floats where it was mapped.
@@ -49,7 +50,7 @@ def rescale_intensity(
     """Maps values from `input_low` to `input_high` linearly to `output_low` to `output_high`.
 
     Args:
-        audio_arr: numbers of any shape; values outside the range are mapped too, by the same line.
+        audio_arr: numbers of any shape; values outside the range are mapped by the same linear function.
         input_low, input_high: the range of `audio_arr`.
         output_low, output_high: the range of the result.
         output_type: the result's dtype, by default that of `audio_arr`.
@@ -87,7 +88,7 @@ def _check_scaled(audio_arr: Any, datatype: Any) -> None:
 
 def _check_source(source: Any, raw_format_param: Any) -> None:
     if source.ext not in (".wav", ".raw"):
-        raise ValueError(f"sounds are read from .wav and .raw files, not {source.ext!r}")
+        raise ValueError(f"sounds can be read from .wav and .raw files only, not {source.ext!r}")
     if source.ext == ".raw" and raw_format_param is None:
         raise ValueError("a .raw file needs raw_format_param: sample_width, frame_rate and channels")
 
@@ -97,24 +98,24 @@ def _placed(audio: np.ndarray, channel_first: bool) -> np.ndarray:
 
 
 def _check_saved(path: Any, audio_arr: Any, channel_first: bool) -> np.ndarray:
-    """The array (samples, channels) to be written; makes the folder."""
+    """Checks a sound and returns the array (samples, channels) to write; makes the folder."""
     if not isinstance(audio_arr, np.ndarray):
         raise ValueError(f"a sound must be an array, not {type(audio_arr).__name__}")
     if audio_arr.ndim != 2:
         raise ValueError(f"a sound must have the shape (samples, channels), not {audio_arr.shape}")
     name = path if isinstance(path, str) else path.name
     if os.path.splitext(name)[1] != ".wav":
-        raise ValueError(f"sounds are saved as .wav, not {name!r}")
+        raise ValueError(f"sounds can be saved as .wav only, not as {name!r}")
     if audio_arr.dtype.itemsize > 4:
-        raise ValueError(f"sounds are saved with up to 4 bytes: {audio_arr.dtype} has more")
+        raise ValueError(f"sounds can be saved with up to 4 bytes: {audio_arr.dtype} has more")
     if audio_arr.dtype.kind == "f":
-        raise ValueError("sounds are saved as integers, not as float values")
+        raise ValueError("sounds can be saved as integers only, not as float values")
     os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
     return _placed(audio_arr, channel_first)
 
 
 def _check_resized(audio_arr: Any, size: Any, channel_first: bool) -> np.ndarray:
-    """The array (samples, channels) to be resized."""
+    """Checks the arguments and returns the array (samples, channels) to resize."""
     if not isinstance(audio_arr, np.ndarray):
         raise ValueError(f"a sound must be an array, not {type(audio_arr).__name__}")
     if audio_arr.ndim != 2:
@@ -127,5 +128,5 @@ def _check_resized(audio_arr: Any, size: Any, channel_first: bool) -> np.ndarray
         audio_arr = np.asarray(audio_arr, np.float32)
     audio_arr = _placed(audio_arr, channel_first)
     if audio_arr.shape[1] != size[1] and 1 not in (audio_arr.shape[1], size[1]):
-        raise ValueError(f"{audio_arr.shape[1]} channels cannot become {size[1]}: one to many, or many to one")
+        raise ValueError(f"{audio_arr.shape[1]} channels cannot become {size[1]}, only one to many, or many to one")
     return audio_arr

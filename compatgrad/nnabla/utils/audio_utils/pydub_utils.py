@@ -1,4 +1,4 @@
-"""Sounds by pydub."""
+"""Reads and writes sounds by pydub."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from .common import _check_resized, _check_saved, _check_source, _placed
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", RuntimeWarning)  # where ffmpeg is not installed: .wav needs none
+    warnings.simplefilter("ignore", RuntimeWarning)  # pydub warns without ffmpeg, which .wav files do not need
     from pydub import AudioSegment
 
 __all__ = ["auread", "auresize", "ausave"]
@@ -31,7 +31,7 @@ def auread(source: Any, channel_first: bool = False, raw_format_param: dict[str,
     """Reads a sound by pydub.
 
     Args:
-        source: what `ResourceFileReader` makes of a file.
+        source: a `ResourceFileReader` of a file.
         channel_first: whether the channels are the first axis of the result.
         raw_format_param: for a .raw file: its "sample_width" (bytes), "frame_rate" (Hz) and "channels".
 
@@ -84,11 +84,11 @@ def ausave(path: Any, audio_arr: np.ndarray, channel_first: bool = False, frame_
 
 
 def auresize(audio_arr: np.ndarray, size: tuple[int, int] | list[int], channel_first: bool = False) -> np.ndarray:
-    """Gives a sound other numbers of samples and channels by pydub, which changes the frame rate for it.
+    """Changes the numbers of samples and channels of a sound by pydub, which changes the frame rate for this.
 
     Args:
         audio_arr: array (samples, channels).
-        size: (samples, channels) of the result; pydub may give a sample less.
+        size: (samples, channels) of the result; pydub may return one sample less.
         channel_first: whether the channels are the first axis of `audio_arr`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What commands that run networks have in common: data for their inputs, results by name, and their docstrings."""
+"""Shared code of the commands that run networks: input data, tables of results, and docstrings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .. import save as saving
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# What functions that add commands, and the commands say alike in their docstrings.
+# The shared sections of the docstrings of commands, and of functions that add commands.
 _SHARED = """
 Args:
-    subparsers: what `argparse.ArgumentParser.add_subparsers` gives.
+    subparsers: the result of `argparse.ArgumentParser.add_subparsers`.
     args: the options of the command line, as attributes.
 
 Returns:
@@ -51,8 +51,8 @@ def let_data_to_variable(
         variable: the Variable.
         data: an array or an NdArray of its shape.
         ctx: has no effect.
-        data_name: what errors call the data.
-        variable_name: what errors call the Variable.
+        data_name: name of the data in error messages.
+        variable_name: name of the Variable in error messages.
 
     Raises:
         ValueError: the data does not fit.
@@ -79,10 +79,11 @@ def let_data_to_variable(
 
 
 def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
-    """Fills the inputs of a network: `assigned` maps its variables to names of `data`, `generators` to generators."""
+    """Sets the inputs of a network: `assigned` maps variables to names of `data`, `generators` maps variables to
+    generators."""
     for v, name in assigned.items():
         if name not in data:
-            raise ValueError(f"{owner}: the variable {v.name!r} wants the data {name!r}, which the data set lacks")
+            raise ValueError(f"{owner}: the variable {v.name!r} needs the data {name!r}, which the data set lacks")
         instance = v.variable_instance
         array = np.asarray(data[name])
         if array.size == instance.size and array.shape != instance.shape:
@@ -93,7 +94,8 @@ def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
 
 
 def open_iterators(stack: ExitStack, parts: Iterable[Any]) -> dict[Any, Any]:
-    """The data iterators of optimizers or monitors by what makes them, each opened once, and closed with `stack`."""
+    """A dict of the data iterators of optimizers or monitors by the function that makes the iterator. Each is opened
+    once, and `stack` closes it."""
     iterators: dict[Any, Any] = {}
     for part in parts:
         for make in part.data_iterators.values():
@@ -103,7 +105,7 @@ def open_iterators(stack: ExitStack, parts: Iterable[Any]) -> dict[Any, Any]:
 
 
 def read_batches(iterators: Iterable[Any]) -> dict[str, Any]:
-    """The next batch of each iterator, arrays by the names of their variables."""
+    """The next batch of each iterator, as a dict of arrays by variable name."""
     data: dict[str, Any] = {}
     for iterator in iterators:
         data.update(zip(iterator.variables, iterator.next(), strict=True))
@@ -111,18 +113,18 @@ def read_batches(iterators: Iterable[Any]) -> dict[str, Any]:
 
 
 class ResultTable:
-    """Numbers by name, a column for each title, as they are written to a .csv file."""
+    """A table for a .csv file: a row for each name, a column for each title."""
 
     def __init__(self, corner: str) -> None:
         self.corner = corner
         self.columns: dict[str, Mapping[str, float]] = {}
 
     def add(self, title: str, column: Mapping[str, float]) -> None:
-        """Adds a column; its names are rows."""
+        """Adds a column, a dict of numbers by row name."""
         self.columns[title] = column
 
     def write(self, path: str) -> None:
-        """Writes the table; where a column lacks a row, the place is empty."""
+        """Writes the table; where a column has no number for a row, the cell is empty."""
         names = list(dict.fromkeys(name for column in self.columns.values() for name in column))
         with replacing(path, "w") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -132,6 +134,6 @@ class ResultTable:
 
 
 def optimizer_states(optimizers: Any, format_: str = ".h5") -> dict[str, bytes]:
-    """The files that hold the states of optimizers' solvers in a .nnp file."""
+    """The members of a .nnp file that contain the states of optimizers' solvers."""
     described = [{"name": o.name, "solver": o.solver} for o in optimizers]
     return saving._solver_states({"optimizers": described}, format_)

@@ -48,7 +48,7 @@ def version_command(args: Any) -> bool:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nnabla_cli", description=f"Command line interface for NNabla({_version()})")
-    parser.add_argument("-m", "--mpi", action="store_true", help="run in the group of processes that was started")
+    parser.add_argument("-m", "--mpi", action="store_true", help="run as one of several processes (mpirun, torchrun)")
     commands = parser.add_subparsers()
     train.add_train_command(commands)
     forward.add_infer_command(commands)
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Runs the command of the command line. It ends the program with a status other than 0 where that fails.
+    """Runs the command of the command line. Where the command fails, it ends the program with a status other than 0.
 
     Example:
         nnabla_cli train -c net.nntxt -o results

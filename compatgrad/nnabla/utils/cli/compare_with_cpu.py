@@ -1,4 +1,4 @@
-"""``compare_with_cpu``: how far apart the numbers of two files' first training step are."""
+"""``compare_with_cpu``: compares the numbers of the first training step of two files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["add_compare_with_cpu_command", "calc_norm_diff"]
 
 
 def calc_norm_diff(data1: np.ndarray, data2: np.ndarray) -> tuple[float, float, float, float]:
-    """How far two arrays are apart, by standard deviations.
+    """The difference of two arrays, measured by standard deviations.
 
     Args:
         data1: an array.
-        data2: an array of as many elements.
+        data2: an array with the same number of elements.
 
     Returns:
-        The standard deviation of the difference divided by the larger one of the two arrays (0 where both are
-        constant), those of the two arrays, and that of the difference.
+        The standard deviation of the difference divided by the larger standard deviation of the two arrays (0 where
+        both are constant), the standard deviations of the two arrays, and that of the difference.
 
     Raises:
-        ValueError: the arrays do not have as many elements.
+        ValueError: the arrays have different numbers of elements.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.compare_with_cpu import calc_norm_diff
@@ -54,7 +54,8 @@ def _step(o: Any) -> None:
 
 
 def _pairs(o: Any, cpu: Any) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Names and arrays of what the same functions of two networks gave, forward and then backward."""
+    """Yields names and pairs of arrays: the results of the same functions of two networks, first of forward, then of
+    backward."""
     found = [cpu.network.functions.get(f.name) for f in o.network.forward_sequence()]
     functions = list(zip(o.network.forward_sequence(), found, strict=True))
     for f, other in functions:
@@ -97,10 +98,9 @@ def _compare(o: Any, cpu: Any) -> dict[str, float]:
 
 @command
 def compare_with_cpu_command(args: Any) -> bool:
-    """Writes how far the numbers of two files' first training step are apart: of functions, gradients and updates.
-
-    The file is `compare_with_cpu.csv` in a folder. The second file has the same networks, and gets the data and
-    parameters of the first.
+    """Compares the first training step of two files: results of functions, gradients and updates. It writes
+    `compare_with_cpu.csv` into a folder. The second file must have the same networks, and gets the data and parameters
+    of the first.
 
     Raises:
         ValueError: optimizers, functions or shapes of the files differ.

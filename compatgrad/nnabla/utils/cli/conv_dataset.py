@@ -1,4 +1,4 @@
-"""``conv_dataset``: a data set as cache files."""
+"""``conv_dataset``: converts a data set to cache files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["add_conv_dataset_command"]
 def conv_dataset_command(args: Any) -> bool:
     r"""Converts a .csv file or a .cache folder into a folder of cache files.
 
-    The folder made of a .csv file may have any name; loaders of data sets know it for a cache by the ending .cache.
+    The result of a .csv file may have any name, but loaders of data sets recognize a folder as a cache by the extension
+    .cache.
 
     Returns:
-        Whether it succeeded. Where it could not, a message says why.
+        Whether it succeeded. If not, a message says why.
 
     Example:
         >>> from types import SimpleNamespace
@@ -39,22 +40,22 @@ def conv_dataset_command(args: Any) -> bool:
         return False
     kind = os.path.splitext(args.source)[1].lower()
     if kind not in (".csv", ".cache"):
-        print(f"conv_dataset converts .csv and .cache, not {args.source}.")
+        print(f"conv_dataset can convert .csv and .cache, not {args.source}.")
         return False
     if kind == ".cache" and not args.destination.lower().endswith(".cache"):
-        print(f"conv_dataset converts .cache to .cache, not to {args.destination}.")
+        print(f"conv_dataset can convert .cache to .cache, not to {args.destination}.")
         return False
     if os.path.exists(args.destination):
         if not args.force or not os.path.isdir(args.destination):
             print(f"{args.destination} exists; -F overwrites a folder.")
             return False
         if os.path.exists(args.source) and os.path.samefile(args.source, args.destination):
-            print(f"{args.destination} is the source too.")
+            print(f"{args.destination} is also the source.")
             return False
     parent = os.path.dirname(os.path.abspath(args.destination))
     os.makedirs(parent, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent, prefix=".compatgrad-") as folder:
-        made = os.path.join(folder, "new.cache")  # whose place is the destination once it is whole
+        made = os.path.join(folder, "new.cache")  # replaces the destination when it is complete
         os.mkdir(made)
         _convert(args, kind, made)
         if os.path.exists(args.destination):
@@ -92,7 +93,7 @@ def add_conv_dataset_command(subparsers: Any) -> None:
     parser.add_argument("-F", "--force", action="store_true", help="overwrite the destination")
     parser.add_argument("-S", "--shuffle", action="store_true", help="shuffle the data")
     parser.add_argument("-N", "--normalize", action="store_true", help="normalize the range of values")
-    parser.add_argument("-t", "--num_of_threads", type=int, help="threads that read")
+    parser.add_argument("-t", "--num_of_threads", type=int, help="number of threads that read")
     parser.add_argument("source")
     parser.add_argument("destination")
     parser.set_defaults(func=conv_dataset_command)

@@ -1,4 +1,4 @@
-"""``convert`` and ``dump``: network files in other forms, and what they hold."""
+"""``convert`` and ``dump``: convert network files to other formats, and print their contents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMATS = {
 
 
 def resolve_file_format(args: Any, import_files: Sequence[str], export_file: str | None = None) -> None:
-    """Takes the formats from the names of the files where these tell.
+    """Determines the formats from the names of the files, where possible.
 
     Args:
         args: the options of the command line; `import_format` and `export_format` are set.
@@ -55,7 +55,7 @@ def resolve_file_format(args: Any, import_files: Sequence[str], export_file: str
 
 @command
 def dump_command(args: Any) -> bool:
-    """Prints what files hold.
+    """Prints the contents of files.
 
     Example:
         nnabla_cli dump -F net.nnp
@@ -69,7 +69,7 @@ def convert_command(args: Any) -> bool:
     """Converts files; the last one is written.
 
     Returns:
-        Whether it succeeded; False, with a message, where there is one file alone.
+        Whether it succeeded; False, with a message, where only one file is given.
 
     Raises:
         NotImplementedError: a format is not supported.
@@ -92,7 +92,7 @@ def _add_import_arguments(parser: Any) -> None:
     parser.add_argument("-I", "--import-format", default="NNP", help=f"format of the files to read; one of {formats}")
     parser.add_argument("-E", "--nnp-import-executor-index", type=int, help="read only that executor")
     parser.add_argument("--nnp-exclude-preprocess", action="store_true", help="accepted, without effect")
-    parser.add_argument("--nnp-no-expand-network", action="store_true", help="leave repeated parts as they are")
+    parser.add_argument("--nnp-no-expand-network", action="store_true", help="do not expand repeated parts")
 
 
 @command
@@ -108,12 +108,12 @@ def add_convert_command(subparsers: Any) -> None:
         >>> args.func.__name__, args.files
         ('convert_command', ['net.nnp', 'net.onnx'])
     """
-    parser = subparsers.add_parser("dump", help="print what network files hold")
+    parser = subparsers.add_parser("dump", help="print the contents of network files")
     parser.add_argument("-v", "--dump-verbose", action="store_true", help="every field")
-    parser.add_argument("-F", "--dump-functions", action="store_true", help="the functions too")
-    parser.add_argument("-V", "--dump-variables", action="store_true", help="the functions' variables too")
+    parser.add_argument("-F", "--dump-functions", action="store_true", help="print the functions, too")
+    parser.add_argument("-V", "--dump-variables", action="store_true", help="print the functions' variables, too")
     parser.add_argument("--dump-limit", type=int, default=-1, help="entries of a list to print")
-    parser.add_argument("-n", "--dump-variable-name", help="only the variable of that name")
+    parser.add_argument("-n", "--dump-variable-name", help="only the variable with this name")
     _add_import_arguments(parser)
     parser.set_defaults(func=dump_command)
 
@@ -123,12 +123,12 @@ def add_convert_command(subparsers: Any) -> None:
     parser.add_argument("-O", "--export-format", default="NNP", help=f"format to write, of {formats}")
     parser.add_argument("-f", "--force", action="store_true", help="accepted: files are overwritten")
     parser.add_argument(
-        "-b", "--batch-size", type=int, default=1, help="samples per batch (1); -1 takes the number from the .nnp file"
+        "-b", "--batch-size", type=int, default=1, help="samples per batch (1); -1 for the number in the .nnp file"
     )
     parser.add_argument("-S", "--split", help='parts of the network to write, with -E: "0-3,4-"')
     parser.add_argument("-c", "--config", help="for ONNX, the version of its operators (opset_13)")
     parser.add_argument("--nnp-parameter-h5", action="store_true", help="parameters as .h5")
-    parser.add_argument("--nnp-parameter-nntxt", action="store_true", help="parameters with the network")
+    parser.add_argument("--nnp-parameter-nntxt", action="store_true", help="write parameters and network to one file")
     parser.add_argument("--nnp-exclude-parameter", action="store_true", help="no parameters")
     parser.add_argument("--nnp-version", help="version of nnabla to write for; not supported")
     parser.set_defaults(func=convert_command)

@@ -1,4 +1,4 @@
-"""``draw_graph``: pictures of the networks in a file."""
+"""``draw_graph``: draws the networks in a file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["add_draw_graph_command"]
 
 @command
 def draw_graph_command(args: Any) -> bool:
-    """Draws the networks of a file, by Graphviz: all, or those named.
+    """Draws the networks of a file with Graphviz: all of them, or those that are named.
 
     Raises:
-        ValueError: the file is broken, or does not have a network of that name.
+        ValueError: the file is broken, or does not have a network with a given name.
 
     Example:
         nnabla_cli draw_graph -n net -o pictures net.nnp
@@ -55,9 +55,9 @@ def add_draw_graph_command(subparsers: Any) -> None:
         >>> args.func.__name__, args.output_dir
         ('draw_graph_command', 'draw_out')
     """
-    parser = subparsers.add_parser("draw_graph", help="draw the networks of a file, by Graphviz")
+    parser = subparsers.add_parser("draw_graph", help="draw the networks of a file with Graphviz")
     parser.add_argument("input", help=".nnp or .nntxt file")
     parser.add_argument("-o", "--output-dir", default="draw_out", help="folder for the pictures")
-    parser.add_argument("-n", "--network", action="append", help="name of a network to be drawn; all by default")
+    parser.add_argument("-n", "--network", action="append", help="name of a network to draw; by default all")
     parser.add_argument("-f", "--format", default="png", help="format of the pictures (pdf, png, ...)")
     parser.set_defaults(func=draw_graph_command)

@@ -1,4 +1,4 @@
-"""``encode_param`` and ``decode_param``: parameters as files of text, and back."""
+"""``encode_param`` and ``decode_param``: convert parameters to text files and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["add_decode_param_command", "add_encode_param_command"]
 
 
 def save_param_in_txt(x: np.ndarray, filepath: str) -> None:
-    r"""Writes an array as text: its shape, and then its values, one a line.
+    r"""Writes an array as text: its shape, and then its values, one per line.
 
     Args:
         x: the array.
@@ -44,7 +44,7 @@ def save_param_in_txt(x: np.ndarray, filepath: str) -> None:
 
 
 def load_param_in_txt(name: str, filepath: str) -> None:
-    """Registers what `save_param_in_txt` wrote as a parameter.
+    """Registers the array in a file of `save_param_in_txt` as a parameter.
 
     Args:
         name: the parameter's name.
@@ -52,7 +52,7 @@ def load_param_in_txt(name: str, filepath: str) -> None:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is broken.
+        ValueError: the file is damaged.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.encode_decode_param import load_param_in_txt, save_param_in_txt
@@ -71,7 +71,7 @@ def load_param_in_txt(name: str, filepath: str) -> None:
 
 @command
 def decode_param_command(args: Any, **kwargs: Any) -> bool:
-    """Writes each parameter of a file as text into a folder; "/" in names is "~" in those of files.
+    """Writes each parameter of a file as text into a folder; in the names of files, "~" replaces "/".
 
     Args:
         **kwargs: have no effect.
@@ -97,7 +97,7 @@ def decode_param_command(args: Any, **kwargs: Any) -> bool:
 
 @command
 def encode_param_command(args: Any, **kwargs: Any) -> bool:
-    """Makes a file of parameters from the texts of a folder.
+    """Makes a file of parameters from the text files in a folder.
 
     Args:
         **kwargs: have no effect.
@@ -137,7 +137,7 @@ def add_decode_param_command(subparsers: Any) -> None:
     """
     parser = subparsers.add_parser("decode_param", help="write parameters as text")
     parser.add_argument("-p", "--param", required=True, help="file of parameters")
-    parser.add_argument("-o", "--outdir", required=True, help="folder for the texts")
+    parser.add_argument("-o", "--outdir", required=True, help="folder for the text files")
     parser.set_defaults(func=decode_param_command)
 
 
@@ -154,7 +154,7 @@ def add_encode_param_command(subparsers: Any) -> None:
         >>> args.func.__name__, args.indir
         ('encode_param_command', 'texts')
     """
-    parser = subparsers.add_parser("encode_param", help="make a file of parameters from texts")
-    parser.add_argument("-i", "--indir", required=True, help="folder of the texts")
+    parser = subparsers.add_parser("encode_param", help="make a file of parameters from text files")
+    parser.add_argument("-i", "--indir", required=True, help="folder of the text files")
     parser.add_argument("-p", "--param", required=True, help="file of parameters")
     parser.set_defaults(func=encode_param_command)

@@ -1,4 +1,4 @@
-"""``infer`` and ``forward``: what a network of a file gives for data of files."""
+"""``infer`` and ``forward``: run a network of a file on data from files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ __all__ = ["add_forward_command", "add_infer_command", "infer"]
 
 
 def _evaluated(executor: Any) -> list[np.ndarray]:
-    """The outputs over all evaluations of an executor: their mean, the last, or their standard deviation."""
+    """The outputs of an executor, combined over its evaluations: their mean, the last one, or their standard
+    deviation."""
     sums: list[Any] = []
     squares: list[Any] = []
     for i in range(executor.num_evaluations):
@@ -48,9 +49,8 @@ def _evaluated(executor: Any) -> list[np.ndarray]:
 
 
 class _Results:
-    """Puts the outputs for each example in order: as numbers, or as the names of files that are written.
-
-    Matrices go to .csv files and images (1 or 3 channels; more: one by one) to .png files below `outdir`.
+    """Collects the outputs for each example, as numbers or as names of files, which it writes below `outdir`: matrices
+    to .csv files, images to .png files (with other numbers of channels than 1 or 3, each channel to its own file).
     """
 
     def __init__(self, outdir: str, result_outdir: str, as_files: bool) -> None:
@@ -73,7 +73,7 @@ class _Results:
         self.dims.append(dim)
 
     def rows(self, index: int, executors: Sequence[Any], values: Sequence[Sequence[np.ndarray]]) -> list[list[Any]]:
-        """For each example of a batch, the first having the number `index`, what to write of it."""
+        """Yields the row of results for each example of a batch, whose first example has the number `index`."""
         rows: list[list[Any]] = []
         at = 0
         for executor, arrays in zip(executors, values, strict=True):
@@ -121,14 +121,14 @@ def infer(info: Any, input_data: Sequence[np.ndarray]) -> tuple[Any, list[list[A
     """Runs the networks of a file on arrays.
 
     Args:
-        info: what `nnabla.utils.load.load` gives.
+        info: the result of `nnabla.utils.load.load`.
         input_data: an array for each input of the executors, in order.
 
     Returns:
         An object with the `names`, `types` and `dims` of the outputs, and for each example the numbers of all outputs.
 
     Raises:
-        ValueError: the number of arrays, or of elements in one, is another one.
+        ValueError: the number of arrays, or of elements of an array, is wrong.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.forward import infer
@@ -148,7 +148,7 @@ def infer(info: Any, input_data: Sequence[np.ndarray]) -> tuple[Any, list[list[A
     wanted = [(v, name) for e in executors for v, name in e.dataset_assign.items()]
     if len(wanted) != len(input_data):
         names = ", ".join(name for _, name in wanted)
-        raise ValueError(f"infer: {len(input_data)} inputs are given; the network takes {len(wanted)}: {names}")
+        raise ValueError(f"infer: got {len(input_data)} inputs; the network has {len(wanted)}: {names}")
     data = {}
     for (v, name), x in zip(wanted, input_data, strict=True):
         shape = v.variable_instance.shape
@@ -183,7 +183,7 @@ def infer_command(args: Any) -> bool:
     inputs = []
     for name in args.inputs:
         kind = args.data_type
-        if kind == "float32":  # a name may say otherwise
+        if kind == "float32":  # the name of a file may contain another type
             kind = next((k for k in ("int32", "uint8") if k in name), kind)
         inputs.append(np.fromfile(name, types[kind]))
     _, rows = infer(_load(args), inputs)
@@ -217,7 +217,7 @@ def _read_dataset(args: Any) -> tuple[list[str], list[list[str]]]:
 
 @command
 def forward_command(args: Any) -> bool:
-    """Runs a network on a data set, and writes this as a .csv file with the outputs as further columns.
+    """Runs a network on a data set, and writes the data set as a .csv file with the outputs in additional columns.
 
     Example:
         nnabla_cli forward -c net.nnp -d data.csv -o results
@@ -296,7 +296,7 @@ def add_infer_command(subparsers: Any) -> None:
     """
     parser = subparsers.add_parser("infer", help="run a network on binary files")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
-    parser.add_argument("-o", "--output", help="beginning of the names of the files to write, one for each output")
+    parser.add_argument("-o", "--output", help="prefix of the names of the files to write, one for each output")
     parser.add_argument("-p", "--param", help="file of parameters")
     parser.add_argument("-t", "--data_type", default="float32", help="uint8, int32 or float32")
     parser.add_argument(
@@ -323,11 +323,11 @@ def add_forward_command(subparsers: Any) -> None:
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-p", "--param", help="file of parameters")
     parser.add_argument("-d", "--dataset", required=True, help="data set, .csv or .cache")
-    parser.add_argument("-o", "--outdir", required=True, help="folder for what is written")
+    parser.add_argument("-o", "--outdir", required=True, help="folder for the results")
     parser.add_argument("-f", "--outfile", default="output_result.csv", help="name of the file of results")
-    parser.add_argument("--replace_path", action="store_true", help="write absolute paths of the data's files")
+    parser.add_argument("--replace_path", action="store_true", help="write absolute paths of the files in the data set")
     parser.add_argument(
-        "--result_outdir", default="", help="folder below OUTDIR for outputs that are files, such as pictures"
+        "--result_outdir", default="", help="folder below OUTDIR for outputs that are written as files, such as images"
     )
     parser.add_argument(
         "-b",

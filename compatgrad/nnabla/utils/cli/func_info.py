@@ -1,4 +1,4 @@
-"""``function_info``: the functions that there are, and those that files use."""
+"""``function_info``: lists all functions, or those that files use."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["add_function_info_command"]
 
 @command
 def function_info_command(args: Any) -> bool:
-    """Prints, or writes to a file, the types of functions that there are, or those that files use, one a line.
+    """Prints, or writes to a file, the types of all functions, or of those that files use, one per line.
 
     Raises:
-        NotImplementedError: the functions of other formats, lists by a configuration, or API levels are asked for.
+        NotImplementedError: an option for functions of other formats, for lists by a configuration, or for API levels
+            is given.
         OSError: a file cannot be read or written.
         ValueError: a file is broken.
 
@@ -59,13 +60,13 @@ def add_function_info_command(subparsers: Any) -> None:
         >>> args.func.__name__, args.files
         ('function_info_command', ['net.nnp'])
     """
-    parser = subparsers.add_parser("function_info", help="print the functions that there are, or that files use")
+    parser = subparsers.add_parser("function_info", help="print all functions, or those that files use")
     parser.add_argument("files", metavar="FILE", nargs="*", help=".nnp files")
     parser.add_argument("-o", "--output", help="file to write to")
     parser.add_argument("-x", "--exclude", action="append", default=[], help="a function to leave out")
     parser.add_argument("--nnp-no-expand-network", action="store_true", help="leave repeated parts as they are")
-    parser.add_argument("-f", "--all_support", help="functions of the format NNB or ONNX; an error here")
-    parser.add_argument("-c", "--config", help="file that limits --all_support; an error here")
+    parser.add_argument("-f", "--all_support", help="functions of the format NNB or ONNX; not supported")
+    parser.add_argument("-c", "--config", help="file that limits --all_support; not supported")
     parser.add_argument("-q", "--query", help="details of a function; not supported")
     parser.add_argument("-t", "--target", action="store_true", help="not supported")
     parser.add_argument("--api", type=int, default=0, help="API levels; not supported")

@@ -1,4 +1,4 @@
-"""``optimize``: networks with fewer functions that compute the same."""
+"""``optimize``: replaces a network by one with fewer functions and the same results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["add_optimize_command"]
 
 @command
 def optimization_command(args: Any) -> bool:
-    """Writes the first network of a .nnp file anew, with fewer functions that compute the same.
+    """Writes a new .nnp file, in which the first network has fewer functions and the same results.
 
     Raises:
         OSError: a file cannot be read or written.
-        ValueError: a file is broken, or not .nnp.
+        ValueError: a file is damaged, or not a .nnp file.
 
     Example:
         >>> from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""``plot_series`` and ``plot_timer``: pictures of what monitors wrote."""
+"""``plot_series`` and ``plot_timer``: plot files of monitors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plot_series_command(args: Any) -> bool:
     """Plots files that `nnabla.monitor.MonitorSeries` wrote. It needs matplotlib.
 
     Raises:
-        ImportError: there is no matplotlib.
+        ImportError: matplotlib is not installed.
         OSError: a file cannot be read or written.
 
     Example:
@@ -35,7 +35,7 @@ def plot_timer_command(args: Any) -> bool:
     """Plots files that `nnabla.monitor.MonitorTimeElapsed` wrote, by iteration or since the start. It needs matplotlib.
 
     Raises:
-        ImportError: there is no matplotlib.
+        ImportError: matplotlib is not installed.
         OSError: a file cannot be read or written.
 
     Example:
@@ -75,8 +75,8 @@ def _plot(args: Any, plot: Callable[..., None], **options: Any) -> None:
 def _add(subparsers: Any, name: str, text: str, command: Callable[[Any], bool]) -> Any:
     parser = subparsers.add_parser(name, help=text)
     parser.add_argument("inputs", nargs="+", metavar="infile", help="files to plot")
-    parser.add_argument("-l", "--label", action="append", help="a curve's label; once for each file")
-    parser.add_argument("-o", "--outfile", default="", help="the picture; shown on the screen without it")
+    parser.add_argument("-l", "--label", action="append", help="label of a curve; given once for each file")
+    parser.add_argument("-o", "--outfile", default="", help="file for the plot; without it, a window is opened")
     parser.add_argument("-x", "--xlabel", default="", help="label of the x axis")
     parser.add_argument("-y", "--ylabel", default="", help="label of the y axis")
     parser.add_argument("-t", "--title", default="", help="title")
@@ -118,5 +118,5 @@ def add_plot_timer_command(subparsers: Any) -> None:
         ('plot_timer_command', 'm')
     """
     parser = _add(subparsers, "plot_timer", "plot *.timer.txt files", plot_timer_command)
-    parser.add_argument("-e", "--elapsed", action="store_true", help="the time since the start")
+    parser.add_argument("-e", "--elapsed", action="store_true", help="plot the time since the start")
     parser.add_argument("-u", "--time-unit", default="s", choices=list(_UNITS), help="unit of time")

@@ -1,4 +1,4 @@
-"""``profile``: how long the parts of a file's training take."""
+"""``profile``: measures the parts of a training."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ._steps import ResultTable, assign, command, open_iterators, read_batches
 
 __all__ = ["add_profile_command", "profile"]
 
-SECONDS, CALLS = 1.0, 100  # each part is run for so long, and so often, at least
+SECONDS, CALLS = 1.0, 100  # each part runs at least for this time, and at least this number of times
 
 
 def profile(
     config: Any, name: str, func: Callable[[], Any], result_dict: dict[str, float], synchromize: Callable[[], Any]
 ) -> dict[str, float]:
-    """Measures how long a call of a function takes on average, over a second and 100 calls at least.
+    """Measures the average time of a call of a function, over at least a second and at least 100 calls.
 
     Args:
         config: has no effect.
-        name: what the function is called.
+        name: the name of the result.
         func: the function, without arguments.
-        result_dict: where the milliseconds are entered under the name.
-        synchromize: waits until what was started is done.
+        result_dict: dict in which the milliseconds are stored under the name.
+        synchromize: function that waits until all work that was started has ended.
 
     Returns:
         `result_dict`.
@@ -119,9 +119,8 @@ def _synchronize(context: Any) -> Callable[[], Any]:
 
 @command
 def profile_command(args: Any) -> bool:
-    """Writes how long the parts of a file's training take: milliseconds by part and optimizer.
-
-    The file is `profile.csv` in a folder. The weights of the networks become 0.
+    """Measures the parts of a training and writes the milliseconds by part and optimizer to `profile.csv` in a folder.
+    The weights of the networks become 0.
 
     Example:
         nnabla_cli profile -c net.nntxt -o results
@@ -158,7 +157,7 @@ def add_profile_command(subparsers: Any) -> None:
         >>> args.func.__name__, args.config
         ('profile_command', 'net.nnp')
     """
-    parser = subparsers.add_parser("profile", help="measure how long the parts of a training take")
+    parser = subparsers.add_parser("profile", help="measure the times of the parts of a training")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-o", "--outdir", required=True, help="folder for profile.csv")
     parser.set_defaults(func=profile_command)

@@ -1,4 +1,4 @@
-"""``train``: trains the networks of a file as it says."""
+"""``train``: trains the networks of a file by the file's training configuration."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ __all__ = ["add_train_command"]
 
 
 class _Training:
-    """A run of a file's optimizers and monitors, of which `results.nnp` is the best and `results_current_N.nnp`
-    the state behind epoch N."""
+    """A run of a file's optimizers and monitors. It writes the best parameters to `results.nnp` and the state after
+    epoch N to `results_current_N.nnp`."""
 
     def __init__(self, args: Any, info: Any) -> None:
         self.args, self.info = args, info
@@ -40,11 +40,11 @@ class _Training:
         self.comm = current_communicator()
         self.config.iter_per_epoch //= self.comm.size if self.comm else 1
         self.best: float | None = None
-        self.saved = {"current": (0, 0.0)}  # epoch and time
-        self.stopped = False  # by a hook, so that another process goes on
-        self.time_limit = callback.get_timelimit(args)  # in seconds; -1: none
+        self.saved = {"current": (0, 0.0)}  # epoch and time of the last save
+        self.stopped = False  # whether a hook has stopped the training, which another process will resume
+        self.time_limit = callback.get_timelimit(args)  # in seconds; -1 for no limit
 
-    # ---- what is computed ---------------------------------------------------------------------------------------
+    # ---- computation ---------------------------------------------------------------------------------------
     def _reserved(self, name: str, iteration: int) -> float:
         """The value of a name that begins with %."""
         config = self.config
@@ -57,7 +57,7 @@ class _Training:
             "%progress": iteration / config.iter_per_epoch / config.max_epoch,
         }
         if name not in values:
-            raise ValueError(f"unknown data {name!r}: {', '.join(values)} are there")
+            raise ValueError(f"unknown data {name!r}; known: {', '.join(values)}")
         return values[name]
 
     def _mean(self, value: float) -> float:
@@ -71,7 +71,8 @@ class _Training:
         return float(array.data[0])
 
     def update(self, iteration: int, iterators: Mapping[Any, Any]) -> float | None:
-        """One iteration of all optimizers whose turn it is; the cost of the last, or None where none had one."""
+        """Runs one iteration of all optimizers that are due. Returns the cost of the last one, or None if there is no
+        cost."""
         cost = None
         batches: dict[Any, Any] = {}
         for o in self.info.optimizers.values():
@@ -94,7 +95,7 @@ class _Training:
         first = iteration % o.update_interval == 0
         last = iteration % o.update_interval == o.update_interval - 1
         for v in o.loss_variables:
-            v.variable_instance.persistent = True  # its value is read after the pass
+            v.variable_instance.persistent = True  # persistent, because its value is read after the pass
         o.target.forward(clear_no_need_grad=True)
         if first:
             o.solver.zero_grad()
@@ -110,7 +111,7 @@ class _Training:
         o.solver.update()
 
     def evaluate(self, iterators: Mapping[Any, Any]) -> dict[str, float]:
-        """The mean of each monitor's variables over its data."""
+        """The mean of each monitor's variables over the monitor's data."""
         errors = {}
         for name, m in self.info.monitors.items():
             used = [iterators[make] for make in m.data_iterators.values()]
@@ -135,8 +136,8 @@ class _Training:
 
     # ---- files --------------------------------------------------------------------------------------------------
     def save(self, name: str, kind: str, with_states: bool = False) -> None:
-        """Writes the networks' definitions and the parameters, and the solvers' states if need be, to `name`.nnp in
-        the folder of results, or where a hook wants the results of that kind."""
+        """Writes the network definitions, the parameters and optionally the states of solvers to `name`.nnp in the
+        folder of results, or to the path that a hook returns."""
         base = os.path.join(self.args.outdir, name)
         target = (callback.result_base(base, kind, self.args.outdir) or base) + ".nnp"
         format_ = nnabla_config.get("MISC", "nnp_param_format", fallback=".h5")
@@ -155,7 +156,7 @@ class _Training:
         callback.save_train_snapshot()
 
     def save_current(self, epoch: int, force: bool = False) -> None:
-        """Writes the state behind `epoch`, at most every 180 seconds or 11 epochs; removes the one before."""
+        """Writes the state after `epoch`, at most every 180 seconds or 11 epochs; removes the previous one."""
         last, when = self.saved["current"]
         if not force and time.time() - when <= 180.0 and epoch - last <= 10:
             return
@@ -182,7 +183,7 @@ class _Training:
 
     # ---- the loop -----------------------------------------------------------------------------------------------
     def run(self) -> bool:
-        """Trains; False where the cost is not finite."""
+        """Runs the training; returns False where the cost is not finite."""
         config = self.config
         done = self.resume() if self.args.resume else 0
         logger.log(99, f"Training epoch {done + 1} of {config.max_epoch} begin")
@@ -274,14 +275,14 @@ def _definition(path: str) -> bytes:
 
 @command
 def train_command(args: Any) -> bool:
-    """Trains the networks of a file as it says, and writes results into a folder.
+    """Trains the networks of a file by its training configuration, and writes the results into a folder.
 
     Returns:
-        Whether it succeeded; False, with a message, where a data set has no place.
+        Whether it succeeded; False, with a message, where the address of a data set is empty.
 
     Raises:
         OSError: a file cannot be read or written.
-        ValueError: a file is broken, or does not say how to train.
+        ValueError: a file is damaged, or has no training configuration.
 
     Example:
         nnabla_cli train -c net.nntxt -o results
@@ -294,7 +295,7 @@ def train_command(args: Any) -> bool:
         [args.config], prepare_data_iterator=None, exclude_parameter=True, context=args.context
     )
     if not hasattr(info, "training_config"):
-        raise ValueError(f"{args.config} does not say how to train: it has no training_config")
+        raise ValueError(f"{args.config} has no training_config, so it cannot be trained")
     if any(not dataset.uri.strip() for dataset in info.datasets.values()):
         logger.log(99, "Fatal error. Dataset URI is empty.")
         return False
@@ -329,7 +330,7 @@ def add_train_command(subparsers: Any) -> None:
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-p", "--param", help="file of parameters to start from")
     parser.add_argument("-o", "--outdir", required=True, help="folder for results")
-    parser.add_argument("-r", "--resume", action="store_true", help="go on where the folder's results end")
-    parser.add_argument("-C", "--context", help="context, as cpu or cudnn:0")
+    parser.add_argument("-r", "--resume", action="store_true", help="resume the training of the results folder")
+    parser.add_argument("-C", "--context", help="context, such as cpu or cudnn:0")
     callback.add_train_command_arg(parser)
     parser.set_defaults(func=train_command)

@@ -1,4 +1,4 @@
-"""What several commands need."""
+"""Functions for several commands."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = [
 
 
 def is_float(x: str) -> bool:
-    """Whether a text is that of a number.
+    """Whether a string is that of a number.
 
     Args:
-        x: the text.
+        x: the string.
 
     Returns:
-        Whether `float` reads it.
+        Whether `float` accepts it.
 
     Raises:
-        TypeError: `x` is neither text nor number.
+        TypeError: `x` is neither a string nor a number.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.utility import is_float
@@ -52,16 +52,16 @@ def is_float(x: str) -> bool:
 
 
 def str_to_num(str: str) -> int:  # noqa: A002 - the original's name
-    """Reads a number with k, m, g or t behind it for powers of 1024.
+    """Reads a number that may be followed by k, m, g or t for powers of 1024.
 
     Args:
         str: the text.
 
     Returns:
-        The number; -1 for another text.
+        The number; -1 for another string.
 
     Raises:
-        AttributeError: `str` is no text.
+        AttributeError: `str` is not a string.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.utility import str_to_num
@@ -77,17 +77,17 @@ def str_to_num(str: str) -> int:  # noqa: A002 - the original's name
 
 
 def compute_full_path(root_path: str, file_path: str) -> str:
-    """The path of a file below a folder, if it is there.
+    """The path of a file below a folder, if the file exists.
 
     Args:
         root_path: the folder.
         file_path: the path from there.
 
     Returns:
-        The whole path, or `file_path` where no such file is there.
+        The full path, or `file_path` where there is no such file.
 
     Raises:
-        TypeError: a path is none.
+        TypeError: an argument is not a path.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.utility import compute_full_path
@@ -105,9 +105,9 @@ def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[st
     """Writes the states of optimizers' solvers to files.
 
     Args:
-        filebase: what the names of the files begin with.
+        filebase: prefix of the names of the files.
         ext: ".h5", a file for each optimizer, or ".protobuf".
-        train_config: an object whose `optimizers` are these by name.
+        train_config: an object whose `optimizers` is a dict of the optimizers by name.
 
     Returns:
         The names of the files.
@@ -136,15 +136,15 @@ def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[st
 
 
 def load_train_state(filename: str, info: Any) -> None:
-    """Loads parameters, and, of a .nnp file, the states of solvers.
+    """Loads parameters, and from a .nnp file also the states of solvers.
 
     Args:
         filename: the file.
-        info: an object whose `optimizers` are those by name whose solvers get states.
+        info: an object whose `optimizers` is a dict of the optimizers by name, whose solvers get the states.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is broken, or a parameter exists with another shape.
+        ValueError: the file is damaged, or a parameter exists with another shape.
 
     Example:
         >>> from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Conversion of network files: their networks written out, put together, split, and stored in other ways."""
+"""Conversion of network files: expands, merges and splits networks, and writes them in other formats."""
 
 from .commands import convert_files, dump_files, nnb_template
 from .supported_info import extensions, formats

@@ -1,4 +1,4 @@
-"""What ``nnabla_cli convert`` and ``dump`` do."""
+"""The implementation of ``nnabla_cli convert`` and ``dump``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .utils import search_network
 
 __all__ = ["convert_files", "dump_files", "nnb_template"]
 
-_OTHERS = "compatgrad reads NNP, and writes NNP and ONNX"
+_OTHERS = "compatgrad can read NNP, and write NNP and ONNX"
 
 
 def _import_file(args: Any, ifiles: Sequence[str]) -> Any:
@@ -28,7 +28,7 @@ def _import_file(args: Any, ifiles: Sequence[str]) -> Any:
 
 def _export(args: Any, nnp: Any, output: str) -> None:
     if args.export_format == "ONNX":
-        from .onnx import OnnxExporter  # imports torch's exporter
+        from .onnx import OnnxExporter  # imported here because it imports torch's exporter
 
         OnnxExporter(nnp, args.batch_size, getattr(args, "config", None)).execute(output)
         logger.info("Converting: %s successfully!", output)
@@ -45,10 +45,9 @@ def _export(args: Any, nnp: Any, output: str) -> None:
 
 
 def convert_files(args: Any, ifiles: Sequence[str], output: str) -> bool:
-    """Converts files, as `nnabla_cli convert` does.
-
-    With `split`, parts of the network of the executor ("0-3,4-") go to files of their own, named by the numbers of
-    their functions. To ONNX, `config` is the version of the operators ("opset_13").
+    """Converts files, like `nnabla_cli convert`. With `split` ("0-3,4-"), parts of the network of the executor are
+    written to separate files, which are named by the numbers of their functions. For ONNX, `config` is the version of
+    the operators ("opset_13").
 
     Args:
         args: the options of the command line, as attributes.
@@ -59,10 +58,10 @@ def convert_files(args: Any, ifiles: Sequence[str], output: str) -> bool:
         True.
 
     Raises:
-        ImportError: ONNX is asked for, and onnx or onnxscript is not there.
+        ImportError: the output is ONNX, and onnx or onnxscript is not installed.
         NotImplementedError: a format, or `config`, is not supported.
         OSError: a file cannot be read or written.
-        ValueError: a file is broken, `split` does not fit, or another version of nnabla is asked for.
+        ValueError: a file is broken, `split` does not fit, or another version of nnabla is requested.
 
     Example:
         >>> import argparse
@@ -87,7 +86,7 @@ def convert_files(args: Any, ifiles: Sequence[str], output: str) -> bool:
     if getattr(args, "config", None) is not None and args.export_format != "ONNX":
         raise NotImplementedError(f"convert: config={args.config!r} is not supported")
     if getattr(args, "nnp_version", None) is not None:
-        raise ValueError(f"convert: what nnabla {args.nnp_version!r} can read is not known here (nnp_version)")
+        raise ValueError(f"convert: writing for nnabla {args.nnp_version!r} is not supported (nnp_version)")
     nnp = _import_file(args, ifiles)
     if getattr(args, "split", None) is None:
         _export(args, nnp, output)
@@ -106,13 +105,13 @@ def _ranges(text: str, count: int) -> Iterator[tuple[int, int]]:
         first, dash, last = part.partition("-")
         found = (int(first or 0), int(last or count - 1))
         if not dash or not 0 <= found[0] <= found[1] < count:
-            raise ValueError(f"convert: split={text!r}: ranges like '0-3,4-' of functions 0 to {count - 1} are needed")
+            raise ValueError(f"convert: split={text!r}: expected ranges like '0-3,4-' of functions 0 to {count - 1}")
         yield found
 
 
 def _shrunk(proto: Any, first: int, last: int) -> Any:
-    """The functions `first` to `last` of the network, with an executor from the inputs of one to the outputs of the
-    other."""
+    """A message with the functions `first` to `last` of the network, and an executor from the inputs of `first` to the
+    outputs of `last`."""
     network, executor = proto.network[0], proto.executor[0]
     functions = list(network.function)[first : last + 1]
     used = {name for f in functions for name in (*f.input, *f.output)}
@@ -143,7 +142,7 @@ def _shrunk(proto: Any, first: int, last: int) -> Any:
 
 
 def nnb_template(args: Any, ifiles: Sequence[str], output: str) -> bool:
-    """Raises an error: files of the C runtime are not written.
+    """Raises an error, because compatgrad cannot write files of nnabla's C runtime.
 
     Args:
         args: the options of the command line, as attributes.
@@ -151,7 +150,7 @@ def nnb_template(args: Any, ifiles: Sequence[str], output: str) -> bool:
         output: the file to write.
 
     Returns:
-        It does not.
+        Nothing, as it raises an error.
 
     Raises:
         NotImplementedError: always.
@@ -161,7 +160,7 @@ def nnb_template(args: Any, ifiles: Sequence[str], output: str) -> bool:
         >>> nnb_template(None, ["net.nnp"], "net.yaml")
         Traceback (most recent call last):
             ...
-        NotImplementedError: nnb_template: compatgrad reads NNP, and writes NNP and ONNX
+        NotImplementedError: nnb_template: compatgrad can read NNP, and write NNP and ONNX
 
     Source: `nnabla.utils.converter.nnb_template` of nnabla 1.39.0.
     """
@@ -169,7 +168,7 @@ def nnb_template(args: Any, ifiles: Sequence[str], output: str) -> bool:
 
 
 def dump_files(args: Any, ifiles: Sequence[str]) -> bool:
-    """Prints what files hold, as `nnabla_cli dump` does.
+    """Prints the contents of files, like `nnabla_cli dump`.
 
     Args:
         args: the options of the command line, as attributes.
@@ -181,7 +180,7 @@ def dump_files(args: Any, ifiles: Sequence[str]) -> bool:
     Raises:
         NotImplementedError: the format is not supported.
         OSError: a file cannot be read.
-        ValueError: a file is broken, a network has a parameter that the files lack, or it lacks the variable asked for.
+        ValueError: a file is broken, a network has a parameter that the files lack, or it lacks the requested variable.
 
     Example:
         >>> import argparse
@@ -250,7 +249,7 @@ def _dump_part(args: Any, prefix: str, part: Any, network: Any, fields: Sequence
 
 
 def _dump_message(message: Any, path: list[str], limit: int) -> None:
-    """Prints the fields of a message, of each list the first `limit` entries (all but one for -1)."""
+    """Prints the fields of a message, and of each list the first `limit` entries (all but the last for -1)."""
     where = ":".join(path)
     for field, value in message.ListFields():
         if isinstance(value, (int, float, str)):

@@ -1,4 +1,4 @@
-"""Networks of files as ONNX models."""
+"""Writes networks of files as ONNX models."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class OnnxExporter:
     """Writes the network of the first executor of a file as an ONNX model.
 
     Args:
-        nnp: what `NnpImporter(...).execute()` gives.
-        batch_size: how many samples a batch has, which is fixed; -1 for the number of the file.
-        opset: the version of ONNX's operators, such as "opset_13"; None for that of torch.
+        nnp: the result of `NnpImporter(...).execute()`.
+        batch_size: the fixed size of the batch; -1 for the size in the file.
+        opset: the version of ONNX's operators, such as "opset_13"; None for torch's default.
 
     Raises:
-        NotImplementedError: `opset` is no version.
+        NotImplementedError: `opset` is not a version.
 
     Example:
         from nnabla.utils.converter.nnabla import NnpImporter
@@ -44,8 +44,8 @@ class OnnxExporter:
     def execute(self, path: str) -> None:
         """Writes the file.
 
-        ImportError without onnx and onnxscript, ValueError where the executor names what its network lacks or leaves an
-        input without data, errors of `interop.export` where the network cannot be exported.
+        Raises ImportError without onnx and onnxscript, ValueError where the executor names a variable that its network
+        lacks or leaves an input without data, and errors of `interop.export` where the network cannot be exported.
         """
         _onnx.need_onnx("nnabla_cli convert")
         executor = self._proto.executor[0]
@@ -86,5 +86,5 @@ class OnnxExporter:
 
 def _number(opset: str) -> int:
     if not opset.startswith("opset_") or not opset[6:].isdecimal():
-        raise NotImplementedError(f"convert: config={opset!r} is not supported; for ONNX, opset_13 would be")
+        raise NotImplementedError(f"convert: config={opset!r} is not supported; for ONNX it must be like opset_13")
     return int(opset[6:])

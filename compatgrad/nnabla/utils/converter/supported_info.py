@@ -1,4 +1,4 @@
-"""The formats that are read and written."""
+"""The formats that can be read and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking things up in NNablaProtoBuf messages, and the functions that there are."""
+"""Looks up executors and networks in NNablaProtoBuf messages, and lists functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def select_executor(nnp: Any, name: str | None = None) -> Any:
         The Executor message, or None if there is none.
 
     Raises:
-        AttributeError: `nnp` is no such message.
+        AttributeError: `nnp` is not such a message.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnabla_pb2 import NNablaProtoBuf
@@ -53,7 +53,7 @@ def search_network(nnp: Any, name: str) -> Any:
         The Network message, or None if there is none.
 
     Raises:
-        AttributeError: `nnp` is no such message.
+        AttributeError: `nnp` is not such a message.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnabla_pb2 import NNablaProtoBuf
@@ -69,10 +69,10 @@ def search_network(nnp: Any, name: str) -> Any:
 
 
 def func_set_nnabla_support() -> set[str]:
-    """Lists the types of functions that files can hold. Gradients that the package registers beside them are none.
+    """Lists the types of functions that files can contain, without the gradients that the package also registers.
 
     Returns:
-        The names of the types, as `function.info.type_name` has them.
+        The names of the types, the values of `function.info.type_name`.
 
     Example:
         >>> from compatgrad.nnabla.utils.converter import func_set_nnabla_support
@@ -91,7 +91,7 @@ def func_set_import_nnp(nnp: Any) -> set[str]:
     """Lists the types of the functions in all networks of files.
 
     Args:
-        nnp: what `NnpImporter.execute` gives.
+        nnp: the result of `NnpImporter.execute`.
 
     Returns:
         The names of the types.
@@ -114,17 +114,17 @@ def func_set_import_nnp(nnp: Any) -> set[str]:
 
 
 def calc_shape_size(shape: Any, batch_size: int) -> int:
-    """Counts the elements that a Shape message stands for.
+    """The number of elements of a Shape message.
 
     Args:
         shape: the message.
-        batch_size: what stands in place of -1.
+        batch_size: number that replaces -1.
 
     Returns:
         The product of the sizes.
 
     Raises:
-        AttributeError: `shape` is no such message.
+        AttributeError: `shape` is not such a message.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnabla_pb2 import Shape

@@ -12,7 +12,7 @@ _LETTERS = "abcdefghijklmnopqrstuvw"
 
 
 class ALS:
-    """Finds the canonical polyadic decomposition by least squares, for the factors of one axis at a time.
+    """Finds the canonical polyadic decomposition by alternating least squares, one axis at a time.
 
     Example:
         >>> from compatgrad.nnabla.utils.factorization.cpd import ALS
@@ -35,11 +35,12 @@ class ALS:
         rng: np.random.RandomState | None = None,
     ) -> tuple[list[np.ndarray], np.ndarray]:
         """Factors A_n of shape (X.shape[n], rank) and weights (rank,) such that ``sum_r weights[r] *
-        outer(A_n[:, r])`` is near `X`.
+        outer(A_n[:, r])`` approximates `X`.
 
-        Stops after `max_iter` rounds, or once a round explains less than `stopping_criterion` of the squared
-        norm more (never, if that is negative). `lambda_reg` is added to the diagonal of the normal equations.
-        Starts from draws of `rng` of the type `dtype`, by default a generator of a fixed seed.
+        It stops after `max_iter` rounds, or when a round increases the explained fraction of the squared norm by less
+        than `stopping_criterion` (never, if that is negative). `lambda_reg` is added to the diagonal of the normal
+        equations.
+        The initial factors are drawn from `rng`, by default a generator with a fixed seed, in the dtype `dtype`.
         """
         rng = np.random.RandomState(313) if rng is None else rng
         axes = range(X.ndim)

@@ -1,4 +1,4 @@
-"""Images: reading, writing and resizing, by Pillow, OpenCV or pypng, whichever is there."""
+"""Images: reading, writing and resizing, by Pillow, OpenCV or pypng, whichever is installed."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = [
 
 
 def set_backend(backend: str | None) -> None:
-    """Uses one backend for everything from now on.
+    """Selects one backend for all operations.
 
     Args:
-        backend: "PilBackend", "Cv2Backend" or "PngBackend"; any other name, and a backend whose library is missing,
-            brings back the choice by the kind of file.
+        backend: "PilBackend", "Cv2Backend" or "PngBackend"; with any other name, or where the backend's library is
+            missing, the backend is chosen by the type of file again.
 
     Raises:
-        TypeError: `backend` cannot be a name, such as a list.
+        TypeError: `backend` is not hashable, such as a list.
 
     Example:
         >>> from compatgrad.nnabla.utils import image_utils
@@ -54,10 +54,10 @@ def set_backend(backend: str | None) -> None:
 
 
 def get_backend() -> str:
-    """Tells which backend works.
+    """The name of the current backend.
 
     Returns:
-        The name of the backend that is set, else of the one used last, else "".
+        The name of the selected backend, else of the one that was used last, else "".
 
     Example:
         >>> from compatgrad.nnabla.utils import image_utils
@@ -72,7 +72,7 @@ def get_backend() -> str:
 
 
 def get_available_backends() -> list[str]:
-    """Tells which backends there are.
+    """The available backends.
 
     Returns:
         The names of the backends whose library is installed, in the order in which they are tried.
@@ -88,8 +88,8 @@ def get_available_backends() -> list[str]:
 
 
 def minmax_auto_scale(img: numpy.ndarray, as_uint16: bool) -> numpy.ndarray:
-    """Maps the values of an image linearly onto the whole range of integers: the smallest becomes 0, the largest the
-    limit.
+    """Maps the values of an image linearly onto the full range of an integer type: the smallest becomes 0, the largest
+    the limit.
 
     Args:
         img: numbers of any shape.
@@ -126,24 +126,24 @@ def imread(
 
     Args:
         path: the name of a file, or a file that is open for reading bytes.
-        grayscale: whether the image is converted to gray.
+        grayscale: whether to convert the image to gray.
         size: (width, height) to which the image is resized; by default it keeps its size.
-        interpolate: how it is resized: "nearest", "bilinear", "bicubic", "lanczos", with Pillow also "box" and
+        interpolate: method of resizing: "nearest", "bilinear", "bicubic", "lanczos", with Pillow also "box" and
             "hamming".
         channel_first: whether the channels are the first axis of the result instead of the last.
-        as_uint16: whether the result is uint16; values of 8 bits are multiplied by 256. Pillow reads no 16 bits.
-        num_channels: -1 for those of the image, 3 or 4; for a gray image also 0, no axis of channels, and 1.
+        as_uint16: whether the result is uint16; 8-bit values are multiplied by 256. Pillow cannot read 16 bits.
+        num_channels: -1 for those of the image, 3 or 4; for a gray image also 1, and 0 for no axis of channels.
         **kwargs: options of the backend. Pillow's has return_palette_indices: True keeps the indices of an image with a
-            palette, by default its colors are read.
+            palette; by default its colors are read.
 
     Returns:
         Array (height, width, channels), or (height, width) where the image is gray, of uint8 or uint16.
 
     Raises:
-        ValueError: `num_channels` is none of these or needs a gray image, `interpolate` is not known, or no backend
-            that is installed can read the file.
+        ValueError: `num_channels` has another value or needs a gray image, `interpolate` is unknown, or no installed
+            backend can read the file.
         FileNotFoundError: there is no such file.
-        OSError: Pillow does not know the content of the file.
+        OSError: Pillow cannot identify the content of the file.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils import imread, imsave
@@ -171,18 +171,18 @@ def imsave(
     """Writes an image.
 
     Args:
-        path: the name of the file; its extension names the format.
+        path: the name of the file; its extension determines the format.
         img: array (height, width) or (height, width, channels) with 1 to 4 channels, of uint8, of uint16, or of floats
             between 0 and 1, which need `auto_scale`.
         channel_first: whether the channels are the first axis of `img`.
-        as_uint16: whether the file has 16 bits per value; needed for `img` of uint16. Pillow writes no 16 bits.
-        auto_scale: whether values are mapped onto the range of the file's integers: floats by the largest integer,
-            uint8 to 16 bits by 256.
-        **kwargs: options of the backend; there are none now.
+        as_uint16: whether the file has 16 bits per value; needed for `img` of uint16. Pillow cannot write 16 bits.
+        auto_scale: whether to map values to the range of the file's integers: floats are multiplied by the largest
+            integer, and uint8 by 256 for 16 bits.
+        **kwargs: options of the backend; none exist.
 
     Raises:
         ValueError: `img` is no array, has another shape, has floats without `auto_scale` or outside [0, 1], or is of
-            uint16 without `as_uint16`; or no backend that is installed can write it.
+            uint16 without `as_uint16`; or no installed backend can write it.
         FileNotFoundError: the folder does not exist.
 
     Example:
@@ -211,17 +211,18 @@ def imresize(
     """Resizes an image.
 
     Args:
-        img: array (height, width) or (height, width, channels); other types than uint8 and uint16 become float32.
+        img: array (height, width) or (height, width, channels); types other than uint8 and uint16 become float32.
         size: (width, height) of the result.
         interpolate: "nearest", "bilinear", "bicubic", "lanczos", with Pillow also "box" and "hamming".
         channel_first: whether the channels are the first axis of `img` and of the result.
-        **kwargs: options of the backend; there are none now.
+        **kwargs: options of the backend; none exist.
 
     Returns:
         Array of the new size, of uint8, uint16 or float32.
 
     Raises:
-        ValueError: `img` is no array or has not 2 or 3 axes, `size` is no list or tuple, or `interpolate` is not known.
+        ValueError: `img` is not an array or does not have 2 or 3 axes, `size` is not a list or tuple, or `interpolate`
+            is unknown.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils import imresize

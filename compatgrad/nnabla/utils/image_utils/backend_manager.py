@@ -1,4 +1,4 @@
-"""Which backend does what."""
+"""Selects the image library that reads, writes or resizes an image."""
 
 import importlib
 
@@ -16,7 +16,7 @@ class _Manager:
         for name in _MODULES:
             try:
                 module = importlib.import_module(f".backend_events.{name}", __package__)
-            except ImportError:  # the library is missing
+            except ImportError:  # the backend's library is not installed
                 continue
             backend = self._backends[module.Backend.__name__] = module.Backend()
             backend._manager = self
@@ -26,7 +26,8 @@ class _Manager:
     def get_best_backend(self, path, operator):
         """The backend for `operator` ("load", "save" or "resize") on `path`.
 
-        RuntimeError where no image library is installed, ValueError where none of those knows the file.
+        Raises RuntimeError if no image library is installed, and ValueError if none of the installed ones supports the
+        file.
         """
         if self._default is not None:
             return self._default
@@ -39,22 +40,22 @@ class _Manager:
         return _Chain(found)
 
     def candidates(self, path, operator):
-        """All backends for that, the best first."""
+        """All backends that support `operator` on `path`, the recommended ones first."""
         ext = get_file_extension(path)
         answers = [(backend.accept(path, ext, operator), backend) for backend in self._backends.values()]
         return [b for answer in ("Recommended", "OK") for a, b in answers if a == answer]
 
     def get_backend(self):
-        """The name of the backend that is set, else of the one used last, else ""."""
+        """The name of the backend set by `set_backend`, else of the last one used, else ""."""
         backend = self._default or self._last
         return type(backend).__name__ if backend else ""
 
     def set_backend(self, name):
-        """Makes the backend `name` do everything; an unknown name brings the choice back."""
+        """Uses the backend `name` for every image; an unknown name restores the selection per image."""
         self._default = self._backends.get(name)
 
     def get_available_backends(self):
-        """The backends' names."""
+        """The names of the backends whose libraries are installed."""
         return list(self._backends)
 
     def get_backend_from_name(self, name):
@@ -63,7 +64,7 @@ class _Manager:
 
 
 class _Chain:
-    # tries one backend after the other
+    # calls the backends in turn until one supports the image
     def __init__(self, backends):
         self._backends = backends
 

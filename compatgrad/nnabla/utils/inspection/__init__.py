@@ -1,4 +1,4 @@
-"""Looking into graphs: what they consist of, how long they take, where values go wrong."""
+"""Inspection of graphs: their structure, the time of each function, and the source of NaN and infinite values."""
 
 from .base import FunctionHookCallbackBase
 from .pretty_print import pprint

@@ -1,4 +1,4 @@
-"""The base class of what gives hooks."""
+"""The base class of objects that provide function hooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class FunctionHookCallbackBase:
-    """Base class of what gives hooks around each function of a pass. A subclass defines `pre_hook` and `post_hook`.
+    """Base class of objects that provide hooks for each function. A subclass defines `pre_hook` and `post_hook`.
 
     Example:
         >>> from compatgrad.nnabla.utils.inspection import FunctionHookCallbackBase
@@ -26,10 +26,12 @@ class FunctionHookCallbackBase:
 
     @property
     def pre_hook(self) -> Callable[[Any], Any] | None:
-        """What is called with a function before it runs; NotImplementedError where the subclass does not define it."""
+        """A callable for `function_pre_hook`, called with each function before it runs. The base class raises
+        NotImplementedError."""
         raise NotImplementedError(f"{type(self).__name__} defines no pre_hook")
 
     @property
     def post_hook(self) -> Callable[[Any], Any] | None:
-        """What is called with a function after it has run; NotImplementedError where a subclass does not define it."""
+        """A callable for `function_post_hook`, called with each function after it ran. The base class raises
+        NotImplementedError."""
         raise NotImplementedError(f"{type(self).__name__} defines no post_hook")

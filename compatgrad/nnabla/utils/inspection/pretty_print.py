@@ -1,4 +1,4 @@
-"""Graphs as text."""
+"""Prints graphs as text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _STATISTICS = {"Med": numpy.median, "Ave": numpy.mean, "Std": numpy.std, "Min": 
 
 
 class PrettyPrinter:
-    """Prints the functions of a graph when `Variable.visit` calls it; `pprint` makes one.
+    """A callable for `Variable.visit` that prints each function; `pprint` creates one.
 
     Args:
-        summary: whether median, mean, deviation, minimum and maximum of all data and gradients are printed.
-        hidden: whether `functions` keeps a dict with "name", "inputs" and "outputs" (lists of Variables) of each
-            function.
+        summary: whether to print the median, mean, standard deviation, minimum and maximum of all data and gradients.
+        hidden: whether to append a dict with "name", "inputs" and "outputs" (lists of Variables) to `functions` for
+            each function.
 
     Example:
         >>> from compatgrad.nnabla.utils.inspection.pretty_print import PrettyPrinter
@@ -44,7 +44,8 @@ class PrettyPrinter:
         self.functions = []
 
     def get_scope_name(self, x: Variable) -> str | None:
-        """The scope of the parameter `x`, without its own name; None where it is no parameter of the current scope."""
+        """The scope of the parameter `x`, which is its name without the last part; None if `x` is no parameter of the
+        current scope."""
         return next((name.rpartition("/")[0] for name, p in get_parameters().items() if p == x), None)
 
     def __call__(self, f):
@@ -76,15 +77,15 @@ def pprint(
     hidden: bool = False,
     printer: bool = False,
 ) -> PrettyPrinter | None:
-    """Prints the functions that lead to a Variable: names, arguments, shapes, and which inputs need gradients.
+    """Prints the functions that a Variable depends on: names, arguments, shapes, and which inputs need gradients.
 
     Args:
         v: the end of the graph.
-        forward: whether the graph is computed first.
-        backward: whether the gradients are computed first.
-        summary: whether median, mean, deviation, minimum and maximum of all data and gradients are printed.
-        hidden: whether the printer keeps the functions' names and Variables in its list `functions`.
-        printer: whether the printer is given back.
+        forward: whether to run forward first.
+        backward: whether to run backward first.
+        summary: whether to print the median, mean, standard deviation, minimum and maximum of all data and gradients.
+        hidden: whether the printer stores the functions' names and Variables in its list `functions`.
+        printer: whether to return the printer.
 
     Returns:
         The printer, a `PrettyPrinter`, or None.

@@ -1,4 +1,4 @@
-"""How long functions take in the passes of a program."""
+"""Measures the time of each function during forward and backward."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class CpuTimerCallback(FunctionHookCallbackBase):
-    """Measures times between the calls of two hooks with the same key, for which it waits until the device is idle.
+    """Measures the time between the calls of two hooks with the same key, and synchronizes with the device in each
+    call.
 
     Args:
-        ext_name: the back end that is waited for: "cpu", "cuda" or "cudnn".
+        ext_name: the backend to synchronize with: "cpu", "cuda" or "cudnn".
         device_id: the number of the device.
 
     Example:
@@ -50,7 +51,7 @@ class CpuTimerCallback(FunctionHookCallbackBase):
 
     @staticmethod
     def timer() -> float:
-        """A time in seconds, from no fixed start."""
+        """The time in seconds, from an arbitrary start, after synchronizing with the device."""
         return time.perf_counter()
 
     def _idle(self):
@@ -59,7 +60,7 @@ class CpuTimerCallback(FunctionHookCallbackBase):
 
     @property
     def pre_hook(self) -> Callable[[Hashable], None]:
-        """Starts the time of a key."""
+        """Records the start time for a key."""
 
         def start(key):
             self.key_to_times[key] = [self._idle(), None]
@@ -68,7 +69,7 @@ class CpuTimerCallback(FunctionHookCallbackBase):
 
     @property
     def post_hook(self) -> Callable[[Hashable], None]:
-        """Ends the time of a key; ValueError where it was not started."""
+        """Records the end time for a key. Raises ValueError if `pre_hook` was not called with the key."""
 
         def end(key):
             if key not in self.key_to_times:
@@ -78,12 +79,13 @@ class CpuTimerCallback(FunctionHookCallbackBase):
         return end
 
     def calc_elapsed_time(self) -> None:
-        """Adds the last time of each key to the list in `results`."""
+        """Appends the last elapsed time of each key to its list in `results`."""
         for key, (start, end) in self.key_to_times.items():
             self.results.setdefault(key, []).append(end - start)
 
     def average(self, start_index: int = 0) -> dict[Hashable, dict[str, Any]]:
-        """The mean times from number `start_index` on: dicts of "time", "num" (of times) and "scale", "ms", by key."""
+        """The mean of the times from index `start_index` on: by key, a dict with "time", "num" (the number of times)
+        and "scale" ("ms")."""
         return {
             key: {"time": numpy.mean(times[start_index:]) * 1e3, "num": len(times) - start_index, "scale": "ms"}
             for key, times in self.results.items()
@@ -91,10 +93,10 @@ class CpuTimerCallback(FunctionHookCallbackBase):
 
 
 class TimeProfiler(FunctionHookCallbackBase):
-    """Gives hooks that measure each function, under scopes that a program names.
+    """Provides hooks that measure the time of each function, grouped by scopes.
 
-    The scope "summary" has the times of the scopes themselves. Called, it prints the mean times without the first
-    iteration.
+    The scope "summary" holds the times of the scopes themselves. Calling the profiler prints the mean times, without
+    the first iteration.
 
     Args:
         ext_name: "cpu", "cuda" or "cudnn"; NotImplementedError for another.
@@ -124,12 +126,12 @@ class TimeProfiler(FunctionHookCallbackBase):
         self.create_new_profiler("summary")
 
     def create_new_profiler(self, scope_name: str) -> None:
-        """Starts the scope `scope_name` anew; its times are forgotten."""
+        """Creates the scope `scope_name`; discards its times if it exists."""
         self.profilers[scope_name] = CpuTimerCallback(self.ext_name, self.device_id)
 
     @contextmanager
     def scope(self, scope_name: str) -> Iterator[TimeProfiler]:
-        """Inside the `with` block the hooks measure for the scope `scope_name`."""
+        """A context manager in which the hooks record times in the scope `scope_name`."""
         if scope_name not in self.profilers:
             self.create_new_profiler(scope_name)
         previous, self._scope_name = self._scope_name, scope_name
@@ -142,51 +144,53 @@ class TimeProfiler(FunctionHookCallbackBase):
 
     @property
     def pre_hook(self) -> Callable[[Hashable], None]:
-        """The hook for `function_pre_hook`; KeyError outside a scope."""
+        """The hook for `function_pre_hook`; raises KeyError outside `scope`."""
         return self.profilers[self._scope_name].pre_hook
 
     @property
     def post_hook(self) -> Callable[[Hashable], None]:
-        """The hook for `function_post_hook`; KeyError outside a scope."""
+        """The hook for `function_post_hook`; raises KeyError outside `scope`."""
         return self.profilers[self._scope_name].post_hook
 
     def call_pre_hook(self, scope_name: str, key: Hashable) -> None:
-        """Starts the time of `key` in a scope, which is made where it is missing."""
+        """Records the start time for `key` in a scope, which is created if it does not exist."""
         if scope_name not in self.profilers:
             self.create_new_profiler(scope_name)
         self.profilers[scope_name].pre_hook(key)
 
     def call_post_hook(self, scope_name: str, key: Hashable) -> None:
-        """Ends the time of `key` in a scope; ValueError where there is no such scope or `key` was not started in it."""
+        """Records the end time for `key` in a scope. Raises ValueError if the scope or the start time does not
+        exist."""
         if scope_name not in self.profilers:
             raise ValueError(f"call_post_hook: there is no scope {scope_name!r}")
         self.profilers[scope_name].post_hook(key)
 
     def calc_elapsed_time(self, names: str | list[str] | None = None) -> None:
-        """Records the last times of the scopes `names`, None for all; KeyError where there is no such scope."""
+        """Appends the last times of the scopes `names` (None: of all) to their results. Raises KeyError for an unknown
+        scope."""
         names = [names] if isinstance(names, str) else self.profilers if names is None else names
         for name in names:
             self.profilers[name].calc_elapsed_time()
 
     def average(self, start_index: int = 0) -> dict[str, dict[Hashable, dict[str, Any]]]:
-        """What `CpuTimerCallback.average` gives, of each scope."""
+        """The results of `CpuTimerCallback.average` by scope."""
         return {name: profiler.average(start_index) for name, profiler in self.profilers.items()}
 
     def get_all_results(self) -> dict[str, dict[Hashable, list[float]]]:
-        """All times in seconds, by scope and function; scopes without times are left out."""
+        """All times in seconds, by scope and function, without scopes that have no times."""
         return {name: profiler.results for name, profiler in self.profilers.items() if profiler.results}
 
     def to_csv(self, out_dir: str = "./", ignore_init: bool = True) -> None:
-        """Writes the mean times to profile_summary.csv and profile_detail.csv in `out_dir`, which is made where it is
-        missing.
+        """Writes the mean times to profile_summary.csv and profile_detail.csv in `out_dir`, which is created if it does
+        not exist.
 
-        `ignore_init` leaves the first iteration out.
+        With `ignore_init`, leaves out the first iteration.
         """
         os.makedirs(out_dir, exist_ok=True)
         means = self.average(1 if ignore_init else 0)
         summary = [{**result, "scope": scope} for scope, result in means.pop("summary").items()]
         _write(out_dir, "profile_summary.csv", ["scope", "time", "scale", "num"], summary)
-        # functions of one name are told apart by numbers
+        # numbers the functions that have the same name
         rows, seen = {}, Counter()
         for scope, results in means.items():
             for key, result in results.items():
@@ -198,7 +202,7 @@ class TimeProfiler(FunctionHookCallbackBase):
         _write(out_dir, "profile_detail.csv", list(columns), rows.values())
 
     def __call__(self):
-        """Prints the mean times, the first iteration left out."""
+        """Prints the mean times, without the first iteration."""
         for name, results in self.average(1).items():
             if results:
                 print(f"### {name} ###")

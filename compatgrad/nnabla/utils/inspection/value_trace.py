@@ -1,4 +1,4 @@
-"""Where values stop being numbers."""
+"""Finds the functions that produce NaN or infinite values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 class NanInfTracer(FunctionHookCallbackBase):
-    """Gives hooks that look for NaN and infinite values; `check` or the end of `trace()` says which function made them.
+    """Provides hooks that look for NaN and infinite values; `check`, or the end of a `trace()` block, raises an error
+    that names the function.
 
     Args:
-        trace_nan: whether NaN is looked for.
-        trace_inf: whether infinite values are looked for.
-        need_details: whether the error tells the function's type, shapes and arguments.
+        trace_nan: whether to look for NaN.
+        trace_inf: whether to look for infinite values.
+        need_details: whether the error message includes the function's type, shapes and arguments.
 
     Example:
         >>> from compatgrad.nnabla.utils.inspection import NanInfTracer
@@ -45,16 +46,16 @@ class NanInfTracer(FunctionHookCallbackBase):
 
     @property
     def pre_hook(self) -> None:
-        """None: there is nothing to do before."""
+        """None: the tracer inspects values after functions only."""
         return None
 
     @property
     def post_hook(self) -> Callable[[Any], Any] | None:
-        """Raises NotImplementedError: there is one for each direction."""
-        raise NotImplementedError("NanInfTracer: take its forward_post_hook or its backward_post_hook")
+        """Raises NotImplementedError: use `forward_post_hook` or `backward_post_hook`."""
+        raise NotImplementedError("NanInfTracer: use its forward_post_hook or its backward_post_hook")
 
     def _is_bad(self, array):
-        # not read from the device yet
+        # returns a tensor, because converting it to bool here would wait for the device after each function
         values = array.read()
         if not values.is_floating_point():
             return values.new_zeros(())
@@ -73,24 +74,25 @@ class NanInfTracer(FunctionHookCallbackBase):
 
     @property
     def forward_post_hook(self) -> Callable[[Any], None] | None:
-        """The hook for `function_post_hook` of `forward`, which looks at outputs; None where nothing is looked for."""
+        """The hook for `function_post_hook` of `forward`, which inspects outputs; None if neither check is on."""
         return self._hook(self.key_to_stat_fwd, lambda f: [y.data for y in f.outputs])
 
     @property
     def backward_post_hook(self) -> Callable[[Any], None] | None:
-        """The hook for `function_post_hook` of `backward`, which looks at the inputs' gradients; None where nothing is
-        looked for.
+        """The hook for `function_post_hook` of `backward`, which inspects the gradients of the inputs; None if neither
+        check is on.
         """
         return self._hook(self.key_to_stat_bwd, lambda f: [x.grad for x in f.inputs])
 
     @contextmanager
     def trace(self) -> Iterator[NanInfTracer]:
-        """Calls `check` at the end of a `with` block."""
+        """A context manager that calls `check` at the end of the block."""
         yield self
         self.check()
 
     def check(self) -> None:
-        """ValueError where a function that a hook has seen gave a bad value; the way there is printed."""
+        """Raises ValueError if a value that a hook inspected is NaN or infinite; prints the functions up to that
+        one."""
         for found, direction, what in (
             (self.key_to_stat_fwd, "forward", "output"),
             (self.key_to_stat_bwd, "backward", "gradient"),

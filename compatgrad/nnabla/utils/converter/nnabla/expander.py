@@ -1,4 +1,4 @@
-"""Networks without repetitions."""
+"""Expands the repetitions of networks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ def _plain(name: str) -> str:
 
 
 class NnpExpander:
-    """Writes out the repeated parts of the networks in an NNablaProtoBuf message.
-
-    Functions and what they give are named by their rounds, ``name_Repeat_0``; parameters keep the names of the file.
+    """Expands the repeated parts of the networks in an NNablaProtoBuf message. Functions and their outputs get the
+    number of the round in their names, ``name_Repeat_0``; parameters keep the names in the file.
 
     Args:
-        nnp: the message; it stays as it is.
+        nnp: the message, which is not changed.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -58,7 +57,7 @@ class NnpExpander:
         if not network.repeat_info:
             return network
         whole = _repeats.expanded(network)
-        # what only hands on a value from round to round is left out
+        # functions that only pass a value from one round to the next are left out
         origin: dict[str, str] = {}
         for function in whole.function:
             if function.name.startswith("$EC$/"):
@@ -89,7 +88,7 @@ class NnpExpander:
 
 
 def _in_order(functions: list[Any]) -> Iterator[Any]:
-    """The functions, each behind those whose outputs it takes."""
+    """Yields the functions in topological order."""
     waiting = list(functions)
     coming = {name for f in waiting for name in f.output}
     while waiting:
@@ -101,12 +100,12 @@ def _in_order(functions: list[Any]) -> Iterator[Any]:
             else:
                 rest.append(function)
         if len(rest) == len(waiting):
-            raise ValueError(f"functions take what they give: {', '.join(f.name for f in rest)}")
+            raise ValueError(f"functions depend on their own outputs: {', '.join(f.name for f in rest)}")
         waiting = rest
 
 
 def _expand_parameters(part: Any, names: dict[str, list[str]]) -> None:
-    """Lets an optimizer or executor name each parameter of all rounds."""
+    """Lists the parameters of all rounds in an optimizer or executor."""
     old = list(part.parameter_variable)
     part.ClearField("parameter_variable")
     for entry in old:

@@ -1,4 +1,4 @@
-"""A message as a network file."""
+"""Writes a message as a network file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["NnpExporter"]
 
 
 class NnpExporter:
-    """Writes what an `NnpImporter` gives.
+    """Writes the result of an `NnpImporter`.
 
     Args:
         nnp: the importer's object.
-        batch_size: the batch size of all networks; 0 and less keep theirs.
-        parameter_type: "protobuf" or "h5", for a file of their own, "included" with the networks, or "none". ValueError
-            for another one.
+        batch_size: the batch size of all networks; numbers below 1 keep the networks' own sizes.
+        parameter_type: "protobuf" or "h5", for a separate file, "included" with the networks, or "none"; ValueError for
+            another value.
         force: has no effect.
 
     Example:
@@ -78,9 +78,8 @@ class NnpExporter:
         return whole.getvalue()
 
     def execute(self, *args: str) -> None:
-        """Writes a .nnp file, or the files of one into an existing folder.
-
-        Or two files: the networks (.nntxt, .prototxt) and the parameters (.h5, .protobuf). ValueError for others.
+        """Writes a .nnp file, or the members of a .nnp file into an existing folder, or two files: the networks
+        (.nntxt, .prototxt) and the parameters (.h5, .protobuf). Raises ValueError for other names.
         """
         files = self._files()
         if len(args) == 2:
@@ -93,12 +92,12 @@ class NnpExporter:
                 for name, content in files.items():
                     archive.writestr(name, content)
         else:
-            raise ValueError(f"{args[0]}: networks are converted to .nnp files or into a folder")
+            raise ValueError(f"{args[0]}: networks can be converted to a .nnp file or into a folder")
 
     def _write_pair(self, network_file: str, parameter_file: str) -> None:
         extension = os.path.splitext(parameter_file)[1].lower()
         if extension not in (".h5", ".protobuf") or not network_file.lower().endswith((".nntxt", ".prototxt")):
-            raise ValueError(f"{network_file}, {parameter_file}: a .nntxt and a .h5 or .protobuf file are needed")
+            raise ValueError(f"{network_file}, {parameter_file}: expected a .nntxt file and a .h5 or .protobuf file")
         self._parameter_type = extension[1:]
         files = self._files()
         _write(network_file, files["network.nntxt"])

@@ -1,4 +1,4 @@
-"""Network files as one message."""
+"""Reads network files into one message."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FORMATS = (".nnp", ".nntxt", ".prototxt", ".protobuf", ".h5")
 
 
 class NnpImporter:
-    """Reads .nnp, .nntxt, .prototxt, .protobuf and .h5 files together.
+    """Reads .nnp, .nntxt, .prototxt, .protobuf and .h5 files into one message.
 
     Args:
         *args: the names of the files.
-        expand_network: whether repeated parts are written out.
-        executor_index: takes only that executor and its network; None takes all.
+        expand_network: whether to expand repeated parts.
+        executor_index: number of the only executor to read, with its network; None reads all.
 
     Example:
         >>> from compatgrad.nnabla.core import graph_def
@@ -48,8 +48,8 @@ class NnpImporter:
     def execute(self) -> SimpleNamespace:
         """An object with the message `protobuf` and `other_files`, the names of files of other formats.
 
-        ValueError for files without an executor and for an index that there is none of; errors of reading are those
-        of `load_parameters`.
+        Raises ValueError for files without an executor and for an invalid index; for errors of reading see
+        `load_parameters`.
         """
         proto = nnabla_pb2.NNablaProtoBuf()
         others = []
@@ -61,10 +61,10 @@ class NnpImporter:
                 continue
             held = len(proto.parameter)
             found = _parameter_files.read(path, proto, extension)
-            if found and len(proto.parameter) == held:  # of .h5 files
+            if found and len(proto.parameter) == held:  # parameters from .h5 files
                 _parameter_files.add_to(proto, found)
         if not proto.executor:
-            raise ValueError(f"{', '.join(self._args)}: there is no executor, which says what to convert")
+            raise ValueError(f"{', '.join(self._args)}: there is no executor, which would determine what to convert")
         if not proto.parameter:
             _start_parameters(proto)
         if self._executor_index is not None:
@@ -75,7 +75,7 @@ class NnpImporter:
 
 
 def _start_parameters(proto: Any) -> None:
-    """Makes the parameters of the first executor's network as their initializers say."""
+    """Makes the parameters of the first executor's network by their initializers."""
     network = search_network(proto, proto.executor[0].network_name)
     rng = np.random.RandomState(0)
     for variable in () if network is None else network.variable:
@@ -98,7 +98,7 @@ def _of_executor(proto: Any, index: int) -> Any:
     result.executor.add().CopyFrom(executor)
     network = search_network(proto, executor.network_name)
     if network is None:
-        raise ValueError(f"executor {executor.name!r} names the network {executor.network_name!r}, which is not there")
+        raise ValueError(f"executor {executor.name!r} names the network {executor.network_name!r}, which is missing")
     result.network.add().CopyFrom(network)
     if proto.HasField("global_config"):
         result.global_config.CopyFrom(proto.global_config)

@@ -1,4 +1,4 @@
-"""Networks with fewer functions that compute the same."""
+"""Replaces a network by one with fewer functions and the same results."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ __all__ = ["optimize_nnp"]
 
 
 def optimize_nnp(graph_def: ProtoGraph) -> ProtoNetwork:
-    """Replaces products of matrices, as other frameworks write them, by affine functions in a graph's first network.
-
-    What is replaced: a BatchMatmul of data and a matrix that are reshaped for it, whose result is reshaped, and has a
-    reshaped bias added. Everything else stays as it is; so does a product whose steps others read too.
+    """Replaces matrix products in the form that other frameworks export by affine functions, in the first network of a
+    graph. The form is a BatchMatmul of reshaped data and a reshaped matrix, followed by a reshape and the addition of a
+    reshaped bias. A product stays unchanged where another function reads an intermediate result.
 
     Args:
-        graph_def: a graph, as `nnabla.core.graph_def.load` gives it.
+        graph_def: a graph, such as the result of `nnabla.core.graph_def.load`.
 
     Returns:
-        The new network; the graph stays as it is.
+        The new network; the graph is not changed.
 
     Raises:
         AttributeError: `graph_def` is no graph.
@@ -47,7 +46,7 @@ def optimize_nnp(graph_def: ProtoGraph) -> ProtoNetwork:
 
 
 def _source(network: ProtoNetwork, name: str, kind: str) -> ProtoFunction | None:
-    """The function of type `kind` that gives `name` to one reader alone."""
+    """The function of type `kind` with the output `name`, if that has only one reader."""
     v = network.find(name)
     function = network.functions.get(v.parent or "")
     return function if function is not None and function.type == kind and len(v.required) == 1 else None

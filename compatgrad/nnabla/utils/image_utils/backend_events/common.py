@@ -1,4 +1,4 @@
-"""What the backends share: checks and conversions."""
+"""Shared checks and conversions of the backends."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 
 class Unsupported(ValueError):
-    """A backend cannot do what it is asked for; another one may.
-
-    It is a ValueError. The functions of `image_utils` try the next backend, and let the error of the last one through.
+    """A backend does not support an operation, which another backend may support. It is a ValueError. The functions of
+    `image_utils` then try the next backend, and raise the error of the last one.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils.backend_events.common import ImageUtilsBackend, Unsupported
@@ -63,13 +62,13 @@ def rescale_pixel_intensity(
     span = input_high - input_low
     if span:
         unit = (img - input_low) / span
-    else:  # all values are the same: zeros stay, others become the highest
+    else:  # all values are equal: zeros stay, others become output_high
         unit = img / input_low if input_low else img
     return (unit * (output_high - output_low) + output_low).astype(output_type or img.dtype)
 
 
 def upscale_pixel_intensity(img: numpy.ndarray, as_uint16: bool) -> numpy.ndarray:
-    """Brings an image into the range of the integers of a file.
+    """Maps an image to the range of a file's integers.
 
     Args:
         img: any shape; uint8, uint16, or floats between 0 and 1.
@@ -100,8 +99,8 @@ class ImageUtilsBackend:
     """Base class of backends: it checks the arguments and converts values.
 
     A subclass defines `accept`, and `_read(path, grayscale, as_uint16, num_channels)`, `_write(path, img)` and
-    `_resize(img, size, method)` as far as its library can do it; `_interpolations_map` maps the names of methods to the
-    library's.
+    `_resize(img, size, method)` as far as its library supports them; `_interpolations_map` maps the names of methods to
+    the library's.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils.backend_manager import ImageUtilsBackend
@@ -114,14 +113,14 @@ class ImageUtilsBackend:
     Source: `nnabla.utils.image_utils.backend_manager.ImageUtilsBackend` of nnabla 1.39.0.
     """
 
-    _manager = None  # that has made it, if one has
+    _manager = None  # the manager that made it, or None
     _interpolations_map: dict = {}
     _saves_uint16 = True
 
     def accept(self, path: Any, ext: str, operator: str) -> str:
-        """How well it can do `operator` ("load", "save" or "resize") for files with the extension `ext`.
+        """The degree of support for `operator` ("load", "save" or "resize") with files of the extension `ext`.
 
-        "Recommended", "OK" or "NG". Backends are tried in this order, those of "NG" not at all.
+        "Recommended", "OK" or "NG". Backends are tried in this order, without those of "NG".
         """
         return "NG"
 
@@ -136,7 +135,7 @@ class ImageUtilsBackend:
         num_channels: int = -1,
         **kwargs: Any,
     ) -> numpy.ndarray:
-        """Reads an image as `image_utils.imread` does, with this backend alone; Unsupported if it cannot."""
+        """Reads an image like `image_utils.imread`, with this backend alone; raises Unsupported if it cannot."""
         if num_channels not in (-1, 0, 1, 3, 4):
             raise ValueError(f"imread: num_channels must be -1, 0, 1, 3 or 4, got {num_channels}")
         if not grayscale and num_channels in (0, 1):
@@ -213,7 +212,7 @@ class ImageUtilsBackend:
 
 
 def spread_gray(img: numpy.ndarray, num_channels: int) -> numpy.ndarray:
-    """Gives a gray image several equal channels.
+    """Repeats a grayscale image along a new channel axis.
 
     Args:
         img: array (height, width) of any type.
@@ -231,7 +230,7 @@ def spread_gray(img: numpy.ndarray, num_channels: int) -> numpy.ndarray:
         array([[[1, 1, 1],
                 [2, 2, 2]]])
 
-    Source: of this package; nnabla 1.39.0 has it inside its backends.
+    Source: compatgrad's own; nnabla 1.39.0 has the same code in each backend.
     """
     if num_channels <= 0:
         return img

@@ -1,4 +1,4 @@
-"""OpenCV: 8 and 16 bits."""
+"""Images through OpenCV, of 8 or 16 bits per value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BEST = (".bmp", ".dib", ".ppm", ".pbm", ".pgm", ".sr", ".ras")
 _READS = (".jpg", ".jpeg", ".png", ".tif", ".tiff")
-# by the number of channels in the file and wanted; OpenCV has blue first
+# keys: the number of channels in the file and the number requested; OpenCV's channel order is blue, green, red
 _FROM_FILE = {
     (3, -1): cv2.COLOR_BGR2RGB,
     (3, 3): cv2.COLOR_BGR2RGB,
@@ -30,7 +30,7 @@ _FROM_FILE = {
 
 
 class Cv2Backend(ImageUtilsBackend):
-    """Images by OpenCV: 8 and 16 bits per value.
+    """Reads, writes and resizes images with OpenCV, with 8 or 16 bits per value.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils.backend_events.cv2_backend import Cv2Backend

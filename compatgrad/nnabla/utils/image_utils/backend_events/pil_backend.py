@@ -1,4 +1,4 @@
-"""Pillow: 8 bits, many formats."""
+"""Images through Pillow: many formats, 8 bits per value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READS = ".bmp .dib .eps .gif .icns .ico .jpeg .jpg .msp .png .ppm .pbm .pgm .pn
 
 
 class PilBackend(ImageUtilsBackend):
-    """Images by Pillow: many formats, 8 bits per value.
+    """Reads, writes and resizes images of many formats with Pillow, with 8 bits per value.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils.backend_events.pil_backend import PilBackend
@@ -45,7 +45,7 @@ class PilBackend(ImageUtilsBackend):
     def _read(self, path, grayscale, as_uint16, num_channels, return_palette_indices=False):
         if as_uint16:
             raise Unsupported("imread: Pillow reads 8 bits only; for 16 bits install pypng or OpenCV")
-        # Pillow's decoders raise many things on broken files
+        # Pillow's decoders raise exceptions of many types on damaged files
         with naming(path, SyntaxError, ValueError, LookupError, struct.error, Image.DecompressionBombError, to=OSError):
             image = Image.open(path)
             image.load()

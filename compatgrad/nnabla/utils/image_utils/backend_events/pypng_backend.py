@@ -1,4 +1,4 @@
-"""pypng: PNG of 8 and 16 bits."""
+"""PNG images through pypng, of 8 or 16 bits per value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PngBackend(ImageUtilsBackend):
-    """PNG files by pypng: 8 and 16 bits per value. It does not resize: another backend does.
+    """Reads and writes PNG files with pypng, with 8 or 16 bits per value. Another backend resizes.
 
     Example:
         >>> from compatgrad.nnabla.utils.image_utils.backend_events.pypng_backend import PngBackend
@@ -44,7 +44,7 @@ class PngBackend(ImageUtilsBackend):
             bits = info["bitdepth"]
             if bits not in (8, 16) or (bits == 16 and not as_uint16):
                 file.seek(start)
-                raise Unsupported(f"imread: pypng cannot read an image of {bits} bits so")
+                raise Unsupported(f"imread: pypng cannot convert an image of {bits} bits to the type requested")
             img = numpy.array([list(row) for row in rows], numpy.uint16 if bits == 16 else numpy.uint8)
         img = img.reshape(height, width, -1)
         if img.shape[2] <= 2:
