@@ -16,7 +16,7 @@ from compatgrad.nnabla._version import __author__, __build_number__, __email__, 
 from compatgrad.nnabla.context import Context, context_scope, get_current_context, set_default_context
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.variable import Variable
-from compatgrad.nnabla import _methods, function
+from compatgrad.nnabla import _methods, _variable, function
 from compatgrad.nnabla.parameter import (
     clear_parameters,
     get_current_parameter_scope,
@@ -48,4 +48,5 @@ from compatgrad.nnabla.core import graph_def
 from compatgrad.nnabla.core.graph_def import ProtoVariable
 from compatgrad.nnabla.core.module import Module
 from compatgrad.nnabla.core.sequential import Sequential
-from compatgrad.nnabla import _adapter
+from compatgrad.nnabla import _adapter, communicator, dtypes, normalization_functions
+from compatgrad.nnabla.utils import rnn as _rnn  # nn.utils.rnn is there after `import nnabla`

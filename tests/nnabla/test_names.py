@@ -1,4 +1,7 @@
-"""Parameters by their names, and functions below their wrappers."""
+"""Names of parameters, and modules of nnabla."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -26,3 +29,15 @@ def test_parameters_have_the_names_of_the_original():
     assert y.d.tolist() == [[3]]
     with pytest.raises(AttributeError, match="unheard_of"):
         function_bases.unheard_of  # noqa: B018
+
+
+def test_modules_that_come_with_nnabla_itself():
+    """Programs read `nn._variable.Variable` and `nn.utils.rnn` after `import nnabla` alone."""
+    script = """
+import nnabla as nn
+assert nn._variable.Variable is nn.Variable and nn._variable.Context is nn.Context
+assert nn.utils.rnn.pad_sequence and nn.communicator.Communicator
+assert nn.dtypes.np_dtpye_to_int and nn.normalization_functions.batch_normalization
+"""
+    done = subprocess.run([sys.executable, "-m", "compatgrad", "run", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
