@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compatgrad.chainer.iterators import _statemachine
+from compatgrad.core.worker_pools import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,6 +189,8 @@ class _Prefetcher:
         self._pid = os.getpid()
         self._thread = None
         self._pool = None
+        self._ending = None
+        self._result = None  # of the pool, which may not have come yet
         self._changed = threading.Condition()
         # The condition guards these attributes. The generation counts resets: batches of an earlier generation are
         # discarded.
@@ -262,8 +265,12 @@ class _Prefetcher:
     def _start(self):
         # Fork the processes before starting the thread: a fork copies locks that a thread holds, but not the thread.
         self._mem = sharedctypes.RawArray("b", self._batch_size * self._mem_size) if self._mem_size else None
+        self._ending = Ending()
         self._pool = multiprocessing.Pool(
-            self._n_processes, _set_up_worker, (self._dataset, self._mem_size, self._mem), self._maxtasksperchild
+            self._n_processes,
+            _set_up_worker,
+            (self._dataset, self._mem_size, self._mem, self._ending),
+            self._maxtasksperchild,
         )
         if self._print_pids:
             print(*self._pool.map(_get_pid, range(self._n_processes)), flush=True)
@@ -283,7 +290,7 @@ class _Prefetcher:
             while not self._terminated:
                 self._prefetch()
         finally:
-            self._pool.terminate()
+            self._ending.end(self._pool, [] if self._result is None else [self._result])
             self._pool.join()
             _running.discard(self)
 
@@ -304,10 +311,10 @@ class _Prefetcher:
                 self._changed.notify_all()
 
     def _read(self, indices):
-        result = self._pool.map_async(_read_example, enumerate(indices))
+        self._result = self._pool.map_async(_read_example, enumerate(indices))
         while not self._terminated:
             try:
-                examples = result.get(_POLL_SECONDS)
+                examples = self._result.get(_POLL_SECONDS)
             except multiprocessing.TimeoutError:
                 continue
             return [_unpack(example, self._mem) for example in examples]
@@ -326,24 +333,30 @@ def _warn_of_timeout():
 
 # A worker's dataset and shared memory: globals of its process, so that they need not be sent with each example.
 _worker_dataset = None
+_worker_ending = None
 _worker_mem_size = None
 _worker_mem = None
 
 
-def _set_up_worker(dataset, mem_size, mem):
-    global _worker_dataset, _worker_mem_size, _worker_mem
+def _set_up_worker(dataset, mem_size, mem, ending):
+    global _worker_dataset, _worker_mem_size, _worker_mem, _worker_ending
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
     _worker_dataset = dataset
+    _worker_ending = ending
     _worker_mem_size = mem_size
     _worker_mem = mem
 
 
 def _read_example(number_and_index):
+    if _worker_ending.begun():
+        return None
     number, index = number_and_index
     example = _worker_dataset[index]
+    if _worker_ending.begun():
+        return None
     if _worker_mem is None:
         return example
     start = number * _worker_mem_size

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.worker_pools import Ending
+
 from ... import context
 from ... import ndarray as nd
 from ...ndarray._random_state import seed_all
@@ -143,18 +145,23 @@ def _as_in_context(data: Any, ctx: Any) -> Any:
 
 
 # ---- workers --------------------------------------------------------------------------------------------------------
-_worker_dataset: Any = None  # of a worker process, which gets it once, at its start
+# of a worker process, which gets them once, at its start
+_worker_dataset: Any = None
+_worker_ending: Ending | None = None
 
 
 def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
     set_np(shape=active_shape, array=active_array)
 
 
-def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool, seed: int = 0) -> None:
-    global _worker_dataset
+def _worker_initializer(
+    dataset: Any, active_shape: bool, active_array: bool, seed: int = 0, ending: Ending | None = None
+) -> None:
+    global _worker_dataset, _worker_ending
     import torch
 
     _worker_dataset = dataset
+    _worker_ending = ending
     set_np(shape=active_shape, array=active_array)
     torch.set_num_threads(1)  # threads of OpenMP do not survive a fork
     # with the same seed, all workers would draw the same numbers
@@ -164,11 +171,17 @@ def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool, se
     seed_all(seed)
 
 
+def _is_ending() -> bool:
+    return _worker_ending is not None and _worker_ending.begun()
+
+
 def _worker_fn(samples: list[int], batchify_fn: Callable[..., Any], dataset: Any = None) -> bytes:
+    if _is_ending():
+        return b""
     batch = batchify_fn([_worker_dataset[i] for i in samples])
     buffer = io.BytesIO()
     ForkingPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(batch)
-    return buffer.getvalue()
+    return b"" if _is_ending() else buffer.getvalue()
 
 
 def _thread_worker_fn(samples: list[int], batchify_fn: Callable[..., Any], dataset: Any) -> Any:
@@ -190,6 +203,7 @@ class _MultiWorkerIter:
         dataset: Any = None,
         data_loader: Any = None,
         timeout: float = 120,
+        jobs: weakref.WeakSet[Any] | None = None,
     ) -> None:
         self._worker_pool = worker_pool
         self._batchify_fn = batchify_fn
@@ -203,6 +217,7 @@ class _MultiWorkerIter:
         # the results that are waited for, by the number of their batch; subclasses in programs put theirs here
         self._data_buffer: dict[int, Any] = {}
         self._sent_idx = self._rcvd_idx = 0
+        self._jobs = jobs  # of all iterators of the loader
         # the pool silently replaces a worker that dies: these processes show that one did
         self._processes = [] if isinstance(worker_pool, ThreadPool) else list(getattr(worker_pool, "_pool", ()))
         for _ in range(prefetch):
@@ -218,8 +233,11 @@ class _MultiWorkerIter:
         samples = next(self._iter, None)
         if samples is not None:
             job = (samples, self._batchify_fn, self._dataset)
-            self._data_buffer[self._sent_idx] = self._worker_pool.apply_async(self._worker_fn, job)
+            result = self._worker_pool.apply_async(self._worker_fn, job)
+            self._data_buffer[self._sent_idx] = result
             self._sent_idx += 1
+            if self._jobs is not None:
+                self._jobs.add(result)
 
     def _result(self, job: Any) -> Any:
         deadline = time.monotonic() + self._timeout
@@ -320,10 +338,9 @@ class DataLoader:
         self._num_workers = max(0, num_workers)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
         self._batchify_fn = batchify_fn or (default_mp_batchify_fn if num_workers > 0 else default_batchify_fn)
+        self._jobs: weakref.WeakSet[Any] = weakref.WeakSet()  # the pool keeps those alive that have no result yet
         if self._num_workers > 0:
-            self._worker_pool = self._start_workers()
-            # runs at exit too, before the modules are gone that `terminate` uses
-            weakref.finalize(self, self._worker_pool.terminate)
+            self._start_workers()
         self.auto_reload = auto_reload
         self._iter: Any = None
         if auto_reload:
@@ -347,12 +364,18 @@ class DataLoader:
             raise ValueError("DataLoader: shuffle must not be given with sampler")
         return BatchSampler(sampler, batch_size, last_batch or "keep")
 
-    def _start_workers(self) -> Any:
+    def _start_workers(self) -> None:
+        # the finalizers run at exit too, before the modules are gone that `terminate` uses
         modes = is_np_shape(), is_np_array()
         if self._thread_pool:
-            return ThreadPool(self._num_workers, initializer=_thread_worker_initializer, initargs=modes)
+            self._worker_pool = ThreadPool(self._num_workers, initializer=_thread_worker_initializer, initargs=modes)
+            weakref.finalize(self, self._worker_pool.terminate)
+            return
         key, position = np.random.get_state()[1:3]
         seed = int(key[0]) + int(position)
+        # a fork shares the dataset's memory, and needs no pickling of datasets and functions
+        processes = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else None)
+        ending = Ending(processes)
         # workers ignore Ctrl-C: this process gets it too, and ends the workers
         handler = signal.getsignal(signal.SIGINT)
         in_main_thread = True
@@ -361,14 +384,13 @@ class DataLoader:
         except ValueError:
             in_main_thread = False
         try:
-            # a fork shares the dataset's memory, and needs no pickling of datasets and functions
-            method = "fork" if sys.platform.startswith("linux") else None
-            return multiprocessing.get_context(method).Pool(
-                self._num_workers, initializer=_worker_initializer, initargs=(self._dataset, *modes, seed)
+            self._worker_pool = processes.Pool(
+                self._num_workers, initializer=_worker_initializer, initargs=(self._dataset, *modes, seed, ending)
             )
         finally:
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
+        weakref.finalize(self, ending.end, self._worker_pool, self._jobs)
 
     def __iter__(self) -> Iterator[Any]:
         batches, self._iter = self._iter, None
@@ -392,6 +414,7 @@ class DataLoader:
             dataset=self._dataset if self._thread_pool else None,
             data_loader=self,
             timeout=self._timeout,
+            jobs=self._jobs,
         )
 
     def _load_here(self) -> Iterator[Any]:

@@ -153,7 +153,7 @@ class Estimator:
         if not self._is_initialized():
             self.net.initialize(ctx=self.context, **({"init": initializer} if initializer else {}))
         elif initializer:
-            warnings.warn("The network is initialized already; the initializer is not used", stacklevel=3)
+            warnings.warn("Network already fully initialized: the initializer is not used", stacklevel=3)
 
     def _is_initialized(self) -> bool:
         try:
