@@ -1,4 +1,5 @@
 // The ordered backprop loop.
+//
 // Functions are visited once each, the largest rank first, and among equal ranks the one that was pushed first. The
 // pass stores gradients by the node they belong to, and sums them when the node's function is visited. A pass stores
 // nothing in the graph: several may overlap (a pass inside a hook, two threads), and a pass that an exception ends

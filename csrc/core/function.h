@@ -1,4 +1,5 @@
 // Function nodes: one application of an operation.
+//
 // References: a function owns its input nodes and points weakly to its output nodes; a variable node owns its creator.
 #pragma once
 #include <c10/util/ArrayRef.h>

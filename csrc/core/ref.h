@@ -1,4 +1,5 @@
 // Counted references of the graph.
+//
 // Counts are plain integers, because the graph is only accessed with the interpreter lock held. Destruction is
 // iterative: a chain of a million functions is freed without recursion.
 #pragma once

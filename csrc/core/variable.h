@@ -1,6 +1,7 @@
-// Variables and their nodes in the graph. A Variable is the user's object: data, gradient, and a place in the graph,
-// its VariableNode. Functions hold nodes, not Variables; so data that no backward reads is freed together with the
-// Variable.
+// Variables and their nodes in the graph.
+//
+// A Variable is the user's object: data, gradient, and a place in the graph, its VariableNode. Functions hold nodes,
+// not Variables; so data that no backward reads is freed together with the Variable.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <c10/util/DimVector.h>

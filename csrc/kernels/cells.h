@@ -1,4 +1,5 @@
 // The arithmetic of recurrent cells per unit: the formula of each cell and its first derivative.
+//
 // `widths`: how many numbers each input has per unit; x contains all of them, input by input; each output in y is one
 // number per unit. C is a number type of a kernel, a tensor, or a dual number (dual.h) of these.
 #pragma once

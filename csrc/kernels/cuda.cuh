@@ -1,4 +1,5 @@
 // Running functors on a GPU. A .cu file includes this and its kernels' headers, and registers the kernels: see sum.cu.
+//
 // If it is compiled by another compiler than nvcc, it runs the same blocks and threads one after the other on the CPU.
 // So tests without a GPU check how a launch divides its elements, and the tables of lists.
 #pragma once

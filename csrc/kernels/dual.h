@@ -1,5 +1,6 @@
 // Numbers with a derivative along one direction (dual numbers). A formula evaluated with them gives its value and its
 // derivative; so second derivatives follow from the first derivative, without a hand-written formula.
+//
 // C: float, double, or any type with +, -, *, tanh and sigmoid (tensors, recorded variables, dual numbers).
 #pragma once
 #include "kernels/functor.h"

@@ -1,8 +1,8 @@
 // Kernels of a recurrent cell (cells.h): forward, gradients, and the gradients of the gradients by dual numbers.
+//
 // Operands: the cell's inputs; for gradients also the outputs' gradients; for second gradients also the factors of the
-// inputs' gradients; then the results. An absent gradient is zero. Integers: rows, inner and, optionally, for each
-// number of a unit its place among the numbers of its input (by default in order). An input with w numbers per unit has
-// the axes (rows, w, inner).
+// inputs' gradients; then the results. An absent gradient is zero. Integers: rows, inner and, optionally, the place of
+// each number of a unit in its input (by default in order). An input with w numbers a unit is (rows, w, inner).
 #pragma once
 #include <algorithm>
 #include <utility>

@@ -2,6 +2,7 @@
 // whose assignment writes into the tensor, S = double).
 //
 //   static CG_FN void step(T& x, const T& y, T* s, const S* h)
+//
 // updates a parameter x from its gradient y, the rule's states s and the hyperparameters h; the rules at the end change
 // a gradient x by its parameter y. The comment at each rule lists its states, then its hyperparameters. The formulas of
 // Chainer's rules have the order of operations and the constant folding of its NumPy code, so that the results agree

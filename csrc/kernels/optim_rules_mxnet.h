@@ -1,4 +1,5 @@
 // Update rules of MXNet's optimizers and update operators; see optim_rules.h.
+//
 // Operations are in the original's order; constants that the original computes in the weights' precision are computed
 // in that of `h`. The hyperparameters of all rules start with lr, wd, rescale_grad, clip_gradient (infinite: no
 // clipping).

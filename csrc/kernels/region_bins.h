@@ -1,4 +1,5 @@
 // Regions of images as maps of bins: the geometry of bins, and weighted sums over them.
+//
 // A region's bins are the pairs of its row bins and its column bins; the weight of a pixel in a bin is its row weight
 // times its column weight. On a GPU one call computes an element of the result, so that no atomic operation is needed;
 // on a CPU (`whole`) one call computes a map, or a plane of an image, so that bins share computations about a region

@@ -1,4 +1,5 @@
 // Support for tracers (make_fx, torch.export and others).
+//
 // Tracers record dispatched operations. Values that a loop reads or writes through a pointer, and values computed from
 // them on the host, would be constants in their graphs.
 #pragma once

@@ -1,4 +1,5 @@
-// Activations. A fused first derivative of ATen is an op of its own, `..._grad`, differentiable in both inputs.
+// Activations. Each first derivative that ATen has as one function is a separate op, `..._grad`, differentiable in both
+// inputs.
 #include <ATen/ops/elu.h>
 #include <ATen/ops/elu_backward.h>
 #include <ATen/ops/gelu.h>
@@ -109,7 +110,7 @@ struct ELU {
 };
 CG_POINTWISE("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 1).")
 
-// Above this beta * x, log(1 + exp(beta * x)) is beta * x to the last digit of float64.
+// If beta * x is larger than this, log(1 + exp(beta * x)) equals beta * x in float64.
 constexpr double kSoftplusLinear = 40;
 
 struct SoftplusGrad {
@@ -140,7 +141,7 @@ struct GELUGrad {
     c.grad(0, [&] { return gelu_backward(c.gy(), c.in(1), gelu_kind(approximate)); });
     c.grad(1, [&] { return c.gy() * c.in(0) * curvature(c.in(1)); });
   }
-  // The second derivative.
+  // The derivative of gelu_grad, i.e. the second derivative of gelu.
   template <class T>
   T curvature(const T& x) const {
     constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)

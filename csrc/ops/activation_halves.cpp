@@ -12,7 +12,7 @@
 namespace cg {
 namespace {
 
-// x as (outer, 1, rest) and what belongs to its two halves as (outer, 2, rest).
+// The shape (outer, parts, rest) of x, with 1 part, or of the joined result, with 2.
 Ints split(at::IntArrayRef sizes, int64_t axis, int64_t parts) {
   int64_t outer = 1, rest = 1;
   for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i) (i < axis ? outer : rest) *= sizes[i];
@@ -24,7 +24,7 @@ struct CReLU {
   static constexpr auto params() { return std::make_tuple(param("axis", &CReLU::axis)); }
   static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::cat({at::clamp_min(x, 0), at::clamp_min(-x, 0)}, axis); }
-  // Which half the gradient is taken from, and with which sign.
+  // The factors of the gradients of the two halves: 1, -1 or 0.
   static Tensor slopes(const Tensor& x) {
     const Tensor up = (x > 0).to(x.scalar_type());
     return at::cat({up, up - 1}, 1);
@@ -39,7 +39,7 @@ struct CReLU {
     });
   }
 };
-CG_OP("crelu", CReLU, "max(x, 0) and max(-x, 0), joined along axis; the gradient at 0 is that of the second.")
+CG_OP("crelu", CReLU, "max(x, 0) and max(-x, 0), joined along axis; at 0 only the second one has a gradient.")
 
 struct CELU {
   double alpha = 1;

@@ -1,4 +1,4 @@
-// Sums and products of many tensors of one shape, some of which may be left out from one run to the next.
+// Sums and products of many tensors of one shape, of which a program may leave out some in each run.
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
@@ -9,7 +9,8 @@
 namespace cg {
 namespace {
 
-// int64, 0 for inputs that are left out. A tensor, so that its owner may change it between two runs; none: all are in.
+// int64 numbers, 0 for inputs that are left out. A tensor, so that its owner can change it between two runs; without it
+// all inputs are used.
 using Active = std::optional<Tensor>;
 void check(const char* op, const Active& active, size_t inputs) {
   if (!active) return;
@@ -26,7 +27,8 @@ struct AddActive {
   static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
     check("add_active", active, xs.size());
-    if (xs[0].is_meta()) return at::empty_like(xs[0]);  // there torch adds in Python, with its compiler
+    // On the meta device torch adds in Python, and imports its compiler
+    if (xs[0].is_meta()) return at::empty_like(xs[0]);
     c10::SmallVector<Tensor, 8> taken;
     for (size_t i = 0; i < xs.size(); ++i)
       if (takes(active, i)) taken.push_back(xs[i]);
@@ -52,7 +54,7 @@ struct MulActive {
     if (!y.defined()) return at::ones_like(xs[0]);
     return xs.size() == 1 || y.is_same(xs[0]) ? at::mul(y, 1) : y;
   }
-  // The product of all others, without a division: from the left and from the right.
+  // The product of all other inputs, without a division: products from the left times products from the right.
   template <class T>
   void backward(Ctx<T>& c) {
     const size_t n = c.inputs();

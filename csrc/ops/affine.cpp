@@ -1,4 +1,4 @@
-// The fully connected layer in nnabla's layout: weights (in, *out), data flattened from an axis on.
+// The fully connected layer in nnabla's layout: weights of shape (in, *out), data flattened from base_axis on.
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 
@@ -14,7 +14,7 @@ struct Affine {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 
-  // (rows, columns) of a tensor of which the first `axes` axes are rows.
+  // The shape (rows, columns) of a tensor whose first `axes` axes are the rows.
   static Ints matrix(at::IntArrayRef sizes, int64_t axes) {
     Ints r{1, 1};
     for (int64_t k = 0; k < int64_t(sizes.size()); ++k) r[k >= axes] *= sizes[k];

@@ -14,7 +14,7 @@
 namespace cg {
 namespace {
 
-// ATen has no arithmetic on these dtypes. Modulo 2 ** bits it is that of the signed ones.
+// ATen has no arithmetic for these dtypes; modulo 2 ** bits it equals that of the signed dtypes.
 bool is_wide_unsigned(at::ScalarType t) { return t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64; }
 template <class F>
 Tensor modular(const Tensor& a, const Tensor& b, F f) {
@@ -46,11 +46,11 @@ struct Sub {
 };
 CG_POINTWISE("sub", Sub, "a - b")
 
-// By the convention for complex gradients (core/pass.h) the formula is the conjugate of the gradient.
+// By the convention for complex gradients (core/pass.h) the formula must be the conjugate of the gradient.
 CG_POINTWISE_UNARY(Conj, "conj", 0, x.is_complex() ? at::conj_physical(x) : at::alias(x), conj(c.gy()),
                    "The complex conjugate.")
 
-// Each input is read only by the gradient of the other.
+// Each input is read only by the gradient of the other input.
 Mask saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 
 struct Mul {
@@ -86,7 +86,8 @@ CG_POINTWISE_UNARY_WITH(MulScalar, "mul_scalar", required, c10::Scalar, value, 1
                         mul_scalar(c.gy(), value), "x * value")
 
 CG_POINTWISE_UNARY_WITH(DivScalar, "div_scalar", required, c10::Scalar, value, 1, 0, div_scalar(x, value),
-                        run(DivScalar{value}, c.gy()), "x / value, divided and not multiplied by the inverse.")
+                        run(DivScalar{value}, c.gy()),
+                        "x / value; computed by a division, not by a product with 1 / value.")
 
 CG_POINTWISE_UNARY_WITH(RSubScalar, "rsub_scalar", required, c10::Scalar, value, 0, 0, rsub_scalar(x, value),
                         negated(c.gy()), "value - x")
@@ -118,7 +119,7 @@ CG_POINTWISE_UNARY_WITH(RPowScalar, "rpow_scalar", required, c10::Scalar, base, 
 struct AddN {
   static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
-    if (xs[0].is_meta()) {  // there torch adds in Python, with its compiler
+    if (xs[0].is_meta()) {  // on the meta device torch adds in Python, and imports its compiler
       at::DimVector sizes(xs[0].sizes());
       for (const Tensor& x : xs.slice(1)) sizes = at::infer_size_dimvector(sizes, x.sizes());
       return at::empty(sizes, xs[0].options());
@@ -188,7 +189,7 @@ Tensor sum_gradients(c10::ArrayRef<Tensor> gs, bool into_first) {
 }
 
 bool may_overwrite(const Tensor& g) {
-  // Memory of another allocator may be that of an array in a user's hands.
+  // Memory from another allocator may belong to an array that a user holds.
   return g.use_count() == 1 && g.storage().use_count() == 1 && g.is_non_overlapping_and_dense() &&
          g.storage().data_ptr().get_deleter() == c10::GetAllocator(g.device().type())->raw_deleter();
 }

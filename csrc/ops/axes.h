@@ -1,4 +1,4 @@
-// The axes of a reduction: given, or all of them.
+// The axes of a reduction: a list, or None for all.
 #pragma once
 #include <algorithm>
 
@@ -11,7 +11,7 @@ using Axes = std::optional<Ints>;
 // ATen reads an empty list as "all axes", NumPy as "none".
 inline bool none(const Axes& axis) { return axis && axis->empty(); }
 inline at::OptionalIntArrayRef or_all(const Axes& axis) { return axis ? at::OptionalIntArrayRef(*axis) : std::nullopt; }
-// The axes by number, non-negative. ValueError for one given twice.
+// The axes as non-negative numbers. ValueError for an axis that is given twice.
 inline Ints listed(const Axes& axis, int64_t ndim) {
   Ints r;
   for (int64_t i = 0; i < (axis ? static_cast<int64_t>(axis->size()) : ndim); ++i)
@@ -26,7 +26,7 @@ inline int64_t reduced_elements(at::IntArrayRef sizes, const Axes& axis) {
   return n;
 }
 
-// The result of a reduction, or its gradient, shaped so that it broadcasts against the input again.
+// The result of a reduction, or its gradient, reshaped so that it broadcasts against the input.
 template <class T>
 T restore_axes(const T& y, at::IntArrayRef in_sizes, const Axes& axis, bool keepdims) {
   if (keepdims || in_sizes.empty() || !axis) {

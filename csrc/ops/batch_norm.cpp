@@ -25,7 +25,8 @@ Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, 
   if (updated) return y;
   const double count = static_cast<double>(k.sizes[0] * k.sizes[2]), adjust = count / std::max(count - 1, 1.0);
   auto update = [&](const Tensor& running, const Tensor& now, double weight) {
-    // In one operation: a tracer takes what is done to a captured tensor alone for a constant.
+    // A single operation with both tensors, because a tracer treats operations on the captured tensor alone as
+    // constants.
     running.lerp_((now * weight).reshape(running.sizes()).to(running.scalar_type()), 1 - decay);
   };
   update(running_mean, mean, 1);
@@ -34,8 +35,8 @@ Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, 
 }
 
 CG_OP("batch_normalization_grad", BatchNormalizationGrad,
-      "Gradients of x, gamma and beta of batch_normalization from x, gamma and that of the result; mean and 1 / std, "
-      "where given, are those of x.")
+      "Gradients of x, gamma and beta of batch_normalization from x, gamma and the gradient of the result; mean and 1 "
+      "/ std of x may be given.")
 
 namespace {
 
@@ -50,7 +51,7 @@ struct BatchNormalization {
   }
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = in_bit(0) | in_bit(1);
-  Tensor mean, inv_std;  // of each channel, flat
+  Tensor mean, inv_std;  // one number per channel
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &BatchNormalization::mean), param("inv_std", &BatchNormalization::inv_std));
   }

@@ -1,4 +1,4 @@
-// What batch normalisations share: the layout of channels, and the first derivatives as an op of their own.
+// Declarations shared by batch normalisations: the layout of channels, and the first derivatives as a separate op.
 #pragma once
 #include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm_backward.h>
@@ -9,15 +9,15 @@
 
 namespace cg {
 
-// Tensors as (outer, channels, inner), statistics being over the first and the last axis.
+// Tensors as (outer, channels, inner), with statistics over the first and the last axis.
 struct Channels {
-  Ints order;  // permutation that brings channels together, empty where they are
+  Ints order;  // permutation that makes the channel axes adjacent; empty if they are
   Ints shape;  // of the permuted tensor
   int64_t sizes[3] = {1, 1, 1};
-  at::ScalarType dtype;  // to compute in
+  at::ScalarType dtype;  // the dtype to compute in
   static constexpr int64_t over[2] = {0, 2};
 
-  // `axis`: what statistics are over; None: the first axis and those that gamma does not have.
+  // `axis`: the axes of the statistics; None: the first axis and those that gamma does not have.
   Channels(const Tensor& x, const Tensor& gamma, const std::optional<Ints>& axis)
       : Channels(x.sizes(), gamma.dim(), axis, c10::promoteTypes(x.scalar_type(), gamma.scalar_type())) {}
   Channels(at::IntArrayRef x, int64_t gamma_ndim, const std::optional<Ints>& axis, at::ScalarType promoted)
@@ -59,7 +59,7 @@ struct Channels {
     for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
     return permute(y, inverse);
   }
-  // A parameter, to broadcast against gathered tensors.
+  // A parameter, reshaped to broadcast against gathered tensors.
   template <class T>
   T parameter(T p) const {
     if (value(p).scalar_type() != dtype) p = cast(p, dtype);
@@ -132,14 +132,14 @@ struct BatchNormalizationGrad {
 template <>
 const OpInfo* OpNode<BatchNormalizationGrad>::static_info;  // batch_norm.cpp
 
-// gamma (x - mean) / std + beta by the statistics of gathered x; mean and 1 / std are stored. Running statistics, where
-// given, take (1 - decay) of the new ones. gamma and beta: flat.
+// gamma (x - mean) / std + beta with the statistics of gathered x; mean and 1 / std are stored. If running statistics
+// are given, they are updated by decay * old + (1 - decay) * new. gamma and beta have one axis.
 Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps,
                        const Tensor& running_mean, const Tensor& running_var, double decay, Tensor& mean,
                        Tensor& inv_std);
 
-// Gradients of gamma (x - mean) / sqrt(var + eps) + beta by given statistics; x and gy gathered, all others to
-// broadcast against them. `needs`: of x, gamma, beta, mean, var.
+// Gradients of gamma (x - mean) / sqrt(var + eps) + beta with given statistics; x and gy are gathered, the others
+// broadcast against them. `needs`: whether the gradients of x, gamma, beta, mean, var are needed.
 template <class T>
 std::array<T, 5> fixed_batch_norm_grads(const T& x, const T& gamma, const T& gy, const T& mean, const T& var,
                                         double eps, std::array<bool, 5> needs) {

@@ -1,4 +1,4 @@
-// Batch normalisation as MXNet has it: the moving statistics change when gradients are computed, not before.
+// Batch normalisation of MXNet: the moving statistics are updated when gradients are computed, not in forward.
 #include <ATen/ops/zeros.h>
 
 #include "ops/batch_norm.h"
@@ -19,7 +19,7 @@ struct BatchNormalizationLate {
   }
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = in_bit(0) | in_bit(1);
-  Tensor mean, inv_std;  // of each channel, flat
+  Tensor mean, inv_std;  // one number per channel
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &BatchNormalizationLate::mean),
                            param("inv_std", &BatchNormalizationLate::inv_std));
@@ -91,9 +91,10 @@ struct BatchNormalizationLate {
     update_statistics();
   }
 };
-CG_OP("batch_normalization_late", BatchNormalizationLate,
-      "gamma (x - mean) / std + beta by the statistics of x of each channel. When its gradients are computed, the "
-      "moving statistics take (1 - momentum) of the new ones, in place. fix_gamma: the gradient of gamma is 0.")
+CG_OP(
+    "batch_normalization_late", BatchNormalizationLate,
+    "gamma (x - mean) / std + beta by the statistics of x of each channel. When its gradients are computed, the moving "
+    "statistics are updated in place by momentum * old + (1 - momentum) * new. fix_gamma: the gradient of gamma is 0.")
 
 }  // namespace
 }  // namespace cg

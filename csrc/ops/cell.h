@@ -1,5 +1,5 @@
-// Recurrent cells as ops: each cell's formula (kernels/cells.h) on tensors, by its kernels or, where these do not take
-// the tensors, by ATen's functions; on Vars by recorded ops.
+// Recurrent cells as ops: a cell's formula (kernels/cells.h) is computed on tensors by its kernels or, if these do not
+// support the tensors, by ATen's functions; on Vars by recorded ops.
 #pragma once
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -11,14 +11,14 @@
 
 namespace cg::cell {
 
-// How the numbers of units lie in a cell's inputs: an input with w numbers a unit has the axes (rows, w, inner).
+// The layout of units in a cell's inputs: an input with w numbers per unit has the axes (rows, w, inner).
 struct Layout {
   int64_t rows = 0, inner = 0;
   Ints widths;   // of each input
-  Ints order;    // of all inputs' numbers, the place of each among those of its input; empty: as the cell has them
-  Ints leading;  // what the kernels want to know before all that
+  Ints order;    // for each number of all inputs its place among the numbers of its input; empty: the order of the cell
+  Ints leading;  // integers that the kernels take before all these
 
-  // Units of shape `units`, whose numbers follow one another behind axis `axis` of them.
+  // For units of shape `units`, whose numbers are adjacent after axis `axis`.
   Layout(at::IntArrayRef units, int64_t axis, Ints w)
       : rows(c10::multiply_integers(units.slice(0, axis))),
         inner(c10::multiply_integers(units.slice(axis))),
@@ -35,7 +35,7 @@ struct Layout {
 template <class T>
 using List = c10::SmallVector<T, 12>;
 
-// Each number of the units, (rows, inner).
+// Splits inputs into a list of the units' numbers, each of shape (rows, inner).
 template <class T>
 List<T> split(const Layout& l, c10::ArrayRef<T> xs) {
   List<T> all;
@@ -47,7 +47,7 @@ List<T> split(const Layout& l, c10::ArrayRef<T> xs) {
   }
   return all;
 }
-// The inverse: tensors of these shapes.
+// The inverse: joins them to tensors of these shapes.
 template <class T>
 List<T> join(const Layout& l, const T* numbers, c10::ArrayRef<at::IntArrayRef> shapes) {
   List<T> all;
@@ -81,7 +81,7 @@ List<at::IntArrayRef> unit_shapes(const T& first, size_t outputs) {
   return List<at::IntArrayRef>(outputs, first.sizes());
 }
 
-// Dense tensors that the kernel takes; empty where there is one that it does not.
+// The tensors, made dense, for a kernel; empty if the kernel does not support one of them.
 inline List<Tensor> operands(const kernels::Kernel& kernel, std::initializer_list<c10::ArrayRef<Tensor>> parts) {
   List<Tensor> all;
   const Tensor& like = (*parts.begin())[0];
@@ -94,7 +94,7 @@ inline List<Tensor> operands(const kernels::Kernel& kernel, std::initializer_lis
     }
   return all;
 }
-// `into`: memory for the first results, dense and like the operands, where it is defined.
+// `into`: if defined, memory for the first results, dense and of the operands' dtype.
 inline List<Tensor> run(const kernels::Kernel& kernel, const Layout& l, List<Tensor> all,
                         std::initializer_list<c10::ArrayRef<at::IntArrayRef>> results,
                         c10::ArrayRef<Tensor> into = {}) {
@@ -109,7 +109,7 @@ inline List<Tensor> run(const kernels::Kernel& kernel, const Layout& l, List<Ten
   return made;
 }
 
-// A cell gives `outputs` tensors of the shape of its first input. `into`: where a kernel writes them, see `run`.
+// Runs a cell, which has `outputs` results of the shape of its first input. `into`: memory for the results, see `run`.
 template <class Cell>
 List<Tensor> forward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs, size_t outputs = 2,
                      c10::ArrayRef<Tensor> into = {}) {
@@ -123,7 +123,7 @@ List<Tensor> forward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs
   for (Tensor& t : y) t = reshape(t, shapes[0]);
   return y;
 }
-// Gradients of the inputs from those of the outputs, of which some may be undefined.
+// Gradients of the inputs from those of the outputs, some of which may be undefined.
 template <class Cell>
 List<Tensor> backward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs, c10::ArrayRef<Tensor> gys,
                       c10::ArrayRef<Tensor> into = {}) {
@@ -137,8 +137,8 @@ List<Tensor> backward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> x
   cell.backward(x.data(), g.data(), gx.data());
   return join(l, gx.data(), shapes);
 }
-// The second derivatives: let s be the sum of the products of ws with the gradients that `backward` gives for xs and
-// gys. This function gives the gradients of s by xs, then those by gys (dual.h).
+// The second derivatives. Let s be the sum over i of ws[i] times gradient i that `backward` computes from xs and gys.
+// Returns the gradients of s with respect to xs, then those with respect to gys (dual.h).
 template <class Cell, class T>
 List<T> second(const Cell& cell, const Layout& l, c10::ArrayRef<T> xs, c10::ArrayRef<T> gys, c10::ArrayRef<T> ws) {
   static const kernels::Kernel kernel(Cell::kernels[2]);
@@ -164,7 +164,7 @@ List<T> second(const Cell& cell, const Layout& l, c10::ArrayRef<T> xs, c10::Arra
   return all;
 }
 
-// Inputs first, ..., first + n - 1 of a backward pass, and its outputs' gradients.
+// Inputs first to first + n - 1 of a function, and the gradients of its outputs.
 template <class T>
 List<T> inputs(Ctx<T>& c, size_t first, size_t n) {
   List<T> all;
@@ -183,14 +183,14 @@ void give(Ctx<T>& c, c10::ArrayRef<T> gs) {
 }
 inline std::vector<Tensor> vector(const List<Tensor>& ts) { return {ts.begin(), ts.end()}; }
 
-// ---- ops of cells whose inputs are all of one batch -----------------------------------------------------------------
+// ---- ops of cells whose inputs have the same batch -----------------------------------------------------------------
 constexpr Mask bits(size_t first, size_t end) {
   return Mask(((uint64_t(1) << end) - 1) & ~((uint64_t(1) << first) - 1));
 }
 template <class T, size_t>
 using Same = T;
 
-// `Cell` adds to a cell of cells.h: the names of its `kernels`, and `axis`, behind which the numbers of its units are.
+// `Cell` adds to a cell of cells.h the names of its `kernels`, and `axis`, after which the numbers of a unit are.
 template <class Cell>
 Layout layout_of(const char* name, c10::ArrayRef<Tensor> xs) {
   const at::IntArrayRef units = xs[0].sizes();

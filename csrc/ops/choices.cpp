@@ -1,4 +1,4 @@
-// Choices between elements and rounding: piecewise linear functions, the derivative of which is a mask.
+// Selection between elements, and rounding: piecewise linear functions, whose derivative is a mask.
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/ceil.h>
 #include <ATen/ops/clamp.h>
@@ -20,7 +20,8 @@
 namespace cg {
 namespace {
 
-// Where `first` holds the gradient belongs to input i, elsewhere to input i + 1; the other one gets 0, whatever it is.
+// Where `first` is true the gradient goes to input i, elsewhere to input i + 1; the other input gets 0, even if the
+// gradient is not finite.
 template <class T, class M>
 void choose(Ctx<T>& c, size_t i, const M& first) {
   T zeros;
@@ -31,7 +32,7 @@ void choose(Ctx<T>& c, size_t i, const M& first) {
   c.grad(i, [&] { return where(T(first), c.gy(), zeros); });
   c.grad(i + 1, [&] { return where(T(first), zeros, c.gy()); });
 }
-// The same by a product, through which NaN and infinity reach both.
+// The same by a product with 0 or 1, so that NaN and infinity reach both inputs.
 template <class T, class M>
 void share(Ctx<T>& c, size_t i, const M& first) {
   const T g = c.gy() * first;
@@ -54,11 +55,11 @@ struct Extremum {
   }
 };
 using Maximum = Extremum<true, false>;
-CG_POINTWISE("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
+CG_POINTWISE("maximum", Maximum, "The larger of a and b; where they are equal, a gets the gradient.")
 using Minimum = Extremum<false, true>;
-CG_POINTWISE("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
+CG_POINTWISE("minimum", Minimum, "The smaller of a and b; where they are equal, a gets the gradient.")
 using MaximumProduct = Extremum<true, true>;
-CG_POINTWISE("maximum_product", MaximumProduct, "maximum; a gradient that is not finite reaches both inputs.")
+CG_POINTWISE("maximum_product", MaximumProduct, "As maximum, but a gradient that is not finite reaches both inputs.")
 
 struct Where {
   static constexpr Mask saves = in_bit(0);
@@ -92,7 +93,7 @@ struct HardTanhGrad {
 };
 CG_OP("hardtanh_grad", HardTanhGrad, "gy where lower < x < upper, else 0; constant in x.")
 
-// The last number before `bound`, as the kernel compares: `x > before(bound)` is `x >= bound`.
+// The number next to `bound` in the kernel's dtype, so that `x > before(bound)` means `x >= bound`.
 double before(double bound, bool downward, at::ScalarType dtype) {
   const double limit = downward ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   if (dtype == at::kDouble) return std::nextafter(bound, limit);
@@ -101,7 +102,7 @@ double before(double bound, bool downward, at::ScalarType dtype) {
   return std::nextafter(static_cast<float>(bound), static_cast<float>(limit));
 }
 
-// gy where lower < x < upper, else 0. `product`: by a product with 0, which NaN and infinity pass.
+// gy where lower < x < upper, else 0. `product`: computed by a product with 0, so that NaN and infinity stay NaN.
 template <class T>
 T between(const Ctx<T>& c, double lower, double upper, bool product) {
   T g = hardtanh_backward(c.gy(), c.in(0), lower, upper);
@@ -133,7 +134,8 @@ struct Clip {
   }
 };
 CG_POINTWISE("clip", Clip,
-             "x limited to [min, max]; the gradient on a limit is 1. product: it is multiplied by 0 beyond them.")
+             "x limited to [min, max]; the gradient on a limit is 1. product: beyond the limits the gradient is "
+             "multiplied by 0.")
 
 struct ClippedReLU {
   double z = 20;
@@ -154,7 +156,7 @@ CG_POINTWISE_UNARY_WITH(HardSigmoid, "hard_sigmoid", param, bool, product, true,
                         at::mul(x, 0.2).add_(0.5).clamp_(0, 1), between(c, -2.5, 2.5, product) * 0.2,
                         "0.2 * x + 0.5, limited to [0, 1]. product: as in clip.")
 
-// Rounding is flat.
+// Rounding has the gradient 0.
 template <Tensor (*F)(const Tensor&)>
 struct Round {
   static constexpr Mask saves = 0;

@@ -1,5 +1,5 @@
-// Questions about elements, answered by 0 and 1 in the dtype of the first
-// input. They are flat: no gradient passes.
+// Tests of elements, whose results are 0 or 1 in the dtype of the first input. They are piecewise constant, so no
+// gradient passes.
 #include <ATen/ops/eq.h>
 #include <ATen/ops/ge.h>
 #include <ATen/ops/gt.h>

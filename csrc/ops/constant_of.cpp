@@ -11,7 +11,7 @@ struct ConstantOf {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("constant_of", ConstantOf, "y, as what was computed from x; the gradient of x is 0.")
+CG_OP("constant_of", ConstantOf, "y, recorded as a result of x; the gradient of x is 0.")
 
 }  // namespace
 }  // namespace cg

@@ -1,8 +1,8 @@
 // Convolution, transposed convolution and the gradient of a filter, in 1 to 3 dimensions.
 //
-// The three are the partial maps of one form <y, conv(x, w)> that is linear in each of x, w and y, so each is the
-// gradient of the others and any order of derivative stays within them. "Image" names the large side (x), "map" the
-// small one (y).
+// The form <y, conv(x, w)> is linear in each of x, w and y, and the three ops are its gradients with respect to y, x
+// and w. So the gradients of each op are the other two, to any order. "Image" means the larger side (x), "map" the
+// smaller one (y).
 #include <ATen/Parallel.h>
 #include <ATen/ops/_slow_conv2d_backward.h>
 #include <ATen/ops/_slow_conv2d_forward.h>
@@ -17,8 +17,8 @@
 namespace cg {
 namespace {
 
-// Input i where it is `saved`. Else its data may be gone, and a tensor of its shape stands for it: the kernel reads no
-// more than that.
+// Input i if it is `saved`. Otherwise its data may be freed, and a tensor of its shape replaces it, because the kernel
+// reads only the shape.
 Tensor saved_or_shape(Ctx<Tensor>& c, size_t i, bool saved) {
   return saved ? c.in(i) : at::empty(c.in_sizes(i), c.gy().options());
 }
@@ -28,10 +28,10 @@ Ints all_but_channels(int64_t ndim) {
   for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
   return r;
 }
-// The gradient of a bias. The kernels add one number to the next, which loses digits that this keeps.
+// The gradient of a bias. The convolution kernels sum number by number, which is less precise than at::sum.
 Tensor sum_over_positions(const Tensor& gy) { return at::sum(gy, all_but_channels(gy.dim())); }
-// On the CPU the kernels copy a batch into a layout of their own. How many images they get at once, so that the copies
-// stay small beside what the program holds: 0 for all of them, as in a trace, which is to serve any batch.
+// On the CPU the kernels copy a batch into another memory layout. Returns how many images to process at a time so that
+// the copies stay small; 0 for all of them, as in a trace, which must serve any batch size.
 int64_t images_at_once(const Tensor& x, int64_t map_size) {
   constexpr int64_t kBytes = 1 << 20;
   const int64_t n = x.size(0);
@@ -43,10 +43,10 @@ int64_t images_at_once(const Tensor& x, int64_t map_size) {
 Mask saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
 
-// Whether x with w is so little work that preparing oneDNN's kernels, some 40 us, takes longer: the plain product of
-// columns is then two to four times as fast. From about a million products on oneDNN wins, but for one or two images
-// with filters beyond the caches, which oneDNN rearranges first: that takes longer than to multiply with them. What
-// does not fit together is left to at::convolution, which says so.
+// Whether the convolution of x with w takes less time than the preparation of oneDNN's kernels, some 40 us; a plain
+// matrix product of columns is then two to four times as fast. From about a million multiplications on oneDNN is
+// faster, except for one or two images with filters that exceed the caches: oneDNN rearranges filters first, which
+// takes longer than the product. Shapes that do not fit are left to at::convolution, which raises the error.
 bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
   constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64;
   const auto fits = [&](const Tensor& t) { return t.is_cpu() && t.scalar_type() == x.scalar_type(); };
@@ -58,12 +58,12 @@ bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor
   if (x.size(0) <= 2 && w.numel() >= kLargeFilters && map_numel <= kFewPlaces * x.size(0) * w.size(0)) return true;
   return map_numel * (w.numel() / w.size(0)) < kProducts;
 }
-// ATen refuses some of these and gives a result without channels for others.
+// Without channels ATen raises an error in some cases and returns a result without channels in others.
 void check_channels(const Tensor& x) {
   TORCH_CHECK_VALUE(x.dim() < 2 || x.size(1) > 0, "convolution: x of shape ", x.sizes(), " has no channels");
 }
-// t row by row, with the strides that say so: ATen's column kernels tell the order of the axes from the strides, and by
-// those of axes of length 1 take one of their arguments for channels last, which gives wrong gradients of filters.
+// t with the strides of C order. ATen's column kernels infer the order of axes from the strides; those of axes of
+// length 1 can make them take one argument for channels last, which gives wrong gradients of filters.
 Tensor in_rows(const Tensor& t) {
   const Tensor r = t.contiguous();
   if (r.suggest_memory_format() == at::MemoryFormat::Contiguous) return r;
@@ -75,7 +75,7 @@ Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var convolution_grad_w(const Placement& p, const Var& x, const Var& gy, Ints ksize);
 
 struct Convolution : Placement {
-  std::optional<Ints> outsize;  // positions of the filter; more than fit read zeros beyond the image
+  std::optional<Ints> outsize;  // number of positions of the filter; positions beyond the image read zeros
   static constexpr auto params() {
     return std::make_tuple(param("stride", &Convolution::stride), param("pad", &Convolution::pad),
                            param("dilate", &Convolution::dilate), param("groups", &Convolution::groups),
@@ -84,7 +84,7 @@ struct Convolution : Placement {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
-  // Elements of one image's result.
+  // The number of elements of one image's result.
   int64_t map_size(at::IntArrayRef image, at::IntArrayRef filter, const Ints& reach) const {
     int64_t size = filter[0];
     const size_t n = stride.size();
@@ -147,7 +147,7 @@ struct Convolution : Placement {
     if (!step) {
       sum = part(gy, image);
     } else {
-      // Where the gradients are as large as each other, one takes the place of the other part by part.
+      // If both gradients have the same size, one overwrites the other part by part.
       const bool into_gy = gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
       if (c.needs(0)) sum[0] = into_gy ? gy : at::empty(image.sizes(), gy.options());
       for (int64_t i = 0; i < n; i += step) {
@@ -169,7 +169,7 @@ CG_OP("convolution", Convolution,
       "Cross-correlation of x (batch, in, *size) with w (out, in / groups, *filter), plus b (out,).")
 
 struct Deconvolution : Placement {
-  std::optional<Ints> outsize;  // None: the smallest image that the filter's positions touch, set by forward
+  std::optional<Ints> outsize;  // None: the smallest image that contains all positions of the filter; set by forward
   static constexpr auto params() {
     return std::make_tuple(param("stride", &Deconvolution::stride), param("pad", &Deconvolution::pad),
                            param("dilate", &Deconvolution::dilate), param("groups", &Deconvolution::groups),
@@ -178,14 +178,14 @@ struct Deconvolution : Placement {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
-  // What the image has beyond the part that is touched, which ATen calls output padding.
+  // The length of the image beyond the part that the filter touches, which ATen calls output padding.
   Ints untouched(at::IntArrayRef map, at::IntArrayRef filter, at::IntArrayRef image) const {
     Ints r;
     for (size_t k = 0; k < stride.size(); ++k)
       r.push_back(std::max<int64_t>(0, image[k] - touched(k, map[k + 2], filter[k + 2])));
     return r;
   }
-  // Whether a convolution of the image has just the positions of the map.
+  // Whether a convolution of the image has exactly the positions of the map.
   bool touches_all(at::IntArrayRef image, at::IntArrayRef filter, at::IntArrayRef map) const {
     for (size_t k = 0; k < stride.size(); ++k)
       if ((image[k + 2] + 2 * pad[k] - filter[k + 2]) / stride[k] + 1 != map[k + 2]) return false;

@@ -1,4 +1,5 @@
-// Convolutions in nnabla's layouts: with kernels for each channel, and transposed with a padded result.
+// Convolutions in nnabla's layouts: depthwise convolution and deconvolution, and transposed convolution with output
+// padding.
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
@@ -22,7 +23,7 @@ Ints all_but_channels(int64_t ndim) {
   return r;
 }
 
-// `Op` tells by groups(x, w) how many there are and by filters(w) which shape its kernels have for a convolution.
+// `Op` defines groups(x, w), the number of groups, and filters(w), the shape of the kernels for a convolution.
 template <class Op, bool transposed>
 struct Convolving {
   Ints stride, pad, dilate, output_padding;
@@ -36,10 +37,10 @@ struct Convolving {
                            stride, pad, dilate, transposed, extra(), op().groups(x.sizes()));
   }
   void backward(Ctx<Tensor>& c) {
-    // The kernel adds one number to the next, which loses digits that this keeps.
+    // The convolution kernel sums number by number, which is less precise than at::sum.
     c.grad(2, [&] { return at::sum(c.gy(), all_but_channels(c.gy().dim())); });
     if (!c.needs(0) && !c.needs(1)) return;
-    // Of what is not saved the kernel reads the shape alone.
+    // Of inputs that are not saved the kernel reads only the shape.
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
     const Ints filters = Op::filters(w);
     const Tensor image = c.needs(1) ? c.in(0) : at::empty(x, c.gy().options());
@@ -79,7 +80,7 @@ struct DepthwiseConvolution : Convolving<DepthwiseConvolution, false> {
   int64_t groups(at::IntArrayRef x) const { return x[1]; }
 };
 CG_OP("depthwise_convolution", DepthwiseConvolution,
-      "Cross-correlation of each channel of x (batch, channels, *size) with kernels of its own, w (channels * "
+      "Cross-correlation of each channel of x (batch, channels, *size) with the channel's own kernels in w (channels * "
       "multiplier, *filter), plus b (channels * multiplier,).")
 
 struct DepthwiseDeconvolution : Convolving<DepthwiseDeconvolution, true> {
@@ -97,7 +98,7 @@ struct DepthwiseDeconvolution : Convolving<DepthwiseDeconvolution, true> {
 };
 CG_OP("depthwise_deconvolution", DepthwiseDeconvolution,
       "Transposed convolution of each channel of x (batch, channels, *size) with its kernel in w (channels, *filter), "
-      "each divisor channels added up; plus b (channels / divisor,).")
+      "summed over groups of divisor channels; plus b (channels / divisor,).")
 
 struct TransposedConvolution : Convolving<TransposedConvolution, true> {
   using Self = TransposedConvolution;
@@ -111,7 +112,8 @@ struct TransposedConvolution : Convolving<TransposedConvolution, true> {
   int64_t groups(at::IntArrayRef) const { return group_count; }
 };
 CG_OP("transposed_convolution", TransposedConvolution,
-      "As deconvolution, the size of the result being the smallest plus output_padding, which is less than stride.")
+      "As deconvolution; the size of the result is the smallest possible one plus output_padding, which must be less "
+      "than stride.")
 
 }  // namespace
 }  // namespace cg

@@ -1,8 +1,8 @@
 // Conditional random fields on linear chains (Lafferty et al. 2001). Sequences are packed: the rows of each step follow
-// those of the step before, and the sequences that end first are the last rows of a step.
+// those of the previous step, and within a step the sequences are sorted by length, the longest first.
 //
-// The recursions over the steps are made of ops, on Tensors and on Vars alike; the value and the first derivative of
-// the partition function on the CPU are loops.
+// The recursions over the steps consist of ops, on Tensors and on Vars alike; on the CPU, loops compute the value and
+// the first derivative of the partition function.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -37,7 +37,7 @@ T joined(const std::vector<T>& parts) {
 }
 
 struct Packed {
-  Ints sizes;  // how many sequences each step is of
+  Ints sizes;  // the number of sequences in each step
   static constexpr bool any_dtype = true;
 
   int64_t steps() const { return static_cast<int64_t>(sizes.size()); }
@@ -62,7 +62,7 @@ struct Packed {
     }
     return r;
   }
-  // From a value per step the rows of the sequences that end there, the longest sequence first.
+  // Collects from the values of each step the rows of the sequences that end there, the longest sequence first.
   template <class T>
   T last(const std::vector<T>& x) const {
     std::vector<T> ended;
@@ -75,7 +75,7 @@ struct Packed {
 struct CrfLogPartition : Packed {
   static constexpr auto params() { return std::make_tuple(required("sizes", &CrfLogPartition::sizes)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
-  Tensor alpha;  // `beginnings` of all rows in double, where forward was a loop
+  Tensor alpha;  // `beginnings` of all rows in double, if forward was a loop
   static constexpr auto stored() { return std::make_tuple(param("alpha", &CrfLogPartition::alpha)); }
 
   static bool narrow(const Tensor& x) { return x.element_size() < 4; }
@@ -83,7 +83,7 @@ struct CrfLogPartition : Packed {
   static T wide(const T& x) {
     return narrow(value(x)) ? cast(x, at::kFloat) : x;
   }
-  // Scores of label pairs (n, from, to), of scores before and after the move; either may be absent.
+  // Scores of label pairs (n, from, to), from the scores before and after a transition; either may be absent.
   template <class T>
   static T moves(const T& cost, const T* before, const T* after) {
     T r = cost;
@@ -92,7 +92,8 @@ struct CrfLogPartition : Packed {
     if (after) r = r + reshape(*after, {value(*after).size(0), 1, k});
     return r;
   }
-  // For each step the logarithm of the sum over all beginnings that lead to a label, that label's score included.
+  // For each step and label, the logarithm of the sum of exp(score) over all beginnings of a sequence that end with
+  // this label, including the label's score.
   template <class T>
   std::vector<T> beginnings(const T& cost, const std::vector<T>& x) const {
     std::vector<T> sums{x[0]};
@@ -118,7 +119,7 @@ struct CrfLogPartition : Packed {
     double *to = alpha.mutable_data_ptr<double>(), *log_z = y.mutable_data_ptr<double>();
     std::copy_n(score, sizes[0] * k, to);
     for (int64_t t = 0; t < steps(); ++t) {
-      const int64_t below = sizes[t] * k;  // from a row to that of the next step
+      const int64_t below = sizes[t] * k;  // the offset from a row to the same sequence's row in the next step
       for (int64_t b = 0; b < sizes[t]; ++b, to += k, score += k)
         if (b < next(t))
           chain.move(to, score + below, to + below);
@@ -150,7 +151,8 @@ struct CrfLogPartition : Packed {
     if (steps() > 1) c.grad(0, [&] { return gcost.to(c.in_dtype(0)); });
     c.grad(1, [&] { return gx.to(c.in_dtype(1)); });
   }
-  // A label's gradient is its probability at its step, a pair's the sum of its probabilities over the steps.
+  // The gradient of a label's score is the label's probability at its step; that of a pair's cost is the sum of the
+  // pair's probabilities over the steps.
   template <class T>
   void backward(Ctx<T>& c) {
     if constexpr (std::is_same_v<T, Tensor>)
@@ -162,7 +164,7 @@ struct CrfLogPartition : Packed {
     const auto options = value(cost).options();
     const int64_t k = value(cost).size(0);
     std::vector<T> gx(steps());
-    T gcost, ends;  // ends: of each label at a step the logarithm of the sum over all endings that follow
+    T gcost, ends;  // ends: for each label at a step, the logarithm of the sum over all following endings
     for (int64_t t = steps() - 1; t >= 0; --t) {
       const int64_t n = sizes[t], go_on = next(t);
       std::vector<T> parts;
@@ -183,10 +185,9 @@ struct CrfLogPartition : Packed {
     c.grad(1, [&] { return narrow(value(c.in(1))) ? cast(joined(gx), c.in_dtype(1)) : joined(gx); });
   }
 };
-CG_OP(
-    "crf_log_partition", CrfLogPartition,
-    "log of the sum, over all label sequences, of exp(score), for each sequence; a score sums x (rows, labels) of the "
-    "labels and cost (from, to) of the pairs. sizes: how many rows each step has.")
+CG_OP("crf_log_partition", CrfLogPartition,
+      "log of the sum, over all label sequences, of exp(score), for each sequence; a score is the sum of x (rows, "
+      "labels) over the labels and of cost (from, to) over the pairs. sizes: how many rows each step has.")
 
 struct CrfScore : Packed {
   static constexpr auto params() { return std::make_tuple(required("sizes", &CrfScore::sizes)); }
@@ -195,9 +196,9 @@ struct CrfScore : Packed {
 
   struct Places {
     Tensor sequence;  // of each row
-    Tensor moved;     // of each row but those of the first step
+    Tensor moved;     // for each row except those of the first step
     Tensor labels;    // (rows, 1)
-    Tensor pairs;     // of each move, among the numbers of cost
+    Tensor pairs;     // for each transition, its index in cost
 
     Places(const Ints& sizes, const Tensor& given, int64_t k) {
       const Tensor t = given.to(at::kLong);
@@ -244,8 +245,8 @@ struct CrfScore : Packed {
   }
 };
 CG_OP("crf_score", CrfScore,
-      "The score of given labels (rows,), for each sequence: the sum of x (rows, labels) of the labels and cost (from, "
-      "to) of the pairs. sizes: how many rows each step has.")
+      "The score of given labels (rows,), for each sequence: the sum of x (rows, labels) over the labels and of cost "
+      "(from, to) over the pairs. sizes: how many rows each step has.")
 
 struct CrfPath : Packed {
   static constexpr auto params() { return std::make_tuple(required("sizes", &CrfPath::sizes)); }
@@ -274,8 +275,8 @@ struct CrfPath : Packed {
   void backward(Ctx<T>&) {}
 };
 CG_OP("crf_path", CrfPath,
-      "The labels (rows,) of each sequence's best score, the first among equal ones; a score is that of crf_score. "
-      "sizes: how many rows each step has.")
+      "The labels (rows,) with the best score for each sequence, the first of equal ones; the score is that of "
+      "crf_score. sizes: how many rows each step has.")
 
 }  // namespace
 }  // namespace cg

@@ -1,7 +1,7 @@
 // The recursion of linear-chain conditional random fields over the labels, by a loop on the host in double precision.
 //
-// A sum of exponentials over the labels that a move comes from is a product with exp(cost), scaled so that the largest
-// factor of each column is 1. Where that product leaves the range of double the sum is one of logarithms.
+// The sum of exponentials over the previous labels is computed as a product with exp(cost), scaled so that the largest
+// factor of each column is 1. If this product leaves the range of double, the sum is computed with logarithms.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -29,11 +29,11 @@ class CrfChain {
     for (int64_t i = 0; i < k_ * k_; ++i) factors_[i] = std::exp(cost_[i] - top_[i % k_]);
   }
 
-  // log(sum(exp(x))) of the labels; a largest term that is infinite is not taken out, as in at::logsumexp.
+  // log(sum(exp(x))) over the labels. As in at::logsumexp, the largest term is not factored out if it is infinite.
   double total(const double* x) const {
     return log_sum([&](int64_t i) { return x[i]; });
   }
-  // alpha = x + log(sum(exp(before + cost))), the sum over the labels that the move comes from.
+  // alpha = x + log(sum(exp(before + cost))), summed over the previous labels.
   void move(const double* before, const double* x, double* alpha) {
     const double largest = exponentials(before);
     std::fill(to_.begin(), to_.end(), 0.0);
@@ -43,12 +43,13 @@ class CrfChain {
       alpha[j] = x[j] + (in_range(to_[j]) ? largest + top_[j] + std::log(to_[j])
                                           : log_sum([&](int64_t i) { return before[i] + cost_[i * k_ + j]; }));
   }
-  // From the gradient g of alpha, that of `before` (g_before starts at 0) and, summed over all calls, that of cost.
+  // From the gradient g of alpha computes the gradient of `before` (g_before must be 0) and, summed over all calls,
+  // that of cost.
   void move_back(const double* before, const double* x, const double* alpha, const double* g, double* g_before) {
     const double largest = exponentials(before);
     for (int64_t j = 0; j < k_; ++j) {
       to_[j] = 0;
-      if (g[j] == 0) continue;  // also of a label that no sequence has, whose logarithm is -infinity
+      if (g[j] == 0) continue;  // also for a label that no sequence has, whose alpha is -infinity
       const double log_s = alpha[j] - x[j], s = std::exp(log_s - largest - top_[j]);
       if (in_range(s)) {
         to_[j] = g[j] / s;
@@ -77,7 +78,7 @@ class CrfChain {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
   static double finite(double x) { return std::isfinite(x) ? x : 0; }
-  // Whether terms that were lost to underflow do not count in the sum s.
+  // Whether terms that underflowed are negligible in the sum s.
   static bool in_range(double s) { return s > 1e-250 && s < infinity; }
   template <class F>
   double log_sum(const F& term) const {
@@ -96,9 +97,9 @@ class CrfChain {
   at::Tensor pairs_;
   int64_t k_;
   const double* cost_;                        // (from, to)
-  std::vector<double> top_, factors_;         // of each column the largest cost; exp(cost - top)
+  std::vector<double> top_, factors_;         // the largest cost of each column; exp(cost - top)
   std::vector<double> products_, pair_sums_;  // the gradient of cost: products_ * factors_ + pair_sums_
-  std::vector<double> from_, to_;             // of one move
+  std::vector<double> from_, to_;             // of one transition
 };
 
 }  // namespace cg

@@ -1,4 +1,4 @@
-// Losses of single elements, and cross entropies along any axis.
+// Element-wise losses, and cross entropies along any axis.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/clamp_min.h>
@@ -22,8 +22,7 @@
 namespace cg {
 namespace {
 
-// The smallest positive number of full precision, below which logarithms are
-// cut off.
+// The smallest positive normal number; smaller arguments of logarithms are replaced by it.
 double tiny(const Tensor& x) {
   if (x.scalar_type() == at::kDouble) return std::numeric_limits<double>::min();
   if (x.scalar_type() == at::kHalf) return 6.103515625e-05;
@@ -77,7 +76,8 @@ struct BinaryCrossEntropy {
   }
 };
 CG_POINTWISE("binary_cross_entropy", BinaryCrossEntropy,
-             "-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0.")
+             "-t log(p) - (1 - t) log(1 - p), element by element; the arguments of both logarithms are at least the "
+             "smallest positive number.")
 
 struct AbsoluteErrorRight : OfDifference<AbsoluteErrorRight> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
@@ -125,8 +125,7 @@ struct HuberError : OfDifference<HuberError> {
 };
 CG_POINTWISE("huber_error", HuberError, "(a - b) ** 2 where |a - b| < delta, else delta (2 |a - b| - delta).")
 
-// x has its classes along `axis`, where t has length 1. Labels below 0 count
-// for nothing.
+// The classes of x are along `axis`, where t has length 1. Labels below 0 are ignored.
 void check_labels(const char* op, const Tensor& x, const Tensor& t, int64_t axis) {
   bool fit = x.dim() == t.dim() && axis >= -x.dim() && axis < x.dim();
   axis = wrap_axis(axis, x.dim());
@@ -139,7 +138,7 @@ Tensor one_hot(const Tensor& x, const Tensor& t, int64_t axis) {
       .scatter_(axis, at::clamp_min(t.to(at::kLong), 0), (t >= 0).to(x.scalar_type()));
 }
 
-// Of x and labels, which are whole numbers.
+// Ops on x and integer labels.
 struct OfLabels {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
@@ -149,7 +148,7 @@ struct CrossEntropyAlong : OfLabels {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CrossEntropyAlong::axis)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
-  Tensor log_sum;  // only where the CPU kernel ran
+  Tensor log_sum;  // defined only if the CPU kernel ran
   static constexpr auto stored() { return std::make_tuple(param("log_sum", &CrossEntropyAlong::log_sum)); }
 
   static constexpr kernels::CrossEntropy kernel{-1, false, false};
@@ -174,7 +173,7 @@ struct CrossEntropyAlong : OfLabels {
       kernels::softmax_cross_entropy(kernel, flat(x), labels(t), Tensor(), log_sum, y);
       return y;
     }
-    log_sum.reset();  // of an earlier run
+    log_sum.reset();  // from an earlier run
     const Tensor safe = at::clamp_min(t.to(at::kLong), 0);
     return at::gather(log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
   }
@@ -220,8 +219,9 @@ struct CategoricalCrossEntropy : OfLabels {
     });
   }
 };
-CG_OP("categorical_cross_entropy", CategoricalCrossEntropy,
-      "-log(p)[t] along axis, where t has length 1, cut off just above p = 0; 0 for labels below 0.")
+CG_OP(
+    "categorical_cross_entropy", CategoricalCrossEntropy,
+    "-log(p)[t] along axis, where t has length 1, with p at least the smallest positive number; 0 for labels below 0.")
 
 struct TopNError : OfLabels {
   int64_t axis = 1, n = 1;
@@ -251,8 +251,9 @@ struct ConfusionMatrix : OfLabels {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("confusion_matrix", ConfusionMatrix,
-      "How often label t (row) met the largest class of x along axis (column), as int32; no gradient.")
+CG_OP(
+    "confusion_matrix", ConfusionMatrix,
+    "How often label t (row) occurred together with the largest class of x along axis (column), as int32; no gradient.")
 
 }  // namespace
 }  // namespace cg

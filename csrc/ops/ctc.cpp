@@ -1,6 +1,6 @@
-// Connectionist temporal classification. The value and its first derivative are ATen's; a recorded pass writes the
-// forward-backward recursion down in ops, so that it can be differentiated at any order. Where ATen has no value or not
-// the original's, the recursion is a loop on the host.
+// Connectionist temporal classification. ATen computes the value and its first derivative; a recorded pass writes the
+// forward-backward recursion as ops, so that it can be differentiated to any order. Where ATen has no value, or another
+// one than the original, the recursion is a loop on the host.
 #include <ATen/ops/_ctc_loss.h>
 #include <ATen/ops/_ctc_loss_backward.h>
 #include <ATen/ops/arange.h>
@@ -33,8 +33,8 @@ struct CtcLoss {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1) | in_bit(2) | in_bit(3);
   static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
-  // `loss`, of each sample, is infinite where there is no path. log_alpha is that of ATen's loss, else `through` is
-  // what the loop found for each state; without both backward writes the recursion down.
+  // `loss` is infinite for a sample without a path. Either log_alpha is defined (from ATen's loss), or `through` (the
+  // loop's result for each state); without both, backward writes the recursion as ops.
   Tensor log_p, loss, log_alpha, through;
   static constexpr auto stored() {
     return std::make_tuple(param("log_p", &CtcLoss::log_p), param("loss", &CtcLoss::loss),
@@ -47,8 +47,8 @@ struct CtcLoss {
     return reduce == "mean";
   }
   static Tensor wide(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
-  // Whether there are labels that are the blank: ATen's derivative counts one of the two. It reads where the labels
-  // say, also beyond its memory.
+  // Whether labels contain the blank, for which ATen's derivative is wrong. Raises an error for invalid labels, with
+  // which ATen would read beyond its memory.
   bool check_labels(const Tensor& labels, const Tensor& lengths, int64_t classes) const {
     if (!labels.numel()) return false;
     const Tensor read = at::arange(labels.size(1), lengths.options()).unsqueeze(0).lt(lengths.unsqueeze(1));
@@ -57,7 +57,7 @@ struct CtcLoss {
                       ", the number of classes; ", labels.masked_select(wrong)[0].item<int64_t>(), " is not");
     return labels.eq(blank).logical_and_(read).any().item<bool>();
   }
-  // The loop reads where they say.
+  // Checked, because the loop uses these counts as indices.
   static void check_counts(const char* name, const Tensor& n, int64_t batch, int64_t most) {
     TORCH_CHECK_VALUE(n.dim() == 1 && n.size(0) == batch, "ctc_loss: ", name, " must have the shape (", batch,
                       ",), one for each sample, not ", n.sizes());
@@ -65,7 +65,7 @@ struct CtcLoss {
     TORCH_CHECK_VALUE(!wrong.any().item<bool>(), "ctc_loss: ", name, " must be at least 0 and at most ", most, "; ",
                       n.masked_select(wrong)[0].item<int64_t>(), " is not");
   }
-  // How many steps each loss is of.
+  // The number of steps of each loss.
   Tensor counted(const Tensor& x, const Tensor& steps) const {
     return lowest ? steps.masked_fill(steps.eq(0), x.size(0)) : steps;
   }
@@ -90,7 +90,7 @@ struct CtcLoss {
         log_alpha = Tensor();
       }
     }
-    // Tracers know no shape for ATen's loss, and it has no losses of impossible labels.
+    // Tracers have no shape function for ATen's loss, and it has no losses for impossible labels.
     const ModeScope constant(Mode::enable_backprop, false);
     const Paths p(log_p, labels, counted(x, steps), lengths, *this);
     loss = -(kernels::raw(log_p) ? looped(p) : value(Recursion(p, Var(log_p)).total));
@@ -112,16 +112,17 @@ struct CtcLoss {
     });
   }
 
-  // What is fixed by the labels. States: blanks, labels between them.
+  // Data that depends only on the labels. The states of a sample are its labels, with blanks before, between and after
+  // them.
   struct Paths {
     int64_t time, batch, classes, states;
-    double low;      // the logarithm of no probability
+    double low;      // the number that stands for the logarithm of 0
     Tensor labels;   // of the states, (batch, states)
-    Tensor inside;   // which states there are, (batch, states)
-    Tensor running;  // which samples have not ended, (time, batch)
-    // Where a path may come from, and where it may go: (batch, states, 3) of states and whether that is so.
+    Tensor inside;   // which states exist, (batch, states)
+    Tensor running;  // which samples have not ended at a step, (time, batch)
+    // The states from which a path may come, and to which it may go, and whether it may: each (batch, states, 3).
     Tensor before, may_come, after, may_go;
-    Tensor begin, end;  // beyond the first and the last step, (batch, states)
+    Tensor begin, end;  // initial values before the first and after the last step, (batch, states)
 
     Paths(const Tensor& x, const Tensor& given, const Tensor& steps, const Tensor& lengths, const CtcLoss& op)
         : time(x.size(0)), batch(x.size(1)), classes(x.size(2)), states(2 * given.size(1) + 1) {
@@ -130,10 +131,11 @@ struct CtcLoss {
       if (given.size(1)) labels.slice(1, 1, states, 2).copy_(given);
       const Tensor place = at::arange(states, labels.options()), last = (lengths.to(at::kLong) * 2).unsqueeze(1);
       inside = place.le(last);
-      labels = labels.masked_fill(inside.logical_not(), op.blank);  // padding may be no class
+      labels = labels.masked_fill(inside.logical_not(), op.blank);  // padding may be an invalid class
       running = at::arange(time, labels.options()).unsqueeze(1).lt(steps.to(at::kLong).unsqueeze(0));
       const Tensor by = at::arange(3, labels.options());
-      const auto moves = [&](const Tensor& to, const Tensor& there) {  // a label is passed over for another one
+      // A blank may be skipped between different labels
+      const auto moves = [&](const Tensor& to, const Tensor& there) {
         const Tensor at = to.clamp(0, states - 1).unsqueeze(0).expand({batch, states, 3}).contiguous();
         const Tensor differs =
             at::gather(labels, 1, at.reshape({batch, -1})).reshape(at.sizes()).ne(labels.unsqueeze(2));
@@ -154,7 +156,7 @@ struct CtcLoss {
   static Var log_sum(const Var& x, int64_t axis) {
     return Named(CG_NAMED("logsumexp")).with("axis", std::optional<Ints>(Ints{axis}))(x);
   }
-  // Of each state at each step the logarithm of the probability of all paths through it.
+  // For each state at each step, the logarithm of the probability of all paths through it.
   struct Recursion {
     std::vector<Var> through;
     Var total;  // (batch,)
@@ -179,7 +181,7 @@ struct CtcLoss {
       total = log_sum(where(Var(p.inside), through[0], reshape(low * 2, {1, 1})), 1);
     }
   };
-  // The same by a loop, which fills `through`; returns `total`.
+  // The same by a loop, which sets `through` and returns `total`.
   Tensor looped(const Paths& p) {
     const Tensor dense = log_p.contiguous(), total = at::empty({p.batch}, log_p.options());
     through = at::empty({p.time, p.batch, p.states}, log_p.options());
@@ -200,7 +202,7 @@ struct CtcLoss {
     });
     return total;
   }
-  // `known`: what the loop found, in a pass that is not recorded.
+  // `known`: the loop's result, in a pass that is not recorded.
   Var gradient(const Var& given, const Tensor& labels, const Tensor& steps, const Tensor& lengths, const Var& gy,
                const Tensor& known = {}) const {
     const bool narrow = value(given).scalar_type() == at::kHalf;
@@ -232,10 +234,10 @@ struct CtcLoss {
   }
 };
 CG_OP("ctc_loss", CtcLoss,
-      "-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax, steps (batch,) "
-      "of which count and label lengths (batch,). Where a label needs more steps than there are it is 0, or with "
-      "`lowest` what the recursion makes of that logarithm of no probability; a sample of 0 steps then has the loss of "
-      "all steps and no gradient.")
+      "-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax; inputs three "
+      "and four: the numbers of steps (batch,) and of labels (batch,). If the labels need more steps than there are, "
+      "the loss is 0, or with `lowest` the recursion's result with this number as the logarithm of 0; a sample of 0 "
+      "steps then has the loss of all steps and no gradient.")
 
 }  // namespace
 }  // namespace cg

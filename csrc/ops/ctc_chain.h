@@ -1,5 +1,6 @@
 // The forward-backward recursion of connectionist temporal classification by a loop on the host, in the type of the
-// data: the logarithm of no probability is so large that what is added to it is lost as in the original.
+// data: the number that stands for the logarithm of 0 is so large that, as in the original, terms added to it are lost
+// to rounding.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -9,7 +10,8 @@
 
 namespace cg {
 
-// Three moves lead to a state, and three leave it: to itself, to the next state, and over a blank.
+// Three transitions lead to a state, and three leave it: from itself or to itself, the next state, and the one after a
+// skipped blank.
 template <class X>
 class CtcChain {
  public:
@@ -19,11 +21,11 @@ class CtcChain {
   struct Sample {
     const int64_t *labels, *before, *after;  // (states), (states, 3), (states, 3)
     const bool *may_come, *may_go, *inside;  // (states, 3), (states, 3), (states)
-    const X *begin, *end;                    // (states), beyond the first and the last step
-    const bool* running;                     // (time, batch), of this sample
+    const X *begin, *end;                    // (states): initial values before the first and after the last step
+    const bool* running;                     // of this sample: the column of (time, batch)
   };
-  // Fills through (time, batch, states) at sample b, the logarithm of the probability of all paths through each state,
-  // and returns that of all paths.
+  // Fills sample b of `through` (time, batch, states), the logarithm of the probability of all paths through each
+  // state. Returns the logarithm of the probability of all paths.
   X run(const X* log_p, const Sample& s, int64_t b, X* through) {
     std::copy_n(s.begin, states_, now_.data());
     for (int64_t t = 0; t < time_; ++t) {
@@ -49,9 +51,9 @@ class CtcChain {
   }
 
  private:
-  // As in at::logsumexp, a largest term that is infinite is not taken out.
+  // As in at::logsumexp, the largest term is not factored out if it is infinite.
   static X finite(X x) { return std::isfinite(x) ? x : 0; }
-  // exp(x - top); most terms are the largest one, or beside it nothing.
+  // exp(x - top), without calling exp for the largest term and for negligible terms, which are most.
   static X share(X x, X top) { return x == top ? X(1) : x - top < -750 ? X(0) : std::exp(x - top); }
   X moved(const int64_t* places, const bool* may) const {
     const X a = may[0] ? now_[places[0]] : low_, b = may[1] ? now_[places[1]] : low_;

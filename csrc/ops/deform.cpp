@@ -1,6 +1,6 @@
-// Deformable convolution's columns. They are linear in the images and in a position's factors; a derivative by the
-// offsets is the same function with the samples' derivatives as further factors. So three ops, each of which has the
-// others as gradients, serve passes of any order.
+// The columns of deformable convolution. They are linear in the images and in a position's factors. A derivative with
+// respect to the offsets is the same function with factors for the samples' derivatives. So the gradients of three ops
+// are these three ops, to any order.
 #include "ops/deform.h"
 
 #include <ATen/ops/empty.h>
@@ -17,7 +17,7 @@ struct DeformColumns;
 struct DeformColumnsGrad;
 struct DeformFactorsGrad;
 
-// The gradients by offsets and factors of <gy, columns of x>.
+// The gradients of <gy, columns of x> with respect to offsets and factors.
 template <class T>
 struct PositionGrads {
   T offset, factors;
@@ -58,13 +58,13 @@ struct DeformColumnsGrad : DeformGeometry {
     const Deformed d = sizes(insize, offset.sizes());
     check_factors(d, factors);
     TORCH_CHECK_VALUE(gy.sizes() == at::IntArrayRef(d.columns()), "deform_columns: a gradient of shape ", gy.sizes(),
-                      " does not fit to columns of shape ", d.columns());
+                      " does not fit columns of shape ", d.columns());
     if (gy.is_meta()) return at::empty(insize, gy.options());
     if (kernels::traced(gy)) return formula(d, offset, factors).spread(gy, insize);
     static const Kernel kernel("deform_columns_grad");
     return with_kernels(gy, {offset, factors}, [&](const Tensor& g, TensorList more) {
       Tensor gx = at::empty(insize, g.options());
-      // Planes are added up where they are: not in 16 bits, and on a GPU not by many threads at once.
+      // Planes are summed in place, which is not possible in 16 bits, nor on a GPU with many threads.
       if (g.is_cpu() && g.element_size() >= 4) {
         kernel({gx, g, more[0], more[1]}, {}, integers(d, kPlanes, true));
       } else {
@@ -86,7 +86,7 @@ struct DeformFactorsGrad : DeformGeometry {
     complete();
     const Deformed d = sizes(x.sizes(), offset.sizes());
     TORCH_CHECK_VALUE(gy.sizes() == at::IntArrayRef(d.columns()), "deform_columns: a gradient of shape ", gy.sizes(),
-                      " does not fit to columns of shape ", d.columns());
+                      " does not fit columns of shape ", d.columns());
     const Ints shape = factors_size(d);
     if (x.is_meta()) return at::empty(shape, x.options());
     if (kernels::traced(x)) return formula(d, offset, {}).factors(gy, x, orders).reshape(shape);
@@ -132,7 +132,7 @@ PositionGrads<T>::PositionGrads(const DeformGeometry& p, const T& gy, const T& x
   if (!by_offset && !by_factors) return;
   DeformFactorsGrad all{p};
   all.orders.clear();
-  // Where the sums of an order are, which are found once for all that need them.
+  // The index of the sums of an order, which are computed once for all that need them.
   const auto place = [&](int64_t order) {
     const auto at = std::find(all.orders.begin(), all.orders.end(), order);
     if (at != all.orders.end()) return at - all.orders.begin();
@@ -151,7 +151,7 @@ PositionGrads<T>::PositionGrads(const DeformGeometry& p, const T& gy, const T& x
   const at::IntArrayRef o = offset.sizes();
   if (all.orders.empty()) return;
   const T sums = run(all, gy, x, offset);
-  if (by_offset && !by_factors && !value(factors).defined()) {  // (1, 2): the offsets' own order
+  if (by_offset && !by_factors && !value(factors).defined()) {  // (1, 2): the order of the offsets
     this->offset = sums;
     return;
   }
@@ -166,7 +166,7 @@ PositionGrads<T>::PositionGrads(const DeformGeometry& p, const T& gy, const T& x
     for (const Term& t : own) found.push_back(part(sums, n, t.from));
     this->factors = reshape(m == 1 ? found[0] : concat(c10::ArrayRef<T>(found), 2), {o[0], o[1] / 2 * m, o[2], o[3]});
   }
-  if (moved[0].empty() && moved[1].empty()) return;  // not wanted, or bilinear in the place: no gradient
+  if (moved[0].empty() && moved[1].empty()) return;  // not needed, or zero because samples are bilinear in the position
   std::vector<T> axes;
   for (const auto& terms : moved) {
     T sum;
@@ -186,12 +186,14 @@ PositionGrads<T>::PositionGrads(const DeformGeometry& p, const T& gy, const T& x
 CG_OP("deform_columns", DeformColumns,
       "Columns (batch, channels * taps, *out) of images for deformable convolution: bilinear samples at row * stride - "
       "pad + tap * dilate + offset. offset (batch, groups * taps * 2, *out): rows before columns, for each group of "
-      "channels. factors (batch, groups * taps, *out): what samples are multiplied by. The image fades to zero over a "
-      "pixel; clamp: places in it alone count, and beyond the last pixel's centre is that pixel. orders: several "
-      "factors for each tap, of the sample (0) and its derivatives by row (1), column (2) and both (3), are added up.")
+      "channels. factors (batch, groups * taps, *out): what samples are multiplied by. Beyond the border samples "
+      "decrease to 0 over one pixel; clamp: positions outside give 0, except that up to one pixel behind the centre of "
+      "the last pixel they give that pixel. orders: each tap has several factors, for the sample (0) and its "
+      "derivatives by row (1), column (2) and both (3), which are summed.")
 CG_OP("deform_columns_grad", DeformColumnsGrad,
-      "The gradient of deform_columns by its images, which have the shape insize.")
-CG_OP("deform_factors_grad", DeformFactorsGrad,
-      "The gradient of deform_columns by its factors, from that of the columns, images and offset.")
+      "The gradient of deform_columns with respect to its images, which have the shape insize.")
+CG_OP(
+    "deform_factors_grad", DeformFactorsGrad,
+    "The gradient of deform_columns with respect to its factors, from the gradient of the columns, images and offset.")
 
 }  // namespace cg

@@ -1,4 +1,4 @@
-// What ops on deformable convolution's columns share.
+// Declarations shared by the ops on columns of deformable convolution.
 #pragma once
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace cg {
 
-// Lengths; `places` are those of the columns.
+// Sizes; `places` are the sizes of the columns.
 struct Deformed {
   int64_t images, channels, height, width, groups, taps, out_h, out_w;
   Ints columns() const { return {images, channels * taps, out_h, out_w}; }
@@ -16,7 +16,7 @@ struct Deformed {
 // Four pixels of each position and their weights: (images, groups, taps * places) for each corner.
 struct DeformCorners {
   Deformed size;
-  Tensor pixels[4], values[2][2], slopes[2][2];  // of an axis, below and above
+  Tensor pixels[4], values[2][2], slopes[2][2];  // for each axis, of the lower and the upper pixel
   Tensor weights[4];
 
   Tensor weight(int64_t order, int corner) const;
@@ -26,13 +26,13 @@ struct DeformCorners {
   Tensor read(const Tensor& x, int corner) const;  // (images, groups, channels, taps * places)
   Tensor by_group(const Tensor& columns) const;
 };
-// Who reads each pixel: see kernels/deform.h.
+// The readers of each pixel: see kernels/deform.h.
 struct Readers {
   Tensor weights, order, starts;
 };
 
 struct DeformGeometry {
-  static constexpr int64_t kTogether = 8, kPlanes = 16;  // channels for which a call finds places once
+  static constexpr int64_t kTogether = 8, kPlanes = 16;  // channels per call, which share the computation of positions
 
   Ints ksize, stride, pad, dilate;
   int64_t groups = 1;
@@ -50,11 +50,11 @@ struct DeformGeometry {
   void check_factors(const Deformed& d, const Tensor& factors) const;
   // The integers of the kernels, see kernels/deform_places.h.
   std::vector<int64_t> integers(const Deformed& d, int64_t together, bool whole) const;
-  // The same in ATen's operations, for tracers, and for what is found once for all channels.
+  // The same by ATen's operations, for tracers, and for data that all channels share.
   DeformCorners formula(const Deformed& d, const Tensor& offset, const Tensor& factors) const;
   static Readers readers(const DeformCorners& corners, const Deformed& d);
 
-  // f(x, more), of copies in main memory where x is on a device without kernels.
+  // Calls f(x, more), with copies in main memory if x is on a device without kernels.
   template <class F>
   static Tensor with_kernels(const Tensor& x, TensorList more, F&& f) {
     TORCH_CHECK_TYPE(x.is_floating_point(), "deform_columns: x must be of floating point numbers, not ",

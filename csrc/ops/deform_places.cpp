@@ -1,4 +1,4 @@
-// Where deformable convolution reads, in ATen's operations.
+// The positions that deformable convolution reads, computed by ATen's operations.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/gather.h>
@@ -163,7 +163,7 @@ Readers DeformGeometry::readers(const DeformCorners& c, const Deformed& d) {
   };
   Readers r;
   r.weights = entries(c.weights).contiguous();
-  // What has no weight stands behind all pixels, and is not read.
+  // Entries of weight 0 get an index after all pixels, so that they are not read.
   const Tensor pixels = at::where(r.weights.ne(0), entries(c.pixels), area);
   const auto [sorted, order] = at::sort(pixels, std::optional<bool>(true), 1);
   r.order = order.to(at::kInt);

@@ -70,8 +70,8 @@ struct BoxIou {
   void backward(Ctx<T>&) {}
 };
 CG_OP("box_iou", BoxIou,
-      "Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4): corners, or centered: x and y of "
-      "the center, width, height. Not differentiated.")
+      "Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4): as corners, or with centered: x "
+      "and y of the center, width, height. Not differentiated.")
 
 struct BoxSuppression {
   double threshold = 0.5;
@@ -101,10 +101,9 @@ struct BoxSuppression {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP(
-    "box_suppression", BoxSuppression,
-    "Which of boxes (n, 4), corners, best first, stay: those that no better one of the same class that stays overlaps "
-    "by more than threshold. Not differentiated.")
+CG_OP("box_suppression", BoxSuppression,
+      "Which of boxes (n, 4), corners, sorted from best to worst, are kept: a box is removed if it overlaps a better "
+      "kept box of the same class by more than threshold. Not differentiated.")
 
 struct BoxNms {
   double overlap_thresh = 0.5, valid_thresh = 0;
@@ -119,15 +118,14 @@ struct BoxNms {
                            param("centered_in", &Op::centered_in), param("centered_out", &Op::centered_out));
   }
   static constexpr Mask saves = 0;
-  // (batch, boxes, 1): which input each box of the result is; 1 for those that are one; 1 for those whose format
-  // changed
+  // Each (batch, boxes, 1): which input box each box of the result is; 1 if it is one; 1 if its format was changed
   Tensor places, there, changed;
   static constexpr auto stored() {
     return std::make_tuple(param("places", &BoxNms::places), param("there", &BoxNms::there),
                            param("changed", &BoxNms::changed));
   }
 
-  // Numbers of the boxes of one image that stay.
+  // The indices of the boxes of one image that are kept.
   template <class T>
   std::vector<int64_t> stay(const T* x, int64_t n, int64_t width) const {
     std::vector<int64_t> order;
@@ -150,7 +148,7 @@ struct BoxNms {
     for (int64_t& i : kept) i = order[i];
     return kept;
   }
-  // Four numbers in the other format. Boxes that begin left of 0 are left as they are.
+  // Converts four numbers to the other format. Boxes with a negative first number are not converted.
   template <class T>
   bool change(T* p) const {
     if (p[0] < 0) return false;
@@ -183,7 +181,7 @@ struct BoxNms {
         const T* image = from.const_data_ptr<T>() + b * n * width;
         T* to = y.mutable_data_ptr<T>() + b * n * width;
         int64_t k = b * n;
-        for (int64_t i : topk ? stay(image, n, width) : numbers_to(n)) {  // topk 0: all of them, as they are
+        for (int64_t i : topk ? stay(image, n, width) : numbers_to(n)) {  // topk 0: all boxes, unchanged
           std::copy_n(image + i * width, width, to);
           const bool other = topk && centered_in != centered_out && change(to + coord_start);
           places.mutable_data_ptr<int64_t>()[k] = i;
@@ -196,7 +194,7 @@ struct BoxNms {
     places = places.to(x.device()), there = there.to(x.device()), changed = changed.to(x.device());
     return y.to(x.device());
   }
-  // How a box's numbers make those in the other format, as a matrix: rows from, columns to.
+  // The conversion of a box's numbers to the other format as a matrix (from, to).
   Tensor matrix(const Tensor& like, int64_t width) const {
     const double half[4][4] = {{1, 0, 1, 0}, {0, 1, 0, 1}, {-0.5, 0, 0.5, 0}, {0, -0.5, 0, 0.5}};
     const double full[4][4] = {{0.5, 0, -1, 0}, {0, 0.5, 0, -1}, {0.5, 0, 1, 0}, {0, 0.5, 0, 1}};
@@ -221,11 +219,12 @@ struct BoxNms {
   }
 };
 CG_OP("box_nms", BoxNms,
-      "Boxes x (batch, boxes, width) by falling scores, without those that overlap a better one by more than "
-      "overlap_thresh; -1 at the end for those that are gone. coord_start, score_index and id_index: the columns of "
-      "four numbers, corners or centered_in, of the score and, unless negative, of the class. Boxes whose score is not "
-      "above valid_thresh, those of class background_id and all after the best topk are gone; boxes of different "
-      "classes stay both, unless force_suppress. centered_out: give centers and sizes.")
+      "Boxes x (batch, boxes, width) sorted by decreasing scores, without boxes that overlap a better one by more than "
+      "overlap_thresh; the removed ones are replaced by rows of -1 at the end. coord_start, score_index and id_index: "
+      "the columns of the four coordinates (corners, or with centered_in center and size), of the score and, unless "
+      "negative, of the class. Boxes whose score is not above valid_thresh, boxes of class background_id and all but "
+      "the best topk are removed, too; a box does not suppress boxes of other classes, unless force_suppress. "
+      "centered_out: return centers and sizes.")
 
 struct BipartiteMatching {
   bool smallest = false;
@@ -265,9 +264,9 @@ struct BipartiteMatching {
   void backward(Ctx<T>&) {}
 };
 CG_OP("bipartite_matching", BipartiteMatching,
-      "Pairs of rows and columns of scores x (batch, n, m) above threshold (smallest: below it), the best first, each "
-      "row and column once: each row's column (batch, n), and each column's row (batch, m); -1: none. With topk > 0 it "
-      "ends after topk + 1 pairs. Not differentiated.")
+      "Pairs of rows and columns of scores x (batch, n, m) above threshold (smallest: below it), the best first, with "
+      "each row and column in at most one pair: the column of each row (batch, n), and the row of each column (batch, "
+      "m); -1: none. With topk > 0 it ends after topk + 1 pairs. Not differentiated.")
 
 }  // namespace
 }  // namespace cg

@@ -1,4 +1,4 @@
-// What ops on boxes share: how much two boxes overlap, which boxes of many stay, and which pairs match best.
+// Declarations shared by ops on boxes: overlaps, non-maximum suppression, and bipartite matching.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace cg::detection {
 
-// Runs f(T()) for a dtype of floats.
+// Calls f(T()) for a floating dtype.
 template <class F>
 void by_dtype(const char* op, at::ScalarType dtype, F&& f) {
   if (dtype == at::kFloat) return f(float());
@@ -22,12 +22,12 @@ void by_dtype(const char* op, at::ScalarType dtype, F&& f) {
   if (dtype == at::kHalf) return f(at::Half());
   TORCH_CHECK_TYPE(false, op, ": not for arrays of ", dtype);
 }
-// Values that a loop reads: in main memory, without gaps.
+// A tensor for a loop: in main memory and contiguous.
 inline Tensor host(const Tensor& t, at::ScalarType dtype) { return t.to(at::kCPU, dtype).contiguous(); }
-// Whether a loop can read `x` and its results need not be seen by a tracer; elsewhere ATen's functions compute.
+// Whether a loop can read `x` and no tracer is active; otherwise ATen's functions compute.
 inline bool by_loop(const Tensor& x) { return x.is_cpu() && kernels::plain(x); }
 
-// What T is computed in. Half precision is rounded after each step, as the originals do.
+// The type in which T is computed. Half precision is rounded after each step, as in the originals.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, at::Half>, float, T>;
 template <class T>
@@ -35,8 +35,8 @@ Wide<T> rounded(Wide<T> v) {
   return static_cast<T>(v);
 }
 
-// From one corner to the other. The area is kept, since the originals compute it in ways that round differently; of a
-// box that is turned inside out it does not matter, as nothing overlaps that.
+// A box, given by two corners. The area is stored, because the originals compute it in different ways, with different
+// rounding. For a box with negative width or height the area does not matter, because nothing overlaps it.
 template <class T>
 struct Box {
   using N = Wide<T>;
@@ -46,14 +46,14 @@ struct Box {
     return {x0, y0, x1, y1, rounded<T>(w * h)};
   }
   static Box corners(const T* p) { return of(p[0], p[1], p[2], p[3]); }
-  // From the first to the last pixel.
+  // From the first to the last pixel, inclusive.
   static Box pixels(const T* p) { return of(p[0], p[1], p[2], p[3], 1); }
-  // p: x and y of the center, width, height. The area is that of the corners.
+  // p: x and y of the center, width, height. The area is computed from the corners.
   static Box measured(const T* p) {
     const N x = p[0], y = p[1], w = rounded<T>(p[2] / 2), h = rounded<T>(p[3] / 2);
     return of(rounded<T>(x - w), rounded<T>(y - h), rounded<T>(x + w), rounded<T>(y + h));
   }
-  // The same; the area is that of the size.
+  // The same; the area is computed from the size.
   static Box centered(const T* p) {
     Box b = measured(p);
     b.area = rounded<T>(static_cast<N>(p[2]) * static_cast<N>(p[3]));
@@ -61,25 +61,25 @@ struct Box {
   }
 };
 
-// Intersection over union. `edge`: 1 for boxes of pixels. Where `b` is not a number, nothing overlaps it.
+// Intersection over union. `edge`: 1 for boxes of pixels. A box `b` with NaN overlaps nothing.
 template <class T>
 CG_INLINE Wide<T> overlap(const Box<T>& a, const Box<T>& b, Wide<T> edge = 0) {
   using N = Wide<T>;
   N w = (a.x1 < b.x1 ? a.x1 : b.x1) - (a.x0 > b.x0 ? a.x0 : b.x0) + edge;
   N h = (a.y1 < b.y1 ? a.y1 : b.y1) - (a.y0 > b.y0 ? a.y0 : b.y0) + edge;
   if constexpr (!std::is_same_v<T, N>) {
-    if (!(w > 0 && h > 0)) return 0;  // rounding takes long
+    if (!(w > 0 && h > 0)) return 0;  // an early return, because rounding to half precision takes long
     const N both = rounded<T>(rounded<T>(w) * rounded<T>(h)), all = rounded<T>(rounded<T>(a.area + b.area) - both);
     return both > 0 ? rounded<T>(both / all) : 0;
-  } else {  // no branch, so that loops become vector code
+  } else {  // no branch, so that loops are vectorized
     w = w > 0 ? w : 0;
     h = h > 0 ? h : 0;
     const N both = w * h, all = a.area + b.area - both;
     return both / (both > 0 ? all : 1);
   }
 }
-// Of boxes in columns (Boxes): overlaps of one with each; whether one of them overlaps `one` by more than the limit;
-// overlaps that are kept in `best` where they are larger, and the one's number in `which`.
+// For boxes stored in columns (Boxes): the overlaps of `one` with each box; whether a box overlaps `one` by more than
+// the limit; and the overlaps, written to `best` where they are larger, together with the number of `one` in `which`.
 void overlaps(int64_t n, const float* const* columns, const Box<float>& one, float* to);
 void overlaps(int64_t n, const double* const* columns, const Box<double>& one, double* to);
 bool overlaps(int64_t n, const float* const* columns, const Box<float>& one, float limit, float edge);
@@ -89,7 +89,7 @@ void overlaps(int64_t n, const float* const* columns, const Box<float>& one, int
 void overlaps(int64_t n, const double* const* columns, const Box<double>& one, int32_t number, float* to, float* best,
               int32_t* which);
 
-// Boxes in columns, which vector code reads.
+// Boxes stored in columns, for vector code.
 template <class T>
 class Boxes {
  public:
@@ -102,7 +102,7 @@ class Boxes {
   Box<T> operator[](int64_t i) const {
     return {columns_[0][i], columns_[1][i], columns_[2][i], columns_[3][i], columns_[4][i]};
   }
-  // Overlaps of one box with all.
+  // The overlaps of one box with all.
   void overlap_with(const Box<T>& one, N* to) const {
     if constexpr (std::is_same_v<T, N>)
       overlaps(size(), from(0).data(), one, to);
@@ -119,10 +119,10 @@ class Boxes {
       }
     }
   }
-  // Whether one overlaps `b` by more than `limit`.
+  // Whether a box overlaps `b` by more than `limit`.
   bool cover(const Box<T>& b, N limit, N edge = 0) const {
     if constexpr (std::is_same_v<T, N>) {
-      int64_t part = 16;  // the best boxes cover the most
+      int64_t part = 16;  // starts with few boxes, because the best ones suppress the most
       for (int64_t i = 0; i < size(); i += part, part = std::min<int64_t>(2 * part, 256))
         if (overlaps(std::min(part, size() - i), from(i).data(), b, limit, edge)) return true;
     } else {
@@ -141,7 +141,7 @@ class Boxes {
   std::vector<N> columns_[5];
 };
 
-// Sorts numbers of scores: the largest first, equal ones as they were.
+// Sorts the indices of scores: the largest score first, equal ones in their old order.
 template <class T>
 void rank(std::vector<int64_t>& numbers, const T* scores, int64_t step = 1) {
   std::stable_sort(numbers.begin(), numbers.end(),
@@ -153,15 +153,15 @@ inline std::vector<int64_t> numbers_to(int64_t n) {
   return r;
 }
 
-// Non-maximum suppression: the numbers of those of `boxes`, best first, that no better one which stays overlaps too
-// much.
+// Non-maximum suppression: the indices of `boxes`, sorted from best to worst, that are kept, i.e. that do not overlap a
+// better kept box too much.
 template <class T>
 struct Suppression {
-  Wide<T> limit = 0;                                   // overlaps above it are too much
+  Wide<T> limit = 0;                                   // overlaps above it are too large
   Wide<T> edge = 0;                                    // 1 for boxes of pixels
-  int64_t most = std::numeric_limits<int64_t>::max();  // so many stay at most
+  int64_t most = std::numeric_limits<int64_t>::max();  // the maximum number of boxes to keep
 
-  // classes: boxes of different ones stay both; empty: all are of one.
+  // classes: a box suppresses only boxes of its class; empty: all boxes have the same class.
   std::vector<int64_t> operator()(const std::vector<Box<T>>& boxes, const std::vector<float>& classes = {}) const {
     std::unordered_map<float, Boxes<T>> stay;
     Boxes<T>* one = classes.empty() ? &stay[0] : nullptr;
@@ -176,26 +176,26 @@ struct Suppression {
   }
 };
 
-// Calls take(row, column) for pairs of the scores (rows, columns) that are `wanted`: the best first, of equal ones the
-// first in that order, and each row and column once. Ends where take() gives false. `turned`: of equal ones those of
-// the first column come first.
+// Calls take(row, column) for pairs of the scores (rows, columns) that are `wanted`, with each row and column in at
+// most one pair: the best pair first, of equal ones that of the first row. Ends when take() returns false. `turned`: of
+// equal ones that of the first column comes first.
 template <class T, class Wanted, class Take>
 void match(const T* scores, int64_t rows, int64_t columns, bool smallest, bool turned, Wanted&& wanted, Take&& take) {
   struct Pair {
     Wide<T> score;
-    int64_t number;  // in the order in which equal ones come
+    int64_t number;  // position in the order of equal scores
     bool operator<(const Pair& o) const { return score == o.score ? number > o.number : score < o.score; }
   };
   const auto better = [](const Pair& a, const Pair& b) { return b < a; };
   std::vector<Pair> heap, best;
   for (int64_t i = 0; i < rows; ++i) {
     best.clear();
-    auto least = -std::numeric_limits<Wide<T>>::infinity();  // what is less is not among the best
+    auto least = -std::numeric_limits<Wide<T>>::infinity();  // lower scores are not among the best
     for (int64_t j = 0; j < columns; ++j) {
       const Wide<T> v = scores[i * columns + j], score = smallest ? -v : v;
       if (score < least || !wanted(v)) continue;
       const Pair pair{score, turned ? j * rows + i : i * columns + j};
-      if (static_cast<int64_t>(best.size()) < rows) {  // other rows leave one of so many
+      if (static_cast<int64_t>(best.size()) < rows) {  // the other rows take fewer columns than that
         best.push_back(pair);
         if (static_cast<int64_t>(best.size()) < rows) continue;
         std::make_heap(best.begin(), best.end(), better);

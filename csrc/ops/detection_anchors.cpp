@@ -1,4 +1,4 @@
-// Anchors of detectors, and the way from an anchor to a box and back.
+// Anchors of detectors, and the conversions between a box and its offsets from an anchor.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
@@ -19,13 +19,13 @@ namespace {
 
 using namespace detection;
 
-// Centers and sizes of corners (..., 4).
+// Converts corners (..., 4) to centers and sizes.
 std::pair<Tensor, Tensor> centers(const Tensor& corners) {
   const Tensor low = corners.slice(-1, 0, 2), size = corners.slice(-1, 2, 4) - low;
   return {low + size * 0.5, size};
 }
 
-// Center and size along one axis, of the numbers p[0] and p[2].
+// Center and size along one axis, from the corner coordinates p[0] and p[2].
 template <class T>
 std::pair<T, T> center(const T* p, bool centered = false) {
   if (centered) return {p[0], p[2]};
@@ -59,7 +59,8 @@ struct BoxEncode {
           const auto [place, size] = center(from + k);
           const auto [goal, extent] = center(found + k);
           to[k] = T((goal - place) / size - mu[k]) / sigma[k];
-          to[k + 2] = T(std::log(N(T(extent / size))) - N(mu[k + 2])) / sigma[k + 2];  // not rounded before the mean
+          // Not rounded before the mean is subtracted
+          to[k + 2] = T(std::log(N(T(extent / size))) - N(mu[k + 2])) / sigma[k + 2];
         }
         std::fill_n(one, 4, T(1));
       }
@@ -84,7 +85,8 @@ struct BoxEncode {
     const auto [found, extent] = centers(at::gather(refs.to(anchors.options()), 1, rows.expand(anchors.sizes())));
     Tensor moves = (found - place) / size;
     const auto dtype = moves.scalar_type();
-    Tensor logs = at::log((extent / size).to(dtype == at::kHalf ? at::kFloat : dtype));  // rounded after the means
+    // Rounded only after the means were subtracted
+    Tensor logs = at::log((extent / size).to(dtype == at::kHalf ? at::kFloat : dtype));
     if (means.defined())
       moves = moves - means.slice(0, 0, 2).to(moves.options()), logs = logs - means.slice(0, 2, 4).to(moves.options());
     Tensor y = at::cat({moves, logs.to(dtype)}, 2);
@@ -96,9 +98,10 @@ struct BoxEncode {
   void backward(Ctx<T>&) {}
 };
 CG_OP("box_encode", BoxEncode,
-      "What a network must give for anchors (batch, n, 4) to find their boxes, zeros where samples (batch, n) is not "
-      "above 0.5, and 1 where it is: twice (batch, n, 4). matches (batch, n): which of refs (batch, m, 4) belong to "
-      "the anchors; all are corners. means and stds (4) are taken off and divided by. Not differentiated.")
+      "The network outputs (batch, n, 4) that lead from anchors (batch, n, 4) to their boxes, 0 for anchors whose "
+      "samples (batch, n) are not above 0.5; and a mask (batch, n, 4) that is 1 for the other anchors. matches (batch, "
+      "n): which of refs (batch, m, 4) is the box of an anchor; all boxes are corners. The outputs are normalized by "
+      "means and stds (4). Not differentiated.")
 
 struct BoxDecode {
   double std0 = 1, std1 = 1, std2 = 1, std3 = 1, clip = -1;
@@ -148,10 +151,10 @@ struct BoxDecode {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("box_decode", BoxDecode,
-      "The boxes, corners, that x (batch, n, 4), times std0, std1, std2 and std3, means for anchors (1, n, 4), "
-      "centered ones or "
-      "corners; clip > 0 bounds the logarithms of sizes. Not differentiated.")
+CG_OP(
+    "box_decode", BoxDecode,
+    "The boxes, as corners, that network outputs x (batch, n, 4), multiplied by std0, std1, std2 and std3, encode for "
+    "anchors (1, n, 4), which are centered or corners; clip > 0 limits the logarithms of sizes. Not differentiated.")
 
 struct MultiboxPrior {
   Tensor sizes, ratios;
@@ -174,9 +177,9 @@ struct MultiboxPrior {
                         "one, not of shape ",
                         t->sizes());
     const int64_t height = x.size(2), width = x.size(3);
-    const auto options = x.options().dtype(at::kFloat);  // as the original, whatever x is
+    const auto options = x.options().dtype(at::kFloat);  // as in the original, for any dtype of x
     const Tensor s = sizes.to(options), r = at::sqrt(ratios.to(options));
-    // the first ratio with all sizes, then the first size with all other ratios
+    // all sizes with the first ratio, then the first size with the other ratios
     const Tensor wide = s * height / width;
     const auto both = [](const Tensor& a, const Tensor& b) { return at::cat({a, b}) / 2; };
     const Tensor first = r.slice(0, 0, 1), others = r.slice(0, 1);
@@ -195,12 +198,11 @@ struct MultiboxPrior {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP(
-    "multibox_prior", MultiboxPrior,
-    "Anchors around each pixel of x (batch, channels, height, width): (1, height * width * k, 4), corners. Each pixel "
-    "has one for each of sizes with the first of ratios (width / height) and one for each other ratio with the first "
-    "size. step_y, step_x: the distance of pixels, 1 / size unless both are positive; offset_y, offset_x: where in "
-    "a pixel the center is; clip: cut to [0, 1]. Not differentiated.")
+CG_OP("multibox_prior", MultiboxPrior,
+      "Anchors around each pixel of x (batch, channels, height, width): (1, height * width * k, 4), corners. Each "
+      "pixel has an anchor for each of sizes with the first of ratios (width / height), and one for each further ratio "
+      "with the first size. step_y, step_x: the distance of pixels, 1 / size unless both are positive; offset_y, "
+      "offset_x: where in a pixel the center is; clip: limit to [0, 1]. Not differentiated.")
 
 }  // namespace
 }  // namespace cg

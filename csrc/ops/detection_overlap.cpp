@@ -1,11 +1,11 @@
-// Overlap of one box with many, as vector code.
+// Overlaps of one box with many, as vector code.
 #include "kernels/simd.h"
 #include "ops/detection.h"
 
 namespace cg::detection {
 namespace {
 
-// Multiplying and adding in one step would round differently from the originals.
+// Fused multiply-adds would round differently from the originals.
 #define CG_ROUNDED __attribute__((optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")))
 
 template <class N>

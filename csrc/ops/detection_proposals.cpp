@@ -1,4 +1,4 @@
-// From what detectors of objects give to boxes: single-shot detection, and the regions of a proposal network.
+// Boxes from the outputs of detectors: single-shot detection, and the regions of a proposal network.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
@@ -24,7 +24,7 @@ struct MultiboxDetection {
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = 0;
 
-  // The box that `moves` (4) from an anchor (4) lead to.
+  // The box that the offsets `moves` (4) from an anchor (4) lead to.
   template <class T>
   void place(const T* anchor, const T* moves, const float* v, T* to) const {
     for (int64_t k = 0; k < 2; ++k) {
@@ -70,7 +70,7 @@ struct MultiboxDetection {
       if (!force_suppress) kinds.push_back(y[i * 6]);
     }
     const Wide<T> below =
-        std::nextafter(static_cast<Wide<T>>(limit), Wide<T>(0));  // of equal overlaps, too, only one stays
+        std::nextafter(static_cast<Wide<T>>(limit), Wide<T>(0));  // an overlap equal to the limit suppresses, too
     auto kept = Suppression<T>{below}(boxes, kinds);
     kept.push_back(best);
     for (int64_t i = 0, k = 0; i < best; ++i) i == kept[k] ? void(++k) : void(y[i * 6] = -1);
@@ -99,12 +99,12 @@ struct MultiboxDetection {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP(
-    "multibox_detection", MultiboxDetection,
-    "Detections (batch, n, 6): class, score, corners, best first; class -1: none. cls_prob (batch, classes, n), class "
-    "0 being the background; loc_pred (batch, n * 4), times variances; anchor (1, n, 4). Gone are scores below "
-    "threshold, all but the best topk, and boxes that a better one of the same class (of any, with force_suppress) "
-    "overlaps by nms_threshold, where that is in (0, 1]. clip: cut boxes to [0, 1]. Not differentiated.")
+CG_OP("multibox_detection", MultiboxDetection,
+      "Detections (batch, n, 6): class, score, corners, the best first; class -1: none. cls_prob (batch, classes, n), "
+      "where class 0 is the background; loc_pred (batch, n * 4), which is multiplied by variances; anchor (1, n, 4). "
+      "Removed are detections with a score below threshold, all but the best topk, and, if nms_threshold is in (0, 1], "
+      "boxes that overlap a better one of the same class (with force_suppress: of any class) by nms_threshold. clip: "
+      "limit boxes to [0, 1]. Not differentiated.")
 
 struct RegionProposals {
   int64_t before = 6000, after = 300, stride = 16;
@@ -124,7 +124,7 @@ struct RegionProposals {
     float at[4], score;
   };
 
-  // Around the first pixel: scales within ratios of height to width.
+  // The anchors around the first pixel: for each ratio of height to width, all scales.
   std::vector<Region> anchors() const {
     const Tensor s = host(scales, at::kFloat), r = host(ratios, at::kFloat);
     std::vector<Region> found;
@@ -139,7 +139,8 @@ struct RegionProposals {
       }
     return found;
   }
-  // Moves a region by four numbers, each `step` after the other: of corners, or of the center and logarithms of sizes.
+  // Moves a region by four numbers, `step` apart in memory: offsets of corners, or of the center and the logarithms of
+  // sizes.
   void move(Region& r, const float* d, int64_t step) const {
     for (int64_t k = 0; k < 2; ++k) {
       float &low = r.at[k], &high = r.at[k + 2];
@@ -208,7 +209,7 @@ struct RegionProposals {
       std::vector<Box<float>> boxes;
       for (int64_t i : order) boxes.push_back(Box<float>::pixels(all[i].at));
       const auto kept = Suppression<float>{static_cast<float>(threshold), 1, after}(boxes);
-      for (int64_t i = 0; i < after; ++i) {  // where fewer stay, they are repeated
+      for (int64_t i = 0; i < after; ++i) {  // if fewer regions are kept, they are repeated
         const Region& r = all[order[kept[i % kept.size()]]];
         *to++ = b;
         to = std::copy_n(r.at, 4, to);
@@ -221,12 +222,12 @@ struct RegionProposals {
   void backward(Ctx<T>&) {}
 };
 CG_OP("region_proposals", RegionProposals,
-      "The best regions of each image by a proposal network, (images * after, 5): the image's number and corners; and "
+      "The best regions of each image from a proposal network, (images * after, 5): the image's index and corners; and "
       "their scores (images * after, 1). cls_prob (images, 2 * kinds, height, width), whose second half are scores; "
-      "bbox_pred (images, 4 * kinds, height, width), how the anchors move, corners with iou_loss; im_info (images, 3): "
-      "height, width, scale. kinds: scales within ratios, around each pixel, which are stride apart. Of the best "
-      "`before` regions those stay that no better one overlaps by more than threshold; smaller ones than min_size come "
-      "last. Not differentiated.")
+      "bbox_pred (images, 4 * kinds, height, width): the offsets from the anchors, of corners with iou_loss; im_info "
+      "(images, 3): height, width, scale. kinds: the anchors around each pixel, for each of ratios all scales; pixels "
+      "are stride apart. Of the best `before` regions, those that overlap a better one by more than threshold are "
+      "removed; regions smaller than min_size come last. Not differentiated.")
 
 }  // namespace
 }  // namespace cg

@@ -1,4 +1,4 @@
-// Suppression of overlapping boxes in the forms that nnabla and ONNX give it.
+// Non-maximum suppression as nnabla and ONNX define it.
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct NmsDetection2d {
     for (int64_t i : order) {
       float* row = y + i * columns;
       if (better.cover(boxes[i], nms)) std::fill(row + 4, row + columns, 0.0f);
-      better.add(boxes[i]);  // what is gone suppresses too
+      better.add(boxes[i]);  // a suppressed box suppresses others, too
     }
   }
   Tensor forward(const Tensor& x) {
@@ -116,8 +116,8 @@ struct OnnxNonMaxSuppression {
   void backward(Ctx<T>&) {}
 };
 CG_OP("onnx_non_max_suppression", OnnxNonMaxSuppression,
-      "(batch, class, box) of the boxes chosen for each class, best first; none overlaps a better one by more than "
-      "iou_threshold. Not differentiated.")
+      "The indices (batch, class, box) of the boxes selected for each class, the best first; none overlaps a better "
+      "one by more than iou_threshold. Not differentiated.")
 
 }  // namespace
 }  // namespace cg

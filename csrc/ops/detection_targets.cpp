@@ -1,4 +1,4 @@
-// What a single-shot detector learns: the box and the class of each anchor.
+// Training targets of a single-shot detector: the box and the class of each anchor.
 #include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -33,9 +33,9 @@ struct MultiboxTarget {
     const Boxes<T>& anchors;
     int64_t n, columns;
     const T* labels;
-    const float* ease;                                       // of each anchor: the probability that there is nothing
+    const float* ease;                                       // for each anchor: the probability of the background
     int64_t count = 0;                                       // labels before the first of class -1
-    std::vector<int64_t> box = std::vector<int64_t>(n, -1);  // of each anchor; -1: none
+    std::vector<int64_t> box = std::vector<int64_t>(n, -1);  // for each anchor; -1: none
     std::vector<float> best = std::vector<float>(n, -1);     // the largest overlap of each anchor
 
     void find() {
@@ -50,7 +50,7 @@ struct MultiboxTarget {
       for (int64_t j = 0; j < n; ++j)
         if (limit > 0 && box[j] < 0 && best[j] > limit) box[j] = which[j];
     }
-    // Anchors without a box that count: all, or the hardest.
+    // The anchors without a box that are used: all, or the hardest.
     std::vector<int64_t> negatives() const {
       std::vector<int64_t> found;
       int64_t positive = 0;
@@ -69,7 +69,7 @@ struct MultiboxTarget {
       found.resize(wanted);
       return found;
     }
-    // From the anchor to the box, in single precision as the original.
+    // The offsets from the anchor to the box, in single precision as in the original.
     void offsets(int64_t j, const float* v, T* to) const {
       const T* l = labels + box[j] * columns + 1;
       const Box<T> anchor = anchors[j];
@@ -81,7 +81,7 @@ struct MultiboxTarget {
       }
     }
   };
-  // Of each anchor, by scores (classes, n): the probability that there is nothing.
+  // For each anchor the probability of the background, from scores (classes, n).
   template <class T>
   static std::vector<float> nothing(const Tensor& scores) {
     const Tensor e = at::sub(scores, at::amax(scores, 0, true)).exp_();
@@ -148,11 +148,12 @@ struct MultiboxTarget {
   void backward(Ctx<T>&) {}
 };
 CG_OP("multibox_target", MultiboxTarget,
-      "What a single-shot detector must give: offsets over variances (batch, n * 4), their mask, classes (batch, n). "
-      "anchor (1, n, 4); label (batch, m, 5 or more): class, corners, ended by a class -1; cls_pred (batch, classes, "
-      "n). An anchor gets the box that it overlaps most, if by more than overlap_threshold, and each box its best "
-      "anchor; class 0 means none. With mining_ratio > 0 only that many hardest anchors without a box per one with a "
-      "box count, of those that overlap no box by mining_threshold; the others have ignore_label. Not differentiated.")
+      "Training targets of a single-shot detector: offsets divided by variances (batch, n * 4), their mask, and "
+      "classes (batch, n). anchor (1, n, 4); label (batch, m, 5 or more): class, corners, terminated by a class -1; "
+      "cls_pred (batch, classes, n). An anchor gets the box that it overlaps most, if by more than overlap_threshold, "
+      "and each box gets its best anchor; class 0 means no box. With mining_ratio > 0, only the hardest anchors "
+      "without a box are used, mining_ratio for each anchor with a box, among those that overlap no box by "
+      "mining_threshold; the other anchors get ignore_label. Not differentiated.")
 
 }  // namespace
 }  // namespace cg

@@ -1,4 +1,4 @@
-// Copies between devices; ties between arrays.
+// Copies between devices, and dependencies between arrays.
 #include <ATen/ops/alias.h>
 
 #include "ops/functions.h"
@@ -19,7 +19,7 @@ struct ToDevice {
     c.grad(0, [&] { return run(ToDevice{c.node().inputs[0]->device.str()}, c.gy()); });
   }
 };
-CG_OP("to_device", ToDevice, "x on another device, \"cpu\" or \"cuda:1\"; x itself where it is there.")
+CG_OP("to_device", ToDevice, "x on another device, such as \"cpu\" or \"cuda:1\"; x itself if it is already there.")
 
 struct Tie {
   static constexpr Mask saves = 0;
@@ -30,7 +30,7 @@ struct Tie {
     c.grad(0, [&] { return c.gy(); });
   }
 };
-CG_OP("tie", Tie, "x, which counts as computed from `to`, without a gradient for it.")
+CG_OP("tie", Tie, "x, recorded as a result of `to` as well, which gets no gradient.")
 
 }  // namespace
 }  // namespace cg

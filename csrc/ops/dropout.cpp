@@ -7,7 +7,7 @@
 namespace cg {
 namespace {
 
-// What is kept may be a boolean mask, a quarter of the memory, or numbers of x's dtype.
+// The stored mask may be boolean, which takes a quarter of the memory, or have x's dtype.
 struct DropoutMask {
   Tensor mask;
   double scale = 1;
@@ -28,7 +28,7 @@ struct DropoutMask {
 };
 CG_OP("dropout_mask", DropoutMask, "x * mask * scale; the mask is boolean or numbers.")
 
-// The same with a mask that is known only when the pass runs.
+// The same with a mask that is known only when the graph runs.
 struct DropoutApply {
   double scale = 1;
   static constexpr auto params() { return std::make_tuple(param("scale", &DropoutApply::scale)); }

@@ -1,4 +1,5 @@
-// Dropout whose numbers are hashes of positions: vector code, where a generator would draw one number after another.
+// Dropout whose random numbers are hashes of positions, which vector code computes; a generator would draw them one
+// after another.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -73,7 +74,7 @@ struct DropoutHashed {
     kernels::with_dtype(x, [&]<class V>(V) {
       const V* from = given.const_data_ptr<V>();
       V* to = y.mutable_data_ptr<V>();
-      // Positions are 32 bits: each part has keys of its own.
+      // Positions have 32 bits, so each part of 2^31 elements has its own keys.
       for (int64_t i = 0, part = 0; i < x.numel(); i += int64_t(1) << 31, ++part)
         run_drop(std::min(x.numel() - i, int64_t(1) << 31), from + i, to + i, kept + i, uint32_t(keys),
                  uint32_t(keys >> 32) + uint32_t(part) * 0x9e3779b9u, below, V(scale()));

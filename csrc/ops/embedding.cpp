@@ -22,7 +22,7 @@ struct Rows {
     r.push_back(width);
     return r;
   }
-  // Indices that ATen's kernels take: none negative.
+  // Indices for ATen's kernels, which need nonnegative ones.
   Tensor safe(const Tensor& ids, int64_t rows) const {
     Tensor t = indices(ids);
     if (ignore_index) t = t.masked_fill(at::eq(t, *ignore_index), 0);
@@ -61,7 +61,7 @@ struct EmbeddingGrad : Rows {
   }
 };
 CG_OP("embedding_grad", EmbeddingGrad,
-      "The gradient of embedding by its table of `rows` rows, from that of the result.")
+      "The gradient of embedding with respect to its table of `rows` rows, from the gradient of the result.")
 
 struct Embedding : Rows {
   static constexpr auto params() { return std::make_tuple(param("ignore_index", &Embedding::ignore_index)); }

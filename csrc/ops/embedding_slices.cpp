@@ -1,4 +1,5 @@
-// Slices of a table by index, as nnabla's embed takes them: the indices first, a table of any number of axes.
+// Slices of a table by index, with the arguments of nnabla's embed: the indices first, then a table with any number of
+// axes.
 #include "core/deferred.h"
 #include "ops/named.h"
 
@@ -10,7 +11,7 @@ struct Embed {
   static constexpr Mask integers = in_bit(0);
   static constexpr Mask saves = in_bit(0);
 
-  // The table as the ops on rows take it.
+  // The shape of the table for the ops on rows.
   static Ints rows(at::IntArrayRef table) {
     int64_t width = 1;
     for (int64_t n : table.slice(1)) width *= n;
@@ -22,7 +23,7 @@ struct Embed {
     sizes.append(w.sizes().begin() + 1, w.sizes().end());
     return sizes;
   }
-  // torch's shape function of a look-up is written in Python, and imports its compiler.
+  // torch's shape function of a look-up is written in Python and imports torch's compiler.
   Tensor infer(const Tensor& ids, const Tensor& w) { return hollow(result(ids, w), w.scalar_type(), w.device()); }
   Tensor forward(const Tensor& ids, const Tensor& w) {
     const Ints sizes = result(ids, w);

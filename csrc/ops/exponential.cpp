@@ -1,4 +1,4 @@
-// Exponentials, logarithms and powers beyond exp, log and powers of a scalar (arith.cpp).
+// Exponentials, logarithms and powers, except exp, log and powers with a scalar (arith.cpp).
 #include <ATen/ops/exp2.h>
 #include <ATen/ops/expm1.h>
 #include <ATen/ops/log10.h>

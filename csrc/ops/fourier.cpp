@@ -1,4 +1,4 @@
-// Fourier transforms with real and imaginary parts as numbers of their own.
+// Fourier transforms of arrays with separate real and imaginary parts.
 #include <ATen/ops/complex.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
@@ -23,7 +23,7 @@
 namespace cg {
 namespace {
 
-// torch transforms no numbers of half precision: they are transformed as float, and the result is rounded.
+// torch cannot transform half precision: such numbers are transformed as float, and the result is rounded.
 bool is_narrow(const Tensor& x) { return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16; }
 
 struct FourierTransform {
@@ -36,8 +36,8 @@ struct FourierTransform {
   }
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
-    TORCH_CHECK_VALUE(x.dim() > ndim && x.size(-1) == 2, "fourier_transform: x must have ", ndim,
-                      " axes and a last one of 2, not shape ", x.sizes());
+    TORCH_CHECK_VALUE(x.dim() > ndim && x.size(-1) == 2, "fourier_transform: x must have more than ", ndim,
+                      " axes, and the last one must have length 2; got shape ", x.sizes());
     if (x.is_meta()) return at::empty(x.sizes(), x.options());
     if (is_narrow(x)) return forward(x.to(at::kFloat)).to(x.scalar_type());
     c10::SmallVector<int64_t, 3> axes;
@@ -47,7 +47,7 @@ struct FourierTransform {
         inverse ? at::fft_ifftn(z, {}, at::IntArrayRef(axes), norm) : at::fft_fftn(z, {}, at::IntArrayRef(axes), norm);
     return at::view_as_real(y).contiguous();
   }
-  // The transposed transform goes the other way and scales on the same side.
+  // The transposed transform has the opposite direction, and scales in the same direction.
   template <class T>
   void backward(Ctx<T>& c) {
     const std::string other = norm == "ortho" ? "ortho" : norm == "backward" ? "forward" : "backward";
@@ -91,11 +91,11 @@ struct Frames {
   Tensor overlap(const Tensor& f, int64_t samples) const {
     return at::unfold_backward(f.contiguous(), {f.size(0), samples}, 1, fft_size, stride);
   }
-  // What overlapping squared windows sum up to.
+  // The sum of the squared, overlapping windows.
   Tensor weight(int64_t frames, int64_t samples, const at::TensorOptions& o) const {
     return overlap(window(o).square().expand({1, frames, fft_size}), samples);
   }
-  // How often irfft counts each frequency.
+  // How many times irfft uses each frequency.
   Tensor counts(const at::TensorOptions& o) const {
     Tensor n = at::ones({bins(), 1}, o) * 2;
     n.select(0, 0).fill_(1);

@@ -37,7 +37,7 @@ Var frozen_var(Frozen f, VarsRef xs) {
   return y;
 }
 
-// Reads a tensor that `owner` stores when it runs.
+// A function that reads a tensor which `owner` stores when it runs.
 struct MemberNode final : FunctionNode {
   Ref<FunctionNode> owner;
   const at::Tensor* member;
@@ -51,7 +51,7 @@ struct MemberNode final : FunctionNode {
 
 Var read_member(FunctionNode& f, const at::Tensor& member) {
   if (!member.defined() || !mode(Mode::deferred) || mode(Mode::auto_forward)) return Var(member);
-  // The output as an input: it runs after the function.
+  // It has the function's output as its input, so that it runs after the function.
   Ref<FunctionNode> reader(new MemberNode(f, member));
   const Var y = deferred_var(output_node(f, 0), nullptr, 0);
   Var value = std::move(reader->apply(VarsRef(y))[0]);

@@ -1,7 +1,7 @@
-// The vocabulary of backward formulas.
+// The functions for backward formulas.
 //
-// Each name works on Tensors (plain pass) and on Vars (recorded pass). Where ATen has the function, argument-dependent
-// lookup finds at::NAME for Tensors and only the Var form is declared here; otherwise both are.
+// Each function works on Tensors (plain pass) and on Vars (recorded pass). If ATen has the function, argument-dependent
+// lookup finds at::NAME for Tensors, and only the version for Vars is declared here; otherwise both are.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_reshape_alias.h>
@@ -58,7 +58,7 @@ Var rsub_scalar(const Var&, const c10::Scalar&);  // scalar - x
 Var rdiv_scalar(const Var&, const c10::Scalar&);  // scalar / x
 Var pow(const Var&, const c10::Scalar&);
 Var pow(const Var&, const Var&);
-// `in_place(g)`, which overwrites g, where that is allowed; else `fresh()`.
+// Calls `in_place(g)`, which overwrites g, if g may be overwritten; otherwise `fresh()`.
 template <class T, class F, class G>
 T overwrite_or(const T& g, F&& in_place, G&& fresh) {
   if constexpr (std::is_same_v<T, Tensor>) {
@@ -75,7 +75,7 @@ inline Var operator-(const Var& a, const Var& b) { return sub(a, b); }
 inline Var operator*(const Var& a, const Var& b) { return mul(a, b); }
 inline Var operator/(const Var& a, const Var& b) { return div(a, b); }
 inline Var operator-(const Var& a) { return neg(a); }
-// -x; for Tensors quicker than the operator, which is ATen's.
+// -x; for Tensors faster than the operator, which is ATen's.
 inline Var negated(const Var& x) { return neg(x); }
 inline Tensor negated(const Tensor& x) { return few::neg(x); }
 inline Var operator+(const Var& a, const c10::Scalar& s) { return add_scalar(a, s); }
@@ -86,7 +86,7 @@ inline Var operator*(const Var& a, const c10::Scalar& s) { return mul_scalar(a, 
 inline Var operator*(const c10::Scalar& s, const Var& a) { return mul_scalar(a, s); }
 inline Var operator/(const Var& a, const c10::Scalar& s) { return mul_scalar(a, 1.0 / s.toDouble()); }
 inline Var operator/(const c10::Scalar& s, const Var& a) { return rdiv_scalar(a, s); }
-// Constants (masks, counts) in a formula.
+// Operators with constants (masks, counts) in a formula.
 inline Var operator*(const Var& a, const Tensor& c) { return mul(a, Var(c)); }
 inline Var operator/(const Var& a, const Tensor& c) { return div(a, Var(c)); }
 inline Var operator+(const Var& a, const Tensor& c) { return add(a, Var(c)); }
@@ -106,11 +106,11 @@ Var sinh(const Var&);
 Var cosh(const Var&);
 Var tanh(const Var&);
 Var sigmoid(const Var&);
-// `c`: where to take `a`; not differentiated.
+// `c`: the condition for `a`; not differentiated.
 Var where(const Var& c, const Var& a, const Var& b);
 // gy where lower < x < upper, else 0.
 Var hardtanh_backward(const Var& gy, const Var& x, double lower, double upper);
-// First derivatives that ATen has fused, linear in `gy` (activation.cpp).
+// First derivatives that ATen has as one function; linear in `gy` (activation.cpp).
 Var tanh_backward(const Var& gy, const Var& y);
 Var sigmoid_backward(const Var& gy, const Var& y);
 
@@ -130,7 +130,7 @@ Var cumprod(const Var&, int64_t axis);
 Var flip(const Var&, at::IntArrayRef axes);
 Tensor concat(TensorList, int64_t axis);
 Var concat(VarsRef, int64_t axis);
-// Inverse of broadcasting: sums to `shape`.
+// The transpose of broadcasting: sums to `shape`.
 Tensor sum_to(const Tensor&, at::IntArrayRef shape);
 Var sum_to(const Var&, at::IntArrayRef shape);
 Tensor cast(const Tensor&, at::ScalarType);
@@ -141,15 +141,15 @@ Var cast(const Var&, at::ScalarType);
 Var matmul(const Var&, const Var&);
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
-// A constant of the kind of the pass.
+// A constant of type T.
 template <class T>
 T constant(Tensor t) {
   return T(std::move(t));
 }
-// A tensor that may be read now: undefined where its values are still to come.
+// The tensor if its values can be read now; undefined if they are computed later.
 inline const Tensor& known(const Tensor& t) { return t; }
 Tensor known(const Var& v);
-// What `f` computes from tensors, as a constant of the pass: no gradient goes through it. Masks, counts and signs.
+// The result of `f` on tensors, as a constant without gradient: masks, counts and signs.
 using Frozen = std::function<Tensor(c10::ArrayRef<Tensor>)>;
 Var frozen_var(Frozen f, VarsRef xs);
 template <class F, class... X>
@@ -171,11 +171,11 @@ template <class T>
 T zeros_as(const T& x) {
   return T(at::zeros_like(value(x)));
 }
-// Ints of an array reference, for parameters that are stored.
+// Copies an array reference, for parameters that are stored.
 inline Ints ints(at::IntArrayRef a) { return Ints(a.begin(), a.end()); }
-// The axis counted from 0; IndexError where there is none of that number.
+// The axis as a nonnegative number; IndexError if it does not exist.
 inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return c10::maybe_wrap_dim(axis, ndim); }
-// The first of the axes that belong together, or `ndim`: callers check it, with a sentence of their own.
+// base_axis as a nonnegative number. Not checked: callers check it, with their own error messages.
 inline int64_t wrap_base_axis(int64_t axis, int64_t ndim) { return axis < 0 ? axis + ndim : axis; }
 
 }  // namespace cg

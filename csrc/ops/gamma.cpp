@@ -18,13 +18,13 @@ namespace {
 
 Tensor poles(const Tensor& x) { return (x <= 0).logical_and_(x == at::floor(x)); }
 
-// The n-th derivative of digamma. At the poles, zero and the negative whole numbers, ATen's values differ from one n to
-// the next; MXNet's are +inf.
+// The n-th derivative of digamma. At the poles (0 and the negative integers) ATen's values depend on n; MXNet's are
+// +inf.
 template <bool infinite>
 Tensor psi(int64_t n, const Tensor& x) {
   return at_least_float(x, [&](const Tensor& t) {
     const Tensor y = n == 0   ? at::digamma(t)
-                     : n == 1 ? at::special_zeta(2, t)  // ATen's own trigamma has ten digits only
+                     : n == 1 ? at::special_zeta(2, t)  // ATen's trigamma has only ten digits
                               : at::polygamma(n, t);
     return infinite ? y.masked_fill(poles(t), std::numeric_limits<double>::infinity()) : y;
   });
@@ -71,7 +71,7 @@ CG_OP("lgamma", LogGammaOfATen, "log(|gamma(x)|)")
 using LogGammaInfinite = LogGamma<true>;
 CG_OP("lgamma_infinite", LogGammaInfinite, "log(|gamma(x)|); its derivative is +inf at the poles.")
 
-// By reflection below one half: the logarithm knows no sign.
+// Uses the reflection formula below 1/2, because lgamma does not give the sign.
 Tensor gamma(const Tensor& given) {
   const Tensor x = given.to(at::kDouble);
   const Tensor low = x < 0.5, nearest = at::round(x);
@@ -83,7 +83,7 @@ Tensor gamma(const Tensor& given) {
 }
 
 CG_UNARY(Gamma, "gamma", in_bit(0) | out_bit(0), gamma(x), c.gy() * (c.out(0) * psi<true>(0, c.in(0))),
-         "The gamma function; NaN at its poles but 0, where it is infinite.")
+         "The gamma function; NaN at its poles, except at 0, where it is infinite.")
 
 }  // namespace
 }  // namespace cg

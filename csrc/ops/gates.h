@@ -1,4 +1,4 @@
-// Cells of kernels/cells.h as ops have them: with the names of their kernels and the axis of a unit's numbers.
+// The cells of kernels/cells.h for ops: with the names of their kernels and the axis of a unit's numbers.
 #pragma once
 #include <string>
 
@@ -27,7 +27,7 @@ struct Lstm : kernels::cells::Lstm {
   static constexpr const char* kernels[] = {"lstm", "lstm_grad", "lstm_grad_grad"};
   static bool has_kernel() { return true; }
 
-  // order: empty, or the letters of aifo.
+  // order: empty, or the letters a, i, f, o in any order.
   static Layout layout(at::IntArrayRef units, const std::string& order) {
     Layout l(units, order.empty() ? 2 : 1, {1, 4});
     if (order.empty()) return l;

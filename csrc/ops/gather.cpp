@@ -1,4 +1,4 @@
-// Indices as tensors: gather, gather_nd, scatter_nd, scatter_add and what they are made of.
+// Indexing by tensors: gather, gather_nd, scatter_nd, scatter_add and the ops that they consist of.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/index_add.h>
@@ -16,7 +16,7 @@
 namespace cg {
 namespace {
 
-// Ops on (numbers, index), linear in the numbers.
+// Ops on (data, index), linear in the data.
 struct WithIndex {
   static constexpr Mask saves = in_bit(1), integers = in_bit(1);
   static constexpr bool any_dtype = true;
@@ -31,7 +31,7 @@ struct SelectAlong : WithIndex {
     c.grad(0, [&] { return add_along(c.gy(), c.in(1), axis, c.in_sizes(0)[wrap_axis(axis, c.in_sizes(0).size())]); });
   }
 };
-CG_OP("select_along", SelectAlong, "The slices of x along axis that a one-dimensional index names.")
+CG_OP("select_along", SelectAlong, "The slices of x along axis at the positions in a one-dimensional index.")
 
 struct AddAlong : WithIndex {
   int64_t axis = 0, size = 0;
@@ -44,7 +44,9 @@ struct AddAlong : WithIndex {
     c.grad(0, [&] { return select_along(c.gy(), c.in(1), axis); });
   }
 };
-CG_OP("add_along", AddAlong, "Zeros of the given size along axis, to which gy is added at a one-dimensional index.")
+CG_OP("add_along", AddAlong,
+      "Zeros with the given size along axis, to which the slices of gy are added at the positions in a one-dimensional "
+      "index.")
 
 struct GatherAlong : WithIndex {
   int64_t axis = 0;
@@ -55,7 +57,7 @@ struct GatherAlong : WithIndex {
     c.grad(0, [&] { return scatter_along(c.gy(), c.in(1), axis, c.in_sizes(0)); });
   }
 };
-CG_OP("gather_along", GatherAlong, "x[i, index[i, j], k] along an axis, for an index of x's number of dimensions.")
+CG_OP("gather_along", GatherAlong, "x[i, index[i, j, k], k] along an axis, for an index with as many dimensions as x.")
 
 struct ScatterAlong : WithIndex {
   int64_t axis = 0;
@@ -69,19 +71,20 @@ struct ScatterAlong : WithIndex {
     c.grad(0, [&] { return gather_along(c.gy(), c.in(1), axis); });
   }
 };
-CG_OP("scatter_along", ScatterAlong, "Zeros of shape, to which gy is added where gather_along would pick.")
+CG_OP("scatter_along", ScatterAlong,
+      "Zeros of shape, to which gy is added at the elements that gather_along would read.")
 
 int64_t product(at::IntArrayRef sizes) { return c10::multiply_integers(sizes); }
 Tensor longs(const Tensor& index) { return index.to(at::kLong); }
 
-// The slices of x along an axis that a tensor of indices names; the first batch_dims axes of x and of it go together.
+// The slices of x along an axis at a tensor of indices, which shares its first batch_dims axes with x.
 struct Gather : WithIndex {
   int64_t axis = 0, batch_dims = 0;
   static constexpr auto params() {
     return std::make_tuple(param("axis", &Gather::axis), param("batch_dims", &Gather::batch_dims));
   }
 
-  // x as (rows, elements of a row) with one row per position of the axis, and which rows are wanted.
+  // x as (rows, elements of a row), with one row per position of the axis, and the indices of the rows to read.
   int64_t place(at::IntArrayRef sizes) const { return wrap_axis(axis, sizes.size()); }
   Tensor rows(const Tensor& t, at::IntArrayRef sizes) const {
     const int64_t a = place(sizes), n = sizes[a], batch = product(sizes.slice(0, batch_dims)),
@@ -127,10 +130,10 @@ struct Gather : WithIndex {
     });
   }
 };
-CG_OP("gather", Gather, "x's slices along axis at indices; the first batch_dims axes of both belong together.")
+CG_OP("gather", Gather, "The slices of x along axis at indices, which share their first batch_dims axes with x.")
 
-// The index tensor of gather_nd and scatter_nd: row m holds positions on axis m. The indexed tensor counts as a table
-// of (positions, elements of a slice).
+// In the index tensor of gather_nd and scatter_nd, row m has positions on axis m. The indexed tensor is treated as a
+// table of (positions, elements of a slice).
 Ints table_of(at::IntArrayRef index_sizes, at::IntArrayRef sizes) {
   return {product(sizes.slice(0, index_sizes[0])), product(sizes.slice(index_sizes[0]))};
 }
@@ -154,7 +157,7 @@ T rows_of(const char* op, const T& t, const Ints& sizes) {
 struct GatherNd : WithIndex {
   Tensor forward(const Tensor& x, const Tensor& t) {
     TORCH_CHECK_VALUE(t.dim() >= 2, "gather_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
-    TORCH_CHECK_VALUE(t.size(0) <= x.dim(), "gather_nd: indices of shape ", t.sizes(), " name ", t.size(0),
+    TORCH_CHECK_VALUE(t.size(0) <= x.dim(), "gather_nd: indices of shape ", t.sizes(), " index ", t.size(0),
                       " axes, but x has shape ", x.sizes());
     Ints shape = ints(t.sizes().slice(1));
     shape.append(x.sizes().begin() + t.size(0), x.sizes().end());
@@ -192,7 +195,7 @@ struct ScatterNd {
     TORCH_CHECK_VALUE(fits, "scatter_nd: data of shape ", x.sizes(), " and indices of shape ", t.sizes(),
                       " do not fit the output shape ", at::IntArrayRef(shape));
   }
-  // What `out` holds is kept: it is written in place, and is the result.
+  // With `out`, data is written into it in place, its other elements are kept, and it is the result.
   Tensor forward(const Tensor& x, const Tensor& t, const Tensor& out) {
     check(x, t);
     Tensor y = out.defined() ? out : at::zeros(shape, x.options());
@@ -247,7 +250,7 @@ struct ScatterAddAlong {
       const at::IntArrayRef sizes = c.in_sizes(1);
       const T g = gather_along(c.gy(), c.in(1), axis);
       if (sizes == c.in_sizes(2)) return g;
-      Index corner;  // indices may cover only a corner of x1
+      Index corner;  // indices may be smaller than x1
       for (int64_t n : sizes) corner.push_back(IndexItem::slice(0, n));
       return get_item_grad(g, corner, c.in_sizes(2));
     });

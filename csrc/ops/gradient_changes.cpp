@@ -1,4 +1,4 @@
-// Functions of nnabla that change their inputs, or a gradient on its way.
+// Functions of nnabla that change their inputs, or the gradient that passes through them.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/mv.h>
@@ -8,7 +8,7 @@
 namespace cg {
 namespace {
 
-// w / sigma, sigma = u W v for the matrix W whose rows are along `dim`; u and v come from power iterations.
+// w / sigma, with sigma = u W v for the matrix W whose rows are along `dim`; power iterations compute u and v.
 struct SpectralNorm {
   int64_t dim = 0, iterations = 1;
   double eps = 1e-12;
@@ -74,18 +74,19 @@ struct SpectralNorm {
       if (!value(c.gy()).defined()) return c.gy();
       const T m = matrix(c.in(0)), g = matrix(c.gy());
       const T uv = reshape(c.saved(new_u), {-1, 1}) * reshape(c.saved(v), {1, -1});
-      const Ints both{0, 1};  // before 2.13, torch takes {0, 1} for a list of named dimensions as well
+      const Ints both{0, 1};  // not written inline: before 2.13, {0, 1} is ambiguous with torch's named dimensions
       const T sigma = sum(m * uv, both, true);
       return back((g - uv * (sum(g * m, both, true) / sigma)) / sigma, c.in_sizes(0));
     });
-    // As the original: of several functions on one u, the first one's stays, whose backward comes last.
+    // As in the original: if several functions share u, the value of the first function remains, whose backward runs
+    // last.
     if constexpr (std::is_same_v<T, Tensor>)
       if (!test) c.in(1).copy_(new_u.reshape(c.in(1).sizes()));
   }
 };
 CG_OP("spectral_norm", SpectralNorm,
-      "w over its largest singular value, as power iterations from u give it. Unless `test`, u becomes the last left "
-      "singular vector; backward writes it once more. output_u: the given u is a result too.")
+      "w divided by its largest singular value, estimated by power iterations from u. Unless `test`, u is overwritten "
+      "by the new left singular vector; backward writes it again. output_u: the given u is a result, too.")
 
 struct MeanSubtraction {
   int64_t base_axis = 1;
@@ -127,10 +128,9 @@ struct MeanSubtraction {
     c.grad(1, [&] { return reshape(share - total, c.in_sizes(1)); });
   }
 };
-CG_OP(
-    "mean_subtraction", MeanSubtraction,
-    "x less the running mean over the axes before base_axis. update: the mean of x enters the running one with weight "
-    "1 / (t + 1), and t is counted up, both in place.")
+CG_OP("mean_subtraction", MeanSubtraction,
+      "x minus the running mean over the axes before base_axis. update: the mean of x enters the running mean with "
+      "weight 1 / (t + 1), and t is increased, both in place.")
 
 struct ClipByTensors {
   static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2);
@@ -150,7 +150,7 @@ struct ClipByTensors {
     c.grad(2, [&] { return at_high; });
   }
 };
-CG_OP("clip_between", ClipByTensors, "x, but at least `low` and, first of all, at most `high`, element by element.")
+CG_OP("clip_between", ClipByTensors, "x limited to at most `high`, then to at least `low`, element by element.")
 
 struct ClipGradByValue {
   static constexpr Mask saves = in_bit(1) | in_bit(2);
@@ -160,7 +160,8 @@ struct ClipGradByValue {
     c.grad(0, [&] { return run(ClipByTensors{}, c.gy(), c.in(1), c.in(2)); });
   }
 };
-CG_OP("clip_grad_by_value", ClipGradByValue, "x; its gradient is clipped to the second and third input.")
+CG_OP("clip_grad_by_value", ClipGradByValue,
+      "x; its gradient is limited to the range from the second to the third input.")
 
 struct ClipGradByNorm {
   double norm = 1;
@@ -198,8 +199,8 @@ struct VatNoise {
   void backward(Ctx<Var>&) {}
 };
 CG_OP("vat_noise", VatNoise,
-      "eps x / |x| over the axes from base_axis on. Has no gradient: backward writes eps times that of the result into "
-      "the second input.")
+      "eps x / |x|, with the norm over the axes from base_axis on. x gets no gradient: backward writes eps times the "
+      "gradient of the result into the second input.")
 
 }  // namespace
 }  // namespace cg

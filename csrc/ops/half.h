@@ -1,10 +1,10 @@
-// ATen's special functions whose kernels know no float16.
+// For special functions of ATen without kernels for float16.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 namespace cg {
 
-// f of x, computed in float32 where x is float16 or bfloat16.
+// f(x), computed in float32 if x is float16 or bfloat16.
 template <class F>
 at::Tensor at_least_float(const at::Tensor& x, F&& f) {
   const auto dtype = x.scalar_type();

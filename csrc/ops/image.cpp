@@ -43,8 +43,8 @@ struct Resize : Sampling {
   }
 };
 CG_OP("resize", Resize,
-      "Images (batch, channels, height, width) in another size. align_corners: corners map to corners, else pixels are "
-      "areas.")
+      "Images (batch, channels, height, width) in another size. align_corners: the centres of the corner pixels keep "
+      "their places; otherwise the image's outer edges do.")
 
 struct ResizeGrad : Sampling {
   Ints insize;
@@ -74,7 +74,8 @@ struct Patches {
 
   void check(const Tensor& x) const {
     TORCH_CHECK_VALUE(x.dim() == 4 && ksize.size() == 2 && stride.size() == 2 && pad.size() == 2 && dilate.size() == 2,
-                      "im2col: x of shape ", x.sizes(), " must have 4 axes, ksize, stride, pad and dilate 2 numbers");
+                      "im2col: x of shape ", x.sizes(),
+                      " must have 4 axes, and ksize, stride, pad and dilate 2 numbers");
     for (int k = 0; k < 2; ++k)
       TORCH_CHECK_VALUE(ksize[k] > 0 && stride[k] > 0 && dilate[k] > 0 && pad[k] >= 0, "im2col: ksize, stride and ",
                         "dilate must be positive and pad not negative: ", ksize, ", ", stride, ", ", dilate, ", ", pad);
@@ -86,7 +87,7 @@ struct Patches {
           (image[k] + 2 * pad[k] - dilate[k] * (ksize[k] - 1) - 1 + (cover_all ? stride[k] - 1 : 0)) / stride[k] + 1);
     return r;
   }
-  // Lengths of the image, extended to where the last patch ends.
+  // Sizes of the image, extended up to the end of the last patch.
   Ints extended(at::IntArrayRef image, at::IntArrayRef counts) const {
     Ints r;
     for (int k = 0; k < 2; ++k)
@@ -100,7 +101,7 @@ Var col2im(const Patches& p, const Var& gy, Ints insize);
 
 struct Im2Col : Patches {
   bool cover_all = false;
-  std::optional<Ints> outsize;  // patches per axis; those that do not fit read zeros beyond the image
+  std::optional<Ints> outsize;  // number of patches per axis; parts of patches beyond the image are zeros
   static constexpr auto params() {
     return std::make_tuple(required("ksize", &Im2Col::ksize), param("stride", &Im2Col::stride),
                            param("pad", &Im2Col::pad), param("dilate", &Im2Col::dilate),

@@ -23,13 +23,13 @@ namespace {
 
 using Kind = IndexItem::Kind;
 
-// An index applied to a tensor: a view of it, then arrays that pick from the view, then axes that run backwards.
+// An index applied to a tensor: a view of the tensor, then arrays that index the view, then axes to be reversed.
 struct Selection {
   Tensor view;
   std::vector<std::optional<Tensor>> arrays;
   bool advanced = false;
   Ints reversed;  // axes of the result
-  Ints inserted;  // axes of the result that the caller does not see
+  Ints inserted;  // axes of length 1 that are removed from the result
   c10::List<std::optional<Tensor>> list() const { return c10::List<std::optional<Tensor>>(arrays); }
   Tensor pick() const {
     Tensor y = advanced ? at::index(view, list()) : view;
@@ -63,15 +63,15 @@ int64_t axes_of(const IndexItem& item) {
   return 0;
 }
 
-// Where a mask is true, one row for each place. `x`, which is indexed: where it stands for a tensor in a trace, so does
-// a mask that was computed there, and another one is a constant.
+// The positions where a mask is true, one row per position. `x` is the indexed tensor: if it is a tracer's proxy, a
+// mask computed in the trace is a proxy, too (and refused), and any other mask is a constant.
 Tensor marked(const Tensor& mask, const Tensor& x) {
   if (kernels::symbolic(mask)) kernels::reads_values("get_item by a mask", mask);
   const auto places = [&] { return at::nonzero(mask.dim() ? mask : at::reshape(mask, {1})); };
   return kernels::symbolic(x) ? at::lift_fresh(kernels::untraced(places)) : places();
 }
 
-// `item` as integers or as a mask of at least one axis.
+// `item` as integers, or as a mask with at least one axis.
 Tensor index_array(const IndexItem& item, const Tensor& x) {
   const at::Device device = x.device();
   if (item.kind == Kind::Int) return at::full({}, *item.start, at::TensorOptions(at::kLong).device(device));
@@ -82,17 +82,18 @@ Tensor index_array(const IndexItem& item, const Tensor& x) {
     case at::kInt:
       return t;
     case at::kBool:
-      if (t.dim() == 1 && t.numel() == 0) return t.to(at::kLong);  // NumPy takes it for an axis of any length
+      // NumPy accepts an empty index array for an axis of any length
+      if (t.dim() == 1 && t.numel() == 0) return t.to(at::kLong);
       if (t.dim() == 0) return at::select(marked(t, x), 1, 0);
       return t;
     default:
       TORCH_CHECK_INDEX(at::isIntegralType(t.scalar_type(), false),
                         "arrays used as indices must be of integer or boolean type");
   }
-  return t.to(at::kLong);  // ATen takes uint8 for a mask
+  return t.to(at::kLong);  // ATen would treat uint8 as a mask
 }
 
-// A slice with a negative step as the slice with the opposite step over the same elements.
+// For a slice with a negative step, the slice with the positive step over the same elements.
 Tensor slice_backwards(const Tensor& x, int64_t axis, const IndexItem& s) {
   const int64_t n = x.size(axis), step = -s.step;
   const auto bound = [&](std::optional<int64_t> v, int64_t otherwise) {
@@ -115,7 +116,7 @@ Selection select(const Tensor& x, const Index& index) {
   TORCH_CHECK_INDEX(ellipses <= 1, "an index can only have a single ellipsis ('...')");
   TORCH_CHECK_INDEX(used <= x.dim(), "too many indices: the array is ", x.dim(), "-dimensional, but ", used,
                     " were indexed");
-  // While axes are walked: where `view` stands, and how the axes that no array takes are numbered.
+  // State of the loop over the items: the current axis of `view`, and the numbers of axes that no array indexes.
   int64_t axis = 0, kept = 0, array_axes = 0, before_arrays = 0;
   bool apart = false, seen_array = false, left_arrays = false;
   Ints reversed, inserted;
@@ -132,7 +133,7 @@ Selection select(const Tensor& x, const Index& index) {
         keep(1);
         break;
       case Kind::Ellipsis:
-        // Arrays on both sides of an ellipsis are apart also where it stands for no axis.
+        // Arrays on both sides of an ellipsis count as separated even if the ellipsis stands for no axis.
         if (s.advanced && x.dim() == used) {
           s.view = at::unsqueeze(s.view, axis);
           inserted.push_back(kept);
@@ -172,7 +173,7 @@ Selection select(const Tensor& x, const Index& index) {
       }
     }
   }
-  // The axes that arrays give stand together at the place of the first array, or in front where arrays are apart.
+  // The axes of index arrays are placed at the position of the first array, or in front if the arrays are separated.
   const auto placed = [&](int64_t k) { return seen_array && (apart || k >= before_arrays) ? k + array_axes : k; };
   for (int64_t k : reversed) s.reversed.push_back(placed(k));
   for (int64_t k : inserted) s.inserted.push_back(placed(k));

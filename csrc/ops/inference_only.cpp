@@ -1,4 +1,4 @@
-// The end of a network that is not to be trained.
+// The output of a function that was called with training=False.
 #include <ATen/ops/alias.h>
 
 #include "ops/functions.h"
@@ -14,7 +14,7 @@ struct InferenceOnly {
     TORCH_CHECK(false, "backward of a function that was called with training=False");
   }
 };
-CG_OP("inference_only", InferenceOnly, "x, whose gradient must not be asked for.")
+CG_OP("inference_only", InferenceOnly, "x; asking for its gradient raises an error.")
 
 }  // namespace
 }  // namespace cg

@@ -23,7 +23,7 @@ c10::SmallVector<Tensor, 2> unstack(const Tensor& x, int64_t axis);
 Vars unstack(const Var& x, int64_t axis);
 Var stack(VarsRef xs, int64_t axis);
 
-// The gradients of all outputs, zeros where there is none.
+// The gradients of all outputs, with zeros for missing ones.
 template <class T>
 c10::SmallVector<T, 4> all_gys(Ctx<T>& c) {
   c10::SmallVector<T, 4> gys;
@@ -35,8 +35,8 @@ c10::SmallVector<T, 4> all_gys(Ctx<T>& c) {
   return gys;
 }
 
-// On the meta device torch joins by functions in Python, which import its compiler at their first call: `joined` is
-// used.
+// On the meta device torch joins by Python functions, which import torch's compiler at their first call; so `joined`
+// computes the shape.
 struct Concat {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &Concat::axis)); }
@@ -79,7 +79,7 @@ struct Split {
     c.grad(0, [&] { return concat(all_gys(c), axis); });
   }
 };
-CG_OP("split", Split, "Cuts x along an axis before each of the indices.")
+CG_OP("split", Split, "Splits x along an axis before each of the indices.")
 
 struct Stack {
   int64_t axis = 0;
@@ -114,7 +114,7 @@ struct Unstack {
     c.grad(0, [&] { return stack(all_gys(c), wrap_axis(axis, c.in_sizes(0).size())); });
   }
 };
-CG_OP("unstack", Unstack, "All slices of x along an axis, which they lose.")
+CG_OP("unstack", Unstack, "All slices of x along an axis, without that axis.")
 
 struct Flip {
   Ints axis;
@@ -142,7 +142,8 @@ struct Tile {
     c.grad(0, [&]() -> T {
       const at::IntArrayRef sizes = c.in_sizes(0);
       if (value(c.gy()).numel() == 0) return T(at::zeros(sizes, c.gy().options()));
-      // One repeated axis after the other: ATen sums over several short axes at once many times slower.
+      // Sums one repeated axis after the other, because ATen is many times slower if it sums over several short axes at
+      // once.
       T g = c.gy();
       Ints shape = ints(g.sizes());
       const int64_t ndim = shape.size(), lead = ndim - sizes.size();
@@ -161,7 +162,7 @@ struct Tile {
 };
 CG_OP("tile", Tile, "x repeated reps[i] times along axis i.")
 
-// Which element stands where: element i repeats[i] times.
+// The index of the element at each place: element i occurs repeats[i] times.
 Tensor repeated_places(const Ints& repeats, int64_t size, at::Device device) {
   TORCH_CHECK_VALUE(static_cast<int64_t>(repeats.size()) == size, "repeat: ", repeats.size(), " numbers for ", size,
                     " elements");
@@ -173,7 +174,7 @@ Tensor repeated_places(const Ints& repeats, int64_t size, at::Device device) {
   return kernels::constant(places, at::kLong).to(device);
 }
 
-// Without an axis, x counts as one line.
+// Without an axis, x is flattened.
 struct RepeatGrad {
   Ints repeats;
   std::optional<int64_t> axis;
@@ -199,7 +200,7 @@ struct RepeatGrad {
   template <class T>
   void backward(Ctx<T>& c);
 };
-CG_OP("repeat_grad", RepeatGrad, "Sums the repetitions that `repeat` made of an input of the given shape.")
+CG_OP("repeat_grad", RepeatGrad, "The gradient of `repeat` for an input of the given shape: sums the repetitions.")
 
 struct Repeat {
   Ints repeats;

@@ -1,4 +1,4 @@
-// Matrices in batches, and Einstein's summation.
+// Batches of matrices, and Einstein summation.
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/eye.h>
@@ -20,7 +20,7 @@ T turned(const T& x) {
 }
 template <class T>
 T inverse(const T& x);
-// A number for each matrix, to multiply matrices by.
+// One number per matrix, reshaped to multiply matrices.
 template <class T>
 T per_matrix(const T& g) {
   Ints shape = ints(g.sizes());
@@ -46,7 +46,7 @@ struct Inverse {
     });
   }
 };
-CG_OP("inverse", Inverse, "The inverses of square matrices; not finite where there is none.")
+CG_OP("inverse", Inverse, "The inverses of square matrices; not finite for singular matrices.")
 
 template <class T>
 T inverse(const T& x) {
@@ -105,7 +105,7 @@ struct Cholesky {
 };
 CG_OP("cholesky", Cholesky, "The triangular factors of positive definite matrices.")
 
-// The equation has been made explicit: letters only, "ab,bc->ac".
+// The equation must be explicit, with letters only: "ab,bc->ac".
 struct Einsum {
   std::string equation;
   static constexpr auto params() { return std::make_tuple(required("equation", &Einsum::equation)); }
@@ -127,8 +127,9 @@ struct Einsum {
     }
     return t;
   }
-  // The gradient of an operand is an einsum of gy and the other operands. A letter that the operand has twice is a
-  // diagonal: an identity matrix makes it two letters. A letter that only this operand has was summed: ones.
+  // The gradient of an operand is an einsum of gy and the other operands. A letter that occurs twice in the operand is
+  // a diagonal, for which an identity matrix is added as an operand. A letter that only this operand has was summed,
+  // for which ones are added.
   template <class T>
   void backward(Ctx<T>& c) {
     const Terms t = terms();
@@ -163,13 +164,13 @@ struct Einsum {
           }
         }
         const T g = run_list(Einsum{left + "->" + result}, c10::ArrayRef<T>(parts));
-        Ints shape = ints(c.in_sizes(i));  // a letter that is summed may have length 1 in the other operands
+        Ints shape = ints(c.in_sizes(i));  // a summed letter may have length 1 in the other operands
         for (size_t k = 0; k < shape.size(); ++k) shape[k] = std::max(shape[k], value(g).size(k));
         return value(g).sizes() == at::IntArrayRef(shape) ? g : broadcast_to(g, shape);
       });
   }
 };
-CG_OP("einsum", Einsum, "Einstein's summation of an explicit equation.")
+CG_OP("einsum", Einsum, "Einstein summation with an explicit equation.")
 
 }  // namespace
 }  // namespace cg

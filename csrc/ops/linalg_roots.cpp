@@ -15,11 +15,10 @@ T symmetric(const T& x) {
   return (x + turned(x)) * 0.5;
 }
 void check_square(const char* op, const Tensor& x) {
-  TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(-1) == x.size(-2), op, ": must be of square matrices, not of the shape ",
-                    x.sizes());
+  TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(-1) == x.size(-2), op, ": expected square matrices, got shape ", x.sizes());
 }
-// Eigenvalues and eigenvectors in double precision: of small eigenvalues, whose inverses count most, single precision
-// leaves few digits, and half precision has no such decomposition.
+// Eigenvalues and eigenvectors, computed in double precision: the inverses of small eigenvalues dominate the result,
+// and single precision gives few correct digits of them; half precision has no such decomposition.
 std::tuple<Tensor, Tensor> decomposed(const Tensor& x) { return at::linalg_eigh(symmetric(x.to(at::kDouble)), "L"); }
 
 template <class T>
@@ -36,7 +35,7 @@ struct SylvesterSymmetric {
     const Tensor x = inner / (l.unsqueeze(-1) + l.unsqueeze(-2));
     return at::matmul(at::matmul(v, x), turned(v)).to(b.scalar_type()).contiguous();
   }
-  // The equation is its own adjoint, so that gb solves it for gy; a stands on both sides of x.
+  // The equation is self-adjoint, so gb is its solution for gy; a occurs on both sides of x.
   template <class T>
   void backward(Ctx<T>& c) {
     const T gb = sylvester(c.in(0), c.gy());
@@ -62,7 +61,8 @@ struct InverseRoot {
     const auto [l, v] = decomposed(x);
     return at::matmul(v * at::rsqrt(l).unsqueeze(-2), turned(v)).to(x.scalar_type()).contiguous();
   }
-  // With p the inverse of the root r: gr = -p gy p. From x = r r, dx = r dr + dr r, whose adjoint is solved for gx.
+  // p is the inverse of the root r, so gr = -p gy p. From x = r r follows dx = r dr + dr r, whose adjoint equation is
+  // solved for gx.
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {

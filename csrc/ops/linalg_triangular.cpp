@@ -42,7 +42,7 @@ struct SolveTriangular {
                       " does not fit a of shape ", a.sizes());
     return at::linalg_solve_triangular(transpose ? turned(a) : a, b, lower == transpose, !right).contiguous();
   }
-  // With m the triangle of a, or its transpose: gb solves the transposed system; gm is -gb y^T, or -y^T gb.
+  // Let m be the triangle of a, or its transpose: gb solves the transposed system; gm is -gb y^T, or -y^T gb.
   template <class T>
   void backward(Ctx<T>& c) {
     const auto gb = [&] { return solve(c.in(0), c.gy(), lower, !transpose, right); };
@@ -57,7 +57,7 @@ struct SolveTriangular {
   }
 };
 CG_OP("solve_triangular", SolveTriangular,
-      "x of a x = b (right: x a = b) for the lower or upper triangles of a, transposed if asked for.")
+      "The solution x of a x = b (right: x a = b) for the lower or upper triangles of a, or their transpose.")
 
 template <class T>
 T solve(const T& a, const T& b, bool lower, bool transpose, bool right) {
@@ -66,7 +66,7 @@ T solve(const T& a, const T& b, bool lower, bool transpose, bool right) {
 
 struct EigenSymmetric {
   static constexpr Mask saves = out_bit(0) | out_bit(1);
-  // Rows of u are eigenvectors; the sign of each is such that its largest component is positive.
+  // Rows of u are eigenvectors, with signs that make their largest components positive.
   std::tuple<Tensor, Tensor> forward(const Tensor& a) {
     check_square("eigen_symmetric", a);
     auto [l, v] = at::linalg_eigh(a, "L");
@@ -100,7 +100,7 @@ struct EigenSymmetric {
   }
 };
 CG_OP("eigen_symmetric", EigenSymmetric,
-      "Eigenvectors (as rows) and ascending eigenvalues of symmetric matrices, of which the lower half is read.")
+      "Eigenvectors (as rows) and ascending eigenvalues of symmetric matrices, of which only the lower half is read.")
 
 }  // namespace
 }  // namespace cg

@@ -18,14 +18,14 @@
 namespace cg {
 namespace {
 
-// Half precision is too coarse to sum in.
+// Half precision is too imprecise for sums.
 Tensor widened(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
 
 bool is_mean(const std::string& reduce) {
   TORCH_CHECK_VALUE(reduce == "mean" || reduce == "no", "reduce must be 'mean' or 'no', not '", reduce, "'");
   return reduce == "mean";
 }
-// What the elements of a mean are divided by, as NumPy's maximum(1, n).
+// The weights of elements in a mean: 1 / maximum(1, n).
 Tensor mean_weights(const Tensor& valid, bool normalize, const Tensor& like) {
   const Tensor w = valid.to(like.scalar_type());
   if (normalize) return w / at::clamp_min(at::sum(w), 1);
@@ -45,7 +45,7 @@ struct SoftmaxCrossEntropy {
   static constexpr Mask integers = in_bit(1);
   static constexpr Mask optional = in_bit(2);
   static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2);
-  Tensor log_sum;  // only where the CPU kernel ran
+  Tensor log_sum;  // defined only if the CPU kernel ran
   static constexpr auto stored() { return std::make_tuple(param("log_sum", &SoftmaxCrossEntropy::log_sum)); }
   double coefficient = 1;
 
@@ -74,14 +74,14 @@ struct SoftmaxCrossEntropy {
       y = mean ? at::empty({}, x.options()) : at::empty(t.sizes(), x.options());
       coefficient = kernels::softmax_cross_entropy(for_kernel(), flat(x), labels(t), weights(weight, x), log_sum, y);
     } else {
-      log_sum.reset();  // of an earlier run
+      log_sum.reset();  // from an earlier run
       auto [safe, factor] = read(x, t, weight);
       y = -(at::gather(log_softmax(x, 1), 1, safe) * factor);
       y = mean ? at::sum(y) : y.reshape(t.sizes());
     }
     return y.to(x_.scalar_type());
   }
-  // Labels that are ignored as class 0, and the factor of each loss; both with an axis of one class.
+  // Labels, with ignored ones replaced by class 0, and the factor of each loss; both with a class axis of length 1.
   std::pair<Tensor, Tensor> read(const Tensor& x, const Tensor& t, const Tensor& weight) const {
     const Tensor valid = at::ne(t, ignore_label).unsqueeze(1);
     Tensor safe = t.to(at::kLong).unsqueeze(1) * valid;
@@ -156,7 +156,7 @@ CG_OP("sigmoid_cross_entropy", SigmoidCrossEntropy,
 
 struct MeanSquaredError : OfDifference<MeanSquaredError> {
   Tensor forward(const Tensor& a, const Tensor& b) {
-    const Tensor d = widened(a - b).reshape(-1);  // a scalar product is less work than a mean of squares
+    const Tensor d = widened(a - b).reshape(-1);  // a dot product is faster than a mean of squares
     return (at::dot(d, d) / static_cast<double>(d.numel())).to(a.scalar_type());
   }
   template <class T>

@@ -1,4 +1,4 @@
-// Outputs that bring their own gradient, as MXNet's losses do.
+// Outputs that define their own gradient, as MXNet's losses do.
 #include <ATen/ops/alias.h>
 
 #include "ops/functions.h"
@@ -22,8 +22,8 @@ struct LossOutput {
   }
 };
 CG_OP("loss_output", LossOutput,
-      "y, the second input; its derivative by x is the third input, whatever the gradient of the result is, or times "
-      "that one with multiply.")
+      "y, the second input. The gradient of x is the third input, whatever the gradient of the result is; with "
+      "multiply, the product of both.")
 
 }  // namespace
 }  // namespace cg

@@ -1,4 +1,4 @@
-// Masks and edges: bool_gather and its kin, one_hot, padding by the elements at hand.
+// Masks and edges: bool_gather and related ops, one_hot, padding with elements of the array.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
@@ -38,10 +38,11 @@ struct BoolFill {
 };
 CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
 
-// The rows of x, seen as (mask elements, elements of a slice), at which the mask is not zero.
+// The indices of the mask's elements that are not zero, which are rows of x reshaped to (mask elements, elements of a
+// slice).
 Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1}).to(at::kBool)).select(1, 0); }
-// The same for a known number n of marked elements, whose shape does not depend on the mask's values: the first n
-// indices of an order in which marked elements come before the others.
+// The same for a known number n of marked elements; the result's shape does not depend on the mask's values. Takes the
+// first n indices of an order in which marked elements come before the others.
 Tensor marked_first(const Tensor& mask, int64_t n) {
   return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);
 }
@@ -54,8 +55,8 @@ struct BoolGather {
   static constexpr auto stored() { return std::make_tuple(param("rows", &BoolGather::rows)); }
   Tensor forward(const Tensor& x, const Tensor& mask) {
     TORCH_CHECK_VALUE(mask.dim() <= x.dim() && mask.sizes() == x.sizes().slice(0, mask.dim()),
-                      "bool_gather: the mask has shape ", mask.sizes(),
-                      ", which is not how that of input begins: ", x.sizes());
+                      "bool_gather: the shape of the mask, ", mask.sizes(),
+                      ", is not the beginning of the shape of input, ", x.sizes());
     kernels::reads_values("bool_gather", mask);
     rows = marked(mask);
     const Tensor y = select_along(at::reshape(x, slices(mask.numel(), x.numel())), rows, 0);
@@ -80,7 +81,7 @@ struct BoolScatter {
     Ints shape = ints(mask.sizes());
     shape.append(x.sizes().begin() + 1, x.sizes().end());
     TORCH_CHECK_VALUE(!out.defined() || out.sizes() == at::IntArrayRef(shape), "bool_scatter: output has shape ",
-                      out.sizes(), ", but input and mask make ", at::IntArrayRef(shape));
+                      out.sizes(), ", but input and mask give ", at::IntArrayRef(shape));
     Tensor y = out.defined() ? out : at::zeros(shape, x.options());
     if (no_data(x)) return y;
     const Tensor rows = kernels::traced(mask) ? marked_first(mask, x.size(0)) : marked(mask);
@@ -141,7 +142,7 @@ struct OneHot {
       valid = valid.logical_and((p >= 0).logical_and(p < shape[i]));
       place = place * shape[i] + p;
     }
-    place = at::where(valid, place, at::zeros_like(place));  // an index that is out of range has no one
+    place = at::where(valid, place, at::zeros_like(place));  // for an index out of range no element is one
     const Tensor y = at::zeros({lines.size(0), c10::multiply_integers(shape)}, x.options().dtype(at::kFloat));
     return at::reshape(y.scatter_(1, place.unsqueeze(1), valid.to(at::kFloat).unsqueeze(1)), sizes);
   }
@@ -150,20 +151,21 @@ struct OneHot {
 };
 CG_OP("one_hot", OneHot, "A one at the position that the last axis of integers names, zeros elsewhere.")
 
-// Elements beyond the edges are those at hand: "repeat" the outermost one, "reflect" without it, "symmetric" with it.
+// Elements beyond the edges are copies: "repeat" of the outermost one, "reflect" mirrored without it, "symmetric"
+// mirrored with it.
 struct Edges {
-  Ints before, after;  // for each axis, or the last ones; may be negative
+  Ints before, after;  // for each axis, or for the last ones; may be negative
   std::string mode;
   static constexpr auto params() {
     return std::make_tuple(required("before", &Edges::before), required("after", &Edges::after),
                            required("mode", &Edges::mode));
   }
   static constexpr Mask saves = 0;
-  // Of x's axes the first whose places `before` and `after` name. In a graph x may have come to have another number.
+  // The first axis of x to which `before` and `after` apply. In a graph the number of x's axes may have changed.
   int64_t first(int64_t ndim) const {
     const int64_t named = before.size();
-    TORCH_CHECK_VALUE(named == static_cast<int64_t>(after.size()) && named <= ndim, "edges: ", named,
-                      " axes are named, but x has ", ndim);
+    TORCH_CHECK_VALUE(named == static_cast<int64_t>(after.size()) && named <= ndim,
+                      "edges: before and after are given for ", named, " axes, but x has ", ndim);
     return ndim - named;
   }
   bool changes(int64_t place) const { return before[place] != 0 || after[place] != 0; }
@@ -198,10 +200,10 @@ struct Edges {
   }
 };
 CG_OP("edges", Edges,
-      "x with before[i] elements before and after[i] after its axes (the last ones, where there are more axes than "
-      "numbers), made of those at its edges.")
+      "x extended by before[i] elements before and after[i] elements after its axes (the last ones, if there are more "
+      "axes than numbers), copied from its edges.")
 
-// Sums along an axis so far: `exclusive` without the element itself, `reverse` from the end.
+// Cumulative sums along an axis: `exclusive` without the element itself, `reverse` from the end.
 struct RunningSum {
   int64_t axis = 0;
   bool exclusive = false, reverse = false;
@@ -221,7 +223,7 @@ struct RunningSum {
     c.grad(0, [&] { return run(RunningSum{axis, exclusive, !reverse}, c.gy()); });
   }
 };
-CG_OP("running_sum", RunningSum, "Sums along an axis up to each element, or without it, from either end.")
+CG_OP("running_sum", RunningSum, "Cumulative sums along an axis, with or without the element itself, from either end.")
 
 struct Eye {
   int64_t k = 0;
@@ -251,7 +253,7 @@ struct Sink {
       c.grad(i, [&] { return T(at::ones(c.in_sizes(i), c.gy().options().dtype(c.in_dtype(i)))); });
   }
 };
-CG_OP("sink", Sink, "A zero that needs all inputs; each of them gets a gradient of ones.")
+CG_OP("sink", Sink, "A zero that depends on all inputs; each of them gets a gradient of ones.")
 
 struct Assign {
   static constexpr Mask saves = 0;
@@ -267,7 +269,7 @@ struct Assign {
     c.grad(1, [&] { return zeros_as(c.gy()); });
   }
 };
-CG_OP("assign", Assign, "Writes the second input into the first and gives a copy; the gradient belongs to the first.")
+CG_OP("assign", Assign, "Writes the second input into the first and returns a copy; the first input gets the gradient.")
 
 }  // namespace
 }  // namespace cg

@@ -7,7 +7,7 @@ namespace cg {
 namespace {
 
 struct MatMul {
-  bool transa = false, transb = false;  // swap the last two axes first; vectors stay
+  bool transa = false, transb = false;  // swap the last two axes first; vectors are not changed
   static constexpr auto params() {
     return std::make_tuple(param("transa", &MatMul::transa), param("transb", &MatMul::transb));
   }
@@ -17,7 +17,7 @@ struct MatMul {
     return swap && x.dim() > 1 ? transpose(x, -1, -2) : x;
   }
   Tensor forward(const Tensor& a, const Tensor& b) { return at::matmul(turned(a, transa), turned(b, transb)); }
-  // Vectors are read as one-row or one-column matrices; batch axes that were broadcast are summed by the pass.
+  // Vectors are treated as matrices of one row or one column; the pass sums over broadcast batch axes.
   template <class T>
   void backward(Ctx<T>& c) {
     const at::IntArrayRef sa = c.in_sizes(0), sb = c.in_sizes(1);
@@ -35,7 +35,7 @@ struct MatMul {
     c.grad(0, [&]() -> T {
       T b = c.in(1);
       if (sb.size() == 1) b = reshape(b, {sb[0], 1});
-      // (gy b^T), or its transpose where a was turned
+      // gy b^T, or its transpose if a was transposed
       const bool turn = transa && sa.size() > 1;
       T g = turn ? matmul(turned(b, transb && sb.size() > 1), transpose(gy, -1, -2))
                  : matmul(gy, turned(b, !transb || sb.size() == 1));
@@ -58,7 +58,8 @@ struct Linear {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
-    if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);  // else torch goes through its compiler
+    // Torch's shape function with a bias would import torch's compiler
+    if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);
     return at::linear(x, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt);
   }
   template <class T>

@@ -1,9 +1,9 @@
 // Max pooling in 1 to 3 dimensions.
 //
-// Where the maxima are is kept in one of two forms: position in the window, which our CPU kernel stores as a byte and
-// users see as `indexes`; or, where ATen's kernels run, position in the padded image ("flat"). Loops over bytes in main
-// memory (kernels/pool.h) do the gradient of pooling; the kernels of kernels/window_places.h take the users' positions
-// in other dtypes and on a GPU.
+// The positions of the maxima are stored in one of two forms: as positions in the window, which compatgrad's CPU kernel
+// stores as bytes and users see as `indexes`; or, from ATen's kernels, as positions in the padded image ("flat"). Loops
+// over bytes in main memory (kernels/pool.h) compute the gradient of pooling; for users' positions in other dtypes and
+// on a GPU, the kernels of kernels/window_places.h do.
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -34,8 +34,8 @@ struct MaxWindow : Window {
     }
     return w;
   }
-  // Indexes of a map of `sizes`, as `type`. max_pooling's own, which are bytes, lie in the window; others might not,
-  // and kernels would read and write beyond the images.
+  // Checks indexes of a map of `sizes` and converts them to `type`. Indexes from max_pooling, which are bytes, are
+  // valid; others may be outside the window, and kernels would read and write beyond the images.
   Tensor places(const Tensor& indexes, at::IntArrayRef sizes, at::ScalarType type) const {
     TORCH_CHECK_VALUE(indexes.sizes() == sizes, "indexes of shape ", indexes.sizes(), " do not fit windows of shape ",
                       sizes);
@@ -55,13 +55,13 @@ struct MaxWindow : Window {
   }
   std::tuple<Tensor, Tensor> aten_forward(const Tensor& x, at::IntArrayRef map) const {
     const Tensor given = add_padding(x, map, -std::numeric_limits<double>::infinity());
-    // Each number for each axis: converters of graphs do not fill up lists as ATen does.
+    // Numbers are given for each axis, because converters of graphs do not extend short lists as ATen does.
     if (ndim() == 3) return at::max_pool3d_with_indices(given, ksize, stride, {0, 0, 0}, {1, 1, 1});
     if (ndim() == 2) return at::max_pool2d_with_indices(given, ksize, stride, {0, 0}, {1, 1});
     auto [y, at] = at::max_pool2d_with_indices(given.unsqueeze(2), {1, ksize[0]}, {1, stride[0]}, {0, 0}, {1, 1});
     return {y.squeeze(2), at.squeeze(2)};
   }
-  // Elements from the padded image's first to the first of each window along axis k; broadcasts against the map.
+  // The offset of each window's first element in the padded image, along axis k; broadcasts against the map.
   Tensor starts(size_t k, at::IntArrayRef map, const Tensor& like) const {
     Ints shape;
     for (size_t j = 0; j < ndim(); ++j) shape.push_back(j == k ? map[k] : 1);
@@ -87,7 +87,7 @@ struct MaxWindow : Window {
   }
 };
 
-// Positions as a row per plane, for gather and scatter.
+// Positions with one row per plane, for gather and scatter.
 Tensor rows(const Tensor& x) { return x.reshape({x.size(0) * x.size(1), -1}); }
 
 template <class T>
@@ -177,8 +177,8 @@ struct MaxPoolingGrad : MaxWindow {
   }
 };
 CG_OP("max_pooling_grad", MaxPoolingGrad,
-      "Adds each element to that of its window which indexes names: upsampling, and the gradient of max_pooling. flat: "
-      "indexes count in the padded image.")
+      "Adds each element to the pixel of its window at the position in indexes: upsampling, and the gradient of "
+      "max_pooling. flat: indexes are positions in the padded image.")
 
 struct MaxPoolingAt : MaxWindow {
   bool flat = false;
@@ -215,7 +215,7 @@ struct MaxPoolingAt : MaxWindow {
   }
 };
 CG_OP("max_pooling_at", MaxPoolingAt,
-      "The element of each window which indexes names; its gradient is max_pooling_grad.")
+      "The pixel of each window at the position in indexes; its gradient is max_pooling_grad.")
 
 template <class T>
 T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize) {

@@ -1,4 +1,4 @@
-// Calling an op of another file by its name: `named("sum_pooling").with("ksize", k)(x)`.
+// Calls an op of another file by its name: `named("sum_pooling").with("ksize", k)(x)`.
 #pragma once
 #include "ops/functions.h"
 
@@ -18,7 +18,7 @@ class Named {
       }
     TORCH_INTERNAL_ASSERT(false, info_->name, " has no parameter ", name);
   }
-  // The first output: on tensors the kernel alone, on Vars recorded as the current mode says.
+  // Returns the first output: on tensors only forward runs, on Vars the op is recorded if the current mode says so.
   template <class... X>
   Tensor operator()(const Tensor& x, const X&... xs) {
     return std::move(node_->forward(all_inputs({Var(x), Var(xs)...}))[0]);
@@ -27,7 +27,7 @@ class Named {
   Var operator()(const Var& x, const X&... xs) {
     return std::move(node_->apply(all_inputs({x, Var(xs)...}))[0]);
   }
-  // The same with all outputs.
+  // Returns all outputs.
   template <class... X>
   Tensors all(const Tensor& x, const X&... xs) {
     return node_->forward(all_inputs({Var(x), Var(xs)...}));
@@ -38,7 +38,7 @@ class Named {
   }
 
  private:
-  // With those that are left out: backward asks for inputs by their numbers.
+  // The inputs including those that are left out, because backward addresses inputs by their numbers.
   Vars all_inputs(std::initializer_list<Var> given) const {
     Vars in(given.begin(), given.end());
     if (static_cast<int>(in.size()) < info_->inputs) in.resize(info_->inputs);
@@ -48,14 +48,14 @@ class Named {
   Ref<FunctionNode> node_;
 };
 
-// The op must be there once the library is loaded; looked up once for each place of use.
+// The op must exist when the library is loaded; it is looked up once per use in the code.
 #define CG_NAMED(NAME)                               \
   ([]() -> const OpInfo* {                           \
     static const OpInfo* const info = find_op(NAME); \
     return info;                                     \
   }())
 
-// `x` in another shape; nothing is done where it has it.
+// `x` reshaped; returns `x` if it already has the shape.
 template <class T>
 T shaped(const T& x, at::IntArrayRef sizes) {
   return x.sizes() == sizes ? x : reshape(x, sizes);

@@ -74,7 +74,7 @@ struct LayerNormalization {
 };
 CG_OP("layer_normalization", LayerNormalization, "gamma (x - mean) / std + beta by the statistics of each row of x.")
 
-// x as (batch, groups, channels of a group, elements), statistics being over the last two.
+// x as (batch, groups, channels of a group, elements), with statistics over the last two axes.
 struct Groups {
   int64_t groups = 1;
   double eps = 1e-5;
@@ -92,7 +92,7 @@ struct Groups {
   T parameter(const T& p) const {
     return reshape(p, {1, groups, -1, 1});
   }
-  // Tensors of one dtype that ATen has kernels for.
+  // The dtype for ATen's kernels, which need all tensors in one dtype.
   static at::ScalarType dtype(const Tensor& x, const Tensor& gamma) {
     const auto t = c10::promoteTypes(x.scalar_type(), gamma.scalar_type());
     return t == at::kHalf ? at::kFloat : t;
@@ -201,7 +201,7 @@ struct Normalize {
   static constexpr Mask saves = in_bit(0);
 
   Tensor forward(const Tensor& x) { return x / (at::sqrt(at::sum(at::square(x), axis, true)) + eps); }
-  // A zero vector has norm 0, where sqrt has no derivative: it is taken at 1 there, times x, which is 0.
+  // For a zero vector sqrt has no derivative; it is evaluated at 1 instead, where its product with x = 0 is 0.
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
@@ -224,7 +224,7 @@ struct LocalResponseNormalization {
   }
   static constexpr Mask saves = in_bit(0);
 
-  // The sum of each channel and its n / 2 neighbours on both sides.
+  // The sum over each channel and its n / 2 neighbours on both sides.
   template <class T>
   T neighbours(const T& x) const {
     if (c10::multiply_integers(x.sizes()) == 0) return x;

@@ -1,20 +1,20 @@
-// The second derivative that all normalisations share.
+// The second derivative shared by all normalisations.
 #pragma once
 #include "ops/functions.h"
 
 namespace cg {
 
-// Gradients of what a normalisation's first derivative read.
+// Gradients with respect to the inputs of a normalisation's first derivative.
 template <class T>
 struct NormGrads {
-  T x, gamma, gy;  // gamma: not summed to its shape
+  T x, gamma, gy;  // gamma: not yet summed to its shape
 };
 
 // y = gamma h + beta, h = (x - mean) r with r = 1 / std, mean and std over the axes `over` of x. All arguments
 // broadcast against x. Its first derivative is gx = N(gamma gy) with the self-adjoint
 //   N(e) = r (e - mean(e) - h mean(e h)),
 // ggamma = sum(gy h) and gbeta = sum(gy). Here `v`, `w`, `b` are the gradients of these; any may be undefined.
-// Of N depends on x: h, and r with dr = -r h / n; the latter gives the last term of `x`.
+// N depends on x through h, and through r with dr = -r h / n, which gives the last term of `x`.
 template <class T>
 NormGrads<T> norm_second(const T& x, const T& gamma, const T& gy, const T& mean_x, const T& r, const T& v, const T& w,
                          const T& b, at::IntArrayRef over) {
@@ -41,7 +41,7 @@ NormGrads<T> norm_second(const T& x, const T& gamma, const T& gy, const T& mean_
   return g;
 }
 
-// Mean and 1 / std as a recorded pass needs them: as functions of x. A plain pass takes those of the forward.
+// Mean and 1 / std: in a recorded pass as functions of x, in a plain pass those of the forward.
 template <class T>
 std::pair<T, T> norm_statistics(const T& x, const Tensor& saved_mean, const Tensor& saved_inv_std, double eps,
                                 at::IntArrayRef over) {

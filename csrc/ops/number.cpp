@@ -13,23 +13,23 @@
 namespace cg {
 namespace {
 
-// ATen makes a tensor of every Scalar, which takes longer than a kernel on a small tensor: the numbers of this thread
-// are kept. They are CPU tensors, which kernels of other devices read as numbers.
+// ATen makes a tensor of every Scalar, which takes longer than a kernel on a small tensor. So recent numbers are cached
+// per thread, as CPU tensors, which kernels of other devices read as numbers.
 struct Kept {
   uint64_t bits = 0;
   Tensor tensor;
 };
 thread_local std::unique_ptr<std::array<Kept, 128>> kept __attribute__((tls_model("initial-exec")));
 
-// `s` in the dtype of x; null where only ATen knows how x and s combine, or where a tracer must see the number.
+// `s` in the dtype of x; null if ATen has to combine x and s, or if a tracer must see the number.
 const Tensor* number(const Tensor& x, const c10::Scalar& s) {
   const auto dtype = x.scalar_type();
-  // float16 is computed in float32: its kernels take the number unrounded.
+  // ATen's kernels compute float16 in float32, with the unrounded number.
   if (dtype != at::kFloat && dtype != at::kDouble) return nullptr;
   if (s.isComplex() || s.isSymbolic() || x.layout() != at::kStrided) return nullptr;
   if (x.unsafeGetTensorImpl()->is_python_dispatch() || c10::impl::TorchDispatchModeTLS::any_modes_set()) return nullptr;
   double v = s.toDouble();
-  if (dtype == at::kFloat) v = static_cast<float>(v);  // beyond the largest number is infinity, as in NumPy
+  if (dtype == at::kFloat) v = static_cast<float>(v);  // numbers beyond the range become infinity, as in NumPy
   const uint64_t bits = std::bit_cast<uint64_t>(v);
   if (!kept) kept = std::make_unique<std::array<Kept, 128>>();
   Kept& k = (*kept)[(bits * 0x9E3779B97F4A7C15u >> 58) * 2 + (dtype == at::kDouble)];
@@ -41,7 +41,7 @@ const Tensor* number(const Tensor& x, const c10::Scalar& s) {
   return &k.tensor;
 }
 
-// f of each element of x and the number; undefined where ATen has to compute.
+// Applies f to each element of x and the number; returns an undefined tensor if ATen has to compute.
 template <class F>
 Tensor few_by(const Tensor& x, const c10::Scalar& s, F f) {
   if (s.isComplex() || s.isSymbolic()) return {};

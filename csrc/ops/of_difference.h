@@ -1,10 +1,10 @@
-// Losses of the difference of two tensors.
+// Losses that depend on the difference of two tensors.
 #pragma once
 #include "ops/functions.h"
 
 namespace cg {
 
-// A loss of a - b, whose gradients by a, `slope`, and by b differ in sign.
+// A loss of a - b: the gradient with respect to a is `slope`, that with respect to b is its negative.
 template <class Op>
 struct OfDifference {
   static constexpr Mask saves = in_bit(0) | in_bit(1);

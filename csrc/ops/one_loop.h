@@ -1,14 +1,14 @@
-// One definition of an elementwise function for both of its ways: one loop on the CPU, ATen's kernels elsewhere.
+// Element-wise functions with two implementations: one loop on the CPU, and ATen's functions elsewhere.
 #pragma once
 #include "kernels/map.h"
 #include "ops/functions.h"
 
-// On a lambda that `fused` gets: without it a loop would call it for each element.
+// An attribute for lambdas that `fused` gets, so that the loop inlines them instead of calling them for each element.
 #define CG_EACH __attribute__((always_inline))
 
 namespace cg {
 
-// `each` on the elements, where the tensors are there and dense; else `composed` on the whole.
+// Applies `each` to the elements if the tensors have data and are dense; otherwise calls `composed` on the tensors.
 template <class F, class G, class T, class... X>
 T fused(F each, G composed, const T& x, const X&... xs) {
   if constexpr (std::is_same_v<T, Tensor>) {

@@ -1,5 +1,5 @@
-// Elementwise functions with a kink, at which nnabla takes the derivative of one side where other ops take that of the
-// other, or 0; and activations.
+// Element-wise functions with a kink, where nnabla uses the derivative of one side, while other ops use that of the
+// other side, or 0; and activations.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/clamp_max.h>
@@ -20,7 +20,7 @@
 namespace cg {
 namespace {
 
-// gy where `inside`, else 0; also where gy is not finite.
+// gy where `inside`, else 0, even if gy is not finite.
 template <class T>
 T only(const T& gy, const T& inside) {
   return where(inside, gy, zeros_as(gy));
@@ -41,7 +41,7 @@ struct AbsRight {
 };
 CG_POINTWISE("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
 
-// What is taken gets the gradient, the other one the gradient times 0.
+// The selected input gets the gradient, the other one the gradient times 0.
 template <bool max>
 struct Choose {
   static constexpr Mask saves = in_bit(0) | in_bit(1);
@@ -118,10 +118,12 @@ struct Limit {
 };
 using MaximumScalar = Limit<true>;
 CG_POINTWISE("maximum_scalar", MaximumScalar,
-             "x where x > value, else value; the gradient is 0 unless x > value. product: it is multiplied by 0.")
+             "x where x > value, else value; the gradient is 0 unless x > value. product: there the gradient is "
+             "multiplied by 0.")
 using MinimumScalar = Limit<false>;
 CG_POINTWISE("minimum_scalar", MinimumScalar,
-             "x where x < value, else value; the gradient is 0 unless x < value. product: it is multiplied by 0.")
+             "x where x < value, else value; the gradient is 0 unless x < value. product: there the gradient is "
+             "multiplied by 0.")
 
 // Replaces some elements by a number; they get no gradient.
 template <Tensor (*Bad)(const Tensor&)>
@@ -195,11 +197,9 @@ struct Mish {
 CG_POINTWISE("mish", Mish, "x * tanh(log(1 + exp(x)))")
 
 Var sinc_derivative(const Var& x, int64_t order);
-// The derivative of sin(x) / x of a given order, computed in float64. Near 0 by its
-// power series, the terms of which are
-// (-1) ** (m / 2) x ** (m - order) / ((m - order)! (m + 1)) for even m;
-// elsewhere by x f[n] = sin[n](x) - n f[n - 1], where sin[n] is the n-th
-// derivative of the sine.
+// The derivative of sin(x) / x of a given order, computed in float64: near 0 by its power series with the terms
+// (-1) ** (m / 2) x ** (m - order) / ((m - order)! (m + 1)) for even m; elsewhere by x f[n] = sin[n](x) - n f[n - 1],
+// where sin[n] is the n-th derivative of the sine.
 double sinc_derivative_of(double x, int64_t order) {
   if (!(std::abs(x) < 2.0 + static_cast<double>(order))) {  // NaN too
     const double waves[] = {std::sin(x), std::cos(x)};

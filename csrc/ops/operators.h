@@ -1,6 +1,7 @@
-// Operators of tensors in formulas. They stand in for ATen's (ATen/TensorOperators.h, which no file may include beside
-// this one): sums and products of few numbers are computed here (ops/few.h), the others by ATen. Templates of every
-// namespace find them where they find ATen's, in the namespace of their operands; `static` keeps the two apart.
+// Operators of tensors in formulas. They replace ATen's operators (ATen/TensorOperators.h, which must not be included
+// together with this file): operations on small tensors use the loops of ops/few.h, the others use ATen. They are in
+// ATen's namespace, so that templates of every namespace find them by argument-dependent lookup; `static` avoids a
+// conflict with ATen's at link time.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
@@ -17,7 +18,7 @@ at::Tensor rdiv_scalar(const at::Tensor&, const c10::Scalar&);
 }  // namespace cg
 
 namespace at {
-// Numbers go through functions of number.cpp, which keep their tensors.
+// Numbers use the functions of number.cpp, which cache their tensors.
 template <class N>
 concept Number = std::is_arithmetic_v<N>;
 template <Number N>

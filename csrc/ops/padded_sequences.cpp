@@ -1,6 +1,7 @@
-// Sequences of different lengths: padded to one length, or packed one time step after another.
+// Sequences of different lengths, either padded to one length or packed time step by time step.
 //
-// The number of rows follows from the values of `lengths` or `batch_sizes`: on tensors without data these ops raise.
+// The number of rows depends on the values of `lengths` or `batch_sizes`, so these ops raise an error on tensors
+// without data.
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 
@@ -15,11 +16,12 @@ namespace {
 std::vector<int64_t> numbers(const Tensor& t, const char* name) {
   TORCH_CHECK(t.dim() == 1, name, " must have one axis, not ", t.dim());
   kernels::reads_values(name, t);
-  TORCH_CHECK(!t.is_meta(), name, " must have its values when the function is called, for the shape depends on them");
+  TORCH_CHECK(!t.is_meta(), name,
+              " must have values when the function is called, because the result's shape depends on them");
   const Tensor n = t.to(at::kCPU, at::kLong).contiguous();
   return {n.const_data_ptr<int64_t>(), n.const_data_ptr<int64_t>() + n.numel()};
 }
-// How many of `counts` are greater than 0, than 1, ...
+// How many of `counts` are greater than 0, 1, ...
 std::vector<int32_t> transposed(const std::vector<int64_t>& counts) {
   std::vector<int32_t> r;
   for (int64_t k = 0;; ++k) {
@@ -29,20 +31,20 @@ std::vector<int32_t> transposed(const std::vector<int64_t>& counts) {
   }
 }
 
-// Where the packed rows are among the rows of the padded sequence.
+// The positions of the packed rows among the rows of the padded sequence.
 struct Rows {
   bool batch_first = false;
   Tensor places;
   static constexpr auto stored() { return std::make_tuple(param("places", &Rows::places)); }
 
   static int64_t count(at::IntArrayRef padded) { return padded[0] * padded[1]; }
-  // One row for each step, whatever its shape.
+  // The shape with the elements of each step flattened to one row.
   static Ints flat(int64_t rows, at::IntArrayRef step) {
     Ints r{rows, 1};
     for (int64_t n : step) r[1] *= n;
     return r;
   }
-  // `sizes`: samples that have a row at each time step. `time`, `batch`: lengths of the padded axes.
+  // `sizes`: the number of samples with a row at each time step. `time`, `batch`: lengths of the padded axes.
   template <class N>
   void locate(const std::vector<N>& sizes, int64_t time, int64_t batch, at::Device device) {
     std::vector<int64_t> rows;
@@ -94,8 +96,8 @@ struct PackPaddedSequence : Rows {
   }
 };
 CG_OP("pack_padded_sequence", PackPaddedSequence,
-      "The rows of x (time, batch, ...) that lengths (batch,), which do not increase, say are there, one time step "
-      "after another; and how many there are at each step. batch_first: x (batch, time, ...).")
+      "The rows of x (time, batch, ...) that belong to the sequences of the given lengths (batch,), which must not "
+      "increase, time step by time step; and the number of rows at each step. batch_first: x is (batch, time, ...).")
 
 struct PadPackedSequence : Rows {
   double padding_value = 0;
@@ -134,8 +136,8 @@ struct PadPackedSequence : Rows {
   }
 };
 CG_OP("pad_packed_sequence", PadPackedSequence,
-      "The inverse of pack_padded_sequence: rows that are missing get padding_value, up to total_length steps; and the "
-      "lengths.")
+      "The inverse of pack_padded_sequence: missing rows are filled with padding_value, up to total_length steps; and "
+      "the lengths.")
 
 }  // namespace
 }  // namespace cg

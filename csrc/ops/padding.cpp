@@ -1,4 +1,4 @@
-// Padding of axes, and of sequences to one length.
+// Padding of axes, and padding of sequences to one length.
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 
@@ -8,7 +8,7 @@ namespace cg {
 namespace {
 
 struct Pad {
-  Ints pad_width;  // before and after each axis, or each of the last ones
+  Ints pad_width;  // widths before and after each axis, or each of the last axes
   double value = 0;
   static constexpr auto params() {
     return std::make_tuple(required("pad_width", &Pad::pad_width), param("value", &Pad::value));
@@ -16,7 +16,8 @@ struct Pad {
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t widths = pad_width.size();
-    TORCH_CHECK_VALUE(widths % 2 == 0 && widths <= 2 * x.dim(), "pad: ", widths, " widths for ", x.dim(), " axes");
+    TORCH_CHECK_VALUE(widths % 2 == 0 && widths <= 2 * x.dim(), "pad: pad_width has ", widths, " numbers for ", x.dim(),
+                      " axes");
     for (int64_t n : pad_width) TORCH_CHECK_VALUE(n >= 0, "pad: pad_width must not be negative, got ", n);
     Ints last_first;
     for (int64_t i = pad_width.size() / 2; i-- > 0;) {
@@ -50,7 +51,7 @@ struct PadSequence {
   }
   static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
-    TORCH_CHECK_VALUE(!xs.empty(), "pad_sequence: there is no sequence");
+    TORCH_CHECK_VALUE(!xs.empty(), "pad_sequence: expected at least one sequence");
     int64_t longest = 0;
     for (const Tensor& x : xs) {
       TORCH_CHECK_VALUE(x.dim() > 0, "pad_sequence: a sequence must have an axis");
@@ -72,7 +73,7 @@ struct PadSequence {
   }
 };
 CG_OP("pad_sequence", PadSequence,
-      "Sequences as the rows of one tensor, filled up with value to length, or the longest.")
+      "Sequences as the rows of one tensor, padded with value to length, or to the longest sequence.")
 
 }  // namespace
 }  // namespace cg

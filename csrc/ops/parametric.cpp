@@ -1,4 +1,4 @@
-// Activations with a learned parameter, the shape of which is x.shape[1:1 + its ndim].
+// Activations with a learned parameter, whose shape is x.shape[1 : 1 + parameter.ndim].
 #include <ATen/ops/_prelu_kernel.h>
 
 #include "ops/one_loop.h"
@@ -6,7 +6,7 @@
 namespace cg {
 namespace {
 
-// The parameter's shape, made to broadcast against x.
+// The shape that makes the parameter broadcast against x.
 Ints aligned(at::IntArrayRef param, int64_t ndim) {
   Ints s{1};
   s.append(param.begin(), param.end());

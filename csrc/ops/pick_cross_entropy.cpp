@@ -1,4 +1,4 @@
-// Cross entropy as MXNet reads labels.
+// Cross entropy with MXNet's treatment of labels.
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
@@ -20,7 +20,7 @@ struct PickCrossEntropy {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
   static constexpr Mask saves = in_bit(0) | in_bit(1);
-  Tensor log_sum, chosen;  // only where the CPU kernel ran
+  Tensor log_sum, chosen;  // defined only if the CPU kernel ran
   static constexpr auto stored() {
     return std::make_tuple(param("log_sum", &PickCrossEntropy::log_sum), param("chosen", &PickCrossEntropy::chosen));
   }
@@ -41,7 +41,7 @@ struct PickCrossEntropy {
       if (i != axis) (i < axis ? outer : inner) *= x.size(i);
     return x.contiguous().view({outer, x.size(axis), inner});
   }
-  // Cut to integers, those out of range to the nearest class.
+  // Labels truncated to integers, and limited to the nearest class.
   Tensor labels(const Tensor& x, const Tensor& t) const {
     return at::clamp(t.to(at::kLong), 0, x.size(axis) - 1).reshape(reduced(x, true));
   }
@@ -52,7 +52,7 @@ struct PickCrossEntropy {
     const N* from = t.const_data_ptr<N>();
     int64_t* to = result.data_ptr<int64_t>();
     const auto last = x.size(axis) - 1;
-    for (int64_t i = 0, n = t.numel(); i < n; ++i)  // not a number: the first class
+    for (int64_t i = 0, n = t.numel(); i < n; ++i)  // NaN: the first class
       to[i] = from[i] >= static_cast<N>(last) ? last : from[i] > 0 ? static_cast<int64_t>(from[i]) : 0;
     return result;
   }
@@ -80,7 +80,7 @@ struct PickCrossEntropy {
       kernels::softmax_cross_entropy(kernel, flat(x), chosen, Tensor(), log_sum, y);
       return y;
     }
-    log_sum.reset();  // of an earlier run
+    log_sum.reset();  // from an earlier run
     return -at::gather(log_softmax(x, axis), axis, labels(x, t)).reshape(reduced(x, keepdims));
   }
   template <class T>

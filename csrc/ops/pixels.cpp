@@ -1,4 +1,4 @@
-// Images read at computed positions: what grids and flows warp with.
+// Images read at computed positions, for warping by grids and flows.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/fmod.h>
@@ -41,7 +41,7 @@ struct Positions {
         at.dim() >= 2 && at.size(-1) == static_cast<int64_t>(image.size()) && offset.size() == image.size(),
         "pixels: positions of shape ", at.sizes(), " in an image of shape ", image);
   }
-  // (batch, channels, ...) with the axes between the first and the last of `at`.
+  // (batch, channels, ...), where ... are the axes of `at` without the first and the last.
   static Ints result_shape(const Tensor& x, const Tensor& at) {
     Ints r{x.size(0), x.size(1)};
     for (int64_t a = 1; a + 1 < at.dim(); ++a) r.push_back(at.size(a));
@@ -97,11 +97,11 @@ void PixelsGrad::backward(Ctx<T>& c) {
   c.grad(0, [&] { return run(Pixels{*this}, c.gy(), c.in(1)); });
 }
 CG_OP("pixels", Pixels,
-      "Images (batch, channels, ...) read at positions (batch, ..., axes) + offset, whole numbers with the last axis "
-      "first; beyond the border 0.")
-CG_OP("pixels_grad", PixelsGrad, "The gradient of pixels: to images whose axes have the sizes `size`.")
+      "Images (batch, channels, ...) read at integer positions (batch, ..., axes) + offset, the last axis first; 0 "
+      "beyond the border.")
+CG_OP("pixels_grad", PixelsGrad, "The gradient of pixels, for images whose axes have the sizes `size`.")
 
-// A coordinate that is brought back to the pixels 0 ... size - 1.
+// Maps a coordinate to the range of the pixels 0 ... size - 1.
 struct Border {
   int64_t size = 1;
   std::string mode = "repeat";
@@ -118,7 +118,8 @@ struct Border {
     return mode == "reflect";
   }
   double last() const { return static_cast<double>(size - 1); }
-  // Where coordinates turn. An axis of one pixel whose centre is both ends has no room to turn in.
+  // The ends at which coordinates are reflected. With align_corners an axis of one pixel has both ends at one point,
+  // where nothing can be reflected.
   double low() const { return align_corners ? 0 : -0.5; }
   double high() const { return last() - low(); }
   bool no_room() const { return low() == high(); }
@@ -127,7 +128,7 @@ struct Border {
   struct Turned {
     X to, slope;
   };
-  // floor of a number that is not negative, without a call: x + 2^23 has no digits behind the point.
+  // floor of a nonnegative number without a function call: x + 2^23 has no fractional part.
   template <class X>
   CG_EACH static X whole(X x) {
     constexpr X digits = sizeof(X) == 4 ? X(0x1p23) : X(0x1p52);
@@ -150,7 +151,7 @@ struct Border {
     const Tensor folded = at::where(under.ne(odd), low() + rest, high() - rest);
     return {at::where(outside, folded, s), at::ones_like(s).masked_fill(outside.logical_and(odd.logical_not()), -1)};
   }
-  // Half a pixel beyond the outermost centres there is the outermost pixel, without a slope.
+  // In the half pixel beyond the outermost centres the value is that of the outermost pixel, with derivative 0.
   Tensor inside(const Tensor& s) const { return s.clamp(0, last()); }
 };
 
@@ -198,15 +199,15 @@ struct BorderCoordinate : Border {
 };
 CG_POINTWISE(
     "border_coordinate", BorderCoordinate,
-    "Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at the "
-    "last pixels with align_corners, else at their outer edges).")
+    "Coordinates mapped to the range of an axis of `size` pixels: mode 'repeat' limits them to its ends, 'reflect' "
+    "mirrors them there (at the centres of the outermost pixels with align_corners, else at their outer edges).")
 
 // Affine transformations of the unit grid.
 struct Grid {
   Ints size;
   bool align_corners = false;
 
-  // (positions, axes + 1): coordinates in -1 ... 1, the last axis first, then 1.
+  // (positions, axes + 1): coordinates in -1 ... 1, the last axis first, then a 1.
   Tensor homogeneous(const Tensor& like) const {
     const int64_t n = static_cast<int64_t>(size.size());
     TORCH_CHECK_VALUE(n > 0, "affine_grid: size is empty");

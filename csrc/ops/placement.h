@@ -1,4 +1,4 @@
-// Where a convolution places its filter.
+// The positions of a convolution's filter.
 #pragma once
 #include <ATen/ops/constant_pad_nd.h>
 
@@ -6,7 +6,7 @@
 
 namespace cg {
 
-// Where the filter is placed. Empty lists: stride 1, no padding, no dilation; one entry serves all axes.
+// The parameters of these positions. Empty lists: stride 1, no padding, no dilation; one entry applies to all axes.
 struct Placement {
   Ints stride, pad, dilate;
   int64_t groups = 1;
@@ -22,11 +22,11 @@ struct Placement {
     for (int64_t v : dilate) TORCH_CHECK_VALUE(v > 0, "convolution: dilate must be positive, not ", v);
     TORCH_CHECK_VALUE(groups > 0, "convolution: groups must be positive, not ", groups);
   }
-  // Length of the image that `n` positions of the filter touch on axis k, without padding.
+  // The length of the image, without the padding, that `n` positions of the filter touch on axis k.
   int64_t touched(size_t k, int64_t n, int64_t filter) const {
     return stride[k] * (n - 1) + dilate[k] * (filter - 1) + 1 - 2 * pad[k];
   }
-  // How far the last position reaches beyond the image, as constant_pad_nd takes it; empty where it never does.
+  // How far the last position reaches beyond the image, in the format of constant_pad_nd; empty if it does not.
   Ints overhang(at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filter) const {
     const size_t n = stride.size();
     Ints r;
@@ -43,7 +43,7 @@ struct Placement {
 inline Tensor extended(const Tensor& image, const Ints& overhang) {
   return overhang.empty() ? image : at::constant_pad_nd(image, overhang, 0);
 }
-// Drops what `extended` added.
+// Removes what `extended` added.
 inline Tensor cropped(Tensor image, at::IntArrayRef sizes) {
   for (int64_t k = 2; k < image.dim(); ++k)
     if (image.size(k) > sizes[k]) image = image.narrow(k, 0, sizes[k]);

@@ -100,12 +100,12 @@ Tensor Window::spread_out(const Tensor& x, at::IntArrayRef shape, double divisor
 
 namespace {
 
-// Sums of windows divided by `divisor`; the gradient of one is the other.
+// Sums of windows divided by `divisor`, and the transpose; each is the gradient of the other.
 struct SumWindow : Window {
   int64_t divisor = 1;
 
-  // What follows are ATen's operations, for tracers. ATen pads by half a window at most and does not go beyond; over
-  // three axes the window must fit without padding.
+  // From here on: the computation by ATen, for tracers. ATen allows padding of at most half a window, and no windows
+  // beyond the padding; over three axes the window must fit without padding.
   bool aten_pads(at::IntArrayRef image, at::IntArrayRef map) const {
     for (size_t k = 0; k < ndim(); ++k)
       if (2 * pad[k] > ksize[k] || (map[k] - 1) * stride[k] + ksize[k] > image[k] + 2 * pad[k] ||
@@ -122,7 +122,7 @@ struct SumWindow : Window {
     w.pad.insert(w.pad.begin(), 0);
     return w;
   }
-  // The CPU has no kernels in half precision over three axes, and sums there are better in single precision anyway.
+  // On the CPU ATen has no kernels for half precision over three axes, and sums are more precise in single precision.
   static bool widens(const Tensor& x) { return x.scalar_type() == at::kHalf && x.device().is_cpu(); }
   Tensor pool(const Tensor& x, at::IntArrayRef map) const {
     if (kernels::takes(x)) return sums(x, with_spatial(x.sizes(), map), double(divisor));
@@ -131,7 +131,7 @@ struct SumWindow : Window {
     const SumWindow w = for_aten(pads);
     Tensor given = pads ? x : add_padding(x, map, 0);
     if (line) given = given.unsqueeze(2);
-    // A graph has the mean of ATen's own: converters to other formats overlook a divisor.
+    // In a graph, ATen's mean without divisor is used, because converters to other formats ignore the divisor.
     const bool mean = kernels::traced(x);
     const auto by = mean ? std::nullopt : std::optional<int64_t>(divisor);
     Tensor y = w.ndim() == 2 ? at::avg_pool2d(given, w.ksize, w.stride, w.pad, false, true, by)
@@ -145,7 +145,7 @@ struct SumWindow : Window {
     const Ints map = spatial(gy.sizes());
     const bool pads = aten_pads(image, map), line = ndim() == 1;
     const SumWindow w = for_aten(pads);
-    // The kernel reads the shape of its second argument alone.
+    // The kernel reads only the shape of its second argument.
     Tensor x = at::empty(with_spatial(gy.sizes(), pads ? image : at::IntArrayRef(padded(image, map))), gy.options());
     if (line) x = x.unsqueeze(2);
     const Tensor g = line ? gy.unsqueeze(2) : gy;
@@ -209,7 +209,7 @@ struct AveragePooling : SumWindow {
                            param("pad", &AveragePooling::pad), param("pad_value", &AveragePooling::pad_value));
   }
   static constexpr Mask saves = 0;
-  Tensor counts;  // elements of the image in each window, where the padding does not count
+  Tensor counts;  // the number of image elements in each window, if the padding is not counted
   static constexpr auto stored() { return std::make_tuple(param("counts", &AveragePooling::counts)); }
 
   Tensor forward(const Tensor& x) {

@@ -1,4 +1,4 @@
-// Weights of two values, with the straight-through gradient.
+// Weights with two values, with the straight-through gradient.
 #include <ATen/ops/full_like.h>
 
 #include "ops/functions.h"
@@ -30,8 +30,8 @@ struct BinaryWeights {
   }
 };
 CG_OP("binary_weights", BinaryWeights,
-      "The signs of w, which are also written into the second input; times the mean of |w| over axis where there is a "
-      "third input, which gets those means. The gradient is handed on to w.")
+      "The signs of w, which are also written into the second input. With a third input, the signs are multiplied by "
+      "the mean of |w| over axis, which is written into that input. The gradient is passed on to w unchanged.")
 
 }  // namespace
 }  // namespace cg

@@ -1,5 +1,5 @@
-// Quantisation to fixed grids: multiples of a step, and powers of two. Straight-through: the steps have the slope of
-// the line, beyond the grid (`ste_fine_grained`) that of a constant.
+// Quantisation to fixed grids: multiples of a step, and powers of two. Straight-through gradients: 1 on the grid;
+// beyond the grid also 1, or with `ste_fine_grained` 0.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/exp2.h>
@@ -55,9 +55,9 @@ struct FixedPointQuantize {
     });
   }
 };
-CG_POINTWISE(
-    "fixed_point_quantize", FixedPointQuantize,
-    "x rounded to multiples of delta, halves away from 0, and limited to what n bits hold (one of them for the sign).")
+CG_POINTWISE("fixed_point_quantize", FixedPointQuantize,
+             "x rounded to multiples of delta, halves away from 0, and limited to the range of n bits (one of them for "
+             "the sign).")
 
 struct Pow2Quantize {
   bool sign = true, with_zero = true;
@@ -71,9 +71,9 @@ struct Pow2Quantize {
   Mask saves_for(c10::ArrayRef<bool>) const { return ste_fine_grained ? in_bit(0) : 0; }
   double top() const { return std::exp2(m); }
   double least() const { return std::exp2(static_cast<double>(m) - (std::exp2(n - sign - with_zero) - 1)); }
-  // Below this, 0 is nearer than the least power, geometrically.
+  // Below this number, x is rounded to 0 instead of the smallest power.
   double zero_below() const { return with_zero ? least() * std::exp2(-0.5) : 0; }
-  double negative() const { return with_zero ? 0 : least(); }  // of a negative x, without a sign
+  double negative() const { return with_zero ? 0 : least(); }  // the result for a negative x, if there is no sign bit
 
   Tensor forward(const Tensor& x) {
     return fused(
@@ -106,10 +106,9 @@ struct Pow2Quantize {
     });
   }
 };
-CG_POINTWISE(
-    "pow2_quantize", Pow2Quantize,
-    "x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (less one each for sign and "
-    "with_zero).")
+CG_POINTWISE("pow2_quantize", Pow2Quantize,
+             "x rounded, on a logarithmic scale, to powers of two up to 2 ** m, as many as n bits can represent (one "
+             "bit less each for sign and with_zero).")
 
 }  // namespace
 }  // namespace cg

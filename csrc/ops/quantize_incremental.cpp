@@ -1,4 +1,4 @@
-// Incremental network quantization: weights become powers of two, some at first, later all.
+// Incremental network quantization: first some weights, finally all, are rounded to powers of two.
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 
@@ -22,7 +22,7 @@ struct INQWeights {
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = 0;
 
-  // Exponents that `largest`, the largest absolute value, allows.
+  // The range of exponents, from `largest`, the largest absolute value.
   struct Exponents {
     int low, high;
     static int of(float v) {
@@ -39,7 +39,7 @@ struct INQWeights {
       return std::ldexp(w < 0 ? -1.0f : 1.0f, std::clamp(of(std::abs(w)), low, high));
     }
   };
-  // Which weights are fixed at this step from now on.
+  // Selects the weights that are fixed from this step on.
   void fix(const std::vector<float>& w, std::vector<float>& fixed, int64_t step, const Tensor& random_state) const {
     if (std::find(inq_iterations.begin(), inq_iterations.end(), step) == inq_iterations.end()) return;
     if (inq_iterations.back() == step) {
@@ -74,9 +74,11 @@ struct INQWeights {
                         w.sizes());
     TORCH_CHECK_VALUE(w.numel() > 0 && steps.numel() == 2, "inq_weights: w of shape ", w.sizes(), " and ",
                       steps.numel(), " steps; w must have elements, and there must be two steps");
-    const Tensor now = steps.select(0, 0), last = steps.select(0, 1);  // on a GPU, where its context moves all inputs
+    // On a GPU in a context that moves all inputs there
+    const Tensor now = steps.select(0, 0), last = steps.select(0, 1);
     const int64_t step = now.item<int64_t>();
-    if (step == last.item<int64_t>()) return old_w.to(w.options(), false, true);  // w may be a copy of the array
+    // Not w itself, which may be a copy of the array
+    if (step == last.item<int64_t>()) return old_w.to(w.options(), false, true);
     last.copy_(now);
     std::vector<float> v = numbers(w), fixed = numbers(indicators), before = numbers(old_w);
     const std::vector<float> kept = numbers(old_indicators);
@@ -98,10 +100,11 @@ struct INQWeights {
   }
 };
 CG_OP("inq_weights", INQWeights,
-      "One step of quantizing w in place: where indicators are 1, weights are powers of two and stay. At the steps in "
-      "inq_iterations half of the others become so, those of largest absolute value, or each or not at random; at the "
-      "last of them all. The third and fourth input are memory that the caller keeps, steps is this step and the last "
-      "that was made, then the state of a generator. The gradient is handed on to w.")
+      "One step of quantizing w in place: where indicators are 1, weights are powers of two and are not changed. At "
+      "the steps in inq_iterations half of the other weights are quantized, those with the largest absolute values or "
+      "random ones; at the last of these steps all are. The third and fourth input are memory of the caller for the "
+      "old weights and indicators; steps are this step and the last executed one; then comes the state of a generator. "
+      "The gradient is passed on to w unchanged.")
 
 }  // namespace
 }  // namespace cg

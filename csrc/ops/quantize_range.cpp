@@ -1,4 +1,4 @@
-// Quantisation that keeps its range in its inputs, and arithmetic of integers.
+// Quantisation whose range is stored in its inputs, and integer arithmetic.
 #include <ATen/ops/add.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
@@ -37,13 +37,12 @@ struct MinMaxQuantize {
                            param("eps", &MinMaxQuantize::eps), param("update", &MinMaxQuantize::update));
   }
   static constexpr Mask saves = in_bit(0);
-  Tensor low, high;  // the range on the grid of the levels
+  Tensor low, high;  // the range, adjusted to the grid of levels
   static constexpr auto stored() {
     return std::make_tuple(param("low", &MinMaxQuantize::low), param("high", &MinMaxQuantize::high));
   }
 
-  // x's extremes over the axes along which the range has length 1, by moving
-  // average where `ema`.
+  // The extremes of x over the axes along which the range has length 1; with `ema` a moving average.
   Tensor range(const Tensor& extreme, const Tensor& old) const {
     return ema ? old * decay + extreme * (1 - decay) : extreme;
   }
@@ -110,7 +109,7 @@ struct Mod {
 CG_OP("mod", Mod,
       "Remainder of a / b, in the dtype of a: with the sign of a for floats and where fmod, else with that of b.")
 
-// Shifts by the number of bits and more give 0, which the machine leaves open.
+// Shifts by the number of bits or more give 0; in C++ they are undefined.
 struct BitShift {
   std::string direction = "LEFT";
   static constexpr auto params() { return std::make_tuple(param("direction", &BitShift::direction)); }
@@ -119,7 +118,7 @@ struct BitShift {
   Tensor forward(const Tensor& x, const Tensor& shift_) {
     const at::ScalarType t = x.scalar_type();
     const bool is_unsigned = t == at::kByte || t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64;
-    // Shapes are inferred before the dtype is known.
+    // Shapes are inferred on meta tensors, whose dtype may not be final.
     TORCH_CHECK(x.is_meta() || is_unsigned, "bit_shift: x must be of an unsigned integer dtype, not ", t);
     const int64_t bits = static_cast<int64_t>(c10::elementSize(t)) * 8;
     const Tensor wide = x.to(at::kLong), shift = shift_.to(at::kLong);
@@ -129,7 +128,7 @@ struct BitShift {
       y = at::bitwise_left_shift(wide, by);
     } else if (bits < 64) {
       y = at::bitwise_right_shift(wide, by);
-    } else {  // the sign bit is a digit
+    } else {  // the sign bit is an ordinary bit
       const Tensor half = at::bitwise_right_shift(wide, 1).bitwise_and(std::numeric_limits<int64_t>::max());
       y = at::where(by == 0, wide, at::bitwise_right_shift(half, at::clamp_min(by - 1, 0)));
     }

@@ -1,4 +1,4 @@
-// Numbers drawn from a distribution, and dropout.
+// Random numbers of several distributions, and dropout.
 #include "ops/random.h"
 
 #include <ATen/Context.h>
@@ -12,7 +12,7 @@ namespace cg {
 
 at::Generator device_generator(const char* function, const Tensor& state, at::Device device) {
   const at::Generator& own = at::globalContext().defaultGenerator(device);
-  if (kernels::capturing) return own;  // torch advances it at each repetition
+  if (kernels::capturing) return own;  // torch advances this generator in each replay
   at::Generator g = own.clone();
   g.set_current_seed(generator(function, state)());
   return g;
@@ -40,7 +40,7 @@ void fill(Tensor& y, Mt& g, D distribution) {
   for (int64_t i = 0, n = y.numel(); i < n; ++i) p[i] = distribution(g);
 }
 
-// Beta by Johnk's rejection where both parameters are at most 1, else from two gammas.
+// Beta by Johnk's rejection method if both parameters are at most 1, otherwise from two gamma variates.
 void fill_beta(Tensor& y, Mt& g, float alpha, float beta) {
   std::uniform_real_distribution<float> uniform(0, 1);
   std::gamma_distribution<float> first(alpha, 1), second(beta, 1);
@@ -107,7 +107,7 @@ struct Draw {
 };
 CG_OP("draw", Draw,
       "Numbers of the distribution `kind` (uniform, normal, integer, binomial, gamma, beta) with parameters a and b, "
-      "drawn from a generator's state, which moves on.")
+      "drawn from a generator's state, which is advanced.")
 
 struct DropoutDrawn {
   double p = 0.5;
@@ -129,7 +129,7 @@ struct DropoutDrawn {
     Tensor m = at::empty(x.sizes(), at::kFloat);
     float* to = m.data_ptr<float>();
     const auto word = [&] { return static_cast<double>(static_cast<uint32_t>(g())); };
-    // What std::bernoulli_distribution draws: two words make a number of [0, 1), here scaled by 2^64.
+    // As std::bernoulli_distribution does: two words are a number in [0, 1), here scaled by 2^64.
     const double limit = p == 0 ? 0x1p65 : (1 - p) * 0x1p64;
     for (int64_t i = 0, n = x.numel(); i < n; ++i) {
       const double low = word(), u = low + word() * 0x1p32;

@@ -1,7 +1,7 @@
 // The generator of random functions: std::mt19937 in a tensor of bytes, so that a program can keep, copy and reset it.
 //
-// Its numbers and those that the standard library's distributions make of them are what nnabla draws on a CPU for the
-// same seed. On an accelerator it only seeds the device's own generator.
+// With the distributions of the standard library it gives the same numbers as nnabla on a CPU with the same seed. On an
+// accelerator it only seeds the device's generator.
 #pragma once
 #include <ATen/core/Generator.h>
 
@@ -24,7 +24,7 @@ inline Mt& generator(const char* function, const Tensor& state) {
                     "the state of a generator must be ", sizeof(Mt), " bytes on the CPU, made by new_generator");
   return *reinterpret_cast<Mt*>(state.data_ptr());
 }
-// A generator of the device, seeded by ours; while a CUDA graph is captured, torch's.
+// A generator of the device, seeded from `state`; while a CUDA graph is captured, torch's generator.
 at::Generator device_generator(const char* function, const Tensor& state, at::Device device);
 
 }  // namespace cg

@@ -7,7 +7,7 @@
 namespace cg {
 namespace {
 
-// Rows of x sampled by weights. The gradient of a choice goes to the element and to its weight.
+// Samples elements of each row of x by weights. The gradient of a choice goes to the element and to its weight.
 struct RandomChoice {
   Ints shape;
   bool replace = true;
@@ -26,7 +26,7 @@ struct RandomChoice {
     if (shape.empty()) r.push_back(1);
     return r;
   }
-  // The position that the number u of [0, sum of weights) falls on, or n.
+  // The position for the number u in [0, sum of weights), or n.
   static int64_t position(const std::vector<float>& sums, float u) {
     return std::upper_bound(sums.begin(), sums.end(), u) - sums.begin();
   }
@@ -52,7 +52,8 @@ struct RandomChoice {
     for (int64_t have = 0; have < count;) {
       running(w, sums);
       std::uniform_real_distribution<> uniform(0, sums.back());
-      for (int64_t need = count - have; need > 0; --need) {  // what was taken in this round is refused, then left out
+      // An element drawn twice in a round is refused, and excluded in the next round
+      for (int64_t need = count - have; need > 0; --need) {
         const size_t i = position(sums, static_cast<float>(uniform(g)));
         if (i < w.size() && w[i] > 0) {
           to[have++] = start + i;

@@ -1,4 +1,4 @@
-// Random changes of images: erasing rectangles, and geometry with brightness, contrast and noise.
+// Random changes of images: erased rectangles, and geometric changes with brightness, contrast and noise.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -13,7 +13,7 @@ namespace {
 
 struct Patch {
   float chance;
-  int64_t top, left, bottom, right;  // the last row and column belong to it
+  int64_t top, left, bottom, right;  // bottom and right are inclusive
 };
 
 struct RandomErase {
@@ -31,7 +31,7 @@ struct RandomErase {
                            param("ste_fine_grained", &R::ste_fine_grained), required("rng", &R::rng));
   }
   static constexpr Mask saves = 0;
-  Tensor kept;  // where x was left as it is
+  Tensor kept;  // 1 where x was not changed
   static constexpr auto stored() { return std::make_tuple(param("kept", &RandomErase::kept)); }
 
   Patch draw(Mt& g, int64_t h, int64_t w) const {
@@ -93,7 +93,7 @@ CG_OP("random_erase", RandomErase,
       "n rectangles of each image replaced by random numbers, each with probability prob; drawn from a generator's "
       "state.")
 
-// An output pixel is a mean of four of x's, times the contrast, plus a number.
+// An output pixel is a weighted mean of four pixels of x, times the contrast, plus a number.
 struct ImageAugmentation {
   Ints shape, pad{0, 0};
   double min_scale = 1, max_scale = 1, angle = 0, aspect_ratio = 1, distortion = 0;
@@ -112,13 +112,13 @@ struct ImageAugmentation {
         param("contrast_each", &I::contrast_each), param("noise", &I::noise), required("rng", &I::rng));
   }
   static constexpr Mask saves = 0;
-  Tensor index, weight;  // (4, elements of y): which elements of x, and how much of each
+  Tensor index, weight;  // (4, elements of y): the elements of x, and their weights
   static constexpr auto stored() {
     return std::make_tuple(param("index", &ImageAugmentation::index), param("weight", &ImageAugmentation::weight));
   }
   Ints result;
 
-  // What is drawn for one image, in the order in which it is drawn.
+  // The random parameters of one image, in the order in which they are drawn.
   struct Plan {
     float scale_x, scale_y, theta, x, y, distortion, noise;
     bool lr, ud;
@@ -139,7 +139,7 @@ struct ImageAugmentation {
     p.theta = shift(angle);
     p.x = fraction(g) * ((w_in + 2 * pad[1]) * p.scale_x - w) + (w - 1) * 0.5f;
     p.y = fraction(g) * ((h_in + 2 * pad[0]) * p.scale_y - h) + (h - 1) * 0.5f;
-    // Drawn also where it is off, as everything here: the numbers' order is fixed.
+    // Drawn even if flipping is off, like everything here, so that the order of random numbers is fixed.
     p.lr = flip_lr & (g() % 2);
     p.ud = flip_ud & (g() % 2);
     const float all_brightness = shift(brightness), all_contrast = spread(contrast);
@@ -203,7 +203,7 @@ struct ImageAugmentation {
     const Tensor four = select_along(at::reshape(x, {-1}), at::reshape(index, {-1}), 0);
     return at::reshape((at::reshape(four, {4, total}) * weight).sum(0) + offset.to(x.options()), result);
   }
-  // Calls f(row, column, x, y) for each output pixel with the place in the input that it shows, inside the input.
+  // Calls f(row, column, x, y) for each output pixel with its source position, which is inside the input.
   template <class F>
   void rows(const Plan& p, float x_ax, float y_ax, float x_ay, float y_ay, int64_t h_in, int64_t w_in, int64_t h,
             int64_t w, F&& f) const {
@@ -241,7 +241,8 @@ struct ImageAugmentation {
   }
 };
 CG_OP("image_augmentation", ImageAugmentation,
-      "Images scaled, turned, stretched, bent, mirrored, brightened and noised at random, from a generator's state.")
+      "Images changed at random: scaled, rotated, stretched, bent, mirrored, made brighter or darker, and with random "
+      "numbers added; drawn from a generator's state.")
 
 }  // namespace
 }  // namespace cg

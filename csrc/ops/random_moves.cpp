@@ -7,7 +7,7 @@
 namespace cg {
 namespace {
 
-// For each sample and axis: the position in x (times its stride) of each position in y, or -1 for none.
+// For each sample and axis: for each position in y the position in x (times its stride), or -1 for none.
 using Table = std::vector<std::vector<int64_t>>;
 
 Ints contiguous_strides(at::IntArrayRef sizes) {
@@ -16,7 +16,7 @@ Ints contiguous_strides(at::IntArrayRef sizes) {
   return r;
 }
 
-// Walks y in C order. Samples are the positions on the axes before base_axis; the tables are taken in turn.
+// A loop over y in C order. Samples are the positions on the axes before base_axis; each sample uses the next table.
 struct Walk {
   const std::vector<Table>& tables;
   int64_t base_axis, ndim;
@@ -36,12 +36,12 @@ struct Walk {
   }
 };
 
-// y = x[index], `value` where the index is negative; linear in x.
+// y = x[index], or `value` where the index is negative; linear in x.
 struct Move {
   static constexpr Mask saves = 0;
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &Move::index)); }
-  bool outside = false;  // whether some index is negative
+  bool outside = false;  // whether an index is negative
   Ints shape;
   template <class F>
   void plan(const Tensor& x, int64_t base_axis, at::IntArrayRef result, F&& table) {
@@ -74,7 +74,7 @@ struct Move {
       return reshape(add_along(g, outside ? frozen(inside, places) : places, 0, c10::multiply_integers(sizes)), sizes);
     });
   }
-  // Before anything is drawn, any index may turn out to be outside.
+  // Indices that are not drawn yet, any of which may be outside.
   Tensor unknown(const Tensor& x, at::IntArrayRef result) {
     index = at::empty({c10::multiply_integers(result)}, x.options().dtype(at::kLong));
     outside = true;
@@ -119,7 +119,8 @@ struct RandomCrop : Move {
     return move(x, 0);
   }
 };
-CG_OP("random_crop", RandomCrop, "A part of x of the given shape (its last axes), elsewhere for each sample.")
+CG_OP("random_crop", RandomCrop,
+      "A part of x of the given shape (its last axes), at a random position for each sample.")
 
 struct RandomFlip : Move {
   Ints axes;
@@ -134,7 +135,7 @@ struct RandomFlip : Move {
     std::vector<bool> chosen(x.dim());
     for (int64_t a : axes) {
       const int64_t i = wrap_axis(a, x.dim());
-      TORCH_CHECK_VALUE(i >= 0 && i < x.dim(), "random_flip: axis ", a, " is not one of x, of shape ", x.sizes());
+      TORCH_CHECK_VALUE(i >= 0 && i < x.dim(), "random_flip: axis ", a, " does not exist in x of shape ", x.sizes());
       chosen[i] = true;
     }
     if (x.is_meta()) return unknown(x, x.sizes());
@@ -194,7 +195,8 @@ struct RandomShift : Move {
     return move(x, constant_value);
   }
 };
-CG_OP("random_shift", RandomShift, "x shifted by up to shifts[i] along its last axes, by other steps for each sample.")
+CG_OP("random_shift", RandomShift,
+      "x shifted by up to shifts[i] elements along its last axes, differently for each sample.")
 
 }  // namespace
 }  // namespace cg

@@ -26,7 +26,7 @@ CG_OP("sum", Sum, "Sum over axis (None: all).")
 struct Mean {
   CG_REDUCTION_PARAMS(Mean)
   static constexpr Mask saves = 0;
-  // The sum has a shape function in C++, the mean has none.
+  // In torch the sum has a shape function in C++, the mean has none.
   Tensor infer(const Tensor& x) const {
     if (none(axis)) return x;
     const Tensor y = at::sum(at::empty(x.sizes(), x.options().device(at::kMeta)), or_all(axis), keepdims);
@@ -71,7 +71,7 @@ struct Variance {
 };
 CG_OP("var", Variance, "Variance over axis (None: all); divides by n - ddof.")
 
-// The gradient goes to every element that equals the extremum.
+// Every element that equals the extremum gets the gradient.
 template <class Op>
 struct Extremum {
   static constexpr Mask saves = in_bit(0) | out_bit(0);
@@ -93,13 +93,13 @@ struct Max : Extremum<Max> {
   CG_REDUCTION_PARAMS(Max)
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::amax(x, listed(axis, x.dim()), keepdims); }
 };
-CG_OP("max", Max, "Largest element over axis (None: all); every tie gets the gradient.")
+CG_OP("max", Max, "Largest element over axis (None: all); all equal largest elements get the gradient.")
 
 struct Min : Extremum<Min> {
   CG_REDUCTION_PARAMS(Min)
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::amin(x, listed(axis, x.dim()), keepdims); }
 };
-CG_OP("min", Min, "Smallest element over axis (None: all); every tie gets the gradient.")
+CG_OP("min", Min, "Smallest element over axis (None: all); all equal smallest elements get the gradient.")
 
 struct LogSumExp {
   CG_REDUCTION_PARAMS(LogSumExp)

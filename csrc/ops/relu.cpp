@@ -1,4 +1,4 @@
-// relu and leaky relu. A first derivative is an op of its own, `..._grad`.
+// relu and leaky relu. A first derivative is a separate op, `..._grad`.
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/leaky_relu.h>
@@ -14,8 +14,8 @@ namespace {
 Var relu_gradient(const std::string& rule, const Var& gy, const Var& y);
 Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result);
 
-// gy where y > 0, else 0. By which rule makes a difference where gy is not finite, or y is NaN:
-// product: gy times 0. choice: 0, and gy where y is NaN. slope: gy times 0, and NaN where y is NaN.
+// gy where y > 0, else 0. The rules differ where gy is not finite or y is NaN. product: gy times 0. choice: 0, and gy
+// where y is NaN. slope: gy times 0, and NaN where y is NaN.
 Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y) {
   if (rule == "product") return at::leaky_relu_backward(gy, y, 0.0, false);
   if (rule == "choice") return at::threshold_backward(gy, y, 0.0);
@@ -28,7 +28,7 @@ Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y)
                },
                gy, y);
 }
-// The same, written into `to`, which may be either.
+// The same, written into `to`, which may be gy or y.
 Tensor relu_gradient_into(Tensor to, const std::string& rule, const Tensor& gy, const Tensor& y) {
   if (rule == "product") return at::leaky_relu_backward_out(to, gy, y, 0.0, false);
   if (rule == "choice") return at::threshold_backward_out(to, gy, y, 0.0);
@@ -89,7 +89,7 @@ CG_POINTWISE("leaky_relu_grad", LeakyReLUGrad, "gy where x > 0, else slope * gy;
 struct LeakyReLU {
   double slope = 0.2;
   static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
-  // The output has the sign of the input unless the slope turns it round.
+  // The output has the sign of the input unless the slope is negative.
   bool by_output() const { return slope >= 0; }
   Mask saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
   Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }

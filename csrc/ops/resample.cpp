@@ -29,7 +29,7 @@ CG_INLINE void add_run(int64_t n, S* to, const S* a, S wa) {
 CG_RUNS(float)
 CG_RUNS(double)
 
-// `index`: (taps, results) positions; `weight`: the same shape, or none where all are 1.
+// `index`: (taps, results) positions; `weight`: the same shape, or undefined if all weights are 1.
 struct Taps {
   int64_t axis = 0;
   Tensor index;
@@ -40,7 +40,7 @@ struct Taps {
 
   int64_t count() const { return index.size(0); }
   int64_t results() const { return index.size(1); }
-  // The shape of what is made from x, which has `from` elements along the axis: `n` elements there.
+  // The shape of x with `n` elements along the axis, after checking that x has `from` there.
   Ints resized(const Tensor& x, int64_t n, int64_t from) const {
     TORCH_CHECK_VALUE(axis >= 0 && axis < x.dim() && index.dim() == 2 && n >= 0 && x.size(axis) == from &&
                           (!weight || weight->sizes() == index.sizes()),
@@ -49,7 +49,7 @@ struct Taps {
     r[axis] = n;
     return r;
   }
-  // Lines of x, of `size` elements, and of y, of `results()`; an element is a run of `inner` numbers.
+  // Lines of x have `size` elements, lines of y `results()`; an element consists of `inner` adjacent numbers.
   template <class S>
   struct Lines {
     int64_t outer = 1, size, results, inner = 1, taps;
@@ -198,7 +198,7 @@ void ResampleGrad::backward(Ctx<T>& c) {
 }
 CG_OP("resample", Resample,
       "Element i along `axis` of the result is the sum of weight[k, i] times element index[k, i] of x.")
-CG_OP("resample_grad", ResampleGrad, "The gradient of resample: to `size` elements along the axis.")
+CG_OP("resample_grad", ResampleGrad, "The gradient of resample, for `size` elements along the axis.")
 
 }  // namespace
 }  // namespace cg

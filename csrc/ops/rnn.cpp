@@ -1,4 +1,4 @@
-// The LSTM, whose samples may end one after another.
+// The LSTM, with samples of different lengths.
 #include "ops/gates.h"
 
 namespace cg {
@@ -6,12 +6,13 @@ namespace {
 
 using cell::Lstm;
 
-// The cells of the samples that go on.
+// The cells of the samples that continue.
 template <class T>
 T running(const T& c, int64_t batch) {
   return !value(c).defined() || c.size(0) == batch ? c : get_item(c, along(0, {}, batch));
 }
-// `head` for the samples that go on, then what `all` has for those that ended: zeros where it is undefined.
+// `head` for the samples that continue, followed by the rows of `all` for those that ended; zeros if `all` is
+// undefined.
 template <class T>
 T with_ended(const T& head, const T& all, int64_t samples) {
   if (head.size(0) == samples) return head;
@@ -70,8 +71,8 @@ struct LSTM {
 };
 CG_OP("lstm", LSTM,
       "One step of an LSTM: c' = tanh(a) s(i) + c s(f) and h = s(o) tanh(c'), with a, i, f, o interleaved along the "
-      "second axis of x, or with `order`, such as ifao, in four parts of it, in this order. Samples of c beyond those "
-      "of x have ended; their c is passed on.")
+      "second axis of x, or with `order`, such as ifao, in four blocks in this order. Samples of c beyond those of x "
+      "have ended; their c is copied.")
 
 }  // namespace
 }  // namespace cg

@@ -1,31 +1,33 @@
-// Cells of recurrent networks besides the LSTM.
+// Cells of recurrent networks other than the LSTM.
 #include "ops/gates.h"
 
 namespace cg {
 namespace {
 
-#define CG_CELL_OP(NAME, CELL, DOC)                                                                            \
-  using CELL = cell::CellOp<cell::CELL>;                                                                       \
-  using CELL##Grad = cell::GradOp<cell::CELL>;                                                                 \
-  CG_OP(NAME "_grad", CELL##Grad, "Gradients of the inputs of " NAME ", from these and those of its outputs.") \
+#define CG_CELL_OP(NAME, CELL, DOC)                                                               \
+  using CELL = cell::CellOp<cell::CELL>;                                                          \
+  using CELL##Grad = cell::GradOp<cell::CELL>;                                                    \
+  CG_OP(NAME "_grad", CELL##Grad,                                                                 \
+        "Gradients of the inputs of " NAME ", from the inputs and the gradients of its outputs.") \
   CG_OP(NAME, CELL, DOC)
 
 CG_CELL_OP("slstm", Slstm,
            "One step of an S-LSTM from cells c1, c2 and inputs x1, x2, each a, i, f, o interleaved along the second "
            "axis: c = tanh(a1) s(i1) + tanh(a2) s(i2) + s(f1) c1 + s(f2) c2, h = s(o1 + o2) tanh(c).")
 CG_CELL_OP("peephole_cell", PeepholeCell,
-           "The cell of a peephole LSTM from c, x (a, i, f, o interleaved along the second axis) and what i and f see "
-           "of c: c' = tanh(a) s(i + p) + s(f + q) c, and o.")
+           "The cell of a peephole LSTM from c, x (a, i, f, o interleaved along the second axis) and the peephole "
+           "terms p and q of i and f: c' = tanh(a) s(i + p) + s(f + q) c, and o.")
 CG_CELL_OP("peephole_output", PeepholeOutput,
-           "The output of a peephole LSTM from c', o and what it sees of c': s(o + p) tanh(c').")
+           "The output of a peephole LSTM from c', o and the peephole term p of o: s(o + p) tanh(c').")
 CG_CELL_OP("gru", Gru,
-           "One step of a GRU from h, the gates of the input and those of h, each r, z, n along the second axis: r = "
-           "s(x + s), z = s(x + s), n = tanh(x + r s), h' = n + z (h - n).")
-CG_CELL_OP("gru_reset", GruReset, "s(a + b) h: what a GRU has of h before the matrix product.")
+           "One step of a GRU from h, the input's part x and the state's part y of the gates, each with r, z, n along "
+           "the second axis: r = s(xr + yr), z = s(xz + yz), n = tanh(xn + r yn), h' = n + z (h - n).")
+CG_CELL_OP("gru_reset", GruReset,
+           "s(a + b) h: the operand of the matrix product in a GRU whose reset gate comes before it.")
 CG_CELL_OP("gru_update", GruUpdate,
            "The state of a GRU from z and n, each of the input and of the state, and h: with z = s(zx + zh) it is "
            "z tanh(nx + nh) + (1 - z) h.")
-CG_CELL_OP("mgu_reset", MguReset, "s(f) h: what a minimal gated unit has of h before the matrix product.")
+CG_CELL_OP("mgu_reset", MguReset, "s(f) h: the operand of the matrix product in a minimal gated unit.")
 CG_CELL_OP("mgu_update", MguUpdate, "The state of a minimal gated unit from f, n and h: s(f) tanh(n) + (1 - s(f)) h.")
 #undef CG_CELL_OP
 
@@ -61,7 +63,8 @@ struct TreeLSTMGrad {
     cell::give<T>(c, cell::second<Tree, T>(tree, tree.layout(xs[0].sizes()), xs, gys, cell::gradients(c)));
   }
 };
-CG_OP("tree_lstm_grad", TreeLSTMGrad, "Gradients of the inputs of tree_lstm, from these and those of its outputs.")
+CG_OP("tree_lstm_grad", TreeLSTMGrad,
+      "Gradients of the inputs of tree_lstm, from the inputs and the gradients of its outputs.")
 
 struct TreeLSTM {
   static constexpr Mask saves = kAllInputs;

@@ -1,7 +1,8 @@
 // One layer of a recurrent network in one direction, over all time steps.
 //
-// Only what waits for the last state is done step by step; the gradients of the weights are one product each. What the
-// gates of each step are is an output too: backward reads it, recorded or not, and computes no product again.
+// Only operations that depend on the previous state run step by step; the gradient of each weight is one product. The
+// gates of each step are an output, too: backward reads them, in plain and in recorded passes, and computes no product
+// again.
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
@@ -14,12 +15,12 @@
 namespace cg {
 namespace {
 
-// Rows that steps give, in any order of time.
+// Collects the rows of the steps, in either order of time.
 template <class T>
 class Rows {
  public:
   Rows() = default;
-  // `like`: where defined, the rows lie in one tensor like it, into which they may be written.
+  // `like`: if defined, the rows are parts of one tensor of its dtype and device, into which they may be written.
   Rows(int64_t time, at::IntArrayRef row, const Tensor& like) : rows_(time) {
     if constexpr (std::is_same_v<T, Tensor>)
       if (like.defined()) {
@@ -53,7 +54,7 @@ class Rows {
   Tensor all_;
 };
 
-// a b, plus `more` where it is defined, in `memory` where that is.
+// a b, plus `more` if it is defined; written into `memory` if that is defined.
 Tensor product(const Tensor& more, const Tensor& a, const Tensor& b, Tensor memory = {}) {
   if (!memory.defined()) return more.defined() ? at::addmm(more, a, b) : at::mm(a, b);
   return more.defined() ? at::addmm_out(memory, more, a, b) : at::mm_out(memory, a, b);
@@ -68,7 +69,7 @@ T at_step(const T& x, int64_t t) {
   if constexpr (std::is_same_v<T, Tensor>) return x.select(0, t);
   return get_item(x, Index{IndexItem::integer(t)});
 }
-// Each step multiplies with it.
+// Contiguous, because each step multiplies by it.
 Tensor dense(const Tensor& weight) { return weight.contiguous(); }
 Var dense(const Var& weight) { return weight; }
 template <class T>
@@ -151,7 +152,7 @@ struct RnnLayer {
     return r;
   }
 
-  // Gradients of a cell's inputs.
+  // Gradients of the inputs of a cell.
   static cell::List<Tensor> of_lstm(const std::string& order, const Tensor& c, const Tensor& s, const Tensor& gc,
                                     const Tensor& gh, const Tensor& memory) {
     const Tensor xs[] = {c, s}, gys[] = {gc, gh}, into[] = {Tensor(), memory};
@@ -175,11 +176,12 @@ struct RnnLayer {
     const T w = dense(c.in(3)), y = c.out(0);
     const int64_t time = c.in_sizes(0)[0];
     const at::IntArrayRef row = c.in_sizes(0).slice(1);
-    const size_t last = c.outputs() - 1;  // the output that holds gates, if any
+    const size_t last = c.outputs() - 1;  // the output with the gates, if there is one
     const Tensor like = kernels::takes(value(y)) ? value(y) : Tensor();
     Rows<T> gx(time, row, like), gs;
     if (gru()) gs = {time, row, like};
-    T gc, step, beside;  // gradients that go to the step before: of c, of the gates by the state, and of h beside them
+    T gc, step, beside;  // gradients for the previous step: of c, of the state's part of the gates, and of h apart from
+                         // the gates
     const auto of_state = [&](const T& more) {
       return value(step).defined() ? product(sum_of(more, beside), step, w) : more;
     };
@@ -210,7 +212,7 @@ struct RnnLayer {
     c.grad(0, [&] { return all; });
     c.grad(1, [&] { return of_state(T()); });
     c.grad(2, [&] { return gc; });
-    c.grad(3, [&] {  // of what each step began with: the first state, then those that it led to
+    c.grad(3, [&] {  // the states at the beginning of each step: the first state, then the results of the steps
       const T first = product(T(), transpose(at_step(by_state, place(0, time)), 0, 1), c.in(1));
       if (time == 1) return first;
       const auto earlier = along(0, reverse, time - !reverse), later = along(0, !reverse, time - reverse);
@@ -219,12 +221,11 @@ struct RnnLayer {
     c.grad(4, [&] { return sum(flat(by_state), {0}); });
   }
 };
-CG_OP(
-    "rnn_layer", RnnLayer,
-    "States h (time, batch, units) of a recurrent layer, of an LSTM also its cells, and of an LSTM and a GRU what goes "
-    "into the gates, with a GRU what of the state does; from the input's part of the gates x (time, batch, gates), the "
-    "first h, the first cells (LSTM) and the state's weight (gates, units) and bias. mode: lstm (`order` as in the op "
-    "lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.")
+CG_OP("rnn_layer", RnnLayer,
+      "States h (time, batch, units) of a recurrent layer; for an LSTM also its cells and the gates before activation; "
+      "for a GRU also the state's part of the gates. Inputs: the input's part of the gates x (time, batch, gates), the "
+      "first h, the first cells (LSTM), and the weight (gates, units) and bias of the state. mode: lstm (`order` as in "
+      "the op lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.")
 
 struct AddApart {
   static constexpr Mask saves = 0;
@@ -236,8 +237,7 @@ struct AddApart {
   }
 };
 CG_POINTWISE("add_apart", AddApart,
-             "a + b, such as the two biases of a gate; what is written into the gradient of one is not seen in the "
-             "other's.")
+             "a + b, for example of the two biases of a gate; the gradients of a and b do not share memory.")
 
 }  // namespace
 }  // namespace cg

@@ -33,14 +33,14 @@ at::ScalarType compute_dtype(const Tensor& like) {
 void BoxRegions::check(const Tensor& boxes, at::IntArrayRef x) const {
   TORCH_CHECK_VALUE(boxes.dim() == 2 && boxes.size(1) == 5, "roi_align: boxes must have the shape (regions, 5), not ",
                     boxes.sizes());
-  if (!boxes.is_cpu() || kernels::traced(boxes)) return;  // elsewhere what lies on no image is 0
+  if (!boxes.is_cpu() || kernels::traced(boxes)) return;  // elsewhere a box with an invalid image index gives 0
   const Tensor images = boxes.select(1, 0).to(at::kLong).contiguous();
   const int64_t* p = images.const_data_ptr<int64_t>();
   for (int64_t k = 0; k < images.numel(); ++k)
     TORCH_CHECK(p[k] >= 0 && p[k] < x[0], "roi_align: the image of box ", k, " is ", p[k], ", but there are ", x[0],
                 " images");
 }
-// In single precision, as the originals, but for images or boxes in double precision.
+// In single precision as in the originals, except for images or boxes in double precision.
 RegionWeights BoxRegions::weights(const Tensor& given, const Tensor& like, at::IntArrayRef x) const {
   static const Kernel kernel("region_weights");
   const bool exact = given.scalar_type() == at::kDouble || like.scalar_type() == at::kDouble;
@@ -59,7 +59,7 @@ RegionWeights BoxRegions::weights(const Tensor& given, const Tensor& like, at::I
   axis(1, scale_x, sampling_ratio_x.value_or(sampling_ratio), r.columns, r.column_ranges);
   return r;
 }
-// How many samples a bin has where that depends on the box, no formula says.
+// A formula for tracers needs a fixed number of samples per bin.
 RegionWeights BoxRegions::formula(const Tensor& boxes, const Tensor& like, at::IntArrayRef x) const {
   const Tensor b = boxes.to(like.device(), boxes.scalar_type() == at::kDouble ? at::kDouble : compute_dtype(like));
   const auto axis = [&](int k, double scale, int64_t ratio) {

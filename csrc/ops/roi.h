@@ -1,4 +1,4 @@
-// What ops on regions of images share: regions as boxes between pixels, and as bins of whole pixels.
+// Declarations shared by ops on regions of images: regions as boxes between pixels, and as bins of whole pixels.
 #pragma once
 #include <algorithm>
 
@@ -10,19 +10,19 @@ namespace cg {
 
 struct Regions {
   Ints output_size;
-  Ints group;  // of bins along both axes, each of which reads a channel of its own; empty: none
+  Ints group;  // groups of bins along both axes, each of which reads its own channel; empty: none
 
   int64_t groups() const { return group.empty() ? 1 : group[0] * group[1]; }
   Ints result(int64_t regions, at::IntArrayRef x) const;
-  // The integers of a kernel on regions, see kernels/region_bins.h; `whole`: maps or planes per call.
+  // The integers for a kernel on regions, see kernels/region_bins.h; `whole`: a call computes a map or a plane.
   Ints integers(int64_t regions, at::IntArrayRef x, bool whole) const;
 };
 
-// For each region its image, and of the bins along each axis the weights of pixels and the ranges that have some.
+// For each region its image, and for its bins along each axis the weights of pixels and the ranges of nonzero weights.
 struct RegionWeights {
   Tensor images, rows, row_ranges, columns, column_ranges;
 };
-// How a kernel of maxima is told of the bins.
+// The operands and numbers that describe the bins to a kernel of maxima.
 struct RegionOperands {
   Tensor images;
   std::vector<Tensor> bins;
@@ -33,7 +33,7 @@ struct RegionOperands {
 // Samples between pixels. Regions: boxes (regions, 5) of image, x1, y1, x2, y2.
 struct BoxRegions : Regions {
   double scale_y = 1, scale_x = 1;
-  int64_t sampling_ratio = -1;              // along rows, or along both axes; not positive: about one per pixel
+  int64_t sampling_ratio = -1;              // along rows, or along both axes; not positive: about one sample per pixel
   std::optional<int64_t> sampling_ratio_x;  // along columns
   static constexpr const char* kind = "sample";
   static constexpr auto common() {
@@ -60,12 +60,12 @@ struct PixelRegions : Regions {
   RegionWeights weights(const Tensor& bins, const Tensor& like, at::IntArrayRef x) const;
   RegionWeights formula(const Tensor& bins, const Tensor& like, at::IntArrayRef x) const;
   RegionOperands operands(const Tensor& bins, at::IntArrayRef x) const;
-  // (regions, bins, 2) of one axis.
+  // The ranges (regions, bins, 2) along one axis.
   Tensor ranges(const Tensor& bins, int axis, int64_t length) const;
 };
 
-// f(x), or f of a copy in main memory where x is on a device without kernels. `planes`: f adds up planes, which on a
-// CPU it does where they are, so in no less than single precision.
+// Calls f(x), with a copy in main memory if x is on a device without kernels. `planes`: f sums planes, on a CPU in
+// place, which needs at least single precision.
 template <class F>
 Tensor where_kernels_are(const Tensor& x, bool planes, F&& f) {
   TORCH_CHECK_TYPE(x.is_floating_point(), "regions: images must be floating point numbers, not ", x.scalar_type());

@@ -1,4 +1,4 @@
-// Maxima of the bins of regions of images. Where they were found, `places`, says the rest: it is linear.
+// Maxima over the bins of regions of images. Given their positions (`places`), the function is linear.
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -124,14 +124,15 @@ using RoiMaximumAt = RoiMaxAt<PixelRegions>;
 }  // namespace
 
 CG_OP("roi_max_align", RoiMaxAlign,
-      "Maxima instead of roi_align's means; empty: where there is no sample. Also the place of each maximum, row * "
-      "columns + column among the samples of its bin, -1: none.")
-CG_OP("roi_max_align_grad", RoiMaxAlignGrad, "Adds each element to what the sample that places names is made of.")
-CG_OP("roi_max_align_at", RoiMaxAlignAt, "The samples that places names; its gradient is roi_max_align_grad.")
+      "As roi_align with maxima instead of means; empty: the value of bins without samples. Also the place of each "
+      "maximum, row * columns + column among the samples of its bin; -1: none.")
+CG_OP("roi_max_align_grad", RoiMaxAlignGrad,
+      "Adds each element to the pixels of the sample at its place (input places).")
+CG_OP("roi_max_align_at", RoiMaxAlignAt, "The samples at the given places; its gradient is roi_max_align_grad.")
 CG_OP("roi_max", RoiMaximum,
-      "Maxima instead of roi_average's means; empty: where there is no pixel. Also the place of each maximum, row * "
-      "width + column, -1: none.")
-CG_OP("roi_max_grad", RoiMaximumGrad, "Adds each element to the pixel that places names.")
-CG_OP("roi_max_at", RoiMaximumAt, "The pixels that places names; its gradient is roi_max_grad.")
+      "As roi_average with maxima instead of means; empty: the value of bins without pixels. Also the place of each "
+      "maximum, row * width + column; -1: none.")
+CG_OP("roi_max_grad", RoiMaximumGrad, "Adds each element to the pixel at its place (input places).")
+CG_OP("roi_max_at", RoiMaximumAt, "The pixels at the given places; its gradient is roi_max_grad.")
 
 }  // namespace cg

@@ -1,5 +1,5 @@
-// Means of the bins of regions of images. Regions are constants; what is left is linear, so that the gradient's
-// gradient is the function itself.
+// Means over the bins of regions of images. Regions are constants, so the functions are linear in the images, and the
+// gradient's gradient is the function itself.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/zeros.h>
@@ -38,7 +38,7 @@ struct RoiMeanGrad : P {
     static const Kernel kernel("region_sums_grad");
     return where_kernels_are(gy, true, [&](const Tensor& g) {
       TORCH_CHECK_VALUE(g.sizes() == this->result(regions.size(0), insize), "regions: a gradient of shape ", g.sizes(),
-                        " does not fit to images of shape ", insize);
+                        " does not fit images of shape ", insize);
       const RegionWeights w = this->weights(regions, g, insize);
       Tensor gx = at::empty(insize, g.options());
       kernel({g, gx, w.images, w.rows, w.row_ranges, w.columns, w.column_ranges}, {},
@@ -88,17 +88,18 @@ using RoiAverageGrad = RoiMeanGrad<PixelRegions>;
 
 }  // namespace
 
-CG_OP(
-    "roi_align", RoiAlign,
-    "Regions of x (batch, channels, height, width) as maps of output_size: means of sampling_ratio ** 2 bilinear "
-    "samples per element, or about one per pixel where it is not positive; sampling_ratio_x: along columns. boxes "
-    "(regions, 5): image, x1, y1, x2, y2, times the scales. group (rows, columns): each group of bins reads a channel "
-    "of its own.")
-CG_OP("roi_align_grad", RoiAlignGrad, "The gradient of roi_align by its images, which have the shape insize.")
+CG_OP("roi_align", RoiAlign,
+      "Regions of x (batch, channels, height, width) as maps of output_size: means of sampling_ratio ** 2 bilinear "
+      "samples per element, or, if it is not positive, of about one sample per pixel; sampling_ratio_x: samples along "
+      "columns. boxes (regions, 5): image, x1, y1, x2, y2, which are multiplied by the scales. group (rows, columns): "
+      "each group of bins reads its own channel.")
+CG_OP("roi_align_grad", RoiAlignGrad,
+      "The gradient of roi_align with respect to its images, which have the shape insize.")
 CG_OP("roi_average", RoiAverage,
       "Means of bins of whole pixels of x (batch, channels, height, width), 0 in empty ones. bins (regions, 1 + 2 rows "
       "+ 2 columns), integers: image, first row of each bin, row past its last one, and the same for columns. group: "
       "as in roi_align.")
-CG_OP("roi_average_grad", RoiAverageGrad, "The gradient of roi_average by its images, which have the shape insize.")
+CG_OP("roi_average_grad", RoiAverageGrad,
+      "The gradient of roi_average with respect to its images, which have the shape insize.")
 
 }  // namespace cg

@@ -10,7 +10,7 @@
 
 namespace cg {
 
-// To the nearest integer, halves away from zero. x - trunc(x) is exact, x + 0.5 would not be.
+// Rounds to the nearest integer, halves away from zero. x - trunc(x) is exact; x + 0.5 would not be.
 inline at::Tensor round_away(const at::Tensor& x) {
   return fused([](auto x) CG_EACH { return std::round(x); },
                [](const at::Tensor& x) {

@@ -1,5 +1,6 @@
-// Images read between pixels along a grid. Flat images go by the columns of deformable convolution with one tap, whose
-// gradients are such columns again; volumes by ATen's kernels, and where a pass is recorded by their pixels.
+// Images sampled between pixels at a grid of positions. Two-dimensional images use the columns of deformable
+// convolution with one tap, whose gradients are such columns again; volumes use ATen's kernels, and in a recorded pass
+// the op `pixels`.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/grid_sampler_3d.h>
@@ -46,7 +47,7 @@ struct SampleGrid {
     for (int64_t a = 1; a + 1 < value(x).dim(); ++a) order.push_back(a);
     const T y = permute(x, order);
     if constexpr (std::is_same_v<T, Tensor>)
-      return y.contiguous();  // once for all that reads it
+      return y.contiguous();  // made contiguous once for all readers
     else
       return y;
   }
@@ -59,8 +60,8 @@ struct SampleGrid {
     return permute(y, order);
   }
 
-  // ---- places in pixels, of each axis of the grid: the image's last axis comes first --------------------------------
-  // The grid of an axis of `size` pixels begins at 0 = (-1 + 1) * scale + shift.
+  // ---- positions in pixels, for each axis of the grid: the image's last axis comes first ----------------------------
+  // The position in pixels is (grid + 1) * scale, minus 0.5 without align_corners.
   double scale(int64_t size) const { return flow ? 1 : static_cast<double>(align_corners ? size - 1 : size) / 2; }
   template <class T>
   T unbounded(const T& grid, int64_t d, int64_t size) const {
@@ -81,7 +82,7 @@ struct SampleGrid {
     const T p = unbounded(grid, d, size);
     return bounded() ? border("border_coordinate", size)(p) : p;
   }
-  // Gradients of places on their way back to the grid.
+  // Converts gradients of positions to gradients of the grid.
   template <class T>
   T from_places(const T& grid, const std::vector<T>& gradients, at::IntArrayRef image) const {
     std::vector<T> parts;
@@ -97,7 +98,7 @@ struct SampleGrid {
   }
   static int64_t size_of(at::IntArrayRef image, int64_t d) { return image[image.size() - 1 - d]; }
 
-  // ---- flat images --------------------------------------------------------------------------------------------------
+  // ---- two-dimensional images ---------------------------------------------------------------------------------------
   Named columns(const char* op) const {
     const Ints none{0, 0};
     return std::move(Named(find_op(op)).with("ksize", Ints{1, 1}).with("stride", none).with("clamp", flow));
@@ -107,9 +108,10 @@ struct SampleGrid {
     std::vector<T> parts;
     for (int64_t d : {1, 0}) {
       T p = place(grid, d, size_of(image, d));
-      // Columns end where they reach 0, as with a rim. Else a place just one pixel before the image has a gradient.
+      // Columns are 0 from position -1 on, so that position -1 itself gets no gradient, as is right with `rim`.
+      // Otherwise such positions are moved by a rounding unit, so that they get one.
       if (rim)
-        p = (p + 1) - 1;  // counted from the rim, which rounds
+        p = (p + 1) - 1;  // the rounding of a position counted from the rim
       else if (!bounded() && !flow)
         p = p + frozen(
                     [](const Tensor& t) {
@@ -127,7 +129,7 @@ struct SampleGrid {
   }
 
   // ---- volumes, and the nearest pixels ------------------------------------------------------------------------------
-  // Whole positions (batch, ..., axes), which have no gradient.
+  // Integer positions (batch, ..., axes), which have no gradient.
   template <class T>
   T whole(const T& grid, at::IntArrayRef image) const {
     return frozen(
@@ -145,7 +147,7 @@ struct SampleGrid {
   Named pixels(const char* op, const Ints& offset) const {
     return std::move(Named(find_op(op)).with("offset", offset));
   }
-  // The gradients by images and places.
+  // The gradients with respect to images and positions.
   template <class T>
   void by_pixels(const T& gy, const T& x, const T& grid, T& gx, std::vector<T>& places) const {
     const Ints image = ints(value(x).sizes().slice(2));
@@ -181,7 +183,7 @@ struct SampleGrid {
   }
   int64_t aten_padding() const { return padding == "zero" ? 0 : padding == "repeat" ? 1 : 2; }
   static Tensor wide(const Tensor& x) { return x.element_size() < 4 ? x.to(at::kFloat) : x; }
-  // Whether a place is just where an axis ends, where ATen's slope is another one; in a trace nobody knows.
+  // Whether a position is exactly at the end of an axis, where ATen's derivative differs; unknown in a trace.
   bool at_ends(const Tensor& grid, at::IntArrayRef image) const {
     if (!bounded()) return false;
     if (kernels::traced(grid)) return true;
@@ -257,13 +259,12 @@ struct SampleGrid {
     c.grad(1, [&] { return from_places(grid, places, image); });
   }
 };
-CG_OP(
-    "sample_grid", SampleGrid,
-    "Images (batch, channels, ...) of two or three axes, with channel_last the channels at the end, read at a grid "
-    "(batch, ..., axes) or with axis=1 (batch, axes, ...), the image's last axis first: -1 ... 1 from centre to centre "
-    "of the outermost pixels with align_corners, else from edge to edge. flow: the grid tells how many pixels a place "
-    "is moved. mode: 'linear' or 'nearest'. padding: beyond the border is 'zero', or places are brought back as by "
-    "border_coordinate.")
+CG_OP("sample_grid", SampleGrid,
+      "Images (batch, channels, ...) of two or three axes (with channel_last the channels are the last axis), sampled "
+      "at the positions in a grid (batch, ..., axes), or with axis=1 (batch, axes, ...), the image's last axis first. "
+      "With align_corners -1 ... 1 is the range between the centres of the outermost pixels, else between the outer "
+      "edges. flow: the grid says by how many pixels each position is shifted. mode: 'linear' or 'nearest'. padding: "
+      "'zero' beyond the border, or positions are mapped as by border_coordinate.")
 
 }  // namespace
 }  // namespace cg

@@ -1,4 +1,4 @@
-// Cumulative sums and products, and products: their derivatives need the cumulative ones.
+// Cumulative sums and products, and products, whose derivatives need cumulative products.
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/prod.h>
@@ -13,14 +13,14 @@
 namespace cg {
 namespace {
 
-// Without an axis the elements are taken in C order.
+// Without an axis the elements are flattened in C order.
 template <class T>
 T in_line(const T& x, const std::optional<int64_t>& axis) {
   return axis ? x : reshape(x, {-1});
 }
 int64_t position(const std::optional<int64_t>& axis, int64_t ndim) { return axis ? wrap_axis(*axis, ndim) : 0; }
 
-// 1, y[0], y[1], ... without the last: what precedes each element.
+// 1, y[0], y[1], ... without the last element: the value before each element.
 template <class T>
 T shift_in_one(const T& y, int64_t axis) {
   Ints one = ints(y.sizes());
@@ -120,12 +120,12 @@ struct Prod {
   Tensor forward(const Tensor& x) {
     if (none(axis)) return x.clone();
     Ints axes = listed(axis, x.dim());
-    std::sort(axes.begin(), axes.end(), std::greater<>());  // ATen takes one axis at a time
+    std::sort(axes.begin(), axes.end(), std::greater<>());  // ATen reduces one axis at a time
     Tensor y = axes.empty() ? x.clone() : x;
     for (int64_t a : axes) y = at::prod(y, a, keepdims);
     return y;
   }
-  // Each element gets the product of all others, computed without division: elements may be 0.
+  // The gradient of each element is the product of all others, computed without division because elements may be 0.
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&]() -> T {

@@ -1,4 +1,4 @@
-// Shapes: views, broadcasting and its inverse, casts, copies.
+// Shapes: views, broadcasting and its transpose, casts, copies.
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/real.h>
 #include <ATen/ops/squeeze.h>
@@ -60,7 +60,7 @@ CG_UNARY_WITH(BroadcastTo, "broadcast_to", required, Ints, shape, {}, 0, at::bro
               cg::sum_to(c.gy(), c.in_sizes(0)), "A view of x with NumPy's broadcasting to shape.")
 
 CG_UNARY_WITH(SumTo, "sum_to", required, Ints, shape, {}, 0, cg::sum_to(x, shape), broadcast_to(c.gy(), c.in_sizes(0)),
-              "Sums x to shape, the inverse of broadcasting.")
+              "Sums x to shape, the transpose of broadcasting.")
 
 struct Cast {
   at::ScalarType dtype = at::kFloat;
@@ -76,7 +76,7 @@ CG_OP("cast", Cast, "x in another dtype.")
 
 CG_UNARY_WITH(Convert, "convert", required, at::ScalarType, dtype, at::kFloat, 0, x.to(dtype),
               run(Convert{c.in_dtype(0)}, c.gy()),
-              "x in another dtype; integers have gradients too, cut to whole numbers.")
+              "x in another dtype; integer dtypes have gradients, too, truncated to integers.")
 
 CG_POINTWISE_UNARY(Identity, "identity", 0, x, c.gy(), "x itself, as the result of a function.")
 CG_UNARY(Copy, "copy", 0, x.clone(), c.gy(), "A copy of x.")
@@ -106,7 +106,8 @@ Tensor sum_to(const Tensor& x, at::IntArrayRef shape) {
   return lead > 0 ? at::reshape(y, shape) : y;
 }
 
-// A gradient that cannot be summed to its input's shape: its op took inputs that do not belong together.
+// Raises an error for a gradient that cannot be summed to its input's shape, because the inputs of its op did not fit
+// together.
 static void check_fits(at::IntArrayRef given, at::IntArrayRef sizes) {
   TORCH_CHECK_VALUE(at::is_expandable_to(sizes, given), "the gradient of an input of shape ", sizes, " has shape ",
                     given);

@@ -1,4 +1,4 @@
-// Order: sorting, extrema with their positions, the k largest, distinct values.
+// Sorting, extrema with their positions, the k largest elements, distinct values.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argsort.h>
@@ -24,7 +24,7 @@
 namespace cg {
 namespace {
 
-// Which outputs a function has: the values, the values and their positions, or the positions.
+// The outputs that a function returns: the values, the values and their positions, or the positions.
 std::vector<Tensor> outputs_of(const Tensor& values, const Tensor& index, bool with_index, bool only_index) {
   if (only_index) return {index};
   if (with_index) return {values, index};
@@ -52,9 +52,9 @@ struct Sort {
     c.grad(0, [&] { return scatter_along(c.gy(), c.saved(index), axis, c.in_sizes(0)); });
   }
 };
-CG_OP("sort", Sort, "x sorted along an axis, equal elements in their order; with positions where asked for.")
+CG_OP("sort", Sort, "x sorted along an axis, equal elements in their old order; optionally also the positions.")
 
-// Unlike `max`, one element gets the gradient: the first of the largest ones.
+// Unlike `max`, only the first of the largest elements gets the gradient.
 struct Extreme {
   Axes axis;
   bool keepdims = false, smallest = false, with_index = false, only_index = false;
@@ -67,7 +67,8 @@ struct Extreme {
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &Extreme::index)); }
   struct Layout {
-    Ints order, inverse, moved, result;  // axes with the reduced ones last, and back; sizes in that order; y's sizes
+    // Permutation that puts the reduced axes last, and its inverse; sizes in that order; sizes of y
+    Ints order, inverse, moved, result;
   };
   Layout layout(at::IntArrayRef sizes) const {
     const int64_t ndim = sizes.size();
@@ -109,7 +110,8 @@ struct Extreme {
     });
   }
 };
-CG_OP("extreme", Extreme, "Largest (smallest) element over axis; the first one has the gradient and the position.")
+CG_OP("extreme", Extreme,
+      "Largest (smallest) element over axis; of equal ones the first gets the gradient and is the position.")
 
 struct TopK {
   int64_t k = 1, base_axis = 1;
@@ -144,7 +146,7 @@ struct TopK {
     shape.push_back(k);
     return outputs_of(at::reshape(picked, shape), at::reshape(index, shape), with_index, false);
   }
-  // Without `reduce` the whole gradient passes, as the function that this follows has it.
+  // Without `reduce` the whole gradient is passed on, as in nnabla.
   template <class T>
   void backward(Ctx<T>& c) {
     if (!value(c.gy()).defined()) return;
@@ -155,9 +157,9 @@ struct TopK {
     });
   }
 };
-CG_OP("top_k", TopK, "The k largest (smallest) elements of each sample, in order; with positions where asked for.")
+CG_OP("top_k", TopK, "The k largest (smallest) elements of each sample, in order; optionally also the positions.")
 
-// Keeps the k largest elements of each sample, which were chosen when it ran first, and is linear in what it keeps.
+// Keeps the k largest elements of each sample. They are chosen at the first run; after that the function is linear.
 struct TopKMask {
   int64_t k = 1, base_axis = 1;
   bool abs = false;
@@ -199,7 +201,7 @@ struct TopKGrad {
     c.grad(0, [&] { return run(TopKMask{k, base_axis, abs}, c.gy()); });
   }
 };
-CG_OP("top_k_grad", TopKGrad, "x; of its gradient the k largest elements of each sample pass.")
+CG_OP("top_k_grad", TopKGrad, "x; only the k largest elements of each sample of its gradient are passed on.")
 
 struct SearchSorted {
   bool right = false;
@@ -213,7 +215,8 @@ struct SearchSorted {
     for (size_t i = 0; i < 2; ++i) c.grad(i, [&] { return T(at::zeros(c.in_sizes(i), c.gy().options())); });
   }
 };
-CG_OP("searchsorted", SearchSorted, "Where each value would be put in to keep the sequence sorted; its gradient is 0.")
+CG_OP("searchsorted", SearchSorted,
+      "The positions at which values can be inserted so that the sequence stays sorted; the gradient is 0.")
 
 struct Unique {
   std::optional<int64_t> axis;
@@ -224,7 +227,7 @@ struct Unique {
                            param("with_counts", &Unique::with_counts));
   }
   static constexpr Mask saves = 0;
-  Tensor first;  // where each distinct slice stands first
+  Tensor first;  // the first position of each distinct slice
   static constexpr auto stored() { return std::make_tuple(param("first", &Unique::first)); }
   std::vector<Tensor> forward(const Tensor& x) {
     kernels::reads_values("unique", x);
@@ -256,7 +259,8 @@ struct Unique {
     });
   }
 };
-CG_OP("unique", Unique, "The distinct elements (slices along axis) of x, sorted or as they appear first.")
+CG_OP("unique", Unique,
+      "The distinct elements (slices along axis) of x, sorted or in the order of their first occurrence.")
 
 }  // namespace
 }  // namespace cg

@@ -63,7 +63,8 @@ struct Zeta {
     c.grad(1, [&] { return c.gy() * zeta(c.in(0) + 1, c.in(1)) * -c.in(0); });
   }
 };
-CG_OP("zeta", Zeta, "Hurwitz zeta function: the sum of (k + q) ** -s for k = 0, 1, ...; differentiated by q only.")
+CG_OP("zeta", Zeta,
+      "Hurwitz zeta function: the sum of (k + q) ** -s for k = 0, 1, ...; differentiable only with respect to q.")
 
 Var erfcx(const Var& x) { return run(Erfcx{}, x); }
 Var zeta(const Var& s, const Var& q) { return run(Zeta{}, s, q); }

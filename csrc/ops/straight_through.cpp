@@ -1,4 +1,4 @@
-// Straight-through estimators: a step is differentiated as if it were a line.
+// Straight-through estimators: step functions with the gradient of a linear function.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/alias.h>
 #include <ATen/ops/ceil.h>
@@ -31,7 +31,7 @@ struct StopGradient {
 };
 CG_POINTWISE("stop_gradient", StopGradient, "x as a constant: no gradient passes.")
 
-// The gradient of the identity.
+// Functions with the gradient of the identity.
 template <Tensor (*F)(const Tensor&)>
 struct Straight {
   static constexpr Mask saves = 0;
@@ -67,7 +67,7 @@ struct SteSign {
 };
 CG_POINTWISE("ste_sign", SteSign, "-1, 1, or alpha where x is 0; the gradient passes unchanged.")
 
-// low where x <= 0, else 1; differentiated as a line between -1 and 1.
+// low where x <= 0, else 1; differentiated as a linear function between -1 and 1.
 template <int low>
 struct Binary {
   static constexpr Mask saves = in_bit(0);
@@ -106,7 +106,7 @@ struct Prune {
   }
 };
 CG_OP("prune", Prune,
-      "x with that share of its elements (rate) set to 0 that are the smallest; the gradient passes unchanged.")
+      "x with its smallest elements set to 0, a share of rate of all elements; the gradient passes unchanged.")
 
 }  // namespace
 }  // namespace cg

@@ -2,14 +2,15 @@
 //
 //   CG_UNARY(Exp, "exp", out_bit(0), at::exp(x), c.gy() * c.out(0), "e ** x")
 //
-// are the op's type, its name, what backward reads, the value at the tensor x, the gradient and the documentation. In
-// the gradient c.gy() is the result's gradient, c.in(0) the input and c.out(0) the result: Tensors in a plain pass,
-// Vars in a recorded one. CG_POINTWISE_UNARY declares an op on each element (see OpInfo::pointwise).
+// The arguments are the op's type, its name, what backward reads, the value for the tensor x, the gradient and the
+// documentation. In the gradient, c.gy() is the gradient of the result, c.in(0) the input and c.out(0) the result:
+// Tensors in a plain pass, Vars in a recorded one. CG_POINTWISE_UNARY declares an element-wise op (see
+// OpInfo::pointwise).
 //
 //   CG_UNARY_WITH(Triu, "triu", param, int64_t, k, 0, 0, at::triu(x, k), run(Triu{k}, c.gy()), "Zeros below ...")
 //
-// has a parameter besides, which both expressions may read: whether it is a `param` or `required`, its type, name and
-// default.
+// The additional arguments declare a parameter, which both expressions may read: `param` or `required`, its type, name
+// and default.
 #pragma once
 #include "ops/functions.h"
 

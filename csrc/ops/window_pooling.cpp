@@ -1,4 +1,5 @@
-// Sums and means over windows of the last axes, which may reach beyond the padding; and repetition along these axes.
+// Sums and means over windows of the last axes, with windows that may reach beyond the padding; and repetition along
+// these axes.
 #include <ATen/ops/tensor.h>
 
 #include "kernels/kernel.h"
@@ -9,7 +10,7 @@
 namespace cg {
 namespace {
 
-// x as the ops on (samples, channels, *space) take it.
+// x reshaped to (samples, channels, *space).
 template <class T>
 T as_planes(const T& x, size_t n) {
   Ints sizes{1, 1};
@@ -19,7 +20,7 @@ T as_planes(const T& x, size_t n) {
 }
 
 struct WindowPooling : Window {
-  bool ignore_border = true;  // else there is one window for each start that is not behind the image's last element
+  bool ignore_border = true;  // otherwise there is a window for each start up to the image's last element
   std::string divisor = "none";
   static constexpr auto params() {
     return std::make_tuple(required("ksize", &WindowPooling::ksize), param("stride", &WindowPooling::stride),
@@ -27,7 +28,7 @@ struct WindowPooling : Window {
                            param("divisor", &WindowPooling::divisor));
   }
   static constexpr Mask saves = 0;
-  Tensor counts;  // elements in each window, where they differ
+  Tensor counts;  // the number of elements in each window, if it is not the same for all
   static constexpr auto stored() { return std::make_tuple(param("counts", &WindowPooling::counts)); }
 
   Ints windows(at::IntArrayRef image) const {
@@ -78,7 +79,7 @@ struct WindowPooling : Window {
     }
     return y;
   }
-  // Whether there is just one window, the whole image: all elements get the same gradient, which is not written out.
+  // Whether there is only one window, the whole image. All elements then have the same gradient, a broadcast tensor.
   bool one_window(at::IntArrayRef x, at::IntArrayRef y) const {
     const size_t n = ndim(), first = x.size() - n;
     for (size_t k = 0; k < n; ++k)
@@ -113,9 +114,9 @@ struct WindowPooling : Window {
   }
 };
 CG_OP("window_pooling", WindowPooling,
-      "Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of those that "
-      "reach beyond the padding if they begin in the image. divisor: 'padded' divides by the elements of the padded "
-      "image in the window, 'image' by those of the image.")
+      "Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of windows "
+      "that begin in the image and reach beyond the padding. divisor: 'padded' divides by the number of elements of "
+      "the padded image in the window, 'image' by that of the image.")
 
 struct RepeatBlocks {
   Ints kernel;
@@ -139,7 +140,7 @@ struct RepeatBlocks {
     c.grad(0, [&] { return run(WindowPooling{{kernel}}, c.gy()); });
   }
 };
-CG_OP("repeat_blocks", RepeatBlocks, "Each element repeated along the last axes, kernel saying how often.")
+CG_OP("repeat_blocks", RepeatBlocks, "Each element repeated along the last axes, kernel[i] times.")
 
 }  // namespace
 }  // namespace cg

@@ -1,4 +1,5 @@
 // What Python's garbage collector sees of the graph.
+//
 // Nodes are not Python objects. A Python object that holds nodes (a Variable, the handle of a node, or a function
 // defined in Python) reports the Python objects behind those nodes that only it keeps alive: all references to such a
 // node come from the reporting object or from other such nodes. A full collection walks through all of them, each node

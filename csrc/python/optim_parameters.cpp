@@ -1,5 +1,6 @@
 // Update rules, and changes of gradients, on lists of parameters: Chainer's Parameters, and nnabla's Variables with a
 // Store.
+//
 // All functions except optim_update skip nnabla parameters whose gradient is `zeroing`, which solver_zero_grad sets.
 #include "python/optim.h"
 

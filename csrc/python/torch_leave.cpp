@@ -14,6 +14,7 @@ uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() 
 Tensors as_functions(Piece piece);  // returns ys as tensors
 
 // Computes gradients of `xs` from gradients of `ys`.
+//
 // Each function of the engine's graph belongs to at most one EngineFunction: that of the first variable that left the
 // engine and depends on the function. A piece that leaves later ends where it reaches such a function, and connects to
 // a further output of the function's owner. So torch goes through the graph once, even if a value leaves at each of a
