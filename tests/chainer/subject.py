@@ -1,6 +1,6 @@
-"""The framework that the semantics tests look at: compatgrad's Chainer frontend, or the original.
+"""Selects the implementation under test: compatgrad's Chainer frontend or the original Chainer.
 
-The tests themselves are checked against the original, in an interpreter that has it:
+To check the tests themselves against the original, run them with an interpreter that has Chainer 7.8.1:
 `COMPATGRAD_SUBJECT=original python -m pytest tests/chainer/test_semantics_*`.
 """
 
@@ -28,7 +28,7 @@ def var(values, **kwargs):
 
 
 class Scale(chainer.FunctionNode):
-    """k * x, defined in Python; remembers what its backward got."""
+    """k * x, defined in Python; records the arguments of its backward."""
 
     def __init__(self, k=2.0, name=None):
         super().__init__()
@@ -45,7 +45,7 @@ class Scale(chainer.FunctionNode):
 
 
 class Log(chainer.FunctionHook):
-    """Writes down what it sees."""
+    """Records the events it receives."""
 
     name = "Log"
 

@@ -1,4 +1,4 @@
-"""Devices and array modules where there is no GPU."""
+"""Devices and array modules without a GPU."""
 
 import threading
 import warnings

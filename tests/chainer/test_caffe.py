@@ -1,4 +1,4 @@
-"""Caffe models as links, and the vision models made from them."""
+"""Caffe models as links, and the vision models created from them."""
 
 import types
 
@@ -138,17 +138,17 @@ def test_files_that_are_no_models(tmp_path):
 def test_messages():
     net = fill(caffe_pb.NetParameter(), {"layer": [{"name": "é", "reshape_param": {"shape": {"dim": [-1, 300]}}}]})
     other = caffe_pb.NetParameter()
-    other.MergeFromString(net.SerializeToString() + b"\xa8\x7d\x05")  # an unknown field at the end
+    other.MergeFromString(net.SerializeToString() + b"\xa8\x7d\x05")  # an unknown field
     assert other.layer[0].name == "é" and list(other.layer[0].reshape_param.shape.dim) == [-1, 300]
     assert other.layer[0].lrn_param.local_size == 5 and not other.layer[0].lrn_param.HasField("local_size")
     assert other.layer[0].pooling_param.kernel_size == 0 and other.name == ""
     unpacked = caffe_pb.BlobProto()
-    unpacked.MergeFromString(b"\x2d\x00\x00\x80\x3f\x2d\x00\x00\x00\x40")  # floats one by one
+    unpacked.MergeFromString(b"\x2d\x00\x00\x80\x3f\x2d\x00\x00\x00\x40")  # a repeated field that is not packed
     assert list(unpacked.data) == [1, 2]
     assert not other.layer[0].HasField("scale_param") and other.layer[0].scale_param.axis == 1
-    assert not other.layer[0].HasField("scale_param")  # nor when it was looked at
+    assert not other.layer[0].HasField("scale_param")  # reading the default did not set the field
     with pytest.raises(ValueError, match="'name' is written as kind 0"):
-        other.MergeFromString(b"\x08\x05")  # was a name of five NULs
+        other.MergeFromString(b"\x08\x05")  # a varint with the field number of `name`: not a length
     with pytest.raises(AttributeError, match="in place"):
         net.layer = []
     with pytest.raises(AttributeError, match="unheard_of"):
@@ -158,7 +158,7 @@ def test_messages():
 
 
 class FakeCaffe(dict):
-    """Gives a layer of any name, with weights that are a number of its own."""
+    """Returns a layer for any name, whose arrays are numbers computed from the name."""
 
     def __init__(self, path=None):
         self.asked = []

@@ -246,7 +246,7 @@ def test_early_stopping(comm):
 def test_parts_of_a_dataset(comm):
     assert tuple(chainermn.scatter_index(5, comm)) == (0, 5)
     parts = importlib.import_module("compatgrad.chainermn.datasets.scatter")._scatter_index
-    # as the original shares 5 examples
+    # the parts of 5 examples in ChainerMN 7.8.1
     assert [p[1:] for p in parts(5, 2, True)] == [(0, 3), (2, 5)]
     assert [p[1:] for p in parts(5, 2, False)] == [(0, 3), (3, 5)]
     assert [p[1:] for p in parts(7, 3, False)] == [(0, 3), (3, 5), (5, 7)]

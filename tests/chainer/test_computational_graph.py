@@ -1,4 +1,4 @@
-"""Graphs as text."""
+"""Computational graphs in the DOT format."""
 
 import importlib
 import re
@@ -47,7 +47,7 @@ def test_unchained_graph_ends():
 
 def test_dot():
     x, y, z, w = diamond()
-    graph = G.build_computational_graph(w)  # keeps the nodes' identities
+    graph = G.build_computational_graph(w)  # keeps the nodes alive, so that their ids stay unique
     text = graph.dump()
     assert text.startswith("digraph graphname{rankdir=TB;") and text.endswith("}")
     statements = text[text.index(";") + 1 : -1].split(";")[:-1]
@@ -69,7 +69,7 @@ def test_styles():
 
 def test_functions_only():
     x, y, z, w = diamond()
-    graph = G.build_computational_graph(w, remove_variable=True)  # keeps the nodes' identities
+    graph = G.build_computational_graph(w, remove_variable=True)  # keeps the nodes alive, so that their ids stay unique
     text = graph.dump()
     edges = set(re.findall(r"(\d+) -> (\d+)", text))
     fy, fz, fw = (str(id(v.creator_node)) for v in (y, z, w))

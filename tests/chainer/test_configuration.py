@@ -1,4 +1,4 @@
-"""Settings of the process and of the thread."""
+"""Global and thread-local configuration."""
 
 import importlib
 import io

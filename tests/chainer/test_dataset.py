@@ -93,7 +93,7 @@ def test_splits():
         with pytest.raises(error):
             D.split_dataset("abc", at)
     assert [s[:] for s in D.split_dataset_n("abcde", 2)] == [["a", "b"], ["c", "d"]]
-    # The order is that of NumPy's generator.
+    # the order comes from NumPy's generator
     order = np.random.RandomState(3).permutation(10)
     first, second = D.split_dataset_random(range(10), 4, seed=3)
     assert first[:] + second[:] == list(order)
@@ -235,7 +235,7 @@ def test_failed_download_names_url_and_cache(root):
 
 
 def serve(monkeypatch, files):
-    """Answer downloads with the given contents, by the end of the URL."""
+    """Replaces downloads by the contents whose key is the end of the URL."""
 
     def urlretrieve(url, path):
         with open(path, "wb") as f:
@@ -269,7 +269,7 @@ def test_mnist(root, monkeypatch, get):
     assert image.dtype == np.float32 and label.dtype == np.int32 and label == 3
     np.testing.assert_array_equal(image, x[3].ravel().astype("f") * np.float32(1 / 255.0))
 
-    serve(monkeypatch, {})  # from the cache now
+    serve(monkeypatch, {})  # served from the cache
     assert get(withlabel=False, ndim=2, scale=255.0)[0].shape == (5, 28, 28)
     assert get(withlabel=False, ndim=3)[0].shape == (5, 1, 28, 28)
     rgb = get(withlabel=False, ndim=3, rgb_format=True, dtype=np.float64)[1]
@@ -293,7 +293,7 @@ def test_mnist_files_that_do_not_match(root, monkeypatch):
 
 def test_cifar(root, monkeypatch):
     rng = np.random.RandomState(0)
-    size = 10000 if ORIGINAL else 10  # of a file; the original takes no other
+    size = 10000 if ORIGINAL else 10  # examples per file; the original accepts no other number
     data = np.zeros((size, 3072), np.uint8)
     data[:10] = rng.randint(0, 256, (10, 3072))
     labels = (np.arange(size) % 10).tolist()

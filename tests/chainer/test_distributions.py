@@ -1,4 +1,5 @@
-"""Distributions: what Chainer gives, bit by bit for samples; derivatives by finite differences; errors."""
+"""Distributions: recorded results of Chainer (samples must be bitwise equal), derivatives by finite differences,
+errors."""
 
 import functools
 import math
@@ -38,7 +39,7 @@ def test_derivatives(case, what):
     np.random.seed(3)
     parameters, others = make(), make()
     if name == "Pareto":
-        others["scale"] /= 10  # else the divergence is infinite
+        others["scale"] /= 10  # otherwise the divergence is infinite
     keys, values = zip(*((k, v.astype("d")) for k, v in parameters.items()), strict=True)
     if name.endswith("Categorical"):
         values = tuple(v / v.sum(-1, keepdims=True) if k == "p" else v for k, v in zip(keys, values, strict=True))
@@ -47,9 +48,9 @@ def test_derivatives(case, what):
     x = dist.sample(2).array
     if what == "sample" and name in ("Bernoulli", "Beta", "Categorical", "Chisquare", "Dirichlet", "Geometric",
                                      "OneHotCategorical", "Pareto", "Poisson", "Gamma"):  # fmt: skip
-        pytest.skip("numbers drawn by the parameters have no derivative by them")
+        pytest.skip("its samples are not differentiable with respect to the parameters")
     if what == "kl" and name in golden.NO_DIVERGENCE:
-        pytest.skip("no divergence of it is known")
+        pytest.skip("no divergence is registered")
     if what == "entropy" and name in ("Geometric", "OneHotCategorical", "Poisson"):
         with pytest.raises(NotImplementedError, match=rf"{name}\.entropy"):
             _ = dist.entropy
@@ -66,7 +67,7 @@ def test_derivatives(case, what):
         np.random.seed(4)
         return d.sample((2,))
 
-    if what == "entropy" and keys[0] == "loc":  # on which it does not depend
+    if what == "entropy" and keys[0] == "loc":  # the entropy does not depend on loc
         loc, *values = values
         function = functools.partial(function, loc)
     y = function(*map(chainer.Variable, values))
@@ -132,7 +133,7 @@ def test_entropy_of_what_is_sure():
 
 def test_multivariate_normal_has_batches_and_samples_of_any_shape():
     rng = np.random.RandomState(0)
-    loc, tril = rng.randn(2, 3), rng.randn(2, 3, 3) + 3 * np.eye(3)  # what is above the diagonal counts for nothing
+    loc, tril = rng.randn(2, 3), rng.randn(2, 3, 3) + 3 * np.eye(3)  # entries above the diagonal are ignored
     d, low = D.MultivariateNormal(loc, scale_tril=tril), np.tril(tril)
     np.testing.assert_allclose(d.covariance.array, low @ low.swapaxes(1, 2))
     np.testing.assert_allclose(d.variance.array, (low**2).sum(-1))

@@ -1,4 +1,4 @@
-"""Arrays without elements: what Chainer computes is computed; no process ends. Also run on the original."""
+"""Arrays without elements: results as in Chainer, and no crash of the process. Also runs on the original."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def variable(*shape):
 
 
 def check(y, xs, shape):
-    """y has the shape, and each of xs gets a gradient of zeros."""
+    """Asserts the shape of y, and that the gradients of all xs are zeros."""
     assert y.shape == shape
     y.grad = np.ones(y.shape, y.dtype)
     y.backward()
@@ -24,7 +24,7 @@ def check(y, xs, shape):
 
 @pytest.mark.parametrize("ksize, stride", [(1, 1), (1, 2), (1, 3)])
 def test_unpooling_to_an_image_without_columns(ksize, stride):
-    # A division by the length of a row stopped the process.
+    # a division by the row length 0 would terminate the process
     x = variable(2, 3, 3, 2)
     check(F.unpooling_nd(x, (ksize, ksize), (stride, stride), (1, 1)), [x], (2, 3, stride, 0))
 
@@ -38,14 +38,14 @@ def test_average_align_of_an_image_without_pixels(shape):
 
 
 def test_cross_entropy_of_no_classes_is_refused():
-    # Labels were looked up in an empty row, beyond the array's memory.
+    # a label has no element in a row without classes: indexing it would read beyond the array
     with pytest.raises(ValueError):
         F.softmax_cross_entropy(variable(2, 0, 4, 4), np.zeros((2, 4, 4), np.int32))
 
 
 @pytest.mark.parametrize("shape", [(2, 2, 0, 4), (2, 2, 4, 0)])
 def test_maxima_of_no_pixels_are_refused(shape):
-    # The padding alone gave -inf.
+    # windows that contain padding only would give -inf
     with pytest.raises(InvalidType):
         F.max_pooling_2d(variable(*shape), 3, 2, 1)
 
@@ -68,10 +68,10 @@ def test_bilinear_of_no_examples():
     check(F.bilinear(*xs), xs, (0, 3))
 
 
-@pytest.mark.skipif(ORIGINAL, reason="Chainer gives the bias")
+@pytest.mark.skipif(ORIGINAL, reason="Chainer returns the bias")
 @pytest.mark.parametrize("dilate", [1, 2])
 def test_convolution_of_no_channels_is_refused(dilate):
-    # With dilation the result had no channels, instead of those of the filters.
+    # the result must not lose the filters' channels with dilation
     with pytest.raises(ValueError, match="no channels"):
         F.convolution_2d(variable(2, 0, 5, 5), variable(3, 0, 3, 3), dilate=dilate)
     with pytest.raises(ValueError, match="no channels"):

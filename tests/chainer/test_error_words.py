@@ -1,4 +1,4 @@
-"""Errors of Chainer's arguments begin with the original's text, and tell what came."""
+"""Error messages for invalid arguments begin with Chainer's text, and add the actual value."""
 
 import numpy as np
 import pytest
@@ -132,8 +132,8 @@ class Returns(chainer.FunctionNode):
         return (chainer.Variable(self.gradient),)
 
 
-def test_debug_mode_compares_with_the_gradient_that_is_there():
-    """A pass takes the gradient of a leaf out of it, where the check looked for it."""
+def test_debug_mode_compares_with_an_existing_gradient():
+    """During backward, a leaf's gradient is not stored in the leaf, where the debug check would read it."""
     x = chainer.Variable(np.float32([1]))
     (y,) = Returns(np.int64([2])).apply((x,))
     x.grad, y.grad = np.float32([1]), np.float32([1])

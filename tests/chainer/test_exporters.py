@@ -1,4 +1,4 @@
-"""Networks as Caffe's files, and the names that programs take from modules of the original."""
+"""Export of networks as Caffe files, and names that programs import from Chainer's modules."""
 
 import importlib
 import subprocess
@@ -34,7 +34,7 @@ class Net(chainer.Chain):
         return F.softmax(self.fc(F.reshape(h, (1, -1))))
 
 
-# the first layers, as Chainer writes them
+# the first layers, as written by Chainer
 LAYERS = """
 Input data: -> data
 Convolution Convolution2DFunction-0-1: data -> Convolution2DFunction-0-1
@@ -73,7 +73,7 @@ def test_the_text_names_the_layers(exported):
 
 
 def test_a_whole_number_is_written_as_one(exported):
-    """The normalization's `k` is kept as a double: it was written as 2.0."""
+    """The normalization's `k` is a double, which must be written as 2, not 2.0."""
     text = (exported[2] / "chainer_model.prototxt").read_text()
     assert "    k: 2\n" in text and "    beta: 0.75\n" in text
 
@@ -127,7 +127,7 @@ def test_what_caffe_does_not_have(tmp_path):
         caffe.export(F.add, [x, x])
     with pytest.raises(AssertionError):
         caffe.export(F.relu, [np.zeros(1)])
-    caffe.export(F.relu, [x])  # nothing to write to
+    caffe.export(F.relu, [x])  # without a directory, nothing is written
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_theano_functions_run_what_was_compiled():
     class Type:
         ndim, numpy_dtype = 1, np.dtype("f")
 
-    class Compiled:  # what theano.function gives, as far as it is read
+    class Compiled:  # stands for the result of theano.function, with the attributes that are read
         def __init__(self, compute):
             self.indices = [[type("In", (), {"variable": type("Var", (), {"type": Type})})]] * 2
             self.compute = compute
@@ -188,7 +188,7 @@ def test_helpers_that_programs_take():
     assert roi._roi_pooling_slice(0, 1.0, 5, -3) == (slice(0, 0), 0)
 
 
-def test_exporters_are_there_once_they_are_imported():
+def test_exporters_are_an_attribute_once_imported():
     code = f"import {ROOT} as c; a = hasattr(c, 'exporters'); import {ROOT}.exporters; print(a, bool(c.exporters))"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout == "False True\n"

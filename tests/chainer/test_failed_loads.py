@@ -1,4 +1,4 @@
-"""Loads that fail change nothing, and unpack nothing that does not fit."""
+"""Failed loads change nothing, and do not decompress arrays of a wrong shape."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def _trainer(folder, lazy=False, steps=0):
 
 
 def _state(obj):
-    """Everything that `obj` would save, as bytes."""
+    """All values that `obj` serializes, as bytes."""
     found = {}
     for key, value in serializers.npz.serialize(obj).items():
         if key.endswith("elapsed_time"):
@@ -91,7 +91,7 @@ def test_a_snapshot_that_is_damaged_anywhere_changes_nothing(tmp_path, how, lazy
             failed += 1
             assert name.removesuffix(".npy") in str(error) or "damaged" in str(error), (name, error)
             assert _state(target) == before, name
-        else:  # what may be missing, or takes another shape: then all else was loaded
+        else:  # optional values, and values of any shape: everything else was loaded
             target = _trainer(tmp_path, lazy, steps=0 if lazy else 1)
             before = _state(target)
             attributes = {k: dict(vars(link)) for k, link in target.updater.get_optimizer("main").target.namedlinks()}
@@ -123,7 +123,7 @@ def test_hdf5_that_lacks_a_value_changes_nothing(tmp_path):
 
 
 class _Counter:
-    """An object of a program, whose `serialize` fails in the middle."""
+    """A user-defined object whose `serialize` raises an exception halfway."""
 
     def __init__(self):
         self.seen, self.names, self.inner = 0, ["a"], _Net()
@@ -136,7 +136,7 @@ class _Counter:
             raise KeyboardInterrupt
 
 
-def test_an_interrupt_in_a_programs_own_object_changes_nothing(tmp_path):
+def test_an_interrupt_in_a_user_defined_serialize_changes_nothing(tmp_path):
     source = _Counter()
     source.seen = 3
     serializers.save_npz(str(tmp_path / "a"), source)
@@ -164,7 +164,7 @@ def test_arrays_are_compared_with_what_is_expected_before_they_are_unpacked(tmp_
     assert peak < 1 << 20 and "'W'" in words and "(16777216,)" in words and "(2, 2)" in words
 
 
-def test_a_pickle_that_announces_much_is_refused(tmp_path):
+def test_a_pickle_with_a_huge_declared_size_is_refused(tmp_path):
     path = str(tmp_path / "memo.npz")
     header = b"{'descr': '|O', 'fortran_order': False, 'shape': (), }"
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
@@ -176,7 +176,7 @@ def test_a_pickle_that_announces_much_is_refused(tmp_path):
     assert peak < 1 << 20 and "'W'" in words and "pickled object" in words
 
 
-def test_logs_that_are_no_logs_are_refused(tmp_path):
+def test_invalid_logs_are_refused(tmp_path):
     trainer = _trainer(tmp_path, steps=1)
     serializers.save_npz(str(tmp_path / "whole"), trainer)
     members = _members(tmp_path / "whole")

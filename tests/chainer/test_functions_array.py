@@ -1,4 +1,5 @@
-"""Functions of arrays against NumPy; also run on the original (`-c /dev/null`, for its markers)."""
+"""Array functions against NumPy; also runs on the original (with `-c /dev/null`, to ignore the project's pytest
+configuration)."""
 
 import importlib
 
@@ -48,7 +49,7 @@ def blocks(x, r=2):
     return y.reshape(n, r * r * c, h // r, w // r)
 
 
-# name, function, the same in NumPy, inputs
+# name, function, the NumPy equivalent, inputs
 CASES = [
     ("broadcast", F.broadcast, lambda x, y: np.broadcast_arrays(x, y), (X, rand(4))),
     ("broadcast_to", lambda x: F.broadcast_to(x, (2, 3, 4)), lambda x: np.broadcast_to(x, (2, 3, 4)), (X,)),

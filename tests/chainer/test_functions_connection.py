@@ -1,6 +1,4 @@
-"""Connections against definitions in NumPy and torch; also run on the original (`-c /dev/null`), without
-torch.
-"""
+"""Connections against definitions in NumPy and torch; also runs on the original (`-c /dev/null`), without torch."""
 
 import importlib
 
@@ -24,9 +22,7 @@ def outsizes(x, W, stride, pad, dilate, cover_all=False):
 
 
 def places(W, stride, pad, dilate, out):
-    """For each element of the filter: its index, and where in the padded image the filter's positions read
-    it.
-    """
+    """For each element of the filter: its index, and the slices of the padded image that it is multiplied by."""
     for index in np.ndindex(W.shape[2:]):
         yield (
             index,
@@ -95,7 +91,7 @@ def test_deconvolution(ksize, stride, pad, dilate, groups, more):
         np.testing.assert_allclose(y.array, expected, atol=1e-12)
 
 
-@pytest.mark.skipif(ORIGINAL, reason="torch is not there")
+@pytest.mark.skipif(ORIGINAL, reason="torch is not installed")
 def test_convolution_is_torchs():
     import torch
 
@@ -156,7 +152,7 @@ def test_deformable_convolution():
     still = np.zeros((2, 18, 3, 5), np.float32)
     y = F.deformable_convolution_2d_sampler(x, still, W, b, (2, 1), 1)
     np.testing.assert_allclose(y.array, F.convolution_2d(x, W, b, (2, 1), 1).array, rtol=1e-3, atol=1e-4)
-    # One pixel to the right is as an image that moved to the left.
+    # an offset of one pixel to the right equals moving the image to the left
     still[:, :9] = 1
     y = F.deformable_convolution_2d_sampler(x, still, W, b, (2, 1), 1)
     moved = np.pad(x, ((0, 0), (0, 0), (1, 1), (0, 2)))
@@ -167,7 +163,7 @@ def test_deformable_convolution():
 
 @pytest.mark.parametrize(("stride", "pad", "out"), [(1, 0, (4, 3)), ((2, 1), (1, 2), (3, 7)), (1, 1, (5, 9))])
 def test_deformable_convolution_is_a_sampler_and_a_product(stride, pad, out):
-    """As Chainer defines it: values and gradients, far beyond the image too."""
+    """Values and gradients follow Chainer's definition, also for offsets far outside the image."""
     data = rand(2, 3, 6, 5), 4 * rand(2, 12, *out), rand(4, 3, 2, 3), rand(4)
     sy, sx, ph, pw = *np.broadcast_to(stride, 2), *np.broadcast_to(pad, 2)
 
@@ -188,7 +184,8 @@ def test_deformable_convolution_is_a_sampler_and_a_product(stride, pad, out):
     for f in (composed, deformable):
         xs = [chainer.Variable(a.astype("float64")) for a in data]
         y = f(*xs)
-        grads = chainer.grad([F.sum(y**2)], xs, enable_double_backprop=not ORIGINAL)  # its sampler has no second one
+        # the original's sampler has no second derivative
+        grads = chainer.grad([F.sum(y**2)], xs, enable_double_backprop=not ORIGINAL)
         second = [] if ORIGINAL else chainer.grad([sum(F.sum(g**2) for g in grads)], xs[:3])
         results.append([y, *grads, *second])
     for a, b in zip(*results, strict=True):
@@ -273,7 +270,7 @@ def test_gradients_of_some_inputs(given):
     assert [i for i, v in enumerate(vs) if v.grad is not None] == list(given)
 
 
-# ---- what is refused, what programs look at ----------------------------------------------------------------
+# ---- invalid arguments and function nodes ------------------------------------------------------------------
 
 f4 = np.float32
 X, W, B = rand(1, 2, 4, 4).astype(f4), rand(3, 2, 3, 3).astype(f4), rand(3).astype(f4)

@@ -1,4 +1,4 @@
-"""Losses against their definitions in NumPy; also run on the original (`-c /dev/null`, for its markers)."""
+"""Losses against their definitions in NumPy; also runs on the original (with `-c /dev/null`)."""
 
 import functools
 import importlib
@@ -131,7 +131,7 @@ def path_score(cost, scores, path):
 
 
 def crf1d(cost, *xs, reduce="mean"):
-    """Over all label sequences."""
+    """Enumerates all label sequences."""
     loss = []
     for i in range(4):
         scores = [x[i] for x in xs if i < len(x)]
@@ -142,7 +142,7 @@ def crf1d(cost, *xs, reduce="mean"):
 
 
 def ctc(*xs, reduce="mean", lengths=((4, 2), (4, 2))):
-    """Over all paths."""
+    """Enumerates all paths."""
     labels, loss = ((1, 2), (3, 3)), []
     for i, (steps, size) in enumerate(lengths):
         p = np.exp(np.array([log_softmax(x)[i] for x in xs[:steps]]))
@@ -179,7 +179,7 @@ def f_black_out(x, t, w, **options):
 
 
 def options(**lists):
-    """One dict per choice of one value from each list."""
+    """One dict for each combination of values from the lists."""
     return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
 
 
@@ -211,7 +211,7 @@ TEXTS = (
 )  # fmt: skip
 CASES = [(f, define, xs, kwargs) for f, define, xs, lists in TEXTS for kwargs in lists]
 NAMES = [f"{f.__name__} {' '.join(map(str, kwargs.values()))}" for f, _, _, kwargs in CASES]
-# The original's, of which a gradient cannot be differentiated again.
+# functions of the original that have no second derivative
 ONCE = (F.softmax_cross_entropy, F.hinge, F.decov, f_ctc, F.sigmoid_cross_entropy, f_negative_sampling)
 
 
@@ -277,13 +277,13 @@ def ctc_gradient(xs, *labels, dtype=np.float64):
 
 
 def test_ctc_of_labels_that_need_more_steps():
-    """Chainer's numbers: logarithms of no probability are finite."""
+    """Chainer's results: it uses a finite number as the logarithm of probability 0."""
     xs = np.sin(np.arange(18.0)).reshape(3, 2, 3)
     expected = [[-0.12888, -0.29898, 0.42786], [-0.07924, -0.20212, 0.5004], [-0.1213, -0.31576, 0.56103]]
     y, g = ctc_gradient(xs, ints(1, 1, 1, 0, 0, 1).reshape(2, 3), 0, ints(3, 0), ints(3, 1))
     np.testing.assert_allclose(y, [9.999999999523e09, -0.2860731449], rtol=1e-9)
     np.testing.assert_allclose(g[:, 0], expected, atol=1e-5)
-    assert not g[:, 1].any()  # of no steps
+    assert not g[:, 1].any()  # a sequence without steps
     expected = [[-2.82766, -2.6002, 0.42786], [-3.8593, -1.6411, 0.5004], [-2.87817, -2.68286, 0.56103]]
     y, g = ctc_gradient(xs, ints(1, 1, 1, 1, 0, 1).reshape(2, 3), 0, None, ints(3, 1), dtype=np.float32)
     np.testing.assert_allclose(y, [1e10, 1.0665121], rtol=1e-5)
@@ -327,7 +327,7 @@ def discriminative(x, t, delta_v, delta_d, norm):
     return spread / k, np.mean(np.maximum(2 * delta_d - np.array(pairs), 0) ** 2), size
 
 
-# ---- what the original refuses -----------------------------------------------------------------------------
+# ---- invalid arguments -------------------------------------------------------------------------------------
 
 f32 = np.float32
 WRONG = {
@@ -340,7 +340,7 @@ WRONG = {
     "sigmoid_cross_entropy floats": (F.sigmoid_cross_entropy, (A, B), InvalidType),
     "sigmoid_cross_entropy shapes": (F.sigmoid_cross_entropy, (A, BITS[:2]), InvalidType),
     "sigmoid_cross_entropy reduce": (F.sigmoid_cross_entropy, (A, BITS, True, "sum"), ValueError),
-    # The original's own check fails here.
+    # the original's check fails here
     "softmax_cross_entropy N": (F.softmax_cross_entropy, (A, T[:2]), (InvalidType, RuntimeError)[ORIGINAL]),
     "softmax_cross_entropy reduce": (lambda: F.softmax_cross_entropy(A, T, reduce="sum"), (), ValueError),
     "softmax_cross_entropy weight": (lambda: F.softmax_cross_entropy(A, T, class_weight=A), (), ValueError),
@@ -381,7 +381,7 @@ def test_wrong_arguments(f, args, error):
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_discriminative(norm):
-    # As many images as labels: the original's means broadcast only so.
+    # the number of images equals the number of labels, because the original broadcasts the means only then
     x = rand(2, 2, 3, 4)
     t = np.random.RandomState(0).randint(0, 3, (2, 3, 4))
     loss = F.discriminative_margin_based_clustering_loss(
@@ -418,7 +418,7 @@ def test_gradient_of_the_best_score():
 
 @pytest.mark.parametrize("scale", [1, 300, 1e4])
 def test_crf1d_of_scores_beyond_the_range_of_exp(scale):
-    """The gradients are the expected numbers of labels and pairs less those of the given labels."""
+    """The gradients are the expected counts of labels and of label pairs, minus those of the given labels."""
     cost = chainer.Variable(scale * np.array([[0, -1, -2.0], [-1, 0.5, -3], [-4, -1, 0]]))
     xs = [chainer.Variable(scale * x) for x in SEQUENCES]
     loss = F.crf1d(cost, xs, labels(3), reduce="no")

@@ -1,6 +1,6 @@
 """Mathematical functions, activations, noise and scores against NumPy.
 
-Also run on the original (`-c /dev/null`, for its markers).
+Also runs on the original (with `-c /dev/null`).
 """
 
 import importlib
@@ -20,7 +20,7 @@ def rand(*shape, low=-1.0, high=1.0):
 
 
 def apart(x):
-    """Without numbers near 0, 0.4, 0.5 and other kinks."""
+    """Rounds so that no number is near 0, 0.4, 0.5 or another point where a function is not differentiable."""
     return x.round(1) + 0.03
 
 
@@ -54,7 +54,7 @@ def derivative(f, x, h=1e-5):
 digamma = derivative(each(math.lgamma), POSITIVE)
 normal = each(lambda x: math.erfc(-x / math.sqrt(2)) / 2)
 
-# name, function, the same in NumPy, inputs
+# name, function, the NumPy equivalent, inputs
 CASES = [
     ("absolute", F.absolute, abs, (X,)),
     ("add", lambda *xs: F.add(*xs), lambda *xs: sum(xs), (X, Y, W)),
@@ -142,7 +142,7 @@ def test_values_and_gradients(_name, function, reference, inputs):
         np.testing.assert_allclose(y.array, e, rtol=1e-6, atol=1e-9)
         assert y.dtype == np.float64
     gys = tuple(rand(*y.shape) for y in (actual if several else [actual]))
-    if _name == "cholesky":  # its gradient is that of symmetric matrices
+    if _name == "cholesky":  # its gradient assumes a symmetric matrix, unlike finite differences
         return
     gradient_check.check_backward(function, inputs, gys, atol=1e-3, rtol=1e-3)
     if not _name.startswith("sparse"):
@@ -203,7 +203,7 @@ def test_labels(function, label):
 
 
 def test_det_of_a_filter():
-    """A 1x1 filter is a matrix with two more axes: flows take its determinant."""
+    """A 1x1 filter is a matrix with two more axes; normalizing flows compute its determinant."""
     matrix = np.array([[2, 1, 0], [0.5, 3, 1], [1, 0, 1.5]])
     w = var(matrix[:, :, None, None])
     y = F.det(w)

@@ -1,4 +1,4 @@
-"""Pooling against definitions in NumPy; also run on the original (`-c /dev/null`, for its markers)."""
+"""Pooling against definitions in NumPy; also runs on the original (with `-c /dev/null`)."""
 
 import importlib
 import itertools
@@ -20,7 +20,7 @@ def rand(*shape):
 
 
 def windows(image, ksize, stride, pad, cover_all):
-    """For each pooled place: its index, and the slices of the image that its window meets."""
+    """For each output element: its index, and the slices of the image that its window covers."""
     sizes = [
         range(conv.get_conv_outsize(n, k, s, p, cover_all))
         for n, k, s, p in zip(image, ksize, stride, pad, strict=True)
@@ -138,7 +138,7 @@ def regions(reduce, past=0):
 
 
 def bilinear(image, y, x):
-    """Between pixels; the border's value up to a pixel outside."""
+    """Interpolates between pixels; up to one pixel outside the image, uses the border's values."""
     size = image.shape[1:]
     if not (-1 <= y <= size[0] and -1 <= x <= size[1]):
         return None
@@ -230,7 +230,7 @@ REGIONS = {
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradients(name):
-    # The original's average without padding divides its gradient in place, and its double backward fails.
+    # the original's average without padding divides its gradient in place, and its second derivative fails
     f, shape = DIFFERENTIABLE[name]
     x = rand(*shape)
     y = f(x)
@@ -246,14 +246,14 @@ def test_region_gradients(name):
     f = REGIONS[name]
     y = f(X)
     gradient_check.check_backward(f, X, np.float32(rand(*y.shape)), eps=1e-3, rtol=1e-2, atol=1e-3)
-    if not ORIGINAL:  # differentiable once there
+    if not ORIGINAL:  # the original has no second derivative
         x = chainer.Variable(X)
         (g,) = chainer.grad([F.sum(f(x) ** 2)], [x], enable_double_backprop=True)
         (gg,) = chainer.grad([F.sum(g * X)], [x])
-        np.testing.assert_allclose(gg.array, g.array, rtol=1e-4, atol=1e-5)  # a quadratic form
+        np.testing.assert_allclose(gg.array, g.array, rtol=1e-4, atol=1e-5)  # the loss is a quadratic form
 
 
-# ---- what is refused, what programs look at ----------------------------------------------------------------
+# ---- invalid arguments and function nodes ------------------------------------------------------------------
 
 IMAGE = rand(1, 1, 4, 4).astype(np.float32)
 WRONG = {

@@ -1,4 +1,5 @@
-"""Chainer's own gradient functions, which programs may apply, and recurrent networks with a cell of one's own."""
+"""Chainer's gradient functions (such as LSTMGrad), which programs may apply, and recurrent networks with a custom
+cell."""
 
 import importlib
 

@@ -99,7 +99,7 @@ def test_print_hook():
         y.backward()
     text = out.getvalue()
     titles = [line for line in text.splitlines() if line.startswith("function")]
-    assert titles == ["function\tScale", "function\tScale", "function\t_ * 2.0"]  # its backward multiplies
+    assert titles == ["function\tScale", "function\tScale", "function\t_ * 2.0"]  # the multiplication in its backward
     _, forward, backward, _ = re.split(r"function\t.*\n", text)
     assert forward.startswith("input data\n") and "output gradient" not in forward
     assert "dtype: float32" in forward and "shape: (2,)" in forward

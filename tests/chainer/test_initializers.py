@@ -1,4 +1,4 @@
-"""Initial values, drawn from NumPy's global stream."""
+"""Initializers, which draw from NumPy's global random state."""
 
 import numpy as np
 import pytest
@@ -138,7 +138,7 @@ def test_what_stands_for_an_initializer():
             f([1])
 
 
-@pytest.mark.skipif(ORIGINAL, reason="the original's message tells the type alone")
+@pytest.mark.skipif(ORIGINAL, reason="the original's message contains one dtype only")
 def test_assertion_tells_both_dtypes():
     with pytest.raises(AssertionError, match="float32 != d"):
         I.Zero("d")(np.empty(2, "f"))

@@ -285,7 +285,7 @@ def test_cleargrads_asks_an_overridden_params():
         p.grad = np.zeros_like(p.array)
     model.cleargrads()
     assert model.frozen.a.b.grad is not None and model.free.b.grad is None
-    # as a subclass of a subclass, and one level further up
+    # the chain also calls the overridden `params` of its children
     assert [p.name for p in model.params()] == ["W", "b", "W"]
 
 

@@ -1,6 +1,6 @@
 """Links against the original: initial weights of one seed, outputs and gradients of tests/golden.
 
-`COMPATGRAD_SUBJECT=original PYTHON -m tests.chainer.test_links` records them anew.
+`COMPATGRAD_SUBJECT=original PYTHON -m tests.chainer.test_links` records them again.
 """
 
 import base64
@@ -161,7 +161,7 @@ def flat(values):
 
 
 def run(name):
-    """All that one training step shows: parameters before, outputs, gradients, persistent values."""
+    """The values of one training step: initial parameters, outputs, gradients, persistent values."""
     make, inputs = CASES[name]
     np.random.seed(0)
     link = make()
@@ -220,7 +220,7 @@ def test_link(name):
             np.testing.assert_allclose(seen[key], value, rtol=1e-4, atol=atol, err_msg=key)
 
 
-# ---- what a step does not show -----------------------------------------------------------------------------
+# ---- behavior outside of training steps --------------------------------------------------------------------
 
 
 def test_from_params():
@@ -367,7 +367,7 @@ def test_vision_models_are_defined():
     assert block.a.conv1.stride == (1, 1) and block.a.conv2.stride == (2, 2)
 
 
-if __name__ == "__main__":  # records, in an interpreter that has the original
+if __name__ == "__main__":  # records the results, with an interpreter that has the original
     assert ORIGINAL
     seen = {name: {key: pack(value) for key, value in run(name).items()} for name in CASES}
     files.write(GOLDEN, seen, files.versions("chainer"))

@@ -1,4 +1,5 @@
-"""compatgrad.grad and compatgrad.backward follow Chainer for its Variables; networks mix both kinds."""
+"""compatgrad.grad and compatgrad.backward follow Chainer for its Variables; networks may mix both kinds of
+Variables."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Mistakes of people who port a program: each error says what was wrong and which call mends it."""
+"""Typical mistakes in porting a program: each error names the mistake and the call that corrects it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""NaN and infinity stop where the original stops them, and nowhere else; also run on the original."""
+"""NaN and infinity propagate exactly where they do in the original; also runs on the original."""
 
 import importlib
 
@@ -16,7 +16,7 @@ EVERYWHERE, SECOND = [1, 1, 1, 1, 1, 1, 1, 1], [1, 0, 1, 0, 1, 0, 1, 0]
 
 
 def finite(f, x, gy):
-    """Where the gradient of x is finite."""
+    """The mask of the finite elements of x's gradient."""
     x = var(x)
     y = f(x)
     y.grad = np.broadcast_to(f32(gy), y.shape).copy()
@@ -28,11 +28,11 @@ def finite(f, x, gy):
 @pytest.mark.parametrize(
     "f, expected",
     [
-        # a choice between two branches keeps what belongs to one of them away from the other
+        # a selection does not propagate the gradient of the selected branch to the other one
         (lambda x: F.where(TAKEN, x, ZEROS), EVERYWHERE),
         (lambda x: F.where(TAKEN, ZEROS, x), SECOND),
         (lambda x: F.maximum(x, ZEROS), [1, 1, 1, 0, 1, 1, 1, 1]),
-        # a mask that the gradient is multiplied by does not
+        # a multiplication by a mask does: NaN * 0 is NaN
         (lambda x: F.minimum(x, ZEROS), SECOND),
         (F.relu, SECOND),
         (lambda x: F.clip(x, -1.0, 1.0), SECOND),
@@ -66,7 +66,8 @@ def test_a_huber_loss_of_infinity_has_a_bounded_gradient():
 
 
 class Attention(chainer.Chain):
-    """One layer in the way of published programs: scores of -inf, rows without any key set to 0 afterwards."""
+    """A masked attention layer as in published programs: masked scores are -inf, and rows without keys are set to 0
+    afterwards."""
 
     def __init__(self):
         super().__init__()
@@ -102,5 +103,5 @@ def test_masked_attention_trains():
         loss.backward()
         optimizer.update()
         losses.append(float(loss.array))
-    recorded = [1.586218, 1.377248, 1.145655, 0.917675, 0.765824]  # by Chainer 7.8.1
+    recorded = [1.586218, 1.377248, 1.145655, 0.917675, 0.765824]  # with Chainer 7.8.1
     np.testing.assert_allclose(losses[::5] + losses[-1:], recorded, rtol=1e-5)

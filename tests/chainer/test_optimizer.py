@@ -90,7 +90,7 @@ def test_disabled_rules_rest():
     link.b.update_rule.enabled = True
     optimizer.update()
     assert [p.update_rule.t for p in link.params()] == [2, 1, 2]
-    # as if it had been updated for the first time, though the others are one step further
+    # its update is a first step, although the other parameters had two
     lonely = make_link("b")
     lonely.b.array[:] = before[1]
     lonely.b.grad = link.b.grad
@@ -132,14 +132,14 @@ def test_state_arrays_are_the_users():
     v = state["v"]
     assert isinstance(v, np.ndarray)
     np.testing.assert_allclose(v, -0.05, rtol=1e-6)
-    v[:] = 4  # written in place
+    v[:] = 4  # a program writes into the state
     link.a.array[:] = 0
     optimizer.update()
     np.testing.assert_allclose(link.a.array, 2 - 0.05, rtol=1e-6)
-    state["v"] = f32([0, 2, 4])  # replaced
+    state["v"] = f32([0, 2, 4])  # a program replaces the state
     optimizer.update()
     np.testing.assert_allclose(state["v"], f32([-0.05, 0.95, 1.95]), rtol=1e-6)
-    state["v"] = f32([4, 2, 0])[::-1]  # and once more, by an array that is not contiguous
+    state["v"] = f32([4, 2, 0])[::-1]  # the new state is not contiguous
     optimizer.update()
     np.testing.assert_allclose(state["v"], f32([-0.05, 0.95, 1.95]), rtol=1e-6)
     assert v.tolist() == f32([1.95] * 3).tolist()
@@ -180,7 +180,7 @@ def test_rules_written_on_arrays():
     link, stock = make_link(), make_link()
     optimizer = NumpyAdamOptimizer(alpha=0.1).setup(link)
     reference = O.Adam(alpha=0.1).setup(stock)
-    # one rule of its own among stock ones
+    # a custom rule among built-in ones
     stock.b.update_rule = NumpyAdam(reference.hyperparam)
     for _ in range(3):
         optimizer.update()
@@ -418,7 +418,7 @@ def test_loss_scale():
 
 
 def test_loss_scales_that_differ():
-    """Gradients are divided where they are, each by its parameter's scale, once for each update."""
+    """Each update divides each gradient in place by the scale of its parameter, once."""
     link = make_link("abc")
     link.a._loss_scale, link.b._loss_scale = 8, 8.0
     grads = [p.grad.copy() for p in link.params()]
@@ -564,7 +564,7 @@ def test_training_continues_from_a_file(cls, save, load, tmp_path):
             assert sorted(p.update_rule.state) == sorted(q.update_rule.state)
             for name, state in p.update_rule.state.items():
                 np.testing.assert_array_equal(state, q.update_rule.state[name])
-    # into a state that is there already
+    # loads into an existing state
     getattr(chainer.serializers, load)(path, restored)
     assert restored.t == 2
 
@@ -579,5 +579,5 @@ def test_averages_that_underflow_end_as_zeros():
     for _ in range(200):
         optimizer.update()
     assert (state["m"] < 1e-40).all() and (state["v"] > 0).all()
-    # the processor's mode was put back
+    # the processor's flush-to-zero mode was reset
     np.testing.assert_array_equal(f32([2e-39]) * f32([0.5]), f32([1e-39]))

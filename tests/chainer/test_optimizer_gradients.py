@@ -1,4 +1,4 @@
-"""Gradients as programs hand them to optimizers and hooks: other layouts, half precision, none."""
+"""Gradients that programs pass to optimizers and hooks: other memory layouts, half precision, None."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def ask_for_the_tensor(link):
 
 
 @pytest.mark.parametrize("touch", [touch_nothing, use_as_variable, ask_for_the_tensor])
-@pytest.mark.parametrize("alone", [False, True])  # alone: a hyperparameter of its own keeps it out of the batch
+@pytest.mark.parametrize("alone", [False, True])  # alone: its own hyperparameter excludes it from the batched update
 def test_a_reversed_gradient_is_read_as_it_is_at_the_update(touch, alone):
     grad = np.arange(4, dtype=np.float32)[::-1]
     link, optimizer = make(np.zeros(4, np.float32), grad)
@@ -53,7 +53,7 @@ def test_gradient_lars(dtype, shape):
     n = np.sqrt(np.prod(shape))
     hook(link.p.update_rule, link.p)
     np.testing.assert_allclose(link.p.grad, 1.0 * 2 * n / (0.5 * n + 0.25 * 2 * n), rtol=2e-3)
-    # without decay a gradient of zeros stays one, in half precision too, whose largest number the ratio exceeds
+    # without decay, a gradient of zeros stays zero, although the ratio overflows in half precision
     link.p.grad[...] = 0
     hook.weight_decay = 0.0
     hook(link.p.update_rule, link.p)
@@ -68,7 +68,7 @@ def test_hooks_pass_over_parameters_without_data(hook):
     optimizer.setup(link)
     optimizer.add_hook(hook)
     if not hasattr(chainer.Parameter, "tensor"):
-        link.cleargrads()  # else the original raises
+        link.cleargrads()  # otherwise the original raises an error
     optimizer.update()
     assert link.empty.array is None
 

@@ -1,7 +1,7 @@
-"""Optimizers with hooks drawn at random against the original.
+"""Optimizers with randomly chosen hooks, compared with the original.
 
-`COMPATGRAD_SUBJECT=original PYTHON -m tests.chainer.test_optimizer_hooks_golden` records what the original does; PYTHON
-is an interpreter that has it.
+`COMPATGRAD_SUBJECT=original PYTHON -m tests.chainer.test_optimizer_hooks_golden` records the original's results; PYTHON
+is an interpreter that has Chainer 7.8.1.
 """
 
 import random
@@ -31,9 +31,9 @@ OPTIMIZERS = (
     (O.AdaBound, {"alpha": 0.01, "eps": 1e-2}),
     (O.MSVAG, {"lr": 0.1}),
 )
-# whose differences magnify the roundings of float16, of which the original has one for each operation
+# These compute differences, which magnify rounding errors in float16: the original rounds after each operation.
 CANCELLING = O.AdaDelta, O.RMSpropGraves, O.SMORMS3, O.MSVAG
-# such numbers as float16 has exactly too
+# numbers that float16 represents exactly
 HOOKS = (
     lambda r: H.WeightDecay(r.choice((0.125, 0.03125, -0.25))),
     lambda r: H.Lasso(r.choice((0.125, 0.0625))),
@@ -47,7 +47,7 @@ def no_noise(xp, shape, dtype, hook, opt):
 
 
 def run(case):
-    """The names that show what was drawn, and arrays and gradients after some steps."""
+    """The names of the chosen optimizer and hooks, and the arrays and gradients after some steps."""
     r, values = random.Random(case), np.random.RandomState(case)
     optimizer_class, arguments = OPTIMIZERS[case % len(OPTIMIZERS)]
     dtype = r.choice(("float32", "float32", "float64", "float16"))
@@ -63,7 +63,7 @@ def run(case):
     drawn = r.sample(HOOKS, r.randint(1, len(HOOKS)))
     for make in drawn:
         optimizer.add_hook(make(r))
-    if r.random() < 0.2:  # not one of those that go in one call
+    if r.random() < 0.2:  # a hook that excludes the batched update
         optimizer.add_hook(H.GradientNoise(0.1, noise_func=no_noise))
     if r.random() < 0.2:
         optimizer.add_hook(H.WeightDecay(0.25), name="after", timing="post")

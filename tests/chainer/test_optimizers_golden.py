@@ -1,4 +1,4 @@
-"""Every optimizer against its formula, computed here in float64, and against the original, bit by bit."""
+"""Every optimizer against its formula, computed here in float64, and bitwise against the original."""
 
 
 import numpy as np
@@ -135,7 +135,7 @@ def model(dtype, shapes=SHAPES, order="C"):
 
 
 def gradients(step, dtype, shapes=SHAPES):
-    # zeros in the first step
+    # the first step has zero gradients
     rng = np.random.RandomState(step)
     return [np.asarray(rng.randint(-2000, 2000, shape) * (step > 0) / 1000, dtype=dtype) for shape in shapes]
 
@@ -172,12 +172,12 @@ def test_formula(case, dtype):
         np.testing.assert_allclose(p.array, value, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
         for name, state in states.items():
             array = p.update_rule.state[name]
-            if not ORIGINAL:  # whose scalar states become float64
+            if not ORIGINAL:  # in the original, scalar states become float64
                 assert array.dtype == dtype and array.shape == p.shape
             np.testing.assert_allclose(array, state, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
-# eps and squares of these do not fit into half precision
+# the excluded optimizers have an eps or squares that underflow in half precision
 @pytest.mark.parametrize("case", [case for case in CASES if case not in ("SMORMS3", "MSVAG")])
 def test_formula_in_half_precision(case):
     link, _, expected, _ = run(case, "float16")
@@ -210,7 +210,7 @@ def test_nan_and_infinity_stay_where_they_are(case):
         p.grad = np.ones_like(p.array)
     link.p1.grad[1] = np.nan
     optimizer.update()
-    # a NaN factor is 0 for M-SVAG
+    # M-SVAG replaces a NaN factor by 0
     assert np.isnan(link.p1.array[1]) or case == "MSVAG"
     assert np.isfinite(np.delete(link.p1.array, 1)).all() and (np.delete(before - link.p1.array, 1) != 0).any()
 
@@ -264,6 +264,6 @@ def test_bits_are_those_of_the_original(case):
     assert bits(case) == files.read(GOLDEN)[case]
 
 
-if __name__ == "__main__":  # records, in an interpreter that has the original
+if __name__ == "__main__":  # records the results, with an interpreter that has the original
     assert ORIGINAL
     files.write(GOLDEN, {case: bits(case) for case in CASES}, files.versions("chainer"))

@@ -1,4 +1,4 @@
-"""Random programs compute on compatgrad what they compute on Chainer 7.8.1 (see tests/golden/record.py).
+"""Random programs have the same results on compatgrad as on Chainer 7.8.1 (see tests/golden/record.py).
 
 `python -m compatgrad run -m tests.random_programs --show SEED` prints the program of a seed.
 """
@@ -11,7 +11,7 @@ from tests.random_programs import recorded
 
 GOLDEN = recorded.read(programs.GOLDEN / "random_programs.json.gz")
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
-# Below this size numbers are compared absolutely: gradients that are mathematically zero consist of rounding.
+# Below this size, numbers are compared by absolute error, because zero gradients may contain rounding errors.
 FLOOR = {"float64": 1e-2, "float32": 1.0}
 
 
@@ -23,7 +23,7 @@ def results(tmp_path_factory):
 def assert_same_array(value, want, what, none_is_zero=False):
     if want is None or value is None:
         # A second derivative that is zero everywhere is None where the formula of the first is known to be
-        # constant; which formulas Chainer writes so is not promised.
+        # constant; the functions for which Chainer does so are not specified.
         zero = none_is_zero and not any((value or want or {"values": []})["values"])
         assert value is want or zero, f"{what}: one has no gradient"
         return
@@ -55,7 +55,7 @@ def test_random_program(results, seed):
             for i, (a, b) in enumerate(zip(value[key], want[key], strict=True)):
                 second = key.startswith("second")
                 if second and a is None and not requires_grad(value["program"], i):
-                    continue  # docs/deviations.md: a second derivative by what requires no gradient
+                    continue  # docs/deviations.md: the second derivative of an input that requires no gradient
                 assert_same_array(a, b, f"{key} of x{i}", none_is_zero=second)
     assert value["grad_leaves_alone"] is want["grad_leaves_alone"] is True
     for key in ("forward_order", "grad_order", "backward_order"):

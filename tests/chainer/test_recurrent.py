@@ -1,4 +1,4 @@
-"""Stacked recurrent networks and the minimal gated unit against one step after the other, in all dtypes."""
+"""Stacked recurrent networks and the minimal gated unit against a step-by-step computation, in all dtypes."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def parameters(random, kind, layers, directions):
 
 
 def expected(kind, layers, directions, states, ws, bs, sequences):
-    """Each sequence alone, step by step: last states, outputs of each."""
+    """Computes each sequence separately, step by step: the last states, and the outputs of each sequence."""
     step = KINDS[kind][0]
     last = [np.zeros_like(s) for s in states]
     results = []
@@ -160,8 +160,8 @@ def test_second_derivatives_of_trees(children):
 
 
 @pytest.mark.parametrize("kind", ["NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepRNNTanh", "NStepBiRNNReLU"])
-def test_gradients_of_biases_have_memory_of_their_own(kind):
-    """What a hook writes into one must not change another: clipping to a norm gives this norm."""
+def test_gradients_of_biases_do_not_share_memory(kind):
+    """A hook that writes into one gradient must not change another one; after clipping, the norm is the given one."""
     link = getattr(L, kind)(2, WIDTH, UNITS, 0.0)
     states = [None] * (2 if "LSTM" in kind else 1)
     xs = [np.ones((n, WIDTH), "f") for n in (3, 2)]
@@ -176,7 +176,7 @@ def test_gradients_of_biases_have_memory_of_their_own(kind):
 
 
 def test_sequences_of_one_length_keep_their_order():
-    """NumPy orders equal numbers differently with AVX-512, and dropout would draw other masks for them."""
+    """With AVX-512, NumPy's sort changes the order of equal numbers, so that dropout would draw other masks."""
     from compatgrad.chainer.links.rnn.n_step_rnn import argsort_list_descent
 
     lengths = [3, 7, 6, 8, 7, 7, 3, 8]

@@ -1,4 +1,4 @@
-"""chainer.backward: its arguments, and where its gradients come from."""
+"""chainer.backward: its arguments, and the initial gradients."""
 
 import warnings
 
@@ -100,7 +100,7 @@ def test_no_default_gradient():
     z = x * 5
     z.grad = f32([1, 2])
     with pytest.warns(RuntimeWarning):
-        chainer.backward([y, z])  # y starts nothing, z does
+        chainer.backward([y, z])  # y has no gradient, z has one
     np.testing.assert_array_equal(x.grad, [5, 10])
 
 

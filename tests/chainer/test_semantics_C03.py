@@ -10,7 +10,7 @@ from tests.chainer.subject import Log, Scale, chainer, var
 
 
 class Mix(chainer.FunctionNode):
-    """Any number of inputs to several outputs, so that ranks tie and functions meet again."""
+    """A function with any number of inputs and several outputs, for graphs with equal ranks and joining paths."""
 
     def __init__(self, n_out, name):
         super().__init__()
@@ -43,7 +43,8 @@ def _random_graph(seed):
 
 
 def _expected_order(outputs, wanted=None):
-    """The rule: largest rank first, first pushed first; pushed when a gradient reaches an output."""
+    """The specified order: by decreasing rank, then in the order of pushing; a function is pushed when a gradient
+    reaches an output."""
     heap, seen, order = [], set(), []
 
     def push(function):

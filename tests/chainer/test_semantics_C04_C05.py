@@ -18,7 +18,7 @@ def test_a_leaf_accumulates(double):
     y.backward(enable_double_backprop=double)
     np.testing.assert_array_equal(x.grad, [103, 203])
     y.grad = f32([1, 1])
-    y.backward(enable_double_backprop=double)  # the graph is still there
+    y.backward(enable_double_backprop=double)  # backward does not free the graph
     np.testing.assert_array_equal(x.grad, [106, 206])
 
 
@@ -61,7 +61,7 @@ class Two(chainer.FunctionNode):
 
 
 class OldTwo(chainer.Function):
-    """The same in the old style."""
+    """The same as an old-style Function."""
 
     def forward(self, inputs):
         return inputs[0] * 2, inputs[0] * 3
@@ -86,7 +86,7 @@ def test_a_gradient_given_to_another_output_of_the_function_takes_part(function,
     y.grad, z.grad = f32([1, 1]), f32([5, 5])
     y.backward(enable_double_backprop=double)
     np.testing.assert_array_equal(x.grad, expected)
-    assert z.grad is None  # used up
+    assert z.grad is None  # backward has consumed and freed it
 
 
 @pytest.mark.semantics("C04")
@@ -116,7 +116,7 @@ def test_given_gradients_under_a_deeper_loss_and_with_retain_grad():
     chainer.backward([y], [var([1, 1])])
     np.testing.assert_array_equal(x.grad, [5, 5])
     z.grad = f32([1, 1])
-    (gx,) = chainer.grad([y], [x], [var([1, 1])])  # goes from its outputs alone
+    (gx,) = chainer.grad([y], [x], [var([1, 1])])  # chainer.grad uses the gradients of its outputs only
     np.testing.assert_array_equal(gx.array, [2, 2])
     np.testing.assert_array_equal(z.grad, [1, 1])
 
@@ -180,7 +180,7 @@ class Pass(chainer.Function):
 
 @pytest.mark.semantics("C05")
 def test_peak_does_not_grow_with_depth():
-    size = 250_000  # a megabyte
+    size = 250_000  # elements, 1 MB
 
     def peak(depth):
         x = chainer.Variable(np.zeros(size, np.float32))

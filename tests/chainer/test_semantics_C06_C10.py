@@ -1,4 +1,4 @@
-"""What a pass records, how gradients are accumulated, and what functions may return."""
+"""Recording of backward, accumulation of gradients, and the values that functions may return."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_plain_pass_gives_gradients_without_creator():
 
 
 class Watch(chainer.FunctionNode):
-    """The square, whose backward notes the mode and what its own operations give."""
+    """The square; its backward records the backprop mode and the results of its operations."""
 
     def forward(self, inputs):
         self.retain_inputs((0,))
@@ -77,7 +77,7 @@ def test_recording_mode_inside_a_pass(run, double, outside):
 
 
 class Accumulate(chainer.FunctionNode):
-    """a * b + c with an accumulation of its own, which notes what it is given."""
+    """a * b + c with its own backward_accumulate, which records its arguments."""
 
     def forward(self, inputs):
         self.retain_inputs((0, 1))
@@ -125,7 +125,7 @@ def test_override_gets_what_is_accumulated_so_far():
     a, b, c = var([2, 3]), var([4, 5], requires_grad=False), var([6, 7])
     (y,) = Accumulate().apply((a, b, c))
     f = Accumulate()
-    (z,) = f.apply((a, b, c))  # visited first: it was pushed first
+    (z,) = f.apply((a, b, c))  # visited first, because it is pushed first
     c.grad = f32([1000, 1000])
     chainer.backward([z, y], [var([1, 1]), var([10, 10])])
     assert f.indexes == (0, 2)

@@ -1,4 +1,4 @@
-"""loss_scale, and what a backward starts from."""
+"""loss_scale, and the initial gradient of backward."""
 
 import warnings
 
@@ -106,7 +106,7 @@ def test_several_elements_without_gradient():
     x = var([1, 2])
     f = Note()
     (y,) = f.apply((x,))
-    y.backward()  # the function is visited, and finds no gradient
+    y.backward()  # the function's backward is called with the gradient None
     assert f.got == (None,) and x.grad is None
     with pytest.raises((AttributeError, TypeError)):
         (x * x).backward()
@@ -117,5 +117,5 @@ def test_a_leaf():
     x = var(3.0)
     x.backward()
     assert x.grad == 1
-    x.backward()  # its own gradient is what it starts from
+    x.backward()  # starts from the gradient that x has
     assert x.grad == 1

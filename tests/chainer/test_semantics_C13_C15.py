@@ -1,4 +1,4 @@
-"""What hooks see, debug checks, and gradients that do not fit."""
+"""Function hooks, debug checks, and gradients of a wrong type, dtype or shape."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_what_a_global_hook_sees():
         (y,) = f.apply((x0, x1))
         y.grad = gy
         y.backward()
-    # the original also shows the operations that a backward is made of
+    # the original also calls hooks for the operations inside a backward
     events = [event for event in log.events if event[1] is f]
     (pre, post, bpre, bpost) = events
     for event, name in ((pre, "forward_preprocess"), (post, "forward_postprocess")):

@@ -1,4 +1,4 @@
-"""Inputs without gradient, weak outputs, and what is retained."""
+"""Inputs that require no gradient, released outputs, and retained arrays."""
 
 import gc
 import weakref
@@ -272,13 +272,13 @@ def test_unchain_backward():
     d.backward()
     np.testing.assert_array_equal(c.grad, [4, 4])
     assert x.grad is None and a.grad is None
-    x.unchain_backward()  # nothing to do
+    x.unchain_backward()  # has no effect
 
 
 @pytest.mark.semantics("C18")
 def test_unchain_backward_frees_the_past():
     x = var([1, 2])
-    ref = weakref.ref(x.array)  # y * y retains it
+    ref = weakref.ref(x.array)  # the first y * y retains this array
     y = x
     for _ in range(20):
         y = y * y
@@ -299,8 +299,8 @@ def test_forget():
     x, y = var([2, 3]), var([4, 5])
     a, b = chainer.functions.forget(f, x, y)
     assert calls == [False]
-    assert a.creator.inputs[0].creator is None  # nothing inside is kept
+    assert a.creator.inputs[0].creator is None  # the inner graph is not kept
     chainer.backward([a, b], [var([1, 1]), var([1, 1])])
-    assert calls == [False, True]  # run again for its gradient
+    assert calls == [False, True]  # backward called f again
     np.testing.assert_array_equal(x.grad, [17, 31])
     np.testing.assert_array_equal(y.grad, [5, 10])

@@ -60,7 +60,7 @@ def test_grad_inputs_are_added():
     x, h, y = _chain()
     gx, gh = chainer.grad([y], [x, h], None, [var([100, 100]), var([1000, 1000])])
     np.testing.assert_array_equal(gh.array, [1003, 1003])
-    np.testing.assert_array_equal(gx.array, [2106, 2106])  # that of h is passed on
+    np.testing.assert_array_equal(gx.array, [2106, 2106])  # includes the gradient of h, passed on through h's creator
 
 
 @pytest.mark.semantics("C19")
@@ -247,7 +247,7 @@ def test_a_function_lives_as_long_as_the_graph():
 @pytest.mark.semantics("C20")
 def test_an_instance_may_be_called_twice():
     f = Scale_()
-    for _ in range(2):  # one after the other: within one graph the original fails
+    for _ in range(2):  # in separate graphs: the original fails within one
         x = var(3.0)
         f(x).backward()
         assert x.grad == 2

@@ -1,4 +1,4 @@
-"""Modes are the thread's own, and exceptions leave everything as it was."""
+"""Modes are thread-local, and exceptions leave the state unchanged."""
 
 import threading
 
@@ -34,7 +34,7 @@ def test_modes_nest():
     assert _records()
     with chainer.no_backprop_mode():
         assert not _records()
-        assert (var([1.0]) * 2).requires_grad  # only its creator is missing
+        assert (var([1.0]) * 2).requires_grad  # requires a gradient, but has no creator
         with chainer.force_backprop_mode():
             assert _records()
             with chainer.using_config("enable_backprop", False):
@@ -201,7 +201,7 @@ def test_backward(where, run, double):
     np.testing.assert_array_equal(x.grad, [100, 200])
     assert w.grad is None and a.grad is None and b.grad is None
     if ORIGINAL:
-        y.grad = gy  # the original loses it
+        y.grad = gy  # the original does not keep it after an exception
     else:
         assert c.grad is None
         np.testing.assert_array_equal(y.grad, gy)

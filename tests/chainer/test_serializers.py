@@ -51,7 +51,7 @@ def test_npz(tmp_path, compression):
     w = target.w
     S.load_npz(path, target)
     check(target)
-    assert target.w is w  # arrays are filled, not replaced
+    assert target.w is w  # loading writes into the array instead of replacing it
     assert target.child.text == "three words é"
     with np.load(path, allow_pickle=True) as f:
         assert set(f) == {"w", "n", "child/b", "child/empty", "child/text"}
@@ -184,7 +184,7 @@ def test_hdf5(tmp_path):
     h5py = pytest.importorskip("h5py")
     path = str(tmp_path / "a.h5")
     source = thing()
-    del source.child.text  # HDF5 does not hold NumPy's strings
+    del source.child.text  # h5py cannot store NumPy strings
     S.save_hdf5(path, source, compression=5)
     with h5py.File(path, "r") as f:
         assert set(f) == {"w", "n", "child"} and f["w"].compression_opts == 5 and f["n"].compression is None

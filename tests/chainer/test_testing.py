@@ -1,4 +1,4 @@
-"""The helpers for tests: they find what is wrong, pass what is right and say which."""
+"""chainer.testing: its helpers accept correct functions and links, and report wrong ones by name."""
 
 import importlib
 import itertools
@@ -23,7 +23,7 @@ ours_only = pytest.mark.skipif(ORIGINAL, reason="the original fails here")
 
 
 def generated(decorator, cls):
-    """The classes that a decorator makes of a class, taken out of this module again."""
+    """The classes that a decorator generates from a class; removes them from this module."""
     module = sys.modules[__name__]
     before = set(vars(module))
     result = decorator(cls)
@@ -44,7 +44,7 @@ def outcome(cls, name):
 
 
 class Base(unittest.TestCase):
-    __test__ = False  # pytest would collect it
+    __test__ = False  # keeps pytest from collecting it
 
     def test_it(self):
         self.check()
@@ -210,7 +210,7 @@ INNER = """
 
 
 def run_inner(tmp_path, *arguments):
-    """Runs pytest once for each list of arguments, all in one process; returns what they say last."""
+    """Runs pytest once for each list of arguments, all in one process; returns the summary line of each run."""
     (tmp_path / "test_inner.py").write_text(textwrap.dedent(INNER.format(chainer=chainer.__name__)))
     markers = "\n".join(f"    {m}" for m in ("gpu", "multi_gpu", "cudnn", "slow", "ideep", "chainerx"))
     (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = --strict-markers\nmarkers =\n{markers}\n")
@@ -239,7 +239,7 @@ def test_marks_select(tmp_path):
 
 
 class Cube(chainer.FunctionNode):
-    """x ** 3, with an error in the output (0), the gradient (1) or the gradient's gradient (2) if wanted."""
+    """x ** 3, with an optional error in the output (wrong=0), the gradient (1) or the second derivative (2)."""
 
     def __init__(self, wrong=None):
         super().__init__()
@@ -489,7 +489,7 @@ def count_runs(decorator, succeeds):
 
     runs = []
     result = outcome(Case, "test_it")
-    assert runs.count("setUp") == runs.count("tearDown") == runs.count("run") + 1  # the outer test's
+    assert runs.count("setUp") == runs.count("tearDown") == runs.count("run") + 1  # one more for the outer test
     return runs.count("run"), result
 
 

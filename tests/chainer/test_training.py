@@ -50,7 +50,7 @@ def mock_trainer(*args, **kwargs):
 
 
 def run_counting(trainer, trigger):
-    """Iterations at which a trigger fires."""
+    """Runs the trainer; returns the iterations at which the trigger fires."""
     fired = []
     trainer.extend(lambda t: fired.append(t.updater.iteration), name="count", trigger=trigger)
     trainer.run()
@@ -333,7 +333,7 @@ def test_triggers_are_saved():
 
 
 def observing(values, **kwargs):
-    """A trainer that observes these values, one per iteration."""
+    """A trainer whose observation has one of these values per iteration."""
     trainer = mock_trainer((len(values), "iteration"), **kwargs)
     trainer.extend(lambda t: t.observation.update(x=values[t.updater.iteration - 1]), name="x", priority=500)
     return trainer

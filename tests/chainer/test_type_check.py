@@ -1,4 +1,4 @@
-"""Checks of inputs: expressions that are evaluated late, and their messages."""
+"""Type checks of inputs: lazily evaluated expressions and their messages."""
 
 import importlib
 import pickle
@@ -42,7 +42,7 @@ def test_message(types, check):
 
 
 def test_power_is_power(types):
-    # The original computes a remainder here.
+    # the original evaluates % instead of **
     assert str(-(types[0].ndim ** 2)) == "-in_types[0].ndim ** 2"
     assert str((-types[0].ndim) ** 2) == "(-in_types[0].ndim) ** 2"
 

@@ -27,7 +27,7 @@ def test_conv_outsize(size, k, s, p, d, cover_all):
     fits = [i for i in starts if i + span <= size + 2 * p]
     if not cover_all:
         assert out == len(fits)
-    else:  # one more where the last window leaves something uncovered
+    else:  # one more window if the others do not cover the whole input
         assert out == len(fits) + (fits[-1] + span < size + 2 * p)
     exact = utils.get_deconv_outsize(out, k, s, p, cover_all, d)
     assert utils.get_conv_outsize(exact, k, s, p, cover_all, d) == out
@@ -65,7 +65,7 @@ def test_im2col_and_back(ndim):
 
 
 def _run_elementwise(kernel, x, shape, *sizes):
-    """Does with a C++ compiler on the CPU what ``cuda.elementwise`` does with the kernel on a GPU."""
+    """Compiles and runs an elementwise CUDA kernel on the CPU with a C++ compiler."""
     in_params, out_params, operation, name = kernel.generate(len(sizes[0]))
     source = next(p.split()[-1] for p in in_params.split(", ") if p.startswith("raw"))
     numbers = [p for p in in_params.split(", ") if not p.startswith("raw")]
@@ -252,7 +252,7 @@ def test_walker_alias_represents_the_distribution(probs):
     after = np.random.random()
     np.random.seed(0)
     alias.sample((3, 4))
-    assert np.random.random() == after  # nothing else was drawn
+    assert np.random.random() == after  # sample drew no other numbers
 
 
 def test_walker_alias_samples_of_the_original():
@@ -313,7 +313,7 @@ def test_tempdir():
     assert not os.path.exists(path)
 
 
-@pytest.mark.skipif(ORIGINAL, reason="the original's module is complete anyway")
+@pytest.mark.skipif(ORIGINAL, reason="compatgrad's lazy imports only")
 def test_submodules_are_attributes():
     for name in (
         "argument",

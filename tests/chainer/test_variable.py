@@ -1,4 +1,4 @@
-"""Variable and Parameter: arrays that programs hold, write into and replace; also run on the original."""
+"""Variable and Parameter: arrays that programs hold, write to and replace; also runs on the original."""
 
 import copy
 import gc
@@ -65,7 +65,7 @@ def test_replacing_the_array():
     new = np.ones((2, 3), np.float64)
     x.array = new
     assert x.array is new and x.shape == (2, 3) and x.dtype == np.float64
-    assert x.node.shape == (2, 3) and x.node.data is new  # y's function had retained the data
+    assert x.node.shape == (2, 3) and x.node.data is new  # the function of y has retained the data of x
     assert y.creator.inputs[0].data is new
     x.data = None
     assert x.array is None

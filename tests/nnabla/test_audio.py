@@ -1,4 +1,4 @@
-"""Sounds as arrays."""
+"""Reading, writing and resizing sounds as arrays."""
 
 import io
 import wave

@@ -1,4 +1,4 @@
-"""nnabla.autolog hands on to MLflow what monitors show; nnabla.utils.nvml without a GPU."""
+"""nnabla.autolog, which logs the values of monitors to MLflow, and nnabla.utils.nvml without a GPU."""
 
 import importlib
 import os
@@ -15,7 +15,7 @@ from compatgrad.nnabla.utils import nvml
 
 @pytest.fixture
 def logged(monkeypatch):
-    """What a stand-in for mlflow is told."""
+    """Replaces mlflow by a fake module; returns the list of the calls to it."""
     calls = []
     mlflow = types.ModuleType("mlflow")
     mlflow.log_metric = lambda name, value, step: calls.append((name, value, step))
@@ -44,7 +44,7 @@ def test_monitors_log_to_mlflow(logged, tmp_path):
     nn.save_parameters(str(tmp_path / "p.protobuf"), {})
     autolog.stop_autolog()
     series.add(9, 1.0)
-    # as nnabla 1.39 with mlflow
+    # recorded with nnabla 1.39 and mlflow
     assert [c for c in logged if c[0] == "S"] == [("S", 5.0, 1), ("S", 25.0, 3)]
     assert [(name, step) for name, _, step in logged if name == "T"] == [("T", 2)]
     uri = "runs_7/I"

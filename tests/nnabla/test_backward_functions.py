@@ -1,4 +1,4 @@
-"""The classes of nnabla.backward_function compute what nn.grad does, and so do their own gradients."""
+"""The classes of nnabla.backward_function, and their gradients, give the same results as nn.grad."""
 
 import importlib
 
@@ -57,7 +57,8 @@ def made(module, name):
 
 
 def built(module, name, shapes, args):
-    """The inputs, those asked for, dy, the gradient that the class gives and nn.grad's of the forward function."""
+    """The inputs, the differentiated inputs, dy, the result of the backward class, and the result of nn.grad for the
+    forward function."""
     xs = [variable(s, i, module == "embed" and i == 0) for i, s in enumerate(shapes)]
     y = getattr(F, module)(*xs, **args)
     dy = variable(y.shape, 9)
@@ -138,7 +139,7 @@ def test_dropout_mask_and_backward():
         mask = _get_dropout_mask(x)
         assert 0 < mask.d.sum() < mask.size and not mask.need_grad
         np.testing.assert_allclose(y.d, x.d * mask.d / 0.7, rtol=1e-5)
-        dx.forward()  # draws nothing
+        dx.forward()  # does not draw a new mask
         np.testing.assert_allclose(dx.d, dy.d * mask.d / 0.7, rtol=1e-5)
     (gdy,) = nn.grad([dx], [dy])
     gdy.forward()

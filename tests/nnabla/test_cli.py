@@ -1,4 +1,4 @@
-"""``nnabla_cli``'s commands, with figures of nnabla 1.39, and the conversion of network files."""
+"""The commands of ``nnabla_cli``, compared with results of nnabla 1.39, and the conversion of network files."""
 
 import csv
 import os
@@ -32,7 +32,7 @@ from tests.golden import nnabla_models, nnabla_parameters
 
 pytest.importorskip("h5py")
 
-# what `nnabla_cli train` of the files below reports there
+# the costs and errors that nnabla's `nnabla_cli train` reports for the files below
 COSTS = [
     4.985139936208725,
     1.2332723587751389,
@@ -42,7 +42,7 @@ COSTS = [
     0.5931292586028576,
 ]
 ERRORS = [0.9386473447084427, 1.395585149526596, 0.5416829213500023, 1.063780054450035, 0.602453887462616]
-# and `forward` and `infer` of what it trained
+# the results of `forward` and `infer` with the trained network
 FORWARD = [4.547794, 3.5753708]
 INFERRED = [4.781779, 5.4629]
 
@@ -56,7 +56,7 @@ def no_parameters():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with data.csv and net.nnp, which is entered."""
+    """Changes to a temporary folder with the files data.csv and net.nnp."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "state_file_name", "")
     rng = np.random.RandomState(0)
@@ -165,7 +165,7 @@ def test_training_goes_on(folder, monkeypatch):
     report = open("out/monitoring_report.yml").read()
     assert [line for line in report.splitlines() if not line.startswith(" ")] == ["0:", "1:", "2:", "3:", "4:"]
     costs = [float(line.split(": ")[1]) for line in report.splitlines() if line.startswith("  cost")]
-    assert costs == pytest.approx(COSTS[:5], rel=1e-4)  # as if it had not stopped: solvers' states are kept
+    assert costs == pytest.approx(COSTS[:5], rel=1e-4)  # as without interruption: restores the states
     assert (folder / "out" / "results_current_5.nnp").exists()
     assert not (folder / "out" / "results_current_3.nnp").exists()
 
@@ -343,11 +343,11 @@ def test_data_sets_as_caches(folder, monkeypatch, capsys):
     assert "Number of Data: 16" in capsys.readouterr().out
     run(monkeypatch, "forward", "-c", "net.nnp", "-d", "data.csv", "-o", "a")
     assert CreateCache.create.__defaults__[0] is True
-    run(monkeypatch, "conv_dataset", "data.csv", "data")  # nnabla asks for no ending where the source is a .csv
+    run(monkeypatch, "conv_dataset", "data.csv", "data")  # nnabla allows any folder name for a .csv source
     assert sorted(os.listdir("data")) == sorted(os.listdir("data.cache"))
     with pytest.raises(SystemExit):
         run(monkeypatch, "conv_dataset", "data.cache", "other")
-    assert "conv_dataset converts .cache to .cache, not to other" in capsys.readouterr().out
+    assert "conv_dataset can convert .cache to .cache, not to other" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         run(monkeypatch, "conv_dataset", "data.txt", "new.cache")
     assert "not data.txt" in capsys.readouterr().out and not os.path.exists("new.cache")
@@ -495,7 +495,7 @@ def test_hooks_of_a_program_follow_commands(folder, monkeypatch):
     hook("check_training_time", lambda args, config, times, epoch, last: epoch < 2)
     run(monkeypatch, "train", "-c", "net.nnp", "-p", "net.nnp", "-o", "out", "--job", "7")
     assert os.path.exists("out/mine.nnp") and os.path.exists("out/results_current_2.nnp")
-    assert not os.path.exists("out/results_current_6.nnp")  # the hook stopped it
+    assert not os.path.exists("out/results_current_6.nnp")  # the hook stopped the training
     reported = [args for name, *args in calls if name == "update_status"]
     assert reported[0][0].job == "7"
     states = [args[0] for args in reported if isinstance(args[0], tuple)]

@@ -1,4 +1,4 @@
-"""``nnabla_cli`` with wrong or odd input: nothing is lost, and messages name what is wrong."""
+"""``nnabla_cli`` with wrong or unusual input: no file is lost, and messages name the mistake."""
 
 import csv
 import os
@@ -29,7 +29,7 @@ def refused(monkeypatch, capsys, *words):
 def test_a_data_set_survives_a_conversion_that_fails(folder, monkeypatch, capsys):  # noqa: F811
     run(monkeypatch, "conv_dataset", "data.csv", "o.cache")
     before = sorted(os.listdir("o.cache"))
-    assert "is the source too" in refused(monkeypatch, capsys, "conv_dataset", "-F", "o.cache", "o.cache")
+    assert "is also the source" in refused(monkeypatch, capsys, "conv_dataset", "-F", "o.cache", "o.cache")
     assert "no.csv" in refused(monkeypatch, capsys, "conv_dataset", "-F", "no.csv", "o.cache")
     assert sorted(os.listdir("o.cache")) == before
     refused(monkeypatch, capsys, "conv_dataset", "no.csv", "new.cache")
@@ -112,7 +112,7 @@ def test_the_last_state_survives_an_interrupted_training(folder):  # noqa: F811
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore SIGINT
     )
     try:
         for _ in range(1200):

@@ -62,14 +62,14 @@ def test_comparison_of_two_files(folder, monkeypatch):  # noqa: F811
     ]
     assert all(float(v) == 0 for _, v in same)
 
-    def doubled(x, y):  # the second file's steps are wrong
+    def doubled(x, y):  # makes all results of the second file wrong
         return real(x, y * 2)
 
     real = compare_with_cpu.calc_norm_diff
     monkeypatch.setattr(compare_with_cpu, "calc_norm_diff", doubled)
     run(monkeypatch, "compare_with_cpu", "-c", "net.nnp", "-c2", "net.nnp", "-o", "out")
     found = [float(v) for _, v in rows("out/compare_with_cpu.csv")[1:]]
-    assert len(found) == len(same) and set(found) == {0.5, 0.0} and found.count(0.5) > 10  # 0 for arrays of one number
+    assert len(found) == len(same) and set(found) == {0.5, 0.0} and found.count(0.5) > 10  # 0: one element
 
 
 def test_norm_of_a_difference():
@@ -112,14 +112,14 @@ def test_functions_of_files(folder, monkeypatch, capsys):  # noqa: F811
     assert capsys.readouterr().out.splitlines()[-4:] == ["AbsoluteError", "Affine", "Mean", "SquaredError"]
     run(monkeypatch, "function_info", "-o", "all.txt")
     everything = open("all.txt").read().split()
-    assert len(everything) == 228 and everything == sorted(everything)  # as many as in nnabla 1.39
+    assert len(everything) == 228 and everything == sorted(everything)  # nnabla 1.39 has 228 functions
     with pytest.raises(SystemExit):
         run(monkeypatch, "function_info", "-f", "ONNX")
     assert "all_support" in capsys.readouterr().out
 
 
 def product(bias_shape=(1, 4), shared=False):
-    """A matrix product as converters of other formats write it."""
+    """A matrix product in the form that converters from other formats produce."""
     x = nn.Variable((1, 3))
     w = nn.parameter.get_parameter_or_create("w", (3, 4), np.arange(12, dtype=np.float32).reshape(3, 4))
     b = nn.parameter.get_parameter_or_create("b", (4,), np.arange(4, dtype=np.float32))

@@ -34,7 +34,7 @@ def test_programs_have_no_trace_of_compatgrad():
 
 
 def test_options_of_files(tmp_path):
-    """Parameters go to a file and back; series go to the monitor's folder."""
+    """The options save parameters to a file, load them, and write monitor series to a folder."""
     run = [sys.executable, "-m", "compatgrad", "run"]
     saved, monitor = tmp_path / "p.h5", tmp_path / "monitor"
     first = programs.run_nnabla("train_digits_siren", run, extra=["--save", str(saved)])[0]["loss"]

@@ -1,4 +1,4 @@
-"""Layers as objects, loss scales, and looking into graphs: viewers, profilers, tracers."""
+"""Layers as objects, loss scaling, and the inspection of graphs with viewers, profilers and tracers."""
 
 import csv
 import io

@@ -1,4 +1,5 @@
-"""Loads that fail leave parameters and states as they were, and no file of data runs code unless it is allowed to."""
+"""Failed loads leave parameters and states unchanged, and data files run no code unless the configuration allows
+pickles."""
 
 import os
 

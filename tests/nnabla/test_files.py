@@ -1,7 +1,6 @@
-"""Parameter files: those of nnabla 1.39.0 are read, and those written are the same.
+"""Parameter files: files of nnabla 1.39.0 are read, and the written files are identical to nnabla's.
 
-tests/golden/nnabla_parameters.py recorded them, and checks with real nnabla the ones that `save_files`
-writes.
+tests/golden/nnabla_parameters.py recorded the files, and checks with real nnabla those that `save_files` writes.
 """
 
 import io
@@ -119,7 +118,7 @@ def broken_files(folder):
     file = folder / "empty.h5"
     file.write_bytes(b"")
     yield file
-    # a network of which a later parameter does not fit
+    # a network whose second parameter has a wrong number of values
     file = folder / "shape.protobuf"
     message = nnabla_pb2.NNablaProtoBuf()
     for name, size, count in (("z/b", 3, 3), ("z/W", 7, 7)):

@@ -1,4 +1,4 @@
-"""Files of networks that are damaged: errors name the file, and nothing outside it is read or written."""
+"""Damaged network files: errors name the file, and no other file is read or written."""
 
 import os
 import zipfile
@@ -17,7 +17,7 @@ from compatgrad.nnabla.utils.save import save
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """The parts of a .nnp file, and `write`, which makes one of others."""
+    """The members of a valid .nnp file, by name; changes to a temporary folder."""
     monkeypatch.chdir(tmp_path)
     nn.clear_parameters()
     x = nn.Variable((4, 3, 4, 4))
@@ -83,7 +83,7 @@ def test_archives_that_cannot_be_read(files, reader):
 
 
 def test_what_an_archive_holds_besides_is_not_read(files, tmp_path):
-    # the archive within would be read without end, were it one of networks
+    # a nested .nnp file, which is no network of the archive, must not be read
     write("good2.nnp", files | {"inner.nnp": open("good.nnp", "rb").read(), "../outside.txt": b"x", "/abs.bin": b"x"})
     nn.clear_parameters()
     assert list(load("good2.nnp").networks) == ["n"] and len(nn.get_parameters()) == 4
@@ -105,5 +105,5 @@ def test_damaged_states_of_solvers_are_told_by_name(tmp_path, extension):
 
 
 def test_names_of_files_that_are_bytes_are_told():
-    with pytest.raises(TypeError, match="not bytes"):
+    with pytest.raises(TypeError, match="got bytes"):
         nn.load_parameters(b"x.h5")

@@ -1,4 +1,5 @@
-"""Networks in files: those of nnabla 1.39.0 compute what they did there, and those written are the same."""
+"""Network files: networks of nnabla 1.39.0 give the recorded results, and the written files are identical to
+nnabla's."""
 
 import io
 import zipfile
@@ -49,7 +50,7 @@ def test_recorded_network_computes_the_same(name):
     assert network.variables["@net/Convolution_out"].shape == (2, 3, 6, 6)
     np.testing.assert_allclose(computed(network, VALUES["x"][:2]), VALUES["y"][:2], rtol=1e-5)
     np.testing.assert_allclose(computed(loader.get_network("net"), VALUES["x"]), VALUES["y"], rtol=1e-5)
-    assert list(nn.get_parameters()) == PARAMETERS  # moving averages among them, as in the original
+    assert list(nn.get_parameters()) == PARAMETERS  # including the moving averages, as in the original
 
 
 def test_written_network_is_that_of_nnabla(tmp_path):
@@ -103,7 +104,7 @@ def test_two_uses_of_a_parameter_and_several_outputs():
     graph = graph_def.create_graph_from_variable("n", [b], {"x": x})
     other = nn.Variable.from_numpy_array(np.random.RandomState(0).randn(3, 4).astype(np.float32))
     x.d = other.d
-    _, rebuilt = graph(other)  # nobody took the first output of the split
+    _, rebuilt = graph(other)  # the first output of the split is not used
     nn.forward_all([rebuilt, b])
     np.testing.assert_allclose(rebuilt.d, b.d)
 
@@ -280,7 +281,7 @@ def test_graph_written_down_while_it_is_made(tmp_path):
     network = g.default_graph()
     assert network.name == "mine" and network.inputs == ["x", "@mine/Affine_in"]
     assert sorted(g.get_parameters()) == [
-        "@mine/Add2_1_1",  # the Variable that is no input
+        "@mine/Add2_1_1",  # a Variable that is not an input
         "affine/W",
         "affine/b",
         "other/affine/W",
@@ -305,7 +306,7 @@ def test_default_graph():
     network = graph_def.get_default_graph_by_variable(y)
     assert graph_def.get_default_graph("model") is network
     assert [f.type for f in network.functions.values()] == ["ReLU"]
-    with pytest.raises(ValueError, match="no network"):
+    with pytest.raises(ValueError, match="not an output of a network"):
         graph_def.get_default_graph_by_variable(nn.Variable((1,)))
     graph_def.reset_default_graph()
     assert not graph_def.get_default_graph().networks
@@ -371,5 +372,5 @@ def test_cache_of_a_dataset(tmp_path, monkeypatch, explicitly):
     assert values() == want
     assert {"cache_index.csv", "cache_info.csv"} < {p.name for p in (tmp_path / "kept/cache").iterdir()}
     (tmp_path / "data.csv").write_text("x,t\n" + "".join(f"{i},{i * 3}\n" for i in range(8)))
-    assert values() == want  # the files there are read
+    assert values() == want  # read from the existing cache files
     assert values(overwrite_cache=True) == [float(i * 3) for i in range(8)]

@@ -1,4 +1,4 @@
-"""The training loop of nnabla.experimental.framework, and modules with names that programs import."""
+"""The training loop of nnabla.experimental.framework, and modules of nnabla that programs import."""
 
 import logging
 
@@ -23,7 +23,7 @@ def no_parameters():
 
 
 class Recorded(framework.Worker):
-    """Writes down which of its steps are called."""
+    """Records the calls of its steps."""
 
     def __init__(self, *args, **kwargs):
         self.calls = []

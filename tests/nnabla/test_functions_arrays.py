@@ -1,4 +1,4 @@
-"""Functions of arrays give what nnabla 1.39.0 gives (tests/golden/nnabla_arrays.py), random numbers included."""
+"""Array functions give the results of nnabla 1.39.0 (tests/golden/nnabla_arrays.py), including random numbers."""
 
 import numpy as np
 import pytest
@@ -54,8 +54,8 @@ COMPOSITES = [
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name, a, args", COMPOSITES, ids=lambda v: v if isinstance(v, str) else "")
 def test_first_and_second_derivative(name, a, args, dynamic):
-    """nn.grad of the function, and of its gradient's square, against finite differences."""
-    a = a + np.sign(a)  # away from 0
+    """Compares nn.grad of the function, and of the square of its gradient, with finite differences."""
+    a = a + np.sign(a)  # keeps the values away from 0
     direction = np.random.default_rng(2).standard_normal(a.shape).astype("float32")
 
     def slopes(x):
@@ -91,7 +91,8 @@ RANDOM = [
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name, args", RANDOM, ids=lambda v: v if isinstance(v, str) else "")
 def test_derivatives_see_the_numbers_that_were_drawn(name, args, dynamic):
-    """A sum of cubes of a linear function has degree 3, its gradient's square degree 4: Euler's theorem, twice."""
+    """Checks with Euler's theorem: the sum of cubes of a linear function is homogeneous of degree 3, the squared
+    gradient of degree 4."""
     x = variable(A(2, 2, 4, 5))
     with nn.auto_forward(dynamic):
         more = [F.constant(1, x.shape)] if name == "random_choice" else []
@@ -106,7 +107,7 @@ def test_derivatives_see_the_numbers_that_were_drawn(name, args, dynamic):
 
 
 def test_sort_gives_each_element_its_own_gradient():
-    """In the original it goes to the positions of the inverse permutation."""
+    """The original applies the inverse permutation to the gradient, which is wrong."""
     x = variable(np.array([3, 1, 2, 0], "float32"))
     y = F.sort(x)
     y.forward()
@@ -289,10 +290,10 @@ def test_dot(shapes):
 )
 @pytest.mark.parametrize("shapes", [((3, 4), (2, 3, 4)), ((2, 3, 4), (3, 4))], ids=["more", "fewer"])
 def test_an_input_may_get_another_number_of_axes(f, shapes):
-    """What was said of the last axes is said of the new last ones."""
+    """Arguments that refer to the last axes refer to the new last axes."""
     x, expected = variable(A(*shapes[0])), variable(A(*shapes[1]))
     y, z = f(x), f(expected)
-    for v in y.parent.inputs:  # the indices, too
+    for v in y.parent.inputs:  # including the inputs with indices
         v.reset_shape(shapes[1], True)
         v.d = 0
     x.d = expected.d
@@ -329,7 +330,7 @@ def test_shifts_and_diagonals_that_do_not_fit_are_errors_that_name_the_function(
         F.matrix_diag(variable(A()))
 
 
-def test_more_widths_than_an_input_has_axes_now_are_an_error():
+def test_more_widths_than_a_reshaped_input_has_axes_are_an_error():
     x = variable(A(2, 3))
     y = F.shift(x, (1, 1))
     x.reset_shape((6,), True)

@@ -1,6 +1,7 @@
-"""Elementwise functions, losses and quantisers of the nnabla frontend.
+"""Elementwise functions, losses and quantization functions of the nnabla frontend.
 
-Expected numbers at kinks, of straight-through estimators and of quantisers are those of nnabla 1.39.
+The expected results at points without a derivative, of straight-through estimators and of quantization are those of
+nnabla 1.39.
 """
 
 import numpy as np
@@ -138,7 +139,7 @@ def test_slope_where_inputs_are_equal(name, first, second):
 )
 @pytest.mark.parametrize("size", [1, 15, 1073, 70001])
 def test_long_arrays(f, value, slope, size):
-    """Loops that take several elements at a time, and kernels that run without the interpreter lock."""
+    """Sizes for vectorized loops with remainders, and for kernels that release the interpreter lock."""
     x = np.random.RandomState(size).uniform(-4, 4, size).astype("float32")
     y, g = slopes(f, x)
     close(y, value(x))
@@ -226,7 +227,8 @@ def test_errors_of_classification():
 def test_second_derivatives_pass_through_steps():
     x = variable([-1.4, 0.3, 2.6])
     for f in (F.round, F.floor, F.ceil, F.sign, lambda v: F.fixed_point_quantize(v, n=8, delta=0.5)):
-        (first,) = nn.grad([F.sum(f(x) * x * x)], [x])  # f(x) stands for x: the derivative is x * x + 2 * x * f(x)
+        # f is a straight-through estimator: the derivative is x * x + 2 * x * f(x)
+        (first,) = nn.grad([F.sum(f(x) * x * x)], [x])
         (second,) = nn.grad([F.sum(first)], [x])
         q = f(x)
         for v in (first, second, q):
@@ -262,7 +264,7 @@ def test_second_derivatives_pass_through_steps():
     ],
 )
 def test_second_derivatives(f):
-    """The slope of the gradient of sum(sin(f)) against finite differences of the gradient."""
+    """Compares the directional derivative of the gradient of sum(sin(f)) with finite differences of the gradient."""
     rng = np.random.RandomState(4)
     x, direction = variable(rng.uniform(-0.9, 0.9, (2, 3))), rng.randn(2, 3).astype("float32")
     (first,) = nn.grad([F.sum(F.sin(f(x)))], [x])
@@ -402,7 +404,8 @@ def test_nd_arrays_run_at_once():
     ],
 )
 def test_gradients_that_are_not_finite(f, passes, bad):
-    """Most functions choose between the gradient and 0; those of two inputs multiply by a mask."""
+    """Most functions select the gradient or 0, which stops NaN; functions of two inputs multiply by a mask, which does
+    not."""
     x = variable([-0.5, -1.0])
     y = f(x)
     y.forward()
@@ -427,5 +430,5 @@ def test_sinc_of_what_is_not_finite():
     y.forward()
     x.grad.zero()
     y.backward()
-    np.testing.assert_allclose(y.d, [np.nan, np.nan, np.nan, 1, np.sin(3) / 3], rtol=1e-6)  # as nnabla 1.39
+    np.testing.assert_allclose(y.d, [np.nan, np.nan, np.nan, 1, np.sin(3) / 3], rtol=1e-6)  # the results of nnabla 1.39
     np.testing.assert_allclose(x.g, [np.nan, np.nan, np.nan, 0, np.cos(3) / 3 - np.sin(3) / 9], rtol=1e-5)

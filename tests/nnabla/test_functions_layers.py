@@ -1,4 +1,4 @@
-"""Layers give what nnabla 1.39.0 gives (tests/golden/nnabla_layers.py), and any order of derivative of it."""
+"""Layers give the results of nnabla 1.39.0 (tests/golden/nnabla_layers.py) and have derivatives of any order."""
 
 import numpy as np
 import pytest
@@ -38,10 +38,10 @@ def test_like_nnabla(k, golden):
 
 @EVERY_CASE
 def test_second_derivative(k):
-    """The derivative of <gradient, c> in a random direction against a finite difference."""
+    """Compares the derivative of <gradient, c> in a random direction with a finite difference."""
     name, inputs, args = CASES[k]
     if name.startswith("max"):
-        inputs = [a * 20 for a in inputs]  # no other element becomes the largest
+        inputs = [a * 20 for a in inputs]  # keeps the position of each maximum during the finite difference
     rng = np.random.default_rng(2)
     floats = [i for i, a in enumerate(inputs) if a is not None and i not in INTEGERS.get(name, ())]
 
@@ -90,7 +90,7 @@ def test_second_derivative(k):
     ],
 )
 def test_channel_last(name, args):
-    """Not on nnabla's CPU; the same with all axes moved."""
+    """nnabla's CPU backend lacks channel_last: compares with the moved axes of the default layout."""
     x, more = A(2, 4, 6, 7), []
     if "convolution" in name:
         more = [A(6, 2, 3, 2) if name != "deconvolution" else A(4, 3, 3, 2)]
@@ -112,7 +112,7 @@ def test_channel_last(name, args):
 
 
 def test_hot_functions_are_single_nodes():
-    """Their arguments are those that nnabla would show."""
+    """Frequently used functions are one node each, whose arguments are those of nnabla."""
     x = nn.Variable((2, 4, 6, 6))
     y = F.convolution(x, nn.Variable((3, 4, 3, 3)), pad=[1, 1])
     assert y.parent.info.type_name == "Convolution"
@@ -191,7 +191,8 @@ def test_binary_weights(name, scaled):
 
 
 def test_incremental_quantization():
-    """Half of the weights at step 1, those of largest absolute value; all at step 3; what is fixed stays."""
+    """Quantizes the half of the weights with the largest absolute values at step 1, and all at step 3; quantized
+    weights stay fixed."""
     w = np.array([[0.9, -0.3], [0.05, -0.6]], "float32")
     x, weight, fixed = variable(A(3, 2)), variable(w), variable(np.zeros((2, 2), "float32"))
     y = F.inq_affine(x, weight, fixed, num_bits=4, inq_iterations=(1, 3))
@@ -224,7 +225,7 @@ def test_fused_convolution():
 
 
 def test_attention():
-    """Against the definition, with a mask and hidden sources."""
+    """Compares with the definition, with a mask and hidden source positions."""
     rng = np.random.default_rng(0)
     targets, sources, batch, width, heads = 3, 4, 2, 6, 2
     q, k, v = (rng.standard_normal((n, batch, width)).astype("float32") for n in (targets, sources, sources))
@@ -282,7 +283,8 @@ def test_packing_and_back(enforce_sorted):
 
 @pytest.mark.parametrize("pool,expected", [(F.max_pooling, 3.0), (F.average_pooling, 2.0), (F.sum_pooling, 6.0)])
 def test_windows_larger_than_the_image_by_less_than_a_stride(pool, expected):
-    """The number of windows is rounded towards 0, as in nnabla: there is one, of what there is."""
+    """The number of windows is rounded towards 0, as in nnabla, so that there is one window, with the elements inside
+    the image."""
     x = nn.Variable.from_numpy_array(np.arange(1.0, 4.0).reshape(1, 1, 3, 1)).apply(need_grad=True)
     y = pool(x, (4, 2), (3, 2))
     x.grad.zero()

@@ -1,5 +1,5 @@
-"""Normalization, geometry, spectra and detection: nnabla 1.39's numbers (tests/golden/nnabla_norms.py), every order
-of derivative, and what forward writes into inputs.
+"""Normalization, geometric, spectral and detection functions: the results of nnabla 1.39
+(tests/golden/nnabla_norms.py), derivatives of any order, and the inputs that forward updates.
 """
 
 import numpy as np
@@ -35,7 +35,8 @@ def test_as_recorded(k):
 
 
 # ---- second derivatives -------------------------------------------------------------------------------------
-NOT_DERIVATIVES = {"clip_grad_by_norm", "clip_grad_by_value", "vat_noise", "spectral_norm"}  # by definition
+# the backward of these functions differs from the derivative by definition
+NOT_DERIVATIVES = {"clip_grad_by_norm", "clip_grad_by_value", "vat_noise", "spectral_norm"}
 SMOOTH = [
     k
     for k, (name, _, wanted, args) in enumerate(CASES)
@@ -46,7 +47,7 @@ SECOND = [k for n, k in enumerate(SMOOTH) if n == 0 or CASES[k][0] != CASES[SMOO
 
 @pytest.mark.parametrize("k", SECOND, ids=[NAMES[k] for k in SECOND])
 def test_second_derivative(k):
-    """The gradient of s = sum(r * gradient) against differences of s, along a random direction."""
+    """Compares the gradient of s = sum(r * gradient) with finite differences of s in a random direction."""
     name, inputs, wanted, args = CASES[k]
     xs = [None if a is None else variable(a, i in wanted) for i, a in enumerate(inputs)]
     ys = outputs(getattr(F, name)(*xs, **args))
@@ -63,7 +64,7 @@ def test_second_derivative(k):
     slopes = [v.g.copy() for v in everything]
 
     def moved(v, array):
-        for x, a in zip(xs, inputs, strict=True):  # forward moves running statistics
+        for x, a in zip(xs, inputs, strict=True):  # restores the running statistics, which forward updates
             if x is not None:
                 x.d = a
         v.d = array
@@ -77,13 +78,13 @@ def test_second_derivative(k):
         v.d = original
         error, scale = abs((slope * step).sum() - change), np.abs(slope * step).sum() + 2e-3
         if name.startswith("warp") and error > 1e-2 * scale:
-            pytest.skip("a position moves over a pixel's edge")
+            pytest.skip("the finite difference crosses the border of a pixel")
         assert error <= 1e-2 * scale
 
 
 @pytest.mark.parametrize("padding_mode", ["zero", "repeat", "reflect"])
 def test_volumes_of_one_layer_are_warped_as_images(padding_mode):
-    """Also where positions are whole pixels and the outermost ones, where gradients are of one side."""
+    """Includes positions on pixels and on the border, where the gradient is one-sided."""
     image, shift = A(1, 2, 3, 5), np.float32([0, 0.5])[:, None, None, None]
     flat = np.stack(np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 3)), -1)[None] + shift
     results = []
@@ -100,7 +101,7 @@ def test_volumes_of_one_layer_are_warped_as_images(padding_mode):
         np.testing.assert_allclose(result, flat_result, rtol=1e-5, atol=1e-6)
 
 
-# ---- what forward writes ------------------------------------------------------------------------------------
+# ---- inputs that forward updates ----------------------------------------------------------------------------
 def test_batch_normalization_moves_the_running_statistics_at_every_forward():
     x, mean, var = variable(A(4, 3, 5)), variable(np.zeros((1, 3, 1)), False), variable(np.ones((1, 3, 1)), False)
     y = F.batch_normalization(x, None, None, mean, var, decay_rate=0.75)
@@ -139,11 +140,11 @@ def test_running_statistics_of_double_precision_are_moved():
 def test_spectral_norm_finds_the_largest_singular_value():
     w, u = variable(A(4, 3, 2)), variable(A(3), False)
     y = F.spectral_norm(w, u, dim=1)
-    for _ in range(60):  # each starts from the last one's vector
+    for _ in range(60):  # each forward continues from the vector of the last one
         y.forward()
     matrix = np.moveaxis(w.d, 1, 0).reshape(3, -1)
     np.testing.assert_allclose(y.d, w.d / np.linalg.norm(matrix, 2), rtol=1e-4)
-    # There the singular vectors' own derivatives vanish.
+    # after convergence, the derivatives of the singular vectors are zero
     w.grad.zero()
     y.forward()
     y.backward()
@@ -210,7 +211,7 @@ def test_istft_undoes_stft():
 
 
 def test_fourier_transforms_in_half_precision():
-    """nnabla gives half precision, within its tolerance; torch's own transforms refuse it."""
+    """nnabla supports half precision; torch's FFT on the CPU does not."""
     x = A(2, 64)
 
     def run():
@@ -288,7 +289,7 @@ def test_bad_input(name, inputs, args, error, words):
 
 @pytest.mark.parametrize("f", [F.fused_batch_normalization, lambda *a: F.sync_batch_normalization(*a, comm=None)])
 def test_batch_normalization_that_runs_at_once_needs_no_scale(f):
-    """nnabla gives zeros, or ends with a segmentation fault."""
+    """nnabla returns zeros, or crashes with a segmentation fault."""
     x = np.array([[1.0, 2.0], [3.0, 6.0]], np.float32)
     y = f(nn.NdArray.from_numpy_array(x), None, None, None, None)
     np.testing.assert_allclose(np.maximum(y.data, 0), [[0, 0], [1, 1]], atol=1e-4)

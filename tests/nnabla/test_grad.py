@@ -1,4 +1,4 @@
-"""nn.grad, the registry of backward functions, and what both promise."""
+"""nn.grad and the registry of backward functions."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_what_it_takes():
         nn.grad([1.0], [x])
     with pytest.raises(ValueError, match=r"inputs\[1\] is NdArray"):
         nn.grad([y], [x, w.data])
-    (g,) = nn.grad(y, x)  # the graph is as usable as before
+    (g,) = nn.grad(y, x)  # the error leaves the graph usable
     np.testing.assert_array_equal(run(g)[0], w.d)
 
 
@@ -144,7 +144,7 @@ def test_unreached_inputs_are_zero():
 @pytest.mark.semantics("N07")
 def test_parameters_stand_for_those_of_the_graph():
     x = leaf(2, 3)
-    y = F.sum(PF.affine(F.tanh(PF.affine(x, 3, name="a")), 3, name="a"))  # the same parameters twice
+    y = F.sum(PF.affine(F.tanh(PF.affine(x, 3, name="a")), 3, name="a"))  # both layers use the same parameters
     params = nn.get_parameters()
     grads = nn.grad([y], params.values())
     run(*grads)
@@ -165,7 +165,7 @@ def test_outputs_and_inputs_that_the_original_gets_wrong():
     (g,) = nn.grad([y, y], [x])
     np.testing.assert_array_equal(run(g)[0], np.full((2, 3), 6))
     z = y * 2
-    (g,) = nn.grad([z, y], [x])  # y is also z's ancestor
+    (g,) = nn.grad([z, y], [x])  # z also depends on y
     np.testing.assert_array_equal(run(g)[0], np.full((2, 3), 9))
     g, h = nn.grad([y], [x, x])
     np.testing.assert_array_equal(run(g)[0], run(h)[0])
@@ -208,7 +208,7 @@ def test_unregistered_function():
     y = Cube()(x)
     with pytest.raises(ValueError, match="Cube is not in the backward function registry"):
         nn.grad([F.sum(y)], [x])
-    y.forward()  # still usable
+    y.forward()  # the error leaves the graph usable
     np.testing.assert_allclose(y.d, x.d**3, rtol=1e-6)
     del registry["Tanh"]
     with pytest.raises(ValueError, match="Tanh is not in the backward function registry"):
@@ -256,7 +256,7 @@ def test_registry(capsys):
     np.testing.assert_allclose(run(g)[0], np.cos(x.d), rtol=1e-6)
     assert calls == [5]
     registry["MulScalar"] = lambda gi, i, ish, o, osh, val, inplace: gi[0] * 100
-    (g,) = nn.grad([F.sum(x * 2)], [x])  # made by an operator
+    (g,) = nn.grad([F.sum(x * 2)], [x])  # `x * 2` is a MulScalar
     np.testing.assert_array_equal(run(g)[0], np.full(3, 100))
     show_registry()
     lines = capsys.readouterr().out.splitlines()
@@ -275,7 +275,7 @@ def test_order_and_cuts():
     x, w = leaf(3), leaf(3, seed=1)
     a = F.sin(x)
     b = F.exp(a)
-    c = F.cos(w)  # leads to no input
+    c = F.cos(w)  # depends on none of the inputs
     cut = F.tanh(x)
     cut.need_grad = False
     y = F.sum(b * a + c + cut)

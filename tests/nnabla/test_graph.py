@@ -1,4 +1,4 @@
-"""Passes over graphs: what runs, in which order, what is freed; PythonFunction and callbacks."""
+"""Forward and backward: executed functions, their order, freed arrays; PythonFunction and callbacks."""
 
 import gc
 import subprocess
@@ -47,8 +47,8 @@ def test_nothing_runs_before_forward():
 @pytest.mark.semantics("N13")
 def test_what_is_freed_and_kept():
     x = leaf(3)
-    a = F.exp(x)  # its gradient reads its output
-    b = a + 1  # nothing reads it
+    a = F.exp(x)  # backward of exp reads the output
+    b = a + 1  # no backward reads it
     c = F.sin(b)
     y = F.sum(c)
     y.forward(clear_no_need_grad=True)
@@ -57,7 +57,7 @@ def test_what_is_freed_and_kept():
     y.forward(clear_buffer=True)
     assert [v.data.clear_called for v in (x, a, b, c, y)] == [False, True, False, False, False]
     x.grad.zero()
-    y.backward(clear_buffer=True)  # computes a again
+    y.backward(clear_buffer=True)  # recomputes a
     np.testing.assert_allclose(x.g, np.cos(np.exp(x.d) + 1) * np.exp(x.d), rtol=1e-5)
 
 
@@ -172,7 +172,7 @@ def test_accumulation_flags_of_a_python_function():
     x, c = leaf(2), leaf(2, need_grad=False)
     y = Twice()(x, c)
     y.forward()
-    y.backward()  # a fresh leaf is added to
+    y.backward()  # the first backward also adds to the gradients of leaves
     x.grad.zero()
     y.backward()
     y.backward()
@@ -213,7 +213,7 @@ def test_errors_of_python_functions():
     with pytest.raises(SystemError, match="grad_depends"):
         Incomplete()(leaf(2))
     x = leaf(2)
-    x.need_grad = False  # then nobody asks
+    x.need_grad = False  # the function is not asked which data its gradient depends on
     y = F.sum(Incomplete()(x) * leaf(2))
     y.forward(clear_no_need_grad=True)
     y.backward(clear_buffer=True)
@@ -252,7 +252,7 @@ def test_only_inputs_that_need_gradients_are_asked_about():
     x = a * 1
     y = F.sum(Twice()(x, b * 1))
     assert set(asked) == {(1, 0), (1, 1)}
-    a.need_grad = x.need_grad = True  # what nobody asked about is there all the same
+    a.need_grad = x.need_grad = True  # data that no question was asked about must still be available
     y.forward(clear_no_need_grad=True)
     a.grad.zero()
     y.backward(clear_buffer=True)
@@ -334,7 +334,7 @@ print(F.embed(i, nn.Variable((7, 2, 3))).shape, F.softmax_cross_entropy(x, c).sh
       F.concatenate(x, c).shape, F.concatenate(x, x, x, axis=0).shape, F.stack(x, x, axis=2).shape)
 print("torch._dynamo" in sys.modules)
 """
-# A torch that imports its compiler at the first of these functions takes seconds.
+# importing torch's compiler at the first call of one of these functions would take seconds
 _WITHOUT_COMPILER = """
 import sys
 import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F, compatgrad.nnabla.parametric_functions as PF

@@ -1,4 +1,4 @@
-"""Graphs made from graphs: values of nnabla's own, and what each change leaves as it was."""
+"""Graph converters: results recorded from nnabla, and the values that each conversion must preserve."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_converted_graphs_give_what_nnabla_gives():
     for name in expected:
         if expected[name].dtype.kind != "f":
             assert found[name].tolist() == expected[name].tolist(), name
-        elif np.isfinite(expected[name]).all():  # the logarithm of a negative maximum is not
+        elif np.isfinite(expected[name]).all():  # the logarithm of a negative maximum is NaN
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
@@ -236,7 +236,7 @@ def test_training_for_integers(tmp_path):
         skip_inputs_layers = skip_outputs_layers = []
         learning_rate_scale = 0.5
 
-    nn.random.prng = np.random.RandomState(313)  # tests before this one have drawn from it
+    nn.random.prng = np.random.RandomState(313)  # earlier tests have drawn from it
 
     def network(x, test):
         h = PF.batch_normalization(PF.convolution(x, 4, (3, 3)), batch_stat=not test)
@@ -264,7 +264,7 @@ def test_training_for_integers(tmp_path):
     assert scheduler.state is qnn.QNNState.TRAINING
     assert {"QuantizeLinear", "DequantizeLinear"} <= set(types(pred)) & set(types(test))
     assert solver.learning_rate() == pytest.approx(0.05 * 0.5 * 0.5)
-    assert np.mean(losses[-10:]) < 0.3  # log 2 is that of guessing
+    assert np.mean(losses[-10:]) < 0.3  # guessing has the loss log 2
     scheduler.save(str(tmp_path / "net.nnp"), x, batch_size=4, deploy=True)
     test.forward()
     net = NnpLoader(str(tmp_path / "net.nnp")).get_network("net", batch_size=4)

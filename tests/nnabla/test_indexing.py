@@ -60,7 +60,7 @@ def test_like_numpy(kind, key):
             np.testing.assert_array_equal(y.d if kind is nn.Variable else y.data, expected)
             value = np.float32(make(expected.shape))
             if value.ndim and value.ndim < expected.ndim and isinstance(key, tuple) and any(k is None for k in key):
-                continue  # values for new axes must have all axes
+                continue  # with new axes in the key, nnabla requires a value with all axes
             x[key] = value
             z = X.copy()
             z[key] = value

@@ -1,4 +1,4 @@
-"""Initializers draw the numbers that the original draws."""
+"""Initializers draw the same numbers as nnabla's."""
 
 import numpy as np
 import pytest
@@ -69,5 +69,5 @@ def test_names():
 
 
 def test_the_generator_is_reached_through_the_module():
-    """Initialisers of published programs read `nnabla.initializer.random.prng`."""
+    """Initializers in published programs use `nnabla.initializer.random.prng`."""
     assert I.random.prng is nn.random.prng

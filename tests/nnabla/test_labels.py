@@ -1,4 +1,4 @@
-"""Labels, indices and masks of every integer type: what a function gives does not hang on it."""
+"""Labels, indices and masks of every integer type: the results must not depend on the type."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def of(array):
     return nn.Variable.from_numpy_array(array)
 
 
-#: name -> the function of scores x and labels as `t(array)` makes them
+#: name -> a function of the scores x and of `t`, which converts an array of labels to a Variable
 FUNCTIONS = {
     "softmax_cross_entropy": lambda x, t: F.softmax_cross_entropy(x, t(LABELS)),
     "softmax_cross_entropy along 0": lambda x, t: F.softmax_cross_entropy(x, t(FLAGS[:1]), axis=0),
@@ -62,7 +62,7 @@ def test_labels_of_any_type(name, dtype):
 
 
 def test_labels_of_bytes_beyond_one_batch():
-    """As of MNIST's files: the Variable's array takes the dtype of what is assigned."""
+    """Labels of dtype uint8, as in MNIST's files: assigning them sets the dtype of the Variable's array."""
     x, t = nn.Variable((4, 3)), nn.Variable((4, 1))
     y = F.mean(F.softmax_cross_entropy(x, t))
     for labels in ([0, 1, 2, 2], [2, 2, 0, 1]):

@@ -1,4 +1,4 @@
-"""Functions of more inputs than a machine word has bits."""
+"""Functions with more inputs than a machine word has bits."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from compatgrad.nnabla.function import PythonFunction
 
 
 class Chain(PythonFunction):
-    """x0 * x1 + x1 * x2 + …, whose gradients read the neighbours."""
+    """x0 * x1 + x1 * x2 + …; each gradient depends on the neighboring inputs."""
 
     name = "Chain"
 
@@ -39,7 +39,7 @@ class Chain(PythonFunction):
 @pytest.mark.parametrize("n", [3, 15, 16, 20, 31, 32, 40])
 @pytest.mark.parametrize("clear", [False, True])
 def test_gradients_of_many_inputs_find_their_data(n, clear):
-    """Inputs from the 16th on were taken for outputs: their data was freed before backward."""
+    """The data of inputs from the 16th on must not be treated as outputs and freed before backward."""
     numbers = np.random.RandomState(0).rand(n, 3).astype(np.float32)
     leaves = [nn.Variable.from_numpy_array(row, need_grad=True) for row in numbers]
     for x in leaves:

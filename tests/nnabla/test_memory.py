@@ -1,4 +1,4 @@
-"""What passes that free memory leave alone, and that they compute the same."""
+"""Forward and backward with `clear_buffer` and `clear_no_need_grad` free no array in use, and give the same results."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def images(n, size):
 
 
 @pytest.mark.semantics("N13")
-def test_gradients_do_not_hang_on_what_is_freed():
+def test_gradients_do_not_depend_on_freed_arrays():
     x = images(4, 8).apply(need_grad=True)
     h, y = residual(x)
     parameters = nn.get_parameters()
@@ -54,7 +54,7 @@ def test_gradients_do_not_hang_on_what_is_freed():
 
 
 @pytest.mark.semantics("N13")
-def test_arrays_in_a_users_hands_keep_their_values():
+def test_arrays_held_by_a_program_keep_their_values():
     x = images(2, 8).apply(need_grad=True)
     a = PF.convolution(x, 3, (3, 3), pad=(1, 1), name="conv")
     b = PF.batch_normalization(a, name="bn")
@@ -72,7 +72,7 @@ def test_arrays_in_a_users_hands_keep_their_values():
 
 
 @pytest.mark.semantics("N13")
-def test_persistent_variables_keep_theirs_among_buffers_that_change_hands():
+def test_persistent_variables_keep_their_values_when_buffers_are_reused():
     x = images(2, 8).apply(need_grad=True)
     a = PF.convolution(x, 3, (3, 3), pad=(1, 1), name="conv")
     b = PF.batch_normalization(a, name="bn")
@@ -137,7 +137,7 @@ def shaped(*shape, need_grad=False):
     return x
 
 
-#: networks in which one input of a layer needs no gradient and the other is computed
+#: networks with a layer of which one input needs no gradient and the other one is the output of a function
 ONE_SIDED = {
     "spectral norm": lambda x: PF.convolution(x, 5, (3, 3), apply_w=lambda w: PF.spectral_norm(w, test=True)),
     "weight norm": lambda x: PF.convolution(x, 5, (3, 3), apply_w=PF.weight_normalization),
@@ -179,7 +179,7 @@ def test_what_only_one_gradient_reads_is_freed_with_that_one(name, size):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("size", [2, 300])  # large ones run without the interpreter lock
+@pytest.mark.parametrize("size", [2, 300])  # large arrays are computed without the interpreter lock
 def test_data_that_a_user_cleared_is_named(size):
     a, b = (shaped(size, size, need_grad=True) for _ in range(2))
     y = F.mean(F.affine(a, b * 1.0))
@@ -192,7 +192,7 @@ def test_data_that_a_user_cleared_is_named(size):
 @pytest.mark.parametrize("size", [3, 5000])
 @pytest.mark.parametrize("clear", [False, True])
 def test_a_state_that_goes_on_into_the_next_pass_is_not_freed(size, clear):
-    # the numbers are nnabla's without clear_buffer; with it, nnabla reads what it has freed
+    # expected: nnabla's results without clear_buffer; with it, nnabla reads freed memory
     c0 = nn.Variable((size,))
     c0.data.zero()
     f = nn.Variable.from_numpy_array(np.resize(np.array([1.0, 2, 3], "f"), size)).apply(need_grad=True)
@@ -210,7 +210,7 @@ def test_a_state_that_goes_on_into_the_next_pass_is_not_freed(size, clear):
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("size", [3, 5000])
 def test_what_an_unlinked_variable_reads_later_is_not_freed(size, dynamic):
-    # the two losses of a VQ-VAE: each holds the other's side fixed
+    # the two losses of a VQ-VAE: each treats one side as constant
     x = nn.Variable.from_numpy_array(np.full(size, 2.0, "f")).apply(need_grad=True)
     w = nn.Variable.from_numpy_array(np.full(size, 3.0, "f")).apply(need_grad=True)
     with nn.auto_forward(dynamic):

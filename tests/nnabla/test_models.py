@@ -1,4 +1,4 @@
-"""Trained networks read from files, and files with repetitions, against nnabla's results."""
+"""Trained networks from files, and files with repeated layers, compared with nnabla's results."""
 
 import importlib
 import urllib.error
@@ -123,7 +123,7 @@ def test_boxes_of_letterboxed_images():
     box = boxes.LetterBoxTransform(image, 40, 40)
     assert box.image.shape == (40, 40, 3) and (box.new_w, box.new_h) == (20, 40)
     assert (box.image[:, :10] == 127).all() and (box.image[:, 30:] == 127).all()
-    whole = np.array([[0.5, 0.5, 0.5, 1.0, 0.9, 0.8]])  # the letterboxed image, in parts of the box
+    whole = np.array([[0.5, 0.5, 0.5, 1.0, 0.9, 0.8]])  # a box around the image, relative to the size of the letterbox
     np.testing.assert_allclose(box.inverse_coordinate_transform(whole), [[5, 10, 10, 20, 0.9, 0.8]])
 
 
@@ -143,7 +143,7 @@ def test_images_for_segmentation(tmp_path):
     process = labels.ProcessImage(image, 33, 33)
     x = process.pre_process()
     assert x.shape == (1, 3, 33, 33) and x.dtype == np.float32
-    np.testing.assert_allclose(x[:, :, :16], 1.0, atol=1e-6)  # 33 x 16 pixels of image
+    np.testing.assert_allclose(x[:, :, :16], 1.0, atol=1e-6)  # the resized image has 33 x 16 pixels
     np.testing.assert_allclose(x[:, :, 16:], 0.0, atol=1e-6)
     out = process.post_process(np.full((33, 33, 1), 3, np.uint8))
     assert out.shape[:2] == (10, 20)

@@ -1,4 +1,4 @@
-"""Names of nnabla that few programs use: they do what they do there."""
+"""Rarely used functions and classes of nnabla."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_scope_names_and_the_training_flag():
             self.inner = Inner()
 
     net = Outer()
-    assert net.get_scope_name() == "@inner/@first" and Layer().get_scope_name() == ""  # as nnabla 1.39
+    assert net.get_scope_name() == "@inner/@first" and Layer().get_scope_name() == ""  # the results of nnabla 1.39
     assert isinstance(Module.training, property) and net.training
     net.training = False
     assert not net.inner.second.training and Outer().training

@@ -1,4 +1,4 @@
-"""NdArray: values and dtypes, what is lazy, arrays on one memory, operators."""
+"""NdArray: values and dtypes, lazy filling, arrays that share memory, operators."""
 
 import numpy as np
 import pytest
@@ -37,9 +37,9 @@ def test_assignment_takes_over_the_dtype():
         assert a.dtype == dtype and a.data.dtype == dtype
     a.data = [1, 2]
     assert a.dtype == np.int64
-    a.data = 2.5  # a number is filled in, in the dtype at hand
+    a.data = 2.5  # a number fills the array and keeps its dtype
     assert a.dtype == np.int64 and a.data.tolist() == [2, 2]
-    a.data = 1 << 60  # no float64 holds all such numbers
+    a.data = 1 << 60  # float64 cannot represent all integers of this size
     assert a.data.tolist() == [1 << 60] * 2
     b = nn.NdArray((2, 2))
     b.data = [1.5, 2.5]
@@ -126,7 +126,7 @@ def test_copy_from():
     assert a.dtype == np.uint8 and a.data.tolist() == [[1, 2], [3, 4]]
     a.data[0] = 9
     assert s.data.tolist() == [1, 2, 3, 4]
-    s.zero()  # no memory behind it: a fresh result in single precision, unless the dtype is asked for
+    s.zero()  # a zeroed array has no memory: its copy is float32, unless the dtype is to be kept
     assert a.copy_from(s, use_current_context=False).dtype == np.uint8
     s.zero()
     assert a.copy_from(s).dtype == np.float32
@@ -146,7 +146,7 @@ def test_clear():
     assert not a.clear_called and a.data.tolist() == [2, 2]
 
 
-# ---- arrays on one memory ------------------------------------------------------------------------------------------
+# ---- arrays that share memory --------------------------------------------------------------------------------------
 def test_narrow_shares_memory_before_and_after_it_exists():
     for a in (nn.NdArray((4, 2)), nn.NdArray.from_numpy_array(np.zeros((4, 2), np.float32))):
         b, c = a.narrow(0, 0, 2), a.narrow(0, 2, 2)
@@ -185,7 +185,7 @@ def test_narrow_dtypes():
     b = a.narrow(0, 0, 2)
     with pytest.raises(RuntimeError):
         b.dtype  # noqa: B018
-    b.data = np.arange(2)  # nobody looked yet: the part decides
+    b.data = np.arange(2)  # the array has not been read: writing into the part determines the dtype
     assert a.dtype == np.int64
     for wrong in (
         lambda: b.cast(np.float32),
@@ -226,7 +226,7 @@ def test_narrow_errors():
         b.clear()
     assert a.narrow(0, 2, 0).shape == (0, 2)
     del b
-    assert a.narrow(0, 0, 4).shape == (4, 2)  # the part is gone
+    assert a.narrow(0, 0, 4).shape == (4, 2)  # allowed, because the part is deleted
 
 
 def test_parts_keep_the_memory():
@@ -257,7 +257,7 @@ def test_view():
     e = d.view((2, 2))
     d.fill(3)
     d.clear()
-    assert d.clear_called and (e.data == 3).all()  # freed with the last of its shapes
+    assert d.clear_called and (e.data == 3).all()  # the memory is freed when the last array that shares it is
     e.zero()
     assert d.zeroing and not d.clear_called
 
@@ -341,7 +341,7 @@ def test_results_in_parts_and_views():
     z = y + 1
     z.forward()
     assert all_.data.tolist() == [0, 0, 0, 0, 0, 2, 4, 6]
-    z.forward(clear_buffer=True)  # a part's memory is not its own to free
+    z.forward(clear_buffer=True)  # clear_buffer must not free memory that a part shares
     assert all_.data.tolist() == [0, 0, 0, 0, 0, 2, 4, 6] and z.d.tolist() == [1, 3, 5, 7]
 
 
@@ -392,7 +392,7 @@ def test_inplace_operators_write_into_the_array():
     assert a is same and a.dtype == np.float32
     np.testing.assert_allclose(a.data, [2.5, 4.5])
     np.testing.assert_allclose(view.data, [[2.5], [4.5]])
-    a *= array(2, 2)  # these are new arrays
+    a *= array(2, 2)  # `*=` creates a new array
     assert a is not same and a.data.tolist() == [5, 9] and same.data.tolist() == [2.5, 4.5]
     b = a
     b /= array(5, 3)

@@ -1,4 +1,4 @@
-"""Mistakes of people who port a program: each error names the argument and what was expected."""
+"""Mistakes of people who port a program: Typical mistakes: each error names the argument and the expected type."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Parametric functions make the parameters, and compute the outputs, that nnabla 1.39.0 does.
+"""Parametric functions create the same parameters and outputs as nnabla 1.39.0.
 
 tests/golden/nnabla_parameters.py recorded them.
 """

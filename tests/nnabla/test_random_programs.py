@@ -1,21 +1,21 @@
-"""Random programs compute on compatgrad what they compute on nnabla (see tests/golden/record_nnabla.py).
+"""Random programs have the same results on compatgrad as on nnabla (see tests/golden/record_nnabla.py).
 
 `python -m compatgrad run -m tests.random_programs.nnabla --show SEED` prints the program of a seed.
 
-What the programs leave out, because nnabla is wrong or unpredictable there:
-- `nn.grad` of Tile and others, a silent zero, and of many that raise NotImplementedError (`operations.once`
-  has some, for `backward` alone); of Mean, Min and Max by a negative axis, an error; of Pow2 by an exponent
-  that was broadcast, which gets a gradient of the result's shape.
-- In dynamic graphs, second derivatives of what was computed while the graph was built: what they read has
-  been freed. The graph is executed once more before they are taken. Pow2 and BatchDet give garbage
-  nevertheless.
-- `x[i] = y`, which leaves the ranks as they were, so that functions run backward twice and out of order.
-- `nn.grad` by an unlinked variable together with other inputs, see `program._grads`. Sort, whose gradient is wrong.
+The programs do not contain the following, because nnabla's results are wrong or unpredictable:
+- `nn.grad` of Tile and some others, which is zero without an error, and of functions that raise
+  NotImplementedError (`operations.once` uses some of these with `backward` only); of Mean, Min and Max with a
+  negative axis, which raises an error; of Pow2 with a broadcast exponent, whose gradient has the result's shape.
+- Second derivatives in dynamic graphs directly after construction, because they read freed arrays. The programs
+  execute the graph again first. Even then, the results of Pow2 and BatchDet are garbage.
+- `x[i] = y`, which does not update the ranks, so that backward runs functions twice and out of order.
+- `nn.grad` with respect to an unlinked variable together with other inputs, see `program._grads`.
+- Sort, whose gradient is wrong.
 - An output of Split that is cut by `need_grad = False`, a sibling of an output whose arrays are used
-  elsewhere, and `get_unlinked_variable()` without `need_grad`: what they give hangs on when the graph was
-  last executed.
-- SigmoidCrossEntropy of labels between 0 and 1, which its function takes for 0 and its `nn.grad` does not.
-- The gradient of comparisons, which is an error in nnabla; the order inside of a gradient's own graph.
+  elsewhere, and `get_unlinked_variable()` without `need_grad`: the results depend on when the graph was last
+  executed.
+- SigmoidCrossEntropy with labels between 0 and 1, which the function truncates to 0 and its `nn.grad` does not.
+- The gradient of comparisons, which raises an error in nnabla, and the order of functions inside a gradient graph.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from tests.golden import programs
 from tests.random_programs import recorded
 
 GOLDEN = recorded.read(programs.GOLDEN / "nnabla_random_programs.json.gz")
-TOLERANCE = 2e-4  # float32, and second derivatives; relative to the largest number of an array, at least 1
+TOLERANCE = 2e-4  # relative to the largest absolute value of an array or 1: float32 and second derivatives
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def results(tmp_path_factory):
 
 def assert_same_array(value, want, what, zero_shape=False):
     if zero_shape and want["shape"] == [] and not any(want["values"]):
-        # nnabla's zero for an input that nothing leads to has no shape.
+        # for an input without a path to the outputs, nnabla returns a scalar zero
         assert not any(value["values"]), f"{what}: should be zero"
         return
     assert value["shape"] == want["shape"], what
@@ -59,7 +59,7 @@ def test_random_program(results, seed):
         if key not in want:
             continue
         if key == "second_backward" and key not in value:
-            # A second derivative that is zero is not always part of the graph here.
+            # compatgrad may omit a second derivative that is zero
             assert not any(number for array in want[key].values() for number in array["values"])
         else:
             assert value[key].keys() == want[key].keys(), key
@@ -87,7 +87,7 @@ def test_order(results, seed):
 def test_order_of_registered_functions(results, seed):
     order = results[seed]["grad_order"]
     if not order:
-        # No path leads to an input. nnabla starts all the same, here no function is asked (N11).
+        # Without a path to an input, compatgrad calls no backward function; nnabla starts the traversal (N11).
         assert not any(number for g in GOLDEN[seed]["grad"] for number in g["values"])
         return
     assert order == GOLDEN[seed]["grad_order"]

@@ -1,4 +1,4 @@
-"""nnabla's recurrent functions: second derivatives, half precision, and one step after the other."""
+"""nnabla's recurrent functions: second derivatives, half precision, and comparison with a step-by-step computation."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import compatgrad.nnabla.functions as F
 from compatgrad.nnabla.ext_utils import get_extension_context
 
 TIME, BATCH, WIDTH, UNITS = 3, 2, 2, 3
-# name -> gates in weights, rows of biases, states
+# name -> the gate axis of the weights, the rows of the biases, the number of states
 KINDS = {"lstm": ((4,), (4,), 2), "gru": ((3,), (4,), 1), "rnn": ((), (), 1)}
 
 
@@ -48,7 +48,7 @@ def test_second_derivatives(name, layers, directions):
         x.g = 0
     total.forward()
     total.backward()
-    for k, x in enumerate(xs):  # along one direction in each input
+    for k, x in enumerate(xs):  # the derivative in a random direction of each input
         way = random.uniform(-1, 1, x.shape).astype(np.float32)
         ends = []
         for step in (3e-3, -3e-3):

@@ -1,4 +1,4 @@
-"""The programs in the documentation of `nn.grad` run as printed, and compute what nnabla computes."""
+"""The programs in the documentation of `nn.grad` run unchanged, and have the same results as on nnabla."""
 
 import json
 import os
@@ -15,7 +15,7 @@ GOLDEN = json.loads((programs.GOLDEN / "nnabla_documented.json").read_text())
 
 
 def run_as_printed(name):
-    """Without a GPU, though the program asks for one."""
+    """Runs the program without a GPU, although it requests one."""
     return subprocess.run(
         [*RUN, str(documented.FOLDER / f"{name}.py")],
         env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
@@ -71,7 +71,7 @@ def test_tenth_order_values(values):
     assert value["printed"] == want["printed"] == ["True", "True"]
     assert_close(value["dnx"], want["dnx"], "tenth derivative")
     assert_close(value["g"], want["g"], "eleventh derivative")
-    # What nnabla has to differentiate its own backward functions by are ops of the engine here; and
+    # These have no entry of their own: compatgrad differentiates backward functions in its engine, and
     # fused_convolution is a chain of other functions.
     absent = ("DataGrad", "FilterGrad", "Backward", "FusedConvolution")
     functions = {name for name in want["registered"] if not name.endswith(absent)}

@@ -1,4 +1,4 @@
-"""Solvers: the numbers of real nnabla, and the rules of the interface."""
+"""Solvers: results recorded from nnabla, and the behavior of the methods."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_a_fused_decay_lasts_for_one_update():
     for solver in (lion, adamw):
         solver.update()
     assert p.d == [0.75]
-    np.testing.assert_allclose(q.d, [0.375])  # back at the default
+    np.testing.assert_allclose(q.d, [0.375])  # the default rate again
 
 
 def test_norms_are_clipped_one_by_one():
@@ -240,7 +240,7 @@ def test_a_gradient_that_parameters_share_is_clipped_once():
     solver = S.Sgd()
     solver.set_parameters({"a": a, "b": b, "c": c})
     solver.clip_grad_by_norm(1.0)
-    np.testing.assert_allclose(a.g, [0.6, 0.8], rtol=1e-6)  # as when each is treated after the other
+    np.testing.assert_allclose(a.g, [0.6, 0.8], rtol=1e-6)  # as if the gradients were clipped one after another
     np.testing.assert_allclose(c.g, [0.0, 1.0], rtol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""What functions write into their inputs: running means, singular vectors, ranges."""
+"""Inputs that functions update: running means, singular vectors, ranges."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def binary(x):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.float16])
 @pytest.mark.parametrize("make", [normalization, fused, subtraction, quantized, binary])
 def test_states_assigned_after_the_graph_was_built_are_updated(make, dtype):
-    # the numbers are nnabla 1.39's; NumPy's numbers are of double precision unless a program says otherwise
+    # the expected results are those of nnabla 1.39; programs often assign NumPy's default, float64
     y, expected = make(nn.Variable.from_numpy_array(X))
     parameters = nn.get_parameters(grad_only=False)
     for name, p in parameters.items():
@@ -62,7 +62,8 @@ def test_assign_writes_into_an_array_of_another_type(dtype):
 
 
 def test_a_singular_vector_of_several_uses_is_that_of_the_first_after_backward():
-    # as in nnabla 1.39: a discriminator that sees real and made pictures steps on once per pass, not twice
+    # as in nnabla 1.39, forward and backward together make one step of u, however often w is normalized: GANs apply a
+    # discriminator to real and to generated images
     rng = np.random.RandomState(0)
     w0, u0 = rng.normal(size=(4, 6)).astype("f"), rng.normal(size=4).astype("f")
     first = [0.9262172, -0.05617945, 0.36853385, 0.05611031]

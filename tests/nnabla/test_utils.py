@@ -57,7 +57,7 @@ def test_iterator_reads_ahead_in_one_thread():
         begun = time.perf_counter()
         np.testing.assert_array_equal(made.next()[0], [4, 5, 6, 7])
         assert time.perf_counter() - begun < 0.03
-    assert len(threads) == 2  # a source made from a function looks at example 0 itself
+    assert len(threads) == 2  # a source created from a function loads example 0 in the calling thread
 
 
 @pytest.mark.parametrize("use_thread", [True, False])

@@ -73,7 +73,7 @@ def test_iteration_gives_rows():
     nn.forward_all(rows)
     assert [r.d.tolist() for r in rows] == [[0, 1, 2], [3, 4, 5]]
     assert list(nn.Variable(())) == []
-    assert not hasattr(v, "__iter__")  # how programs tell lists from Variables
+    assert not hasattr(v, "__iter__")  # programs use it to distinguish lists from Variables
 
 
 def test_reset_shape():
@@ -231,7 +231,7 @@ def test_where_backward_starts_from():
     assert gradient() == [2, 2]
     assert gradient(3) == [6, 6]
     assert gradient(np.array([1, 2])) == [2, 4]
-    assert y.g.tolist() == [5, 5]  # all of these were the pass's own
+    assert y.g.tolist() == [5, 5]  # the arguments did not change the gradient of y
     assert gradient(None) == [10, 10]
     assert gradient(nn.NdArray.from_numpy_array(np.array([1.0, 0.0]))) == [2, 0]
     with pytest.raises(RuntimeError, match=r"\(3,\)"):
@@ -310,7 +310,7 @@ def test_clear_buffer():
     y = F.sum(c)
     y.forward()
     assert not any(v.data.clear_called for v in (x, a, b, c, y))
-    y.forward(clear_no_need_grad=True)  # sin's gradient reads a, exp's too
+    y.forward(clear_no_need_grad=True)  # backward of sin and of exp reads a
     assert [v.data.clear_called for v in (x, a, b, c, y)] == [False, False, True, True, False]
     x.grad.zero()
     y.backward(clear_buffer=True)
@@ -425,7 +425,7 @@ def test_clear_all_graph_links():
     y = F.sum(state * 2)
     y.forward()
     assert y.d == 6
-    state.clear_all_graph_links()  # nothing to do
+    state.clear_all_graph_links()  # has no effect
 
 
 def test_function_references():
@@ -466,7 +466,7 @@ def test_names_reach_the_graph():
 
 
 class Parameter(nn.Variable):
-    """A Variable that is used before `__init__` runs, as published programs define theirs."""
+    """A subclass that uses the Variable before `__init__` runs, as in published programs."""
 
     def __new__(cls, shape, need_grad=True):
         made = super().__new__(cls, shape, need_grad)
@@ -504,8 +504,8 @@ def test_fills_by_a_mask():
 
 
 def test_what_follows_a_rewired_variable_is_visited_before_it():
-    """What reads the variable had the rank of what reads a leaf: passes came to the new parent too early, and gave only
-    the part of the gradient that had arrived by then."""
+    """rewire_on must update the ranks of the functions that read the variable. Otherwise backward visits the new parent
+    too early, with an incomplete gradient."""
 
     def graph():
         a, x = leaf(1, 2, 3), nn.Variable((3,), need_grad=True)

@@ -1,4 +1,4 @@
-"""Shapes and other integers may be floats: they are cut to integers, as nnabla does."""
+"""Shapes and other integer arguments may be floats, which are truncated, as in nnabla."""
 
 import numpy as np
 import pytest
