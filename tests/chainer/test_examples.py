@@ -26,7 +26,7 @@ def test_loss_curve(name):
     assert "elapsed" in printed
 
 
-def test_programs_have_no_trace_of_compatgrad():
+def test_programs_do_not_mention_compatgrad():
     for name in programs.PROGRAMS:
         text = (programs.EXAMPLES / f"{name}.py").read_text()
         assert "import chainer" in text

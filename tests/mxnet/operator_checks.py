@@ -1,4 +1,4 @@
-"""First and second derivatives of an operator against finite differences, also by its head gradients.
+"""Compare first and second derivatives of an operator with finite differences, those by its head gradients included.
 
 `check_gradients(lambda x, w: mx.nd.dot(x, w), A(2, 3), A(3, 4))` runs the call on float64 arrays. With L the sum of
 all results times arbitrary head gradients h, it compares
@@ -62,7 +62,7 @@ def check_gradients(
     tol: float = 2e-5,
     outputs: Sequence[int] | None = None,
 ) -> None:
-    """See the module's text. `call` takes NDArrays and gives one or a list.
+    """Compare the derivatives of `call` as the module's docstring says. It takes NDArrays and returns one or a list.
 
     wrt: the inputs to differentiate by (default: all of floating dtype; others are passed on as they are).
     outputs: which of the results are differentiable (default: all).
@@ -119,7 +119,7 @@ def check_gradients(
         return
     with autograd.record(train_mode=train):
         total = sum((g * array(w)).sum() for g, w in zip(gs, weights, strict=True))
-        # what the gradient does not depend on gets zeros, as differences do
+        # grad() refuses variables that `total` does not depend on; adding 0 * v gives them a gradient of zeros
         total = total + sum((0 * v).sum() for v in (*xs, *hs))
     seconds = autograd.grad(total, [*xs, *hs], train_mode=train)
     for i, g in zip(wrt, seconds, strict=False):

@@ -1,4 +1,4 @@
-"""Mixed precision: symbols with casts, scaled losses, operators that cast."""
+"""Mixed precision: symbols with casts inserted, loss scaling, operators that cast their inputs."""
 
 import json
 import pickle
@@ -24,13 +24,13 @@ def network():
 
 
 def inputs_of(sym):
-    """Names of what each operator reads."""
+    """Names of each operator's inputs."""
     nodes = json.loads(sym.tojson(remove_amp_cast=False))["nodes"]
     return {n["name"]: [nodes[i]["name"] for i, *_ in n["inputs"]] for n in nodes if n["op"] != "null"}, nodes
 
 
-def test_where_casts_are():
-    # as MXNet 1.9.1 places them
+def test_casts_are_inserted_like_mxnet():
+    # MXNet 1.9.1 inserts its casts here
     found, nodes = inputs_of(amp.convert_symbol(network(), data_names=["data", "softmax_label"]))
     half = "_amp_cast_float16"
     assert found["conv"] == ["data" + half, "conv_weight" + half, "conv_bias" + half]
@@ -41,7 +41,7 @@ def test_where_casts_are():
     assert found["sr"] == ["badd_output_amp_cast_float32"] and found["softmax"] == ["sr", "softmax_label"]
     types = {n["name"]: n.get("attrs", {}).get("__dtype__") for n in nodes if n["op"] == "null"}
     assert types["conv_weight"] == "0" and types["data"] is None
-    # parameters in float16, and an operator that stays as it is
+    # parameters are stored in float16, and an excluded operator stays as it is
     found, nodes = inputs_of(
         amp.convert_symbol(
             network(), data_names=["data", "softmax_label"], cast_optional_params=True, excluded_sym_names=["fc"]
@@ -100,7 +100,7 @@ def test_a_converted_block():
     np.testing.assert_allclose(out.asnumpy(), y.asnumpy(), atol=2e-3)
 
 
-def test_results_are_float32_and_sums_of_types_not_known_are_cast_to_the_widest():
+def test_results_are_float32_and_sums_of_unknown_types_use_the_widest():
     x, y = mx.sym.var("x"), mx.sym.var("y")
 
     def fc(data, name="fc"):
@@ -118,7 +118,7 @@ def test_results_are_float32_and_sums_of_types_not_known_are_cast_to_the_widest(
     assert amp.convert_symbol(mx.sym.Group([x])).list_outputs() == ["x_amp_cast_float32_output"]
 
 
-def test_loops_are_converted_with_what_they_run():
+def test_bodies_of_loops_are_converted():
     x, y = mx.sym.var("x"), mx.sym.var("y")
     s, _ = mx.sym.contrib.foreach(
         lambda d, h: (mx.sym.FullyConnected(d, num_hidden=4, no_bias=True, name="in") + h, h), x, y
@@ -206,7 +206,7 @@ assert net(x).dtype == np.float16
 s = mx.sym.FullyConnected(mx.sym.var("d"), num_hidden=2, name="f")
 assert "amp_cast" in s.tojson(remove_amp_cast=False)
 assert s.list_arguments() == ["d", "f_weight", "f_bias"]
-# the first losses know the scaler
+# output operators multiply their gradients by the scale
 a.attach_grad()
 with mx.autograd.record():
     out = mx.nd.LinearRegressionOutput(a, mx.nd.zeros((2, 2)))
@@ -218,4 +218,4 @@ print("scale", a.grad.asnumpy()[0, 0])
 def test_training_in_mixed_precision():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(PROGRAM)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "scale 32768.0" in done.stdout  # 65536 over two outputs of a row
+    assert "scale 32768.0" in done.stdout  # the scale 65536 over the two outputs of a row

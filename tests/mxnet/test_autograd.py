@@ -114,7 +114,7 @@ def test_null_leaves_the_gradient_out():
 def test_mark_variables_writes_into_the_arrays_it_was_given():
     x, w = nd.array([1, 2]), nd.array([3, 4])
     gx, gw = nd.zeros(2), nd.ones(2)
-    seen = gx.tensor  # another holder of the memory
+    seen = gx.tensor  # a second reference to the memory
     autograd.mark_variables([x, w], [gx, gw], ["write", "add"])
     with autograd.record():
         y = x * w
@@ -231,7 +231,7 @@ def test_bad_heads():
         autograd.backward([])
     with pytest.raises(MXNetError, match=r"heads\[1\] is not in a computational graph"):
         autograd.backward([y, nd.ones(2)])
-    y.backward()  # nothing is lost
+    y.backward()  # a refused backward frees nothing
     assert numbers(x.grad) == [2, 2]
 
 
@@ -249,7 +249,7 @@ def test_a_second_pass_needs_retain_graph():
 
 
 @pytest.mark.semantics("M03")
-def test_a_part_that_was_freed():
+def test_a_subgraph_that_was_freed():
     x = marked(1, 2)
     with autograd.record():
         shared = x * x
@@ -257,13 +257,13 @@ def test_a_part_that_was_freed():
     y.backward()
     with pytest.raises(MXNetError, match="freed this graph"):
         z.backward()
-    with autograd.record():  # what is recorded from now on takes it for a constant
+    with autograd.record():  # a freed array is a constant in later recordings
         z = shared * x
     z.backward()
     assert numbers(x.grad) == [1, 4]
 
 
-def test_a_pass_frees_what_it_has_gone_through():
+def test_backward_frees_the_graph_behind_it():
     x = marked(*range(1000))
     with autograd.record():
         u = nd.sin(x)
@@ -271,16 +271,16 @@ def test_a_pass_frees_what_it_has_gone_through():
     held = weakref.ref(u)
     del u
     gc.collect()
-    assert held() is None  # the node lives on, with the data that the second sine reads
+    assert held() is None  # the first sine's node stays, with the data that the second one reads
     y.backward()
     assert y.node.creator_node.inputs in (None, ())
 
 
-def test_a_pass_that_frees_keeps_waiting_gradients():
+def test_freeing_keeps_gradients_that_wait():
     x = marked(0.5)
     with autograd.record():
         y = nd.sin(x)
-        y = y * y  # the only holder of the sine, twice
+        y = y * y  # the product's two inputs are the only references to the sine
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), np.sin(1.0), rtol=1e-6)
 
@@ -419,7 +419,7 @@ def test_a_fresh_array_filled_inside_record():
     y.backward()
     assert numbers(x.grad) == [8, 64]
     with autograd.record():
-        y = (x * x).copyto(nd.empty(2)) * x  # MXNetError, as if it were part of a graph already
+        y = (x * x).copyto(nd.empty(2)) * x  # MXNet raises MXNetError here, as if the target were in a graph
     y.backward()
     assert numbers(x.grad) == [3, 12]
 
@@ -564,7 +564,7 @@ def test_threads_record_on_their_own():
 
 def test_the_engine_reads_no_dead_memory_after_a_swap():
     x = marked(1, 2)
-    seen = x.grad.tensor.numpy()  # remembers an address
+    seen = x.grad.tensor.numpy()  # a view by NumPy, which must stay valid
     with autograd.record():
         y = x * 3
     y.backward()
@@ -582,8 +582,8 @@ def test_contexts():
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_gradients_handed_out_are_apart(create_graph):
-    """What a program writes to one gradient is in no other, nor in the head gradient, nor twice in one."""
+def test_gradients_share_no_memory(create_graph):
+    """Gradients of two arrays share no memory with each other or with the head gradient."""
     x, z, head = mx.nd.ones((3,)), mx.nd.ones((3,)), mx.nd.ones((3,))
     x.attach_grad()
     z.attach_grad()

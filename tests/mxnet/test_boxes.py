@@ -1,4 +1,4 @@
-"""What the operators on boxes do at limits, with ties, and in combinations that are easy to get wrong: all as MXNet."""
+"""Operators on boxes at thresholds, with ties and with options that are easy to get wrong, as in MXNet."""
 
 import numpy as np
 import pytest
@@ -25,12 +25,12 @@ def test_suppression_gives_everything_with_a_topk_of_0():
     np.testing.assert_array_equal(y.asnumpy(), np.float32(ROWS))
 
 
-def test_suppression_leaves_the_format_of_boxes_left_of_0():
+def test_suppression_converts_no_boxes_with_negative_coordinates():
     y = nd.contrib.box_nms(nd.array(ROWS), out_format="center")
     assert rounded(y) == [[0, 0.9, 0.1, 0.2, 0.2, 0.4], [0, 0.5, -0.1, 0.1, 0.2, 0.2], [1, 0.4, 0.6, 0.7, 0.2, 0.4]]
 
 
-def test_suppression_sees_the_whole_part_of_a_class():
+def test_suppression_truncates_class_numbers():
     rows = np.array([[0.9, 0.5, 0, 0, 1, 1], [0.1, 0.4, 0, 0, 1, 1], [1.1, 0.3, 0, 0, 1, 1]])
     y = nd.contrib.box_nms(nd.array(rows), id_index=0)
     assert rounded(y)[:2] == [[0.9, 0.5, 0, 0, 1, 1], [1.1, 0.3, 0, 0, 1, 1]]
@@ -51,12 +51,12 @@ def test_the_gradient_goes_to_the_boxes_that_stay():
     (dict(id_index=4), "id_index 4 is one of the coordinates"), (dict(id_index=1), "both 1"),
     (dict(coord_start=3), "coord_start [+] 3"),
 ])  # fmt: skip
-def test_columns_that_are_none_or_the_same(args, message):
+def test_columns_out_of_range_or_used_twice(args, message):
     with pytest.raises(mx.MXNetError, match=message):
         nd.contrib.box_nms(nd.array(ROWS), **args)
 
 
-def test_overlap_of_what_is_no_box():
+def test_overlap_of_invalid_boxes():
     boxes = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0], [np.nan] * 4]
     assert rounded(nd.contrib.box_iou(nd.array(boxes[:3]), nd.array(boxes))) == [[1, 0, 0, 0], [0] * 4, [0] * 4]
     with pytest.raises(mx.MXNetError, match="rhs"):
@@ -89,12 +89,12 @@ def test_decoding_has_no_gradient():
     assert not x.grad.asnumpy().any()
 
 
-def test_deviations_count_in_single_precision():
+def test_deviations_are_in_single_precision():
     y = nd.contrib.box_decode(nd.ones((1, 1, 4), dtype="float64"), nd.zeros((1, 1, 4), dtype="float64") + 1, std0=0.1)
     assert y.asnumpy()[0, 0, 0] == np.float64(np.float32(0.1)) + 1 - np.exp(1.0) / 2
 
 
-def test_both_steps_of_anchors_or_none():
+def test_anchors_take_both_steps_or_none():
     y = nd.contrib.MultiBoxPrior(nd.zeros((1, 1, 1, 2)), sizes=(0.5,), steps=(0, 0.25))
     assert rounded(y) == [[[0.125, 0.25, 0.375, 0.75], [0.625, 0.25, 0.875, 0.75]]]
     for wrong in (dict(steps=(-1, 0.5)), dict(steps=(1,)), dict(offsets=(-1, 0.5))):
@@ -102,11 +102,12 @@ def test_both_steps_of_anchors_or_none():
             nd.contrib.MultiBoxPrior(nd.zeros((1, 1, 1, 1)), **wrong)
 
 
-def test_mining_takes_the_hardest_and_no_least_number():
+def test_mining_takes_the_hardest_and_ignores_the_minimum():
     mining = dict(overlap_threshold=0.95, negative_mining_thresh=0.9)
     scores = (0, 3, 1, 2), (0, 0, 0, 0)
     assert target(scores=scores, negative_mining_ratio=2, **mining)[2].tolist() == [[1, -1, 0, 0]]
-    assert target(negative_mining_ratio=2, **mining)[2].tolist() == [[1, 0, 0, -1]]  # equally hard: the first
+    # of equally hard samples the first is taken
+    assert target(negative_mining_ratio=2, **mining)[2].tolist() == [[1, 0, 0, -1]]
     few = target(negative_mining_ratio=0.1, minimum_negative_samples=2, **mining)
     assert few[2].tolist() == [[1, -1, -1, -1]]
 
@@ -141,11 +142,11 @@ def test_detections_stay_as_they_are_without_suppression(limit):
     assert detected([0.25, 0, 0.75], anchors, nms_threshold=limit, nms_topk=1) == [[0, 0.25], [0, 0.75], [-1, -1]]
 
 
-def test_the_background_is_class_0_whatever_is_said():
+def test_the_background_is_class_0_whatever_is_given():
     assert detected([1], [[0, 0, 1, 1]], background_id=1) == [[0, 1]]
 
 
-def test_shapes_are_known_before_the_numbers():
+def test_shapes_of_box_operators_are_inferred():
     x, y, z = (mx.sym.var(k) for k in "xyz")
     shapes = dict(x=(2, 3, 5), y=(2, 20), z=(1, 5, 4))
     assert mx.sym.contrib.MultiBoxDetection(x, y, z).infer_shape(**shapes)[1] == [(2, 5, 6)]

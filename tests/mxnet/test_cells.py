@@ -1,4 +1,4 @@
-"""Gates of recurrent cells in graphs: what runs them, what users see of them; numbers and files of the original."""
+"""Symbols that spell out an LSTM's or GRU's gates run fused kernels; users see the operators that they wrote."""
 
 import itertools
 import json
@@ -25,12 +25,12 @@ def gates(symbol):
 
 
 def composed(symbol):
-    """A graph in which nothing is recognised: users see each node's outputs."""
+    """A graph in which no gates are fused, because each inner node is an output too."""
     return mx.sym.Group([symbol, symbol.get_internals()])
 
 
 @pytest.mark.parametrize("name", FUSED)
-def test_files_of_the_original_run_by_the_cells_kernels(name):
+def test_graphs_of_the_original_run_the_fused_kernels(name):
     graph = original(name)
     assert len(gates(graph)) == FUSED[name]
     found = golden.run(mx, graph, name)
@@ -40,19 +40,19 @@ def test_files_of_the_original_run_by_the_cells_kernels(name):
 
 
 @pytest.mark.parametrize("name", golden.GLUON)
-def test_symbols_of_cells_are_the_originals(name):
+def test_symbols_of_cells_equal_the_originals(name):
     graph = golden.symbol(mx, name)
     assert len(gates(graph)) == FUSED[name]
     for key, value in golden.run(mx, graph, name).items():
         np.testing.assert_allclose(value, NUMBERS[f"{name}/{key}"], rtol=1e-4, atol=3e-6, err_msg=key)
     expected = original(name)
     assert graph.list_arguments() == expected.list_arguments() and graph.list_outputs() == expected.list_outputs()
-    if name in ("lstm", "gru", "stack"):  # the original counts other names beyond steps, ours are of their step
+    if name in ("lstm", "gru", "stack"):  # other cells: the original's counters of names differ beyond one step
         assert graph.get_internals().list_outputs() == expected.get_internals().list_outputs()
 
 
 @pytest.mark.parametrize("name", golden.GLUON)
-def test_running_a_graph_leaves_it_as_it_is(name):
+def test_running_a_graph_does_not_change_it(name):
     graph = golden.symbol(mx, name)
     before = graph.tojson()
     golden.run(mx, graph, name)
@@ -79,7 +79,7 @@ def run_composed(plain, graph, name, dtype):
     n = len(graph.list_outputs())
 
     class Head:
-        """The first outputs of `plain`, as golden.run sees it."""
+        """The first outputs of `plain`, with the methods that golden.run calls."""
 
         def infer_shape(self, **given):
             return graph.infer_shape(**given)
@@ -129,7 +129,7 @@ def test_second_derivatives_in_graphs(name):
         np.testing.assert_allclose(x.grad.asnumpy()[k], (ends[0] - ends[1]) / 2e-5, rtol=1e-4, atol=1e-7)
 
 
-def test_gates_in_any_order_and_operands_either_way_round():
+def test_gates_and_operands_in_any_order():
     x, c = mx.sym.Variable("x"), mx.sym.Variable("c")
     arrays = {"x": mx.nd.random.uniform(-1, 1, (2, 12)), "c": mx.nd.random.uniform(-1, 1, (2, 3))}
     for order in ((0, 1, 2, 3), (3, 1, 0, 2), (2, 0, 3, 1)):
@@ -143,7 +143,7 @@ def test_gates_in_any_order_and_operands_either_way_round():
 
 
 def variants():
-    """Graphs that are no step of a cell, or one of which something between is read elsewhere."""
+    """Graphs that are no step of a cell, or of which another operator reads an intermediate result."""
     x, c = mx.sym.Variable("x"), mx.sym.Variable("c")
     cut = mx.sym.SliceChannel(x, num_outputs=4)
 
@@ -164,7 +164,7 @@ def variants():
 
 
 @pytest.mark.parametrize(("name", "graph"), list(variants()))
-def test_what_is_not_recognised(name, graph):
+def test_graphs_without_recognised_gates(name, graph):
     assert not gates(graph)
 
 
@@ -222,7 +222,8 @@ def test_the_history_of_a_cell_is_written_in_the_originals_operators(kind):
     assert used - {"elemwise_add", "elemwise_mul", "elemwise_sub", "broadcast_add"} == known
     assert len(gates(mx.sym.load_json(graph.tojson()))) == 1
     values = [x, *states, *(p.data() for p in cell.collect_params().values())]
-    for chosen in itertools.permutations(values, len(graph.list_arguments())):  # their names say not which is which
+    # the names of arguments do not tell which array belongs to which
+    for chosen in itertools.permutations(values, len(graph.list_arguments())):
         try:
             (found,) = graph.eval_imperative(dict(zip(graph.list_arguments(), chosen, strict=True)))
         except mx.MXNetError:

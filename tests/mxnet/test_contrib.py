@@ -1,4 +1,4 @@
-"""Operators of few networks give what MXNet 1.9.1 gives (tests/golden/mxnet_contrib.py); derivatives; graphs."""
+"""Rarely used operators: values of MXNet 1.9.1 (tests/golden/mxnet_contrib.py), derivatives, symbols."""
 
 import numpy as np
 import pytest
@@ -90,12 +90,12 @@ def test_transforms():
         nd.contrib.count_sketch(nd.array(x), nd.arange(8), nd.ones(8), out_dim=2)
 
 
-def test_deformable_pooling_without_moves():
-    """A bin of one reading in the middle of a pixel is that pixel, of the bin's own channels."""
+def test_deformable_pooling_without_offsets():
+    """A bin with one sample in the centre of a pixel gives that pixel, from the bin's own channels."""
     x = nd.array(np.arange(4.0 * 16).reshape(1, 4, 4, 4))
     y = nd.contrib.DeformablePSROIPooling(x, nd.array([[0, 0, 0, 3, 3]]), spatial_scale=1.0, output_dim=1, group_size=2,
                                           pooled_size=2, no_trans=True)  # fmt: skip
-    # bins begin at -0.5 (moved to 0) and at 1.5
+    # bins begin at -0.5 (clipped to 0) and at 1.5
     assert y.asnumpy().tolist() == [[[[0.0, 16 + 1.5], [32 + 6.0, 48 + 7.5]]]]
 
 
@@ -146,7 +146,7 @@ def test_distinct_zipfian_samples():
 
 
 def test_in_graphs():
-    """Symbols come of the same declarations: their inputs, outputs and values."""
+    """Symbols of these operators have MXNet's inputs and outputs, and the values of the arrays' operators."""
     s = mx.sym.Correlation(mx.sym.var("a"), mx.sym.var("b"), kernel_size=1, max_displacement=1, pad_size=1, name="c")
     assert s.list_arguments() == ["a", "b"] and s.list_outputs() == ["c_output"]
     assert s.infer_shape(a=(1, 2, 4, 4), b=(1, 2, 4, 4))[1] == [(1, 9, 4, 4)]

@@ -1,4 +1,4 @@
-"""contrib: texts, variance reduced gradients, DataLoaders for modules; libraries and CUDA sources that are refused."""
+"""contrib: texts, variance reduction (SVRG), DataLoaders for modules; libraries and CUDA sources are refused."""
 
 import zipfile
 from collections import Counter
@@ -85,7 +85,7 @@ def test_variance_reduced_gradients(contexts):
     mod.fit(it, eval_metric="mse", num_epoch=30, optimizer_params={"learning_rate": 0.3})
     assert dict(mod.score(it, "mse"))["mse"] < 1e-2
     if contexts is None:
-        # at the parameters of the full gradients, a batch's gradient is the mean over all batches
+        # where the full gradients were taken, SVRG's gradient of any batch is the mean over all batches
         mod.update_full_grads(it)
         it.reset()
         mod.forward_backward(next(it))

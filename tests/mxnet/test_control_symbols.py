@@ -142,8 +142,8 @@ def test_mistakes(call, error, words):
         call(S.Variable("x"))
 
 
-def test_graphs_of_other_backends_are_told_by_their_operator():
-    """Attention that oneDNN fuses, for one."""
+def test_graphs_of_other_backends_are_refused_by_operator():
+    """An example is the attention that oneDNN fuses."""
     inner = {"nodes": [{"op": "null", "name": "data", "inputs": []},
                        {"op": "relu", "name": "r", "inputs": [[0, 0, 0]]}],
              "arg_nodes": [0], "node_row_ptr": [0, 1, 2], "heads": [[1, 0, 0]]}  # fmt: skip

@@ -38,7 +38,7 @@ class SoftmaxProp(mx.operator.CustomOpProp):
 
 @mx.operator.register("test_scaled_cube")
 class ScaledCubeProp(mx.operator.CustomOpProp):
-    """factor * x ** 3, and how often it ran."""
+    """factor * x ** 3; an auxiliary state counts the runs."""
 
     def __init__(self, factor="1"):
         super().__init__()
@@ -132,7 +132,7 @@ def test_mistakes(call, error, words):
 
 
 def test_shapes_are_inferred_without_a_call():
-    """A sampling operator (MXNet's Boltzmann machine) drew numbers when it was bound."""
+    """Binding must not call the operator: a sampling one (MXNet's Boltzmann machine) would draw random numbers."""
     calls = []
 
     class Counting(mx.operator.CustomOp):
@@ -299,7 +299,7 @@ def test_the_defaults_of_old_operators():
 
 
 class Clip(mx.operator.CustomOp):
-    """Records in forward, differentiates that in backward."""
+    """Records a computation in forward, and calls backward on it in backward."""
 
     def forward(self, is_train, req, in_data, out_data, aux):
         self.inputs = in_data
@@ -328,7 +328,7 @@ class ClipProp(mx.operator.CustomOpProp):
         return Clip()
 
 
-@pytest.mark.parametrize("inner", [False, True])  # inputs are variables, or results of other operators
+@pytest.mark.parametrize("inner", [False, True])  # inputs are variables (False), or results of other operators
 def test_custom_op_that_records_in_forward_and_differentiates_in_backward(inner):
     x, limit = sym.var("x"), sym.var("limit", shape=(1,))
     y = sym.Custom(x * 2, limit + 0, op_type="test_clip") * 3 if inner else sym.Custom(x, limit, op_type="test_clip")
@@ -358,7 +358,7 @@ def test_custom_op_that_attaches_gradients_leaves_those_of_arrays_alone():
 
 
 class Count(mx.operator.CustomOp):
-    """Adds how often it was called."""
+    """Adds the number of its calls to its input."""
 
     def __init__(self):
         super().__init__()
@@ -384,7 +384,7 @@ class CountProp(mx.operator.CustomOpProp):
 def test_an_executor_creates_a_custom_op_once():
     x = sym.var("data")
     y = sym.Custom(sym.Custom(x, op_type="test_count", name="a"), op_type="test_count", name="b")
-    for _ in range(2):  # another executor, others
+    for _ in range(2):  # a second executor creates operators of its own
         CountProp.made = 0
         executor = y.simple_bind(mx.cpu(), data=(1,))
         for step in range(1, 4):
@@ -413,7 +413,7 @@ def test_a_module_keeps_a_custom_op_and_an_imperative_call_does_not():
 
 @pytest.mark.parametrize("names", [("x", "y"), ("y", "x")])
 def test_two_operators_with_and_without_the_gradient_of_their_outputs(names):
-    # MXNet 1.9.1 has one list of dependencies for all of them: "unknown storage type: -1".
+    # MXNet 1.9.1 raises "unknown storage type: -1", because all custom operators share one list of dependencies.
     softmax = sym.Custom(sym.Variable(names[0]), sym.Variable("label"), op_type="test_softmax")
     cube = sym.MakeLoss(sym.Custom(sym.Variable(names[1]), op_type="test_scaled_cube", name="cube")[0])
     values = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 0.0]], "f")

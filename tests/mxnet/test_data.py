@@ -1,4 +1,4 @@
-"""Datasets, samplers, loaders, iterators and record files of MXNet; numbers of the original in mxnet_data.npz."""
+"""Datasets, samplers, loaders, iterators and record files; numbers of MXNet 1.9.1 are in mxnet_data.npz."""
 
 import gzip
 import multiprocessing.pool
@@ -122,7 +122,7 @@ def test_loader(how):
 def test_large_batches_come_through_shared_memory():
     batches = list(data.DataLoader(Squares(4, size=300_000), batch_size=2, num_workers=2, prefetch=1))
     assert [b[0].asnumpy()[:, -1].tolist() for b in batches] == [[0, 1], [2, 3]]
-    batches[0][0][:] = 5  # the memory is ours
+    batches[0][0][:] = 5  # this process may write to the shared memory
     assert (batches[0][0].asnumpy() == 5).all()
 
 
@@ -165,7 +165,7 @@ def test_a_slow_worker_is_an_error():
 
 
 class TaggedIter(data.dataloader._MultiWorkerIter):
-    """Sends batches to the workers itself, as loaders of programs do that choose a transformation for each batch."""
+    """A program's loader that sends batches to the workers itself, to choose a transformation for each batch."""
 
     def _push_next(self):
         samples = next(self._iter, None)
@@ -365,7 +365,7 @@ def test_a_monitor_shows_the_digits_of_single_precision():
 
 
 def test_rows_of_libsvm_files(tmp_path):
-    """Batches, what fills the last one, and the next epoch as MXNet 1.9.1 gives them."""
+    """Batches, the samples that fill up the last one, and the next epoch, as recorded from MXNet 1.9.1."""
     data, labels = tmp_path / "data.txt", tmp_path / "labels.txt"
     data.write_text("1.0 0:0.5 2:1.2\n-2.0\n-3.0 2:1.2 0:0.6 1:2.4\n4 2:-1.2\n")
     labels.write_text("1 0:1.5\n2 1:2\n0 0:1 1:3\n4\n")

@@ -1,4 +1,4 @@
-"""What graphs know of operators comes from the operators' declarations. Names and numbers are MXNet 1.9.1's."""
+"""Symbols take inputs, outputs and states of operators from the declarations. Names and numbers are MXNet 1.9.1's."""
 
 import numpy as np
 import pytest

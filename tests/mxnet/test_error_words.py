@@ -1,4 +1,4 @@
-"""Errors of MXNet's arguments begin with the original's text, and tell what came."""
+"""Errors about wrong arguments begin with MXNet's text, and name the value that was passed."""
 
 import numpy as np
 import pytest

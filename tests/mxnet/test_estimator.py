@@ -135,7 +135,7 @@ def test_bad_input():
             call()
 
 
-def test_handlers_that_are_added_and_told():
+def test_default_handlers_and_their_events():
     made = estimator()
     made.max_epoch, made.max_batch = 1, None
     stopping = EarlyStoppingHandler(made.val_metrics[0])
@@ -143,5 +143,5 @@ def test_handlers_that_are_added_and_told():
     assert kinds == ["GradientUpdate", "Metric", "EarlyStopping", "Stopping", "Logging"]
     kinds = [type(h).__name__.removesuffix("Handler") for h in made._prepare_default_validation_handlers(None)]
     assert kinds == ["Metric", "Logging"]
-    told = made._categorize_handlers([stopping])  # at the begin of training, and the end of a batch, an epoch, training
+    told = made._categorize_handlers([stopping])  # train begin; epoch, batch begin; batch, epoch, train end
     assert told == ([stopping], [], [], [], [stopping], [stopping])

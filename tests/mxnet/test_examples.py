@@ -36,7 +36,7 @@ def test_loss_curve(name):
         assert_same_curve(curves[curve], expected, curve)
 
 
-def test_programs_have_no_trace_of_compatgrad():
+def test_programs_do_not_mention_compatgrad():
     for path in programs.MXNET_EXAMPLES.glob("*.py"):
         text = path.read_text()
         assert "mxnet" in text
@@ -44,7 +44,7 @@ def test_programs_have_no_trace_of_compatgrad():
 
 
 def test_options_of_files(tmp_path):
-    """Parameters go to a file and back; the curve is written, and drawn."""
+    """Parameters are saved and loaded; the loss curve is written to a file and plotted."""
     saved, curve, plot = (str(tmp_path / name) for name in ("p.params", "curve.json", "curve.png"))
     program = [*RUN, str(programs.MXNET_EXAMPLES / "train_digits_mlp.py"), "--curve", curve]
     drawn = importlib.util.find_spec("matplotlib") is not None
@@ -79,7 +79,7 @@ class Adam:
 
 
 def wgan_gp_in_torch(values, images, steps, batch_size=50, latent=32, lr=0.0005, n_critic=3, lam=10.0):
-    """What examples/mxnet/train_digits_wgan_gp.py computes, from the parameters `values` and the seed 0."""
+    """The losses of examples/mxnet/train_digits_wgan_gp.py in torch, from the parameters `values` and the seed 0."""
     p = {name: torch.tensor(value, requires_grad=True) for name, value in values.items() if "running" not in name}
 
     def normalized(h, name):
@@ -128,7 +128,7 @@ def wgan_gp_in_torch(values, images, steps, batch_size=50, latent=32, lr=0.0005,
 
 @pytest.mark.semantics("M05")
 def test_gradient_penalty_as_in_torch(tmp_path):
-    """MXNet itself cannot differentiate the penalty, so the same program in torch says what is right."""
+    """The reference is the same program in torch, because MXNet cannot differentiate the penalty."""
     from sklearn.datasets import load_digits
 
     path = programs.MXNET_EXAMPLES / "train_digits_wgan_gp.py"

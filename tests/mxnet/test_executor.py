@@ -1,4 +1,4 @@
-"""Executors: shared arrays, other shapes on the same memory, types, outputs before a run, monitors, what is refused."""
+"""Executors: shared arrays, reshape, dtypes, outputs before a run, monitors, errors."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_an_array_bound_twice_gets_the_gradient_of_either():
     third.forward()
     first.backward([mx.nd.ones((2,))])
     assert g.asnumpy().tolist() == [3, 3]
-    assert x.grad is None  # the array itself is no leaf
+    assert x.grad is None  # binding does not attach a gradient to the array itself
 
 
 def test_reshape_shares_arguments_and_outputs():
@@ -54,7 +54,7 @@ def test_heads_have_the_type_of_the_outputs():
     assert g.asnumpy().tolist() == [3, 3]
 
 
-def test_backward_runs_what_was_not_run():
+def test_backward_runs_a_missing_forward():
     g = mx.nd.zeros((2,))
     _times_three([mx.nd.ones((2,))], [g]).backward([mx.nd.ones((2,))])
     assert g.asnumpy().tolist() == [3, 3]
@@ -148,7 +148,7 @@ def test_repetitions_are_one_node():
     assert len(same.get_internals()) == len(drawn.get_internals())
 
 
-def test_what_symbols_cannot_do_is_there_and_says_so():
+def test_unsupported_methods_of_symbols_say_so():
     x = mx.sym.Variable("x")
     assert hasattr(x, "asnumpy") and not hasattr(x, "copyto")
     with pytest.raises(mx.base.NotImplementedForSymbol, match="asnumpy"):
@@ -202,7 +202,7 @@ def test_symbols_are_cut_like_arrays(tmp_path):
     ],
 )
 def test_gradients_of_the_first_outputs_only(outputs, expected):
-    """What is behind a loss, or is blocked, needs none (expected values from MXNet 1.9.1)."""
+    """Outputs of losses and those behind BlockGrad need no head gradient (expected values from MXNet 1.9.1)."""
     exe = sym.Group(outputs(sym.Variable("x"))).simple_bind(mx.cpu(), x=(2, 3))
     exe.arg_dict["x"][:] = 0.5
     exe.forward(is_train=True)

@@ -1,4 +1,4 @@
-"""Loads that fail leave blocks as they were, and files that are none are told by name."""
+"""A load that fails leaves the block unchanged, and the error for a file of another kind has the file's name."""
 
 import json
 import struct

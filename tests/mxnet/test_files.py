@@ -1,4 +1,4 @@
-"""Files: .params in both directions, symbol files, and what is said of damaged ones."""
+"""Reading and writing .params and symbol files, and errors for damaged ones."""
 
 import json
 import pathlib
@@ -56,19 +56,20 @@ def whole(*arrays, names=()):
 def test_older_versions():
     values = struct.pack("<4f", 1, 2, 3, 4)
     tail = struct.pack("<iii", 1, 0, 0) + values
-    oldest = struct.pack("<III", 2, 2, 2) + tail  # the number of dimensions where later files have a magic number
+    # the oldest version begins with the number of dimensions, where later ones have a magic number
+    oldest = struct.pack("<III", 2, 2, 2) + tail
     v1 = struct.pack("<I", 0xF993FAC8) + shape64(4) + tail
     on_gpu = struct.pack("<Ii", 0xF993FAC9, 0) + shape64(1, 4) + struct.pack("<iii", 2, 3, 0) + values
     nothing = struct.pack("<Ii", 0xF993FAC9, 0) + shape64()
     a, b, c, d = nd.load_frombuffer(whole(oldest, v1, on_gpu, nothing))
     assert a.asnumpy().tolist() == [[1, 2], [3, 4]] and b.asnumpy().tolist() == [1, 2, 3, 4]
     assert c.shape == (1, 4) and c.context == mx.cpu() and d is None
-    # as text, where each character is a byte
+    # a str stands for bytes, a character for each
     assert nd.load_frombuffer(whole(v1, names=[b"x"]).decode("latin-1"))["x"].shape == (4,)
 
 
-def test_a_shape_that_the_original_wrote_too_early():
-    # of the stored values: (0, 2), though there is a row
+def test_a_row_sparse_file_with_a_wrong_storage_shape():
+    # the shape of the stored values is (0, 2), though the file has one row
     rows = struct.pack("<Ii", 0xF993FAC9, 1) + shape64(0, 2) + shape64(3, 2) + struct.pack("<iii", 1, 0, 0)
     rows += struct.pack("<i", 6) + shape64(1) + struct.pack("<2fq", 5, 6, 1)
     (x,) = nd.load_frombuffer(whole(rows))
@@ -111,7 +112,7 @@ def test_damaged_files(content, words, tmp_path):
         nd.load_frombuffer(content)
 
 
-def test_any_damage_is_an_error_of_ours():
+def test_any_damage_raises_our_error():
     content = (golden.GOLDEN / "sparse.params").read_bytes()
     for n in range(len(content)):
         with pytest.raises(MXNetError):
@@ -174,7 +175,7 @@ def test_numpy_archives(tmp_path):
 
 
 def test_arrays_of_the_other_kind_of_shape_are_refused(tmp_path):
-    """As in MXNet 1.9.1: a length of 0 means "unknown" in one kind of file, and nothing but 0 in the other."""
+    """As in MXNet 1.9.1: without np_shape a length of 0 means "unknown"; with it, an axis without elements."""
     file = str(tmp_path / "arrays")
     for saved in (False, True):
         with mx.np_shape(saved):

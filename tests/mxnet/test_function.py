@@ -1,4 +1,4 @@
-"""autograd.Function: functions with gradients of the user's own. Row M06."""
+"""autograd.Function: functions with user-defined gradients. Row M06."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ from tests.mxnet.test_autograd import flags, marked, numbers  # noqa: F401 - fla
 
 # ---- M06: Function -----------------------------------------------------------------------------------------------
 class Cube(autograd.Function):
-    """Saves what is neither an input nor an output."""
+    """Saves an array that is neither an input nor an output."""
 
     def forward(self, x):
         square = x * x
@@ -59,7 +59,7 @@ def test_function():
     assert numbers(x.grad) == [7, 9] and numbers(w.grad) == [3, 5]
     with autograd.record():
         y, z = Product()(x, w)
-    y.backward()  # no gradient comes to the other output
+    y.backward()  # the other output gets no gradient
     assert numbers(x.grad) == [3, 4]
 
 
@@ -156,7 +156,7 @@ def test_an_exception_in_backward_reaches_the_caller():
         y = Broken()(x) + w
     with pytest.raises(ZeroDivisionError, match="mine"):
         y.backward()
-    assert numbers(w.grad) == [0, 0]  # nothing is written before a pass succeeded
+    assert numbers(w.grad) == [0, 0]  # a backward that fails writes no gradient
     with autograd.record():
         y = x * w
     y.backward()

@@ -21,7 +21,7 @@ def array(*shape, seed=0):
 
 
 class Own(gluon.HybridBlock):
-    """A block with parameters of its own: `body(F, x, **params)` is its forward."""
+    """A block with its own parameters, whose forward is `body(F, x, **params)`."""
 
     def __init__(self, body, **shapes):
         super().__init__()
@@ -89,7 +89,7 @@ def test_shared_parameters_are_one():
         third(nd.zeros((3, 5)))
 
 
-def test_children_in_lists_are_warned_of():
+def test_children_in_lists_cause_a_warning():
     class Net(gluon.Block):
         def __init__(self):
             super().__init__()
@@ -146,7 +146,7 @@ def test_attributes_keep_their_kind():
     ],
     ids=["fc", "fc_last", "arithmetic", "elemwise", "conv", "layernorm", "prelu"],
 )
-def test_operators_tell_shapes_of_a_blocks_own_parameters(body, shapes, expected):
+def test_operators_infer_shapes_of_a_blocks_parameters(body, shapes, expected):
     net = Own(body, **shapes)
     net.initialize()
     y = net(array(2, 3, 5))
@@ -154,7 +154,7 @@ def test_operators_tell_shapes_of_a_blocks_own_parameters(body, shapes, expected
     assert y.shape[0] == 2 and net.params["own0_" + next(iter(shapes))].data().shape == next(iter(expected.values()))
 
 
-def test_what_no_operator_tells_is_an_error():
+def test_a_shape_that_no_operator_infers_is_an_error():
     net = Own(lambda F, x, w: F.dot(x, w), w=(3, 0))
     net.initialize()
     with pytest.raises(ValueError, match="(?s)Deferred initialization failed.*own0_w"):
@@ -501,7 +501,7 @@ def test_files_under_numpy_semantics(tmp_path):
 
 
 def test_files_of_full_names_are_refused_under_numpy_semantics(tmp_path):
-    """As the original refuses them; files of `save_parameters`, those of pretrained models among them, it reads."""
+    """MXNet refuses them too; it reads files of `save_parameters`, as those of pretrained models are."""
     file = str(tmp_path / "net.params")
     net = network()
     net.initialize()
@@ -512,7 +512,7 @@ def test_files_of_full_names_are_refused_under_numpy_semantics(tmp_path):
                 load()
 
 
-def test_plain_blocks_know_their_context_too():
+def test_plain_blocks_know_their_context():
     class Net(gluon.Block):
         def __init__(self):
             super().__init__()
@@ -529,8 +529,8 @@ def test_plain_blocks_know_their_context_too():
     np.testing.assert_array_equal(outs[0].asnumpy(), outs[1].asnumpy())
 
 
-def test_an_array_put_in_the_place_of_a_parameters():
-    """As MXFusion does with samples: the layer computes with it, and gradients flow to what it was made of."""
+def test_an_array_in_place_of_a_parameter():
+    """MXFusion does this with samples: the layer computes with the array, and gradients reach the array's inputs."""
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(2, in_units=3, use_bias=False))
     net.initialize()

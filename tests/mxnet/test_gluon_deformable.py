@@ -1,4 +1,4 @@
-"""Blocks of deformable convolution, where the original has no gradient to compare with."""
+"""Blocks of deformable convolution; the original gives no gradients to compare with."""
 
 import re
 
@@ -10,8 +10,8 @@ from compatgrad.mxnet import autograd, nd
 from compatgrad.mxnet.gluon.contrib import cnn
 
 
-def test_modulated_reads_as_its_second_convolution_says():
-    """Its values, hybridized or not, and its gradients are those of the operators by name."""
+def test_the_modulated_block_equals_its_operators():
+    """The block's values (hybridized or not) and gradients are those of the single operators."""
     net = cnn.ModulatedDeformableConvolution(4, 3, padding=1, groups=2, num_deformable_group=2, activation="relu")
     net.initialize(mx.init.Uniform(1))
     x = nd.random.uniform(-1, 1, (2, 4, 5, 6))
@@ -47,7 +47,7 @@ def test_modulated_reads_as_its_second_convolution_says():
         net.hybridize()
 
 
-def test_places_begin_where_they_are():
+def test_offsets_begin_with_zeros():
     net = cnn.DeformableConvolution(3, (3, 2), strides=2, dilation=(1, 2), in_channels=2)
     net.initialize()
     x = nd.random.uniform(-1, 1, (2, 2, 7, 8))
@@ -59,7 +59,7 @@ def test_places_begin_where_they_are():
         cnn.DeformableConvolution(3, layout="NCW")
 
 
-def test_symbols_tell_inputs_and_shapes():
+def test_inputs_and_shapes_of_deformable_symbols():
     for name, more in (("DeformableConvolution", []), ("ModulatedDeformableConvolution", ["mask"])):
         y = getattr(mx.sym.contrib, name)(mx.sym.var("data"), kernel=(3, 3), num_filter=6, num_group=2, name="q")
         names = ["data", *(f"q_{n}" for n in ("offset", *more, "weight", "bias"))]

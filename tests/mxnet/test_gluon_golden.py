@@ -1,4 +1,4 @@
-"""Layers, blocks and Trainer against what the real MXNet 1.9.1 gives (tests/golden/mxnet_gluon.py)."""
+"""Layers, blocks and Trainer against numbers of the real MXNet 1.9.1 (tests/golden/mxnet_gluon.py)."""
 
 import warnings
 
@@ -12,9 +12,9 @@ from tests.golden import mxnet_gluon as golden
 
 NUMBERS = np.load(golden.GOLDEN)
 FACTS = files.read(golden.FACTS)
-# the original leaves out a space; the class is another one
+# messages that differ from the original's: a space that it lacks, the name of a class
 REWORDED = {"set int", "hybrid child"}
-# the original's is not the derivative of its own values
+# layers whose gradient in the original is not the derivative of its values
 WRONG_GRADIENT = {"selu", "avgpool2d_full"}
 
 

@@ -1,4 +1,4 @@
-"""The models of images."""
+"""Gluon's model zoo: image models."""
 
 import functools
 import hashlib
@@ -16,7 +16,7 @@ from compatgrad.mxnet.gluon.model_zoo import model_store, vision
 
 @pytest.mark.parametrize(
     "name, parameters, numbers",
-    # as the original has them
+    # numbers of arrays and of their elements in the original
     [
         ("resnet18_v1", 102, 11699112),
         ("resnet50_v2", 259, 25595060),
@@ -65,7 +65,7 @@ def test_models_by_name_and_files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """A folder whose files a server on this machine gives in the place of MXNet's."""
+    """A folder whose files are served from this machine instead of MXNet's server."""
     folder = tmp_path / "server" / "gluon" / "models"
     folder.mkdir(parents=True)
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "server"))
@@ -94,7 +94,7 @@ def test_weights_are_downloaded_once(tmp_path, monkeypatch, server, caplog):
         loaded = vision.mobilenet0_25(pretrained=True, root=str(root))
         np.testing.assert_array_equal(loaded(x).asnumpy(), net(x).asnumpy())
         assert [file.name for file in root.iterdir()] == [f"{name}.params"]
-        (server / f"{name}.zip").unlink(missing_ok=True)  # the second time nothing is asked for
+        (server / f"{name}.zip").unlink(missing_ok=True)  # the second call downloads nothing
 
     (root / f"{name}.params").write_bytes(b"damaged")
     with zipfile.ZipFile(server / f"{name}.zip", "w") as archive:

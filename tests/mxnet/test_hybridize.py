@@ -1,4 +1,4 @@
-"""What a hybridized block refuses, and how its results are nested: as the original, which compiles it."""
+"""A hybridized block refuses the inputs, and nests the results, that MXNet's compiled block does."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_numbers_reach_blocks_that_are_not_hybridized_and_children_of_hybridized
     assert Add()(ones(), 1).asnumpy().tolist() == [2, 2, 2]
     net = hybridized(Outer)
     assert net(ones()).asnumpy().tolist() == [2, 2, 2]
-    assert net.add._in_format is None  # the child has seen no call of its own
+    assert net.add._in_format is None  # inside a hybridized parent a child keeps no input format
     with pytest.raises(ValueError):
         net.add(ones(), 1)
 
@@ -71,7 +71,7 @@ def test_inputs_of_a_hybridized_block_keep_the_structure_of_the_first_call():
     for other in ((ones(), ones()), (ones(), None), (ones(),)):
         with pytest.raises(ValueError, match="argument structure"):
             net(*other)
-    net.hybridize()  # forgets it
+    net.hybridize()  # forgets the structure of the first call
     assert net(ones(), ones()).asnumpy().tolist() == [2, 2, 2]
 
 
@@ -114,7 +114,7 @@ def test_a_result_that_is_no_array_is_refused():
         hybridized(Wrong)(ones())
 
 
-def test_op_hooks_say_that_they_are_not_called():
+def test_op_hooks_warn_that_they_are_not_called():
     net = gluon.nn.Sequential()
     net.add(gluon.nn.Dense(2))
     with pytest.warns(UserWarning, match="register_op_hook: the callback is not called"):

@@ -243,7 +243,7 @@ def test_detection_iterator(tmp_path):
 def test_the_exact_bilinear_method():
     image = ((np.arange(12) * 37) % 256).reshape(3, 4, 1)
     found = mx.image.imresize(mx.nd.array(image, dtype="uint8"), 3, 5, interp=5)
-    # of MXNet 1.9.1
+    # recorded from MXNet 1.9.1
     assert found.asnumpy().ravel().tolist() == [6, 56, 105, 65, 114, 79, 154, 204, 40, 89, 139, 103, 46, 96, 145]
     assert mx.image.imresize(mx.nd.array(image, dtype="float32"), 3, 5, interp=5).dtype == np.float32
     for wrong in (-1, 6):

@@ -24,7 +24,7 @@ X, Y = S.Variable("x"), S.Variable("y")
         ((0,), (4,), lambda a: S.arange(0, None, infer_range=True) + a, [(4,), (4,)]),
     ],
 )
-def test_what_follows_tells_what_came_before(a, b, combine, expected):
+def test_shapes_are_inferred_backwards(a, b, combine, expected):
     total = combine(S.Variable("a", shape=a)) + S.Variable("b", shape=b)
     assert total.infer_shape()[0] == expected
 

@@ -1,4 +1,4 @@
-"""8-bit numbers and oneDNN's fused operators: what MXNet 1.9.1 gives (tests/golden/mxnet_int8.py)."""
+"""8-bit quantization and oneDNN's fused operators: values of MXNet 1.9.1 (tests/golden/mxnet_int8.py)."""
 
 import json
 
@@ -97,7 +97,7 @@ def test_blocks_of_fused_operators(tmp_path):
 
 
 def test_groups_of_several_channels_have_a_scale_for_each():
-    """MXNet takes the scales of the first channels for all."""
+    """MXNet has a fault here: it uses the scales of the first channels for all."""
     case = {"data": "uint8", "reach": (-2, 2), "options": {"num_group": 2}}
     arrays, _ = mxnet_int8.arrays_of(case, 3)
     data = mx.nd.array(np.abs(arrays["data"]))
@@ -109,18 +109,19 @@ def test_groups_of_several_channels_have_a_scale_for_each():
 
 
 @pytest.mark.parametrize("name", ["data", "sum"])
-def test_fused_convolutions_want_bytes(name):
+def test_fused_convolutions_require_8_bit_inputs(name):
     graph = json.loads(mxnet_int8.symbol({"data": "uint8", "sum": "uint8", "reach": (-2, 2)}))
     (place,) = (i for i, node in enumerate(graph["nodes"]) if node["name"] == f"{name}_q")
     fused = graph["nodes"][-1]
-    fused["inputs"] = [[place - 1, 0, 0] if e == [place, 0, 0] else e for e in fused["inputs"]]  # not quantized
+    # the float32 input instead of the quantized one
+    fused["inputs"] = [[place - 1, 0, 0] if e == [place, 0, 0] else e for e in fused["inputs"]]
     arrays, _ = mxnet_int8.arrays_of({"data": "uint8"}, 0)
     arguments = {k: mx.nd.array(arrays[k]) for k in ("data", "weight", "sum")}
     with pytest.raises(mx.MXNetError, match=f"fused: {name} must be int8 or uint8, got torch.float32"):
         mx.sym.load_json(json.dumps(graph)).bind(mx.cpu(), arguments, grad_req="null").forward()
 
 
-def test_activations_that_bytes_do_not_have(monkeypatch):
+def test_activations_without_an_8_bit_form(monkeypatch):
     monkeypatch.setitem(mxnet_int8.ACTIVATIONS, "gelu", ("LeakyReLU", {"act_type": "gelu"}))
     with pytest.raises(mx.MXNetError, match="fused: LeakyReLU gelu of 8-bit numbers is not supported; relu, leaky and"):
         mxnet_int8.run(mx, {"data": "uint8", "act": "gelu", "reach": (-2, 2)}, 0)
@@ -152,7 +153,7 @@ def test_types_and_mistakes_of_dense_layers():
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("channels, groups, kernel", [(700, 1, 3), (60, 3, 9), (2, 2, 31)])
 def test_sums_of_many_products_are_exact(channels, groups, kernel, dtype):
-    """Up to 6,300 products, whose sums float32 does not have."""
+    """Sums of up to 6,300 products are not all representable in float32."""
     rng = np.random.default_rng(0)
     filters = 2 * groups
     x = (np.iinfo(dtype).max - rng.integers(0, 3, (1, channels, kernel, kernel))).astype(dtype)

@@ -1,4 +1,4 @@
-"""Gradients of arrays of integers: the derivatives' whole parts. The numbers are those of MXNet 1.9.1."""
+"""Gradients of integer arrays are truncated to integers. The numbers are MXNet 1.9.1's."""
 
 import numpy as np
 import pytest
@@ -62,6 +62,6 @@ def test_a_second_derivative():
     np.testing.assert_array_equal(x.grad.asnumpy(), [6, 12, 18])
 
 
-def test_integers_keep_all_digits_when_limited():
+def test_clipped_integers_keep_all_digits():
     x = nd.array(np.array([2**60 + 1, 5]), dtype="int64")
     np.testing.assert_array_equal(x.clip(6, 2**61).asnumpy(), [2**60 + 1, 6])

@@ -1,4 +1,4 @@
-"""Iterators of files with wrong sizes, damaged files and odd but allowed ones."""
+"""Iterators over files: wrong sizes, damaged files, and unusual files that are allowed."""
 
 import gzip
 import struct
@@ -28,7 +28,7 @@ def test_sizes_of_batches(table, kind):
     for size in (0, -1):
         with pytest.raises(MXNetError, match=f"batch_size: expected 1 or more, got {size}"):
             made(table, kind, size)
-    (batch,) = made(table, kind, 5)  # the next epoch lends two samples
+    (batch,) = made(table, kind, 5)  # two samples of the next epoch fill the batch up
     assert batch.pad == 2 and batch.index.tolist() == [0, 1, 2, 0, 1]
     with pytest.raises(MXNetError, match="number of input must be bigger than batch size"):
         next(made(table, kind, 7))

@@ -1,4 +1,4 @@
-"""Errors that only values tell of: the call goes through, whoever waits for a result meets them, once."""
+"""Errors that depend on values: the call returns, and the next wait for a result raises the error, once."""
 
 import pytest
 
@@ -23,11 +23,11 @@ WAITS = {
 
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
-def test_a_wrong_parameter_of_a_distribution_is_met_by_the_wait(wait):
+def test_the_next_wait_raises_a_wrong_parameter_of_a_distribution(wait):
     x = wrong()
     with pytest.raises(mx.MXNetError, match="scale must be positive"):
         wait(x)
-    nd.waitall()  # it is met once
+    nd.waitall()  # the error is raised only once
     assert x.shape == (2, 2) and x.asnumpy().shape == (2, 2)
 
 
@@ -42,7 +42,7 @@ def test_a_wrong_parameter_of_a_distribution_is_met_by_the_wait(wait):
         (lambda: mx.np.random.exponential(-1, (2,)), ValueError),
     ],
 )
-def test_what_only_values_tell_of(call, error):
+def test_errors_that_depend_on_values(call, error):
     x = call()
     with pytest.raises(error):
         x.asnumpy()
@@ -56,7 +56,7 @@ def test_of_several_errors_the_first_is_raised_and_all_are_forgotten():
     nd.waitall()
 
 
-def test_an_executor_runs_on_and_its_outputs_tell():
+def test_an_executor_returns_and_its_outputs_raise():
     y = mx.sym.take(mx.sym.Variable("a"), mx.sym.Variable("indices"), mode="raise")
     exe = y.bind(mx.cpu(), {"a": nd.ones((2, 3)), "indices": nd.array([4])})
     exe.forward(is_train=True)

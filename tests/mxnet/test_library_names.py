@@ -1,4 +1,4 @@
-"""Names outside the documented interface that published libraries import or read."""
+"""Names outside MXNet's documented API that published libraries import or read."""
 
 import ctypes
 import sys
@@ -28,7 +28,7 @@ def test_names_that_libraries_import():
         mx.base._LIB.MXGetVersion()
 
 
-def test_the_data_directory_is_of_the_environment(monkeypatch):
+def test_the_data_directory_comes_from_the_environment(monkeypatch):
     monkeypatch.setenv("MXNET_HOME", "/somewhere")
     assert data_dir() == "/somewhere"
     monkeypatch.delenv("MXNET_HOME")
@@ -49,7 +49,7 @@ def test_flatten_and_regroup():
         _flatten([a, 3], "input")
 
 
-def test_what_a_hybridized_block_remembers():
+def test_attributes_that_a_hybridized_block_keeps():
     class Pair(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x, y):
             return x + y, [x * y]
@@ -104,7 +104,7 @@ def test_parameters_of_a_symbol_block_move():
     assert block.collect_params()["fc_weight"].list_ctx() == [mx.cpu(1)]
 
 
-def test_where_the_arrays_of_a_parameter_are():
+def test_contexts_of_a_parameter_by_array():
     p = mx.gluon.Parameter("weight", shape=(2,))
     p.initialize(ctx=[mx.cpu(1), mx.cpu(0)])
     assert p._ctx_map == [[], [1, 0]]

@@ -1,4 +1,4 @@
-"""Learning rate schedulers: the recorded numbers, exactly."""
+"""Learning rate schedulers give exactly the numbers recorded from MXNet."""
 
 import json
 

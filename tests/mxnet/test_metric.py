@@ -1,4 +1,4 @@
-"""Metrics against recorded ones."""
+"""Metrics give the values recorded from MXNet."""
 
 import json
 

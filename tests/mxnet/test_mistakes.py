@@ -1,4 +1,4 @@
-"""Mistakes end with the classes of errors that real MXNet 1.9.1 raises (recorded by
+"""Mistakes raise the exception classes that the real MXNet 1.9.1 raises (recorded by
 tests/golden/mxnet_mistakes.py).
 """
 
@@ -15,11 +15,11 @@ RECORDER = programs.GOLDEN / "mxnet_mistakes.py"
 GOLDEN = files.read(RECORDER.with_suffix(".json"))
 # mistake -> (MXNet's, ours)
 DIFFERENT = {
-    # an AttributeError about `handle` says nothing of the argument
+    # MXNet's AttributeError about `handle` does not name the argument
     "a head that is no array": ("AttributeError", "TypeError"),
     "a head gradient that is no array": ("AttributeError", "AssertionError"),
     "more variables than gradients": ("crash", "AssertionError"),
-    # what the function raised reaches the caller
+    # the exception that the function raised reaches the caller
     "a function that fails": ("MXNetError", "RuntimeError"),
 }
 

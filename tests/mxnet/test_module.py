@@ -40,7 +40,7 @@ def test_fit_score_predict():
     assert len(seen) == 18 and seen[-1].nbatch == 2 and seen[-1].epoch == 5 and seen[-1].locals["self"] is mod
     assert len(ends) == 6 and sorted(ends[0][2]) == ["fc1_bias", "fc1_weight", "fc2_bias", "fc2_weight"]
     assert dict(mod.score(mx.io.NDArrayIter(data, labels, 20), ["acc", "ce"]))["accuracy"] == 1.0
-    # the last batch is filled up: what fills it is no prediction
+    # predictions of the samples that fill up the last batch are dropped
     test = mx.io.NDArrayIter(data[:50], labels[:50], 20)
     out = mod.predict(test)
     assert out.shape == (50, 3)
@@ -356,4 +356,4 @@ def test_damaged_states_of_optimizers_are_told_by_name(tmp_path, content, error)
     for load in (trainer.load_states, mod.load_optimizer_states):
         with pytest.raises(error, match="a.states"):
             load(str(path))
-    step()  # with the states that it had
+    step()  # the states from before the failed load still work

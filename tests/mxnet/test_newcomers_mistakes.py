@@ -1,4 +1,4 @@
-"""Mistakes of people who port a program: each error names the call or the names that would do."""
+"""Mistakes in porting a program: each error names the missing call or the valid names."""
 
 import re
 import subprocess
@@ -60,7 +60,7 @@ def test_labels_of_another_size_than_predictions_are_named():
         mx.gluon.loss.L2Loss()(mx.nd.ones((4, 3)), mx.nd.ones((4, 2)))
 
 
-def test_a_number_of_load_shares_other_than_that_of_contexts_is_told():
+def test_a_wrong_number_of_load_shares_is_an_error():
     with pytest.raises(AssertionError, match="work_load_list has 3 numbers for 1 contexts"):
         mx.mod.Module(mx.sym.var("data"), label_names=None, work_load_list=[1, 1, 1])
 

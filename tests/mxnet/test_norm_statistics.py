@@ -1,6 +1,6 @@
-"""Normalizations: the statistics they give beside their result, and shapes that variables declare for their parameters.
+"""Normalization layers: the statistics that they also return, and parameter shapes declared by variables.
 
-Numbers are MXNet 1.9.1's.
+The numbers are MXNet 1.9.1's.
 """
 
 import numpy as np

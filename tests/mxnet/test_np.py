@@ -87,7 +87,7 @@ def test_gradients():
 )
 def test_gradients_against_differences(f):
     start = np.random.RandomState(3).randn(2, 3)
-    x = mxnp.array(start)  # float64, as NumPy's array is
+    x = mxnp.array(start)  # keeps the float64 of NumPy's array
     v = mxnp.array(np.random.RandomState(4).randn(2, 3))
     x.attach_grad()
     with autograd.record():
@@ -124,7 +124,7 @@ def test_both_kinds_of_arrays():
         z = (y * y).sum()
         w = mxnp.exp(x.as_np_ndarray()).as_nd_ndarray()
     z.backward()
-    assert x.grad.asnumpy().tolist() == [2, 4] and y.grad.tolist() == [2, 4]  # one leaf in both kinds
+    assert x.grad.asnumpy().tolist() == [2, 4] and y.grad.tolist() == [2, 4]  # both kinds of array are one leaf
     w.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), np.exp([1, 2]), rtol=1e-6)
     y[0] = 7
@@ -258,8 +258,8 @@ MOVED = {
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_moved_elements_are_copies(name):
-    """Where `x[0:2]` is a view. The book of `d2l` writes into `x.reshape(3, 4)` and goes on with x."""
+def test_rearranged_arrays_are_copies(name):
+    """Only `x[0:2]` is a view. The book of `d2l` writes into `x.reshape(3, 4)` and expects x unchanged."""
     x = mxnp.arange(12).reshape(3, 4)
     y = MOVED[name](x)
     y[:] = -1

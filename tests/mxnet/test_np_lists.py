@@ -1,4 +1,4 @@
-"""Functions of mx.np: lists, decompositions, gradients of what is drawn, arithmetic of booleans, errors."""
+"""mx.np: lists as arguments, decompositions, gradients of random draws, boolean arithmetic, errors."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def numpy_semantics():
 
 
 def slopes(f, *arrays):
-    """Gradients of the sum of all squares of a result, and differences in their place."""
+    """Gradients of the sum of the squares of a result, by autograd and by finite differences."""
     xs = [mxnp.array(a) for a in arrays]
     for x in xs:
         x.attach_grad()
@@ -77,7 +77,7 @@ def test_derivatives(k):
     ("pareto", (2.0,), lambda y, a: (-(y + 1) * np.log(y + 1) / a,)),
     ("lognormal", (0.5, 2.0), lambda y, m, s: (y, y * (np.log(y) - m) / s)),
 ])  # fmt: skip
-def test_gradients_of_what_is_drawn(name, params, slope):
+def test_gradients_of_random_draws(name, params, slope):
     xs = [mxnp.full((50,), p) for p in params]
     for x in xs:
         x.attach_grad()

@@ -1,4 +1,4 @@
-"""Wrong arguments of functions of `mx.np`: the type of the error is the original's, the text names the argument."""
+"""Wrong arguments of `mx.np` functions: the exception's type is MXNet's, its text names the argument."""
 
 import pytest
 
@@ -13,7 +13,7 @@ linalg, random = mxnp.linalg, mxnp.random
     lambda x: mxnp.round("a"), lambda x: mxnp.isnan("a"), lambda x: mxnp.logical_and(x, "a"),
     lambda x: mxnp.where(x > 1, "a", 0),
 ])  # fmt: skip
-def test_what_is_no_array(wrong):
+def test_arguments_that_are_no_arrays(wrong):
     with pytest.raises(TypeError, match=r"<class 'str'> not supported: expected an mx\.np\.ndarray or a number"):
         wrong(mxnp.ones(2))
 
@@ -123,7 +123,7 @@ def test_errors_of_npx(wrong, error, words):
         wrong()
 
 
-def test_operators_alone_are_functions_of_images():
+def test_npx_image_exports_only_operators():
     assert npx.image.resize(mxnp.ones((2, 2, 3)), (4, 4)).shape == (4, 4, 3)
-    for name in ("resized", "MXNetError", "around"):  # what the modules behind it import or need
+    for name in ("resized", "MXNetError", "around"):  # names that the implementing modules import or define
         assert not hasattr(npx.image, name)

@@ -1,4 +1,4 @@
-"""NumPy's own functions on arrays of mx.np, booleans without axes in keys, hybrid blocks and symbols of mx.np."""
+"""mx.np: NumPy's functions on its arrays, zero-dimensional booleans in keys, hybrid blocks, symbols."""
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_blocks_give_arrays_of_one_kind():
 
 def test_graphs_and_their_files(tmp_path):
     x = mxnp.array([[1.0, 2.0, -1.0, 0.5], [0.2, -3.0, 1.0, 1.0]])
-    expected = [[20.069843292236328, 18.387893676757812], [17.36438751220703, 22.290618896484375]]  # of the original
+    expected = [[20.069843292236328, 18.387893676757812], [17.36438751220703, 22.290618896484375]]  # from MXNet 1.9.1
     net = mxnet_np.mixture(mx)
     net.initialize(init.Constant(0.1))
     net.hybridize()

@@ -1,4 +1,4 @@
-"""Arguments of `mx.np` and `mx.npx` by place, as MXNet 1.9.1 has them; small functions that came with them."""
+"""Positional arguments of `mx.np` and `mx.npx` are MXNet 1.9.1's; also tests of small functions of `mx.np`."""
 
 import inspect
 import math
@@ -114,7 +114,7 @@ def test_modules_by_the_names_of_files():
 
 
 def test_tensorsolve_counts_axes_from_the_end():
-    """As NumPy: of as many axes as b has, or fewer, all are those of the result."""
+    """As in NumPy: where `a` has no more axes than `b`, all of its axes belong to the result."""
     one = mxnp.array([[[2.0]]])
     assert mxnp.linalg.tensorsolve(one, one).shape == (1, 1, 1)
     assert mxnp.linalg.tensorsolve(mxnp.array(2.0), mxnp.ones((1, 1))).shape == ()
@@ -134,7 +134,7 @@ def test_svd_of_nothing_can_be_differentiated():
 
 
 def test_sums_in_another_type():
-    """Recorded from MXNet 1.9.1: computed in the wider type; a mean in an integer type is the sum of that type, cut."""
+    """As in MXNet 1.9.1: sums use the wider dtype; a mean in an integer dtype divides its sum and truncates."""
     small, ints, reals = mxnp.array([100, 81, 0], dtype="int8"), mxnp.array([100, 81, 1], dtype="int32"), mxnp.array(
         [1.6, 1.6, 1.6])  # fmt: skip
     for x, dtype, mean, total in (
@@ -146,7 +146,7 @@ def test_sums_in_another_type():
         assert mxnp.sum(x, dtype=dtype).item() == total
     half = mxnp.array(np.linspace(-1, 1, 2000, dtype="float32"))
     exact = half.asnumpy().astype("float64").sum()
-    assert abs(mxnp.sum(half + 1, dtype="float16").item() - (exact + 2000)) <= 1  # half a unit in the last place
+    assert abs(mxnp.sum(half + 1, dtype="float16").item() - (exact + 2000)) <= 1  # float16 near 2000 has a spacing of 1
     assert mxnp.cumsum(reals, dtype="int32").asnumpy().tolist() == [1, 2, 3]
     x = mxnp.ones((3,))
     x.attach_grad()
@@ -161,7 +161,7 @@ def test_sums_in_another_type():
 
 
 @pytest.mark.parametrize("name", ["bitwise_and", "bitwise_xor", "bitwise_or", "lcm", "mod", "equal", "logical_and"])
-def test_results_that_do_not_move_have_gradients_of_zero(name):
+def test_piecewise_constant_functions_have_gradients_of_zero(name):
     a, b = mxnp.array([6, 5], dtype="int32"), mxnp.array([2, 2], dtype="int32")
     for x in (a, b):
         x.attach_grad()
@@ -176,7 +176,7 @@ def test_results_that_do_not_move_have_gradients_of_zero(name):
 
 
 @pytest.mark.parametrize("name", ["bitwise_not", "logical_not", "isnan"])
-def test_results_of_one_array_that_do_not_move(name):
+def test_piecewise_constant_functions_of_one_array(name):
     a = mxnp.array([6, 5], dtype="int32")
     a.attach_grad()
     a.grad[:] = 7
@@ -197,7 +197,7 @@ def test_broadcasting_to_lengths_of_the_array():
     assert shapes == [(3, 4, 8), (2, 3, 4, 8), (3, 4, 8), (3, 1, 8)]
 
 
-def test_positions_where_there_are_none():
+def test_positions_in_empty_arrays():
     x = mxnp.ones((5, 0, 3))
     assert mxnp.argmax(x, 0).shape == (0, 3) and mxnp.argmin(x, 2).shape == (5, 0)
     for axis in (1, None):
@@ -205,8 +205,8 @@ def test_positions_where_there_are_none():
             mxnp.argmin(x, axis)
 
 
-def test_delete_passes_over_positions_from_the_end():
-    """In arrays, as in MXNet 1.9.1; a number counts from the end."""
+def test_delete_ignores_negative_positions_in_arrays():
+    """As in MXNet 1.9.1, negative positions in arrays are ignored; a single number counts from the end."""
     x = mxnp.array([1.0, 2.0, 3.0])
     assert mxnp.delete(x, mxnp.array([-1, 0], dtype="int64")).asnumpy().tolist() == [2, 3]
     assert mxnp.delete(x, -1).asnumpy().tolist() == [1, 2]
@@ -226,7 +226,7 @@ def test_pseudo_inverse():
 
 
 def test_methods_of_arrays_by_place():
-    """Names and places of arguments that methods do not share with operators."""
+    """Methods whose arguments have other names or positions than the operators'."""
     x = mx.nd.ones((2, 3))
     y = x.expand_dims(0, True)
     y[:] = 5

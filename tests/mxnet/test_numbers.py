@@ -1,4 +1,4 @@
-"""Numbers beyond a type, keys that run backwards beside arrays, and other cases where the original computes."""
+"""Unusual calls that MXNet accepts: numbers out of a dtype's range, keys of arrays and negative steps, and others."""
 
 import math
 import subprocess
@@ -107,7 +107,7 @@ def test_a_process_ends_well_while_profiling(tmp_path):
     assert run.returncode == 0, run.stderr
 
 
-def test_ranges_step_as_the_type_does():
+def test_ranges_step_in_their_dtype():
     assert mx.nd.arange(1.3, 7.2, 1.3, dtype="int32").asnumpy().tolist() == [1, 2, 3, 4, 5]
     assert mx.nd.arange(0, 5, 0.3).asnumpy()[11] == np.float32(11) * np.float32(0.3)
     assert mx.nd.arange(350.0, 356, 2.5, dtype="float16").asnumpy().tolist() == [350, 352.5, 355]
@@ -143,7 +143,7 @@ def test_creation_refuses_what_it_does_not_know():
         mx.nd.from_numpy([1])
 
 
-def test_functions_of_arrays_say_what_is_none():
+def test_errors_name_arguments_that_are_no_arrays():
     for call, name in (
         (lambda: mx.nd.histogram([1.0], 2), "a"),
         (lambda: mx.nd.contrib.isnan([1.0]), "data"),

@@ -1,4 +1,4 @@
-"""Operators on arrays give what MXNet 1.9.1 gives (tests/golden/mxnet_arrays.py), and both derivatives are right."""
+"""Operators on arrays: values of MXNet 1.9.1 (tests/golden/mxnet_arrays.py), first and second derivatives."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_like_mxnet(k, golden):
             np.testing.assert_allclose(g, golden[f"{k}_g{i}"], rtol=1e-4, atol=1e-4)
 
 
-# Every differentiable operator: name, float64 inputs (others are passed on), arguments.
+# Every differentiable operator: name, float64 inputs to differentiate by (and constants of other dtypes), arguments.
 P = A(3, 3) @ A(3, 3).T + np.eye(3)
 LOWER = np.tril(A(2, 3, 3, low=1, high=2)) + np.triu(A(2, 3, 3), 1)
 LENGTHS = np.array([1, 4, 2])
@@ -145,7 +145,7 @@ def test_losses_have_a_gradient_of_their_own(scale, call):
     np.testing.assert_allclose(x.grad.asnumpy(), 2 * scale * x.asnumpy(), rtol=1e-6)
 
 
-def test_no_gradient_passes_where_none_is_wanted():
+def test_operators_that_block_gradients():
     x = mx.nd.array(A(2, 3))
     x.attach_grad()
     with autograd.record():
@@ -174,20 +174,20 @@ def test_results_without_a_gradient_are_in_the_graph(call):
     assert (x.grad.asnumpy() == 0).all()
 
 
-def test_ties_share_what_they_share_in_mxnet():
+def test_ties_share_gradients_like_mxnet():
     x = mx.nd.array([[1, 2, 2], [3, 3, 0]])
     x.attach_grad()
     with autograd.record():
         y = nd.max(x, axis=1) + nd.topk(x, k=1, ret_typ="value").reshape(-1)
     y.backward()
-    assert x.grad.asnumpy().tolist() == [[0, 2, 1], [2, 1, 0]]  # max: all of them; topk: the first
+    assert x.grad.asnumpy().tolist() == [[0, 2, 1], [2, 1, 0]]  # each equal element for max, the first one for topk
     wide = mx.nd.array(np.arange(40) // 2)
     assert nd.topk(wide, k=4).asnumpy().tolist() == [38, 39, 36, 37]
     assert nd.topk(wide, k=3, is_ascend=True).asnumpy().tolist() == [0, 1, 2]
 
 
 def test_results_have_memory_of_their_own():
-    """Only the method `reshape` shares it, as in MXNet."""
+    """Only the method `reshape` returns a view, as in MXNet."""
     x = nd.arange(6).reshape((2, 3))
     results = [nd.reshape(x, shape=(3, 2)), nd.transpose(x), nd.expand_dims(x, axis=0), nd.flatten(x), x.squeeze(),
                nd.identity(x), nd.concat(x), nd.add_n(x), nd.slice_axis(x, axis=0, begin=0, end=2), nd.stop_gradient(x),
@@ -326,15 +326,15 @@ def test_zeros_in_shapes_stand_for_themselves_in_np_shape():
     assert nd.empty((2, 0)).shape == (2, 0)
 
 
-def test_slices_without_gaps():
-    """MXNet's own question, which programs ask: NumPy's flag is the answer."""
+def test_contiguous_slices():
+    """Programs call MXNet's private check of a key; it must agree with NumPy's contiguous flag."""
     x = np.arange(24).reshape(2, 3, 4)
     ends = [slice(None), slice(1), slice(0), slice(1, 3), slice(None, None, 2), slice(None, None, -1), slice(5)]
     for key in ((a, b, c) for a in ends for b in ends for c in ends):
         assert nd.NDArray._basic_indexing_slice_is_contiguous(key, x.shape) == x[key].flags.c_contiguous, key
 
 
-def test_factors_of_the_upper_half():
+def test_upper_triangular_factors():
     a = np.array([[9.0, 3, -6], [3, 26, -7], [-6, -7, 9]])
     x = nd.array(np.triu(a) + np.tril(np.full((3, 3), 100.0), -1), dtype="float64")
     x.attach_grad()

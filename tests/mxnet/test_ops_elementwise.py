@@ -1,4 +1,4 @@
-"""Operators on each element: values against NumPy and SciPy's definitions, both derivatives by finite differences."""
+"""Elementwise operators: values against NumPy's and SciPy's, first and second derivatives by finite differences."""
 
 import math
 
@@ -52,7 +52,7 @@ SHAPES = [((2, 3), (2, 3)), ((2, 1), (1, 3)), ((1, 3), (2, 3)), ((3,), (2, 3))]
 
 
 def test_poles():
-    """Recorded from MXNet 1.9.1: values and gradients where these functions have poles, or a vertical tangent."""
+    """Values and gradients at poles and vertical tangents, recorded from MXNet 1.9.1."""
     inf, nan = np.inf, np.nan
     x = nd.array([0.0, -0.0, -1, -2.5, 3.5, nan, inf, -inf], dtype="float64")
     recorded = {
@@ -182,7 +182,7 @@ def test_bad_input(call, error, message):
 
 
 def test_operators_without_parameters_ignore_further_arguments():
-    """GluonCV calls zeros_like(x, dtype="int64"), which gives x's type."""
+    """GluonCV calls zeros_like(x, dtype="int64"); MXNet ignores the dtype."""
     x = nd.ones((2, 3))
     assert nd.zeros_like(x, dtype="int64").dtype == np.float32
     for y in (nd.sin(x, fast=True), nd.broadcast_add(x, x, fast=True), nd.elemwise_add(x, x, fast=True),
@@ -191,8 +191,8 @@ def test_operators_without_parameters_ignore_further_arguments():
 
 
 @pytest.mark.parametrize("name", ["concat", "stack", "add_n", "khatri_rao"])
-def test_operators_of_any_number_of_inputs_take_their_number(name):
-    """gluonts calls concat(q, o, num_args=2, dim=-1)."""
+def test_operators_of_any_number_of_inputs_take_num_args(name):
+    """GluonTS calls concat(q, o, num_args=2, dim=-1)."""
     call, x = getattr(nd, name), nd.array([[1, 2], [3, 4]])
     for inputs in ((x, x), ([x, x],)):
         assert (call(*inputs, num_args=2).asnumpy() == call(*inputs).asnumpy()).all()
@@ -226,7 +226,7 @@ EVERYWHERE, SECOND = [1] * 8, [1, 0] * 4
     ],
 )
 def test_gradients_that_are_not_finite(f, expected, bad):
-    """A choice stops them, a product with a mask does not: as each operator of MXNet 1.9.1 does."""
+    """MXNet 1.9.1's operators that select stop infinite and NaN gradients; those that multiply by a mask give NaN."""
     x = NOT_FINITE.copy()
     x.attach_grad()
     with autograd.record():

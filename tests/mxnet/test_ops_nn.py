@@ -1,4 +1,4 @@
-"""Layers give what MXNet 1.9.1 gives (tests/golden/mxnet_nn.py), and both derivatives are right."""
+"""Operators of layers: values of MXNet 1.9.1 (tests/golden/mxnet_nn.py), first and second derivatives."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_like_mxnet(k, golden):
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------
-# Every differentiable layer: name, float64 inputs (others are passed on), arguments.
+# Every differentiable layer: name, float64 inputs to differentiate by (and constants of other dtypes), arguments.
 def rnn(mode, gates, layers=1, directions=1, lengths=False, **args):
     time, batch, inputs, units = 3, 2, 2, 2
     out = args.get("projection_size", units)
@@ -233,7 +233,7 @@ OUTPUTS = [
 
 @pytest.mark.parametrize("name, x, label, args", OUTPUTS, ids=[f"{i}-{one[0]}" for i, one in enumerate(OUTPUTS)])
 def test_gradient_of_an_output_is_differentiable(name, x, label, args):
-    """It does not depend on the head gradient, and its own derivative is that of what it is."""
+    """The gradient does not depend on the head gradient, and can be differentiated again."""
     w = nd.array(A(*x.shape, seed=2), dtype="float64")
 
     def gradient(values, head=1.0, record=False):
@@ -274,7 +274,7 @@ def test_moving_statistics_change_in_backward():
     x.attach_grad()
     with autograd.record():
         y = nd.BatchNorm(x, gamma, beta, mean, var, momentum=0.5)
-    assert gamma.asnumpy().tolist() == [1, 1]  # fix_gamma
+    assert gamma.asnumpy().tolist() == [1, 1]  # fix_gamma, the default, sets gamma to 1
     assert mean.asnumpy().tolist() == [0, 0]
     y.backward(retain_graph=True)
     once = x.asnumpy().mean(0) / 2
@@ -322,7 +322,7 @@ def test_loops():
 
 
 def test_roi_align_of_a_plane():
-    """The mean of a plane over a bin is its value in the bin's middle."""
+    """The mean of a linear function over a bin is its value at the bin's centre."""
     y, x = np.mgrid[:6, :7].astype("float32")
     image = nd.array((2 * y + 3 * x)[None, None])
     box = nd.array([[0, 1, 2, 5, 4], [-1, 0, 0, 3, 3]])
@@ -333,7 +333,7 @@ def test_roi_align_of_a_plane():
 
 
 def test_position_sensitive_regions():
-    """Numbers of MXNet 1.9.1: each bin reads channels of its own."""
+    """Each bin reads its own channels; the numbers are MXNet 1.9.1's."""
     x = nd.array(np.arange(128).reshape(1, 8, 4, 4) % 7)
     rois = nd.array([[0, 0, 0, 2, 3], [0, 1, 1, 6, 2.5], [0, -9, -9, -7, -7]])
     x.attach_grad()
@@ -450,8 +450,8 @@ def test_inputs_of_other_types():
 
 
 @pytest.mark.parametrize("size", [16, 24, 32])
-def test_grids_of_flows_round_as_the_original(size):
-    # a last digit decides on which side of a pixel its place lies, and with that the gradient by the flow
+def test_grids_of_flows_round_like_the_original(size):
+    # rounding decides between which pixels a position lies, and so the gradient by the flow
     grid = nd.GridGenerator(nd.zeros((1, 2, size, size)), transform_type="warp").asnumpy()
     half = np.float32((size - 1) / 2)
     row = np.arange(size, dtype="f") / half - np.float32(1)
@@ -477,8 +477,8 @@ def test_gradients_that_the_original_never_writes_are_zero(f):
     np.testing.assert_array_equal(x.grad.asnumpy(), np.full(x.shape, 2, "f"), strict=True)
 
 
-def test_samplers_read_and_move_at_the_edges_of_images():
-    # as MXNet 1.9.1: one pixel before the image a place has a gradient, one behind it none
+def test_samplers_at_the_edges_of_images():
+    # as in MXNet 1.9.1, a position one pixel before the image has a gradient, one pixel behind it has none
     x, grid = nd.array([[[[1, 2, 3]]]]), nd.array([[[[-2, -1.5, -1, 0.5, 1, 2]], [[0, 0, 0, 0, 0, 0]]]])
     x.attach_grad(), grid.attach_grad()
     with autograd.record():

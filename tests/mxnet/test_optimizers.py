@@ -1,4 +1,4 @@
-"""Optimizers and update operators against recorded ones, and what programs do with them."""
+"""Optimizers and update operators give the numbers recorded from MXNet, also in uses by whole programs."""
 
 import os
 import pathlib
@@ -121,7 +121,7 @@ def test_scheduler_and_learning_rate(capsys):
 
 
 def test_scheduler_sees_counts_in_order():
-    # index 2 is ahead: those before it are updated at the rate of the count that was the largest until then
+    # index 2 has had more updates: weights before it in a list get the learning rate of the largest count so far
     def rates(size):
         scheduler = mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=1.0)
         optimizer = mx.optimizer.create("sgd", lr_scheduler=scheduler)
@@ -138,7 +138,7 @@ def test_scheduler_sees_counts_in_order():
 
 
 class Plain(mx.optimizer.Optimizer):
-    """As a program writes one."""
+    """A user's optimizer, with create_state and update only."""
 
     def create_state(self, index, weight):
         return nd.zeros(weight.shape, weight.context)
@@ -169,7 +169,7 @@ def test_own_optimizers():
         mx.optimizer.register(type("Plain", (Plain,), {}))
 
 
-def test_states_are_saved_and_go_on():
+def test_states_are_saved_and_restored():
     def train(updater, weights, steps, rng):
         for _ in range(steps):
             updater((0, 1), tuple(nd.array(rng.randn(*w.shape)) for w in weights), weights)
@@ -251,7 +251,7 @@ def test_row_sparse_gradients_of_other_rules_are_dense():
     assert np.all(w.asnumpy() < 1)
 
 
-def test_dead_gradients_and_crashes_of_the_original():
+def test_zero_gradients_and_calls_that_crash_the_original():
     w = nd.ones(3)
     _update(w, nd.zeros(3), "adamax")
     assert w.asnumpy().tolist() == [1, 1, 1]
@@ -293,7 +293,7 @@ def test_half_precision_warns():
 
 @pytest.mark.parametrize("name", sorted({case[0].lower() for case in golden.CASES.values()}))
 def test_weights_that_are_not_contiguous(name):
-    # they take the way of other devices, operation by operation
+    # such weights are updated by single operations, as on other devices, instead of by a fused kernel
     rng = np.random.RandomState(0)
     values, grads = rng.randn(4, 6), [rng.randn(4, 6) for _ in range(3)]
     results = []
@@ -310,7 +310,7 @@ def test_weights_that_are_not_contiguous(name):
 
 @pytest.mark.parametrize(("name", "first"), [("LAMB", 0.21439), ("SGD", 0.974)])
 def test_rates_of_weights_with_different_counts(name, first):
-    # LAMB asks the scheduler for each weight when it has counted it, SGD after it has counted all of a group
+    # LAMB asks the scheduler after counting each weight, SGD after counting all weights of a group
     scheduler = mx.lr_scheduler.MultiFactorScheduler(step=[2], factor=0.1, base_lr=0.2)
     updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.2, lr_scheduler=scheduler))
     weights = [nd.array([1.0, 2.0, 3.0]) + i for i in range(2)]

@@ -1,4 +1,4 @@
-"""mx.profiler: MXNet's names of operators, their times, and the file."""
+"""mx.profiler: MXNet's names of operators, their times, and the file of events."""
 
 import json
 
@@ -37,7 +37,8 @@ def test_operators_forward_and_backward_by_name(path):
     assert set(expected) <= set(found) and "exp" not in times()["operator"]
     assert found["_plus_scalar"]["Count"] == 2 and found["sqrt"]["Count"] == 1
     assert found["sqrt"]["Min"] == found["sqrt"]["Total"] > 0
-    events = json.loads(path.read_text())["traceEvents"][:-1]  # the last one is empty, as a comma ends each
+    # a comma follows each event, so an empty one ends the list
+    events = json.loads(path.read_text())["traceEvents"][:-1]
     assert [e["ph"] for e in events if e["name"] == "sqrt"] == ["B", "E"]
     lines = profiler.dumps(reset=True).splitlines()
     assert lines[1] == "Profile Statistics:" and lines[3] == "operator" and lines[5].split()[1:3] == ["Total", "Count"]
@@ -100,7 +101,7 @@ def test_tasks_counters_markers_and_pauses(path):
     profiler.dump(False)
     size = path.stat().st_size
     nd.sqrt(nd.ones((2,)))
-    profiler.dump(False)  # the file grows
+    profiler.dump(False)  # appends the new events
     assert path.stat().st_size > size
     found = times()
     assert found["work"]["part"]["Count"] == 1 and "event" not in found and found["operator"]["sqrt"]["Count"] == 1

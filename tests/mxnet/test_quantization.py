@@ -1,4 +1,4 @@
-"""8-bit numbers: values of MXNet 1.9.1, and whole networks that are quantized."""
+"""8-bit quantization: values of MXNet 1.9.1, and quantized networks."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_numbers_of_the_original():
         c.requantize(Q, low, high)
 
 
-def test_they_stand_for_what_they_were_made_of():
+def test_dequantized_numbers_are_close():
     rng = np.random.default_rng(0)
     a, b = (nd.array(rng.standard_normal((2, 3, 5, 5)).astype("float32")) for _ in range(2))
     qa, qb = c.quantize_v2(a), c.quantize_v2(b)
@@ -68,7 +68,7 @@ def test_networks():
         small = mx.contrib.quantization.quantize_net_v2(net, calib_data=data, calib_mode=mode)
         error, reach = abs(small(x) - y), float(abs(y).max().asscalar())
         assert error.mean().asscalar() < 0.02 * reach
-        if mode != "entropy":  # which cuts the largest numbers
+        if mode != "entropy":  # entropy calibration clips the largest numbers
             assert error.max().asscalar() < 0.05 * reach
         ops = [n.op for n in small._outputs._nodes() if n.op]
         assert ops.count("_contrib_quantized_conv") == 2 and ops[-1] == "_contrib_dequantize"
@@ -81,7 +81,7 @@ def test_networks():
 
 
 @pytest.mark.parametrize(
-    "bins, quantized, scale, threshold, divergence",  # of MXNet 1.9.1
+    "bins, quantized, scale, threshold, divergence",  # results of MXNet 1.9.1
     [
         (101, 15, 1, 2.9735758304595947, 0.010455969721078873),
         (401, 31, 2, 7.482844829559326, 0.025314578786492348),
@@ -159,7 +159,7 @@ def test_a_quantized_graph_is_bound_by_the_shape_of_its_data(quantized_dtype):
     np.testing.assert_allclose(found, outputs(net, args, {})[1], atol=0.1)
 
 
-def test_types_between_numbers_and_bytes():
+def test_types_of_quantize_and_dequantize():
     x, low, high = (mx.sym.var(name) for name in ("x", "low", "high"))
     types = {None: np.uint8, "int8": np.int8}
     for out_type, found in types.items():

@@ -1,12 +1,12 @@
-"""Random programs compute on compatgrad what they compute on MXNet (see tests/golden/record_mxnet.py).
+"""Random programs give the same results on compatgrad as on MXNet (see tests/golden/record_mxnet.py).
 
 `python -m compatgrad run -m tests.random_programs.mxnet --show SEED` prints the program of a seed.
 
-What the programs leave out, because MXNet is wrong or unpredictable there:
-- `grad_req="add"` of an array that some operators read directly (linalg's, mean, split, casts): they overwrite.
-- `SequenceLast` without lengths, which writes where it should not; some programs of other kinds end MXNet too.
-- An output of an `autograd.Function` that nobody uses: its gradient is what happens to be in the memory.
-- Functions of inputs that need no gradient, and of inputs with `grad_req="add"` themselves.
+The programs leave out cases in which MXNet's results are wrong or unpredictable:
+- `grad_req="add"` of an input of linalg's operators, mean, split or casts: they overwrite the gradient.
+- `SequenceLast` without lengths, which writes out of bounds (some programs of other kinds crash MXNet, too).
+- An unused output of an `autograd.Function`: its gradient is uninitialized memory.
+- A Function of an input that needs no gradient, or whose `grad_req` is "add".
 - The gradient of selu; the second derivative of radians; negative axes of cumsum; concatenate while recording.
 """
 
@@ -20,7 +20,7 @@ from tests.golden import programs
 from tests.random_programs import recorded
 
 GOLDEN = recorded.read(programs.GOLDEN / "mxnet_random_programs.json.gz")
-# relative to the largest number of an array, at least 1
+# relative to the largest number of an array, or to 1 if that is larger
 TOLERANCE = {"float32": 3e-4, "float64": 1e-6}
 BEYOND = 80
 
@@ -31,7 +31,7 @@ def results(tmp_path_factory):
 
 
 def assert_same(value, want, what):
-    """Compare nested results: arrays by tolerance, errors by class."""
+    """Compare nested results: arrays within a tolerance, errors by class."""
     if isinstance(want, dict) and "values" in want and "dtype" in want:
         assert value is not None and "dtype" in value, f"{what}: {value} instead of an array"
         assert (value["shape"], value["dtype"]) == (want["shape"], want["dtype"]), what
@@ -44,7 +44,7 @@ def assert_same(value, want, what):
             error = abs(value["sum"] - want["sum"])
             assert error <= tolerance * max(want["scale"], 1), f"the sum of {what} differs by {error:.1e}"
     elif "raised" in (want or ()) and "values" in (value or ()):
-        # Where a second derivative is zero, MXNet has no path to the array.
+        # MXNet raises where the first derivative does not depend on the array, so that the second one is zero.
         assert what.endswith(" of second") and not any(value["values"]), f"{what}: {value}, should raise"
     elif isinstance(want, dict):
         assert isinstance(value, dict) and value.keys() == want.keys(), f"{what}: {value} instead of {want}"
@@ -55,7 +55,7 @@ def assert_same(value, want, what):
         for i, (a, b) in enumerate(zip(value, want, strict=True)):
             assert_same(a, b, f"{what}[{i}]")
     elif want is None and value is not None:
-        # MXNet forgets the gradient, of zeros, of an array with grad_req='null' in the first backward.
+        # In its first backward, MXNet drops the gradient (zeros) of an array with grad_req='null'.
         assert "values" in value and not any(value["values"]), f"{what} should be None"
     else:
         assert value == want, what
@@ -71,12 +71,12 @@ def test_random_program(results, seed):
     assert value["program"] == want["program"]
     for key, item in want.items():
         found = value[key]
-        if key == "third":  # of some MXNet has none
+        if key == "third":  # MXNet lacks some third derivatives
             found = {name: third for name, third in found.items() if name in item}
         assert_same(found, item, key)
 
 
-def test_programs_cover_what_is_promised():
+def test_programs_cover_the_promised_operators():
     results = GOLDEN.values()
     text = "\n".join(line for result in results for line in result["program"])
     assert len(GOLDEN) >= 300
@@ -117,7 +117,7 @@ def beyond():
 @pytest.mark.semantics("M05")
 @pytest.mark.parametrize("seed", range(BEYOND))
 def test_derivatives_that_mxnet_lacks(beyond, seed):
-    """First derivatives, and second ones of operators that MXNet differentiates once, against differences."""
+    """First and second derivatives of operators that MXNet differentiates only once, by finite differences."""
     result = beyond[str(seed)]
     assert "error" not in result, result.get("error")
     for order, (computed, difference, scale) in zip(("first", "second"), result["pairs"], strict=True):
@@ -138,8 +138,8 @@ def test_derivatives_that_mxnet_lacks(beyond, seed):
     ],
     ids=["gemm2", "mean", "split", "cast", "sequence", "function"],
 )
-def test_add_where_mxnet_overwrites(function):
-    """Gradients add up onto what is there, also where MXNet's operators forget the request."""
+def test_add_accumulates_where_mxnet_overwrites(function):
+    """grad_req="add" accumulates, also for operators that ignore the request in MXNet."""
     x = nd.array([[0.5, -1, 2], [1, 3, -0.25]])
     x.attach_grad()
     with autograd.record():
@@ -157,7 +157,7 @@ def test_add_where_mxnet_overwrites(function):
 
 
 class Cube(autograd.Function):
-    """x ** 3; the second output is there to be left unused."""
+    """x ** 3, and a second output that the test leaves unused."""
 
     def forward(self, x):
         self.save_for_backward(x)

@@ -1,4 +1,4 @@
-"""Recurrent cells and layers: the original's numbers (tests/golden/mxnet_losses.py), names, dropout, bad input."""
+"""Recurrent cells and layers: numbers of MXNet 1.9.1 (tests/golden/mxnet_losses.py), names, dropout, bad input."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_cells_with_convolutions_give_the_original_numbers(name):
 
 
 @pytest.mark.parametrize("layer", [rnn.LSTM(4, 2, bidirectional=True), rnn.GRU(4, 2), rnn.RNN(4, activation="tanh")])
-def test_a_layer_is_its_stack_of_cells(layer):
+def test_a_layer_equals_its_stack_of_cells(layer):
     x = nd.array(np.random.RandomState(0).uniform(-1, 1, (3, 2, 5)))
     layer.initialize(mx.init.Uniform(0.5))
     y = layer(x)
@@ -40,7 +40,7 @@ def test_sequence_lengths():
     layer.initialize(mx.init.Uniform(0.5))
     x, lengths = nd.random.uniform(shape=(4, 3, 5)), [2, 4, 3]
     y, states = layer(x, layer.begin_state(3), nd.array(lengths))
-    for i, n in enumerate(lengths):  # each sample alone, without padding
+    for i, n in enumerate(lengths):  # a sample by itself, cut to its length
         alone, after = layer(x[:n, i : i + 1], layer.begin_state(1), nd.array([n]))
         np.testing.assert_allclose(y[:n, i].asnumpy(), alone[:, 0].asnumpy(), rtol=1e-5, atol=1e-6)
         assert (y[n:, i].asnumpy() == 0).all()

@@ -1,4 +1,4 @@
-"""The recurrent cells of symbols in mx.rnn, their weights, checkpoints and sentences."""
+"""mx.rnn: recurrent cells of symbols, packing of their weights, checkpoints, batches of sentences."""
 
 import random
 
@@ -9,7 +9,7 @@ import compatgrad.mxnet as mx
 
 
 def run(outputs, values):
-    """The outputs of a symbol on arrays by name; states that a cell begins with are zeros."""
+    """Values of a symbol's outputs for arrays given by name."""
     group = outputs if isinstance(outputs, mx.sym.Symbol) else mx.sym.Group(list(outputs))
     return [y.asnumpy() for y in group.eval_imperative(values)]
 
@@ -88,7 +88,7 @@ def test_modifiers():
     assert [y.tolist() for y in run(outputs, {**weights, **data})] == [[[1, 2]], [[3, 4]]]
     with pytest.raises(AssertionError, match="modifier cell"):
         cell.base_cell.begin_state()
-    # an output is that of the step before by chance
+    # at random, outputs are replaced by those of the previous step
     zone = mx.rnn.ZoneoutCell(mx.rnn.RNNCell(50, prefix="z_"), zoneout_outputs=0.5)
     outputs, _ = zone.unroll(1, variables(1), begin_state=[mx.sym.var("h")])
     weights = {"z_i2h_weight": mx.nd.zeros((50, 2)), "z_i2h_bias": mx.nd.ones((50,)), "h": mx.nd.zeros((1, 50)),

@@ -1,4 +1,4 @@
-"""The programs in the documentation of mxnet.autograd, in words of our own, give what they say."""
+"""Variants of the examples in the documentation of mxnet.autograd give the documented results."""
 
 import math
 
@@ -16,7 +16,7 @@ def test_example_of_grad():
     x.attach_grad()
     with autograd.record():
         z = nd.elemwise_add(nd.exp(x), x)
-    # a list, though the documentation calls backward on it
+    # grad() returns a list, though the documentation calls backward on the result
     (dx,) = autograd.grad(z, [x], create_graph=True)
     assert dx.asscalar() == pytest.approx(math.e + 1)
     assert x.grad.asscalar() == 0
@@ -52,7 +52,7 @@ def test_example_of_function():
 
 @pytest.mark.semantics("M01")
 def test_example_of_record_and_pause():
-    """A model is trained on what record() saw; what runs in pause() is not part of it."""
+    """Gradients come from the operations in record(); those in pause() are not recorded."""
     mx.random.seed(0)
     model = gluon.nn.Dense(1, in_units=3)
     model.initialize()
@@ -73,7 +73,7 @@ def test_example_of_record_and_pause():
 
 @pytest.mark.semantics("M01")
 def test_example_of_modes():
-    """Dropout works in train_mode() without a record(), and does nothing in predict_mode() inside of one."""
+    """Dropout drops elements in train_mode() without record(), and none in predict_mode() inside record()."""
     dropout = gluon.nn.Dropout(0.5)
     x = nd.ones((1000,))
     with autograd.train_mode():

@@ -1,4 +1,4 @@
-"""Sparse arrays: classes and storage types, what they are made of, gradients of them."""
+"""Sparse arrays: classes, storage types, creation and checks, gradients."""
 
 import pickle
 
@@ -41,13 +41,14 @@ def test_parts():
 def test_creation():
     c = sparse.csr_matrix(([1.0, 2.0, 3.0], [0, 2, 1], [0, 1, 1, 3]), shape=(3, 4))
     assert c.asnumpy().tolist() == [[1, 0, 0, 0], [0, 0, 0, 0], [0, 3, 2, 0]]
-    assert c.indices.asnumpy().tolist() == [0, 2, 1]  # as given
+    assert c.indices.asnumpy().tolist() == [0, 2, 1]  # not sorted by column
     assert sparse.csr_matrix(([1.0, 2.0], [0, 2], [0, 1, 2])).shape == (2, 3)
     coo = sparse.csr_matrix((np.array([1.0, 2.0, 5.0]), ([0, 1, 0], [1, 0, 1])), shape=(2, 2))
     assert coo.asnumpy().tolist() == [[0, 6], [2, 0]] and coo.dtype == np.float64
     assert sparse.csr_matrix((3, 4)).shape == (3, 4) and sparse.csr_matrix(DENSE).dtype == np.float32
     r = sparse.row_sparse_array(([[1, 2], [0, 0]], [3, 1]), shape=(5, 2))
-    assert r.indices.asnumpy().tolist() == [3, 1] and r.asnumpy()[3].tolist() == [1, 2]  # as given, with a row of zeros
+    # not sorted, and the row of zeros is stored
+    assert r.indices.asnumpy().tolist() == [3, 1] and r.asnumpy()[3].tolist() == [1, 2]
     assert sparse.row_sparse_array((5, 2)).shape == (5, 2) and sparse.row_sparse_array(
         (np.ones((1, 2)), [4])
     ).shape == (5, 2)
@@ -85,7 +86,7 @@ def test_storage_types_of_results():
 
 
 def test_storage_types_of_operators():
-    """Recorded from MXNet 1.9.1: of a row_sparse and of a csr array."""
+    """Storage types of results for a row_sparse and for a csr array, recorded from MXNet 1.9.1."""
     names, dense = ("row_sparse", "csr"), nd.array(DENSE)
     both = [
         nd.relu, nd.sqrt, nd.rint, nd.round, nd.degrees, nd.cbrt, nd.zeros_like, nd.negative,
@@ -125,7 +126,7 @@ def test_storage_types_in_graphs():
 
 
 def test_scattered_arithmetic():
-    """Only what is stored takes part: rows of a row_sparse array, elements of a csr matrix."""
+    """Only stored numbers take part: rows of a row_sparse array, elements of a csr matrix."""
     np.testing.assert_array_equal(nd._internal._scatter_plus_scalar(rows(), scalar=2).asnumpy(),
                                   [[2, 3.5, 2], [0, 0, 0], [4, 2, -1]])  # fmt: skip
     np.testing.assert_array_equal(nd._internal._scatter_minus_scalar(csr(), scalar=2).asnumpy(),
@@ -135,7 +136,7 @@ def test_scattered_arithmetic():
 
 
 def test_arrays_that_check_format_refuses():
-    """They can be made, as in MXNet; what is not in the array has no place in it."""
+    """As in MXNet such arrays can be created; elements outside their shape are ignored."""
     wrong = [
         (([7, 8, 9], [0, 2, 1], [0, 5, 2, 3]), "indptr must rise"),
         (([7, 8, 9], [1, 2, 1], [0, 2, 2, 4]), "indptr must rise"),
@@ -158,7 +159,7 @@ def test_arrays_that_check_format_refuses():
     x.check_format()
 
 
-def test_batch_normalization_with_a_fixed_scale_knows_no_sparse_arrays():
+def test_batch_normalization_with_a_fixed_scale_refuses_sparse_arrays():
     s = nd.ones((3,))
     with pytest.raises(MXNetError, match="fix_gamma"):
         nd.BatchNorm(rows(), s, s, s.copy(), s.copy())

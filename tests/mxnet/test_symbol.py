@@ -1,4 +1,4 @@
-"""Symbols: composition, attributes, recorded histories, shapes, execution."""
+"""Symbols: composition, attributes, autograd.get_symbol, shapes, execution."""
 
 import copy
 
@@ -74,7 +74,7 @@ def test_attributes():
     assert b.attr("mood") == "good" and sym.load_json(b.tojson()).attr("mood") == "good"
 
 
-def test_recorded_histories():
+def test_get_symbol_of_recorded_computations():
     x, w = nd.ones((2, 3)), nd.ones((4, 3))
     for v in (x, w):
         v.attach_grad()
@@ -95,7 +95,7 @@ def test_recorded_histories():
     assert autograd.get_symbol(b).list_outputs() == ["node_4_output1"]
     text = s.debug_str()
     assert "Symbol Outputs:\n\toutput[0]=node_9(0)\n" in text and "Op:_power_scalar, Name=node_9" in text
-    # it can be run again
+    # the symbol of a recorded computation can be evaluated
     (again,) = s.eval(var0=x, var1=w, null0=nd.ones((2, 2)))
     np.testing.assert_allclose(again.asnumpy(), z.asnumpy(), rtol=1e-6)
     with pytest.raises(MXNetError, match="not in a computational graph"):
@@ -339,7 +339,7 @@ def test_names_of_several_outputs():
         assert s.list_outputs() == expected
 
 
-def test_a_range_as_long_as_what_reads_it_needs():
+def test_a_range_with_the_length_that_its_reader_needs():
     s = sym.arange(start=2, stop=None, step=0.5, infer_range=True) + sym.zeros(shape=[5])
     np.testing.assert_array_equal(s.bind(mx.cpu(), args={}).forward()[0].asnumpy(), [2, 2.5, 3, 3.5, 4])
     assert sym.arange(1, 7, 2).infer_shape()[1] == [(3,)]
@@ -379,7 +379,7 @@ def test_groups():
 
 
 def test_parts_of_a_split_are_a_list():
-    """Of one part too: what is indexed is the list."""
+    """Also a single part is in a list, so that [0] gives the part."""
     x = mx.sym.var("x").as_np_ndarray()
     for parts, n in ((mx.sym.np.split(x, 1), 1), (mx.sym.np.split(x, 2), 2), (mx.sym.np.hsplit(x, 1), 1)):
         assert isinstance(parts, list) and len(parts) == n
@@ -410,7 +410,7 @@ def test_lengths_are_bound_before_they_are_known():
     assert exe.forward()[0].asnumpy().tolist() == [[0, 1, 2, 3], [20, 21, 22, 23]]
 
 
-def test_random_symbols_without_a_shape_have_that_of_what_reads_them():
+def test_random_symbols_without_a_shape_take_that_of_their_reader():
     x = sym.Variable("x")
     for drawn in (sym.random.randn(), sym.random.normal(loc=3), sym.random.uniform(low=1, high=2)):
         y = drawn + x

@@ -1,4 +1,4 @@
-"""Symbols of `mx.sym.np.random` and `mx.sym.npx.random`: parameters are numbers or symbols, files are MXNet's."""
+"""Symbols of `mx.sym.np.random` and `mx.sym.npx.random`: parameters are numbers or symbols, files are like MXNet's."""
 
 import json
 
@@ -20,7 +20,7 @@ def symbols():
     return mx.sym.var("m").as_np_ndarray(), mx.sym.var("c").as_np_ndarray()
 
 
-# what is made of symbols m and c, the parameters that MXNet 1.9.1 writes into its file, the shape of what is drawn
+# a call with symbols m and c, the parameters in MXNet 1.9.1's file of it, the shape of its result
 CASES = {
     "normal": (lambda R, X, m, c: R.normal(m, c), {"loc": "None", "scale": "None"}, (3,)),
     "normal-number": (lambda R, X, m, c: R.normal(0, c, size=(2, 3)), {"loc": "0", "scale": "None"}, (2, 3)),
@@ -54,7 +54,7 @@ def test_parameters_are_numbers_or_symbols(name):
         assert y.shape == shape and onp.isfinite(y).all()
 
 
-def test_what_is_drawn_follows_the_symbols():
+def test_draws_follow_the_parameters_symbols():
     m, c = symbols()
     s = mx.sym.np.random.normal(m, c, size=(20000, 2))
     y = s.bind(mx.cpu(), {"m": np.array([-3.0, 5.0]), "c": np.array([0.1, 2.0])}).forward()[0].asnumpy()
@@ -68,7 +68,7 @@ def test_what_is_drawn_follows_the_symbols():
 def test_multivariate_normal():
     m, c = symbols()
     s = mx.sym.np.random.multivariate_normal(m, c, size=(20000,))
-    # as MXNet writes it
+    # MXNet writes this node
     assert json.loads(s.tojson())["nodes"][-1]["attrs"] == {"op_type": "mvn_fallback", "size": "(20000,)"}
     assert s.infer_shape(m=(2,), c=(2, 2))[1] == [(20000, 2)]
     cov = onp.float32([[2, 0.6], [0.6, 0.5]])
@@ -80,7 +80,7 @@ def test_multivariate_normal():
     assert one.infer_shape(m=(2,), c=(2, 2))[1] == [(2,)]
 
 
-def test_bernoulli_wants_one_of_two():
+def test_bernoulli_takes_prob_or_logit():
     m, c = symbols()
     for given in ({}, {"prob": m, "logit": c}):
         with pytest.raises(ValueError, match="either prob or logit"):
@@ -102,4 +102,4 @@ def test_asking_for_shapes_draws_nothing():
 def test_asking_for_shapes_leaves_no_error_behind():
     m, c = symbols()
     assert mx.sym.np.random.normal(m, c).infer_shape(m=(2,), c=(2,))[1] == [(2,)]
-    assert np.ones(1).asnumpy() == 1  # where an error of a run would come out
+    assert np.ones(1).asnumpy() == 1  # raises the error of a draw, if infer_shape ran one

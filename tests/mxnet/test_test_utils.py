@@ -1,4 +1,4 @@
-"""mx.test_utils, and the small modules: util, runtime, profiler, engine, error, libinfo."""
+"""mx.test_utils, and the small modules util, runtime, profiler, engine, error and libinfo."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ def test_comparisons():
     a = np.array([[1.0, 2.0], [3.0, 4.0]], dtype="float32")
     test_utils.assert_almost_equal(a, nd.array(a * (1 + 5e-5)))
     test_utils.assert_almost_equal(nd.array(a), mx.np.array(a))
-    test_utils.assert_almost_equal(a.astype("float16"), a * 1.004)  # the less exact dtype decides
+    test_utils.assert_almost_equal(a.astype("float16"), a * 1.004)  # the less precise dtype sets the tolerance
     test_utils.assert_almost_equal(2, 2.0000001)
     with pytest.raises(AssertionError) as e:
         test_utils.assert_almost_equal(a, a + [[0, 0], [0, 1]], names=("left", "right"))
@@ -31,7 +31,7 @@ def test_comparisons():
     with pytest.raises(AssertionError):
         test_utils.assert_almost_equal(nans, nans)
     with pytest.raises(AssertionError):
-        test_utils.assert_almost_equal(np.array([1, 2]), np.array([1, 3]))  # integers must be the same
+        test_utils.assert_almost_equal(np.array([1, 2]), np.array([1, 3]))  # integers are compared exactly
     test_utils.assert_almost_equal_with_err(np.ones(10), np.r_[np.ones(9), 5], etol=0.1)
     assert test_utils.same(a, nd.array(a)) and not test_utils.same(a, a + 1) and test_utils.almost_equal(a, a)
     assert test_utils.default_rtols()[np.dtype("float16")] == 1e-2 and test_utils.get_atol() == 1e-20
@@ -213,7 +213,7 @@ def test_data(tmp_path):
         write(f"{name}-images-idx3-ubyte.gz", r.randint(0, 256, (n, 28, 28)).astype(np.uint8))
         write(f"{name}-labels-idx1-ubyte.gz", r.randint(0, 10, n).astype(np.uint8))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # these are not the published files
+        warnings.simplefilter("ignore")  # a warning that these are not the published files
         mnist = test_utils.get_mnist(str(tmp_path))
         train, _ = test_utils.get_mnist_iterator(2, (784,), num_parts=2, part_index=1, path=str(tmp_path))
     assert mnist["train_data"].shape == (6, 1, 28, 28) and mnist["test_label"].shape == (4,)
@@ -234,7 +234,7 @@ def test_the_default_context_is_that_of_the_thread():
 
     def inside():
         seen.append(mx.Context.default_ctx)
-        test_utils.set_default_context(mx.gpu(11))  # which has to be there only when an array is made on it
+        test_utils.set_default_context(mx.gpu(11))  # a device need not exist until an array is made on it
         seen.append(mx.Context.default_ctx)
 
     with mx.cpu(2), pytest.warns(DeprecationWarning, match="current_context"):
@@ -267,7 +267,7 @@ def test_files_that_are_fetched(tmp_path, monkeypatch):
 
     monkeypatch.setattr(mx.gluon.utils, "download", serve)
     monkeypatch.chdir(tmp_path)
-    for _ in range(2):  # the second time all is there
+    for _ in range(2):  # the second round finds all files and downloads nothing
         test_utils.get_mnist_ubyte()
         test_utils.get_bz2_data("sets", "rows.t", "http://nowhere.invalid/rows.t.bz2", "rows.t.bz2")
         test_utils.get_zip_data("sets", "http://nowhere.invalid/all.zip", "all.zip")

@@ -1,4 +1,4 @@
-"""Updates, norms and checks of lists of weights, drawn at random, against the real MXNet."""
+"""Updates, norms and checks of random lists of weights give the real MXNet's numbers."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_the_same_as_the_original(case):
         expected = [recorded[f"{case}_{k}"] for k in range(len(found))]
     for x, exact in zip(found, expected, strict=True):
         assert x.dtype == exact.dtype and x.shape == exact.shape
-        # the original squares half precision in half precision
+        # the original squares float16 numbers in float16
         rough = x.dtype == np.float16 or golden.KINDS[case % len(golden.KINDS)] == "reduce"
         tolerance = 2e-3 if rough else 1e-4
         np.testing.assert_allclose(x, exact, rtol=tolerance, atol=tolerance)
