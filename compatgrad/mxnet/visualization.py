@@ -70,7 +70,7 @@ def print_summary(
 
     Raises:
         TypeError: `symbol` is no Symbol.
-        ValueError: the shapes do not tell those of all operators.
+        ValueError: the shapes do not determine those of all operators.
         MXNetError: a shape is for no argument of the symbol.
 
     Example:
@@ -156,7 +156,7 @@ def plot_network(
     Raises:
         ImportError: the package graphviz is not there.
         TypeError: `symbol` is no Symbol.
-        ValueError: the shapes do not tell those of all operators.
+        ValueError: the shapes do not determine those of all operators.
         MXNetError: a shape is for no argument of the symbol.
 
     Example:

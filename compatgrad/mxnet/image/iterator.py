@@ -183,7 +183,7 @@ class ImageIter(io.DataIter):
             try:
                 samples.append(self._sample())
             except StopIteration:
-                if self._over:  # the data fill less than the rest of a batch
+                if self._over:  # there are fewer samples than the batch needs
                     self._rewind()
                     continue
                 self._over = True

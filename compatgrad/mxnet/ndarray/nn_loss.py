@@ -153,7 +153,7 @@ def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
 def LogisticRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
     """sigmoid(data), whose gradient is (sigmoid(data) - label) * grad_scale / (elements per sample).
 
-    It is that whatever the gradient of the result is. label has as many elements as data. MXNetError otherwise.
+    It does not depend on the gradient of the result. label has as many elements as data. MXNetError otherwise.
 
     Args:
         data: floating point, any shape.
@@ -170,7 +170,7 @@ def LogisticRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
 def MAERegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
     """data, whose gradient is sign(data - label) * grad_scale / (elements per sample).
 
-    It is that whatever the gradient of the result is. label has as many elements as data. MXNetError otherwise.
+    It does not depend on the gradient of the result. label has as many elements as data. MXNetError otherwise.
 
     Args:
         data: floating point, any shape.
