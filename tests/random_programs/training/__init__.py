@@ -1,10 +1,13 @@
 """Random networks that are trained: layers, losses, hooks, optimizers, schedules, and what programs do in between.
 
-Each framework's module has `run(seed, perturb)`: the numbers of each of 20 steps, and how a program would describe
-itself. The module imports the framework by its own name, so that the same file runs on the original.
+Each framework's module has a class `Training(seed, perturb)`, whose attributes are `words`, which describe the program,
+`middle`, step to what is done before it, and `single`, whether it computes in single precision; `step(t)` trains and
+gives the loss and two numbers of each parameter. The module imports the framework by its own name, so that the same
+file runs on the original.
 """
 
 import math
+import warnings
 
 import numpy as np
 
@@ -22,3 +25,32 @@ def digest(array):
     flat = np.asarray(array, np.float64).ravel()
     with np.errstate(all="ignore"):
         return [number(np.abs(flat).sum()), number(flat @ np.cos(np.arange(flat.size)))]
+
+
+def change(shape, perturb, single):
+    """What the first parameters are multiplied by."""
+    signs = np.random.RandomState(7).choice([-1, 1], shape)
+    return 1 + perturb * (1e-6 if single else 1e-12) * signs
+
+
+def run(training, seed, perturb=False):
+    """A program's words, the numbers of each step, and the error that ended it."""
+    steps, error, text, made = [], "", "", training.__new__(training)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            made.__init__(seed, perturb)
+            for t in range(STEPS):
+                if t in made.middle:
+                    getattr(made, "middle_" + made.middle[t])()
+                steps.append(made.step(t))
+        except Exception as e:  # which one is a part of the result
+            error, text = f"{type(e).__name__} after {len(steps)} steps", str(e)[:150] + " ... " + str(e)[-150:]
+    what, single = "; ".join(made.words), getattr(made, "single", False)
+    return {"what": what, "single": single, "steps": steps, "error": error, "text": text}
+
+
+def draw_middles(training, r):
+    """Two things at most that the program does at random steps; the methods' names begin with `middle_`."""
+    names = sorted(name[len("middle_") :] for name in dir(training) if name.startswith("middle_"))
+    return {r.randrange(2, STEPS): r.choice(names) for _ in range(r.choice([0, 1, 2]))}

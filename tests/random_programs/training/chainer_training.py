@@ -1,10 +1,9 @@
-"""Random Chainer networks and how they are trained: `run(seed, perturb)`."""
+"""Random Chainer networks and how they are trained."""
 
 import copy
 import io
 import pickle
 import random
-import warnings
 
 import chainer
 import chainer.functions as F
@@ -12,7 +11,7 @@ import chainer.links as L
 import numpy as np
 from chainer import link_hooks
 
-from tests.random_programs.training import STEPS, digest, number
+from tests.random_programs.training import change, digest, draw_middles, number
 
 ACTIVATIONS = (
     "relu tanh sigmoid elu leaky_relu softplus selu swish1 clipped_relu hard_sigmoid relu6 crelu rrelu0 log_softmax "
@@ -127,6 +126,7 @@ ONCE = ("hierarchical", "softmax", "softmax ignored", "softmax weighted", "black
 
 class Training:
     def __init__(self, seed, perturb):
+        chainer.global_config.dtype = np.dtype("d")
         self.r = random.Random(seed)
         np.random.seed(seed)
         self.n = np.random.RandomState(seed + 1)
@@ -138,17 +138,14 @@ class Training:
             self.build()
         self.make_loss()
         if perturb:
-            noise = np.random.RandomState(7)
             for _, p in sorted(self.net.namedparams()):
-                p.array = p.array * (1 + perturb * noise.choice([-1, 1], p.shape))
+                p.array = p.array * change(p.shape, perturb, False)
         self.optimizer = self.make_optimizer()
         self.schedule = self.r.choice([None, None, lambda t: 0.97, lambda t: 0.5 if t % 7 == 6 else 1.0])
         once = self.loss_name in ONCE or any("checkpointed" in w for w in self.words)
         self.penalty = self.r.random() < 0.2 and self.x.dtype.kind == "f" and not once
         self.style = self.r.choice(["backward", "backward", "lossfun", "accumulate", "grad"])
-        self.middle = {
-            self.r.randrange(2, STEPS): self.r.choice(sorted(MIDDLES)) for _ in range(self.r.choice([0, 1, 2]))
-        }
+        self.middle = draw_middles(self, self.r)
         self.words += [self.style, f"penalty {self.penalty}", f"middle {self.middle}"]
 
     # ---- the network ------------------------------------------------------------------------------------------------
@@ -400,7 +397,16 @@ class Training:
         self.words.append(name)
         return optimizer
 
-    def step(self):
+    def step(self, t):
+        loss = self.update()
+        self.scale_rate(t)
+        found = [number(loss.array)]
+        for _, p in sorted(self.net.namedparams()):
+            if p.array is not None:
+                found += digest(p.array)
+        return found
+
+    def update(self):
         optimizer, net = self.optimizer, self.net
         if self.style == "lossfun" and not self.penalty:
             held = []
@@ -423,13 +429,6 @@ class Training:
                 self.objective().backward(loss_scale=optimizer._loss_scale)
         optimizer.update()
         return loss
-
-    def numbers(self, loss):
-        found = [number(loss.array)]
-        for _, p in sorted(self.net.namedparams()):
-            if p.array is not None:
-                found += digest(p.array)
-        return found
 
     def scale_rate(self, t):
         if self.schedule is not None:
@@ -483,23 +482,3 @@ class Training:
     def middle_inputs(self):
         if self.x.dtype.kind == "f":
             self.x = self.x * 0.5
-
-
-MIDDLES = {name[len("middle_") :]: getattr(Training, name) for name in dir(Training) if name.startswith("middle_")}
-
-
-def run(seed, perturb=0.0):
-    """A program's words, the numbers of each step (the loss, two of each parameter), and the error that ended it."""
-    steps, error, text, made = [], "", "", None
-    with warnings.catch_warnings(), np.errstate(all="ignore"), chainer.using_config("dtype", np.dtype("d")):
-        warnings.simplefilter("ignore")
-        try:
-            made = Training(seed, perturb)
-            for t in range(STEPS):
-                if t in made.middle:
-                    MIDDLES[made.middle[t]](made)
-                steps.append(made.numbers(made.step()))
-                made.scale_rate(t)
-        except Exception as e:  # which one is a part of the result
-            error, text = f"{type(e).__name__} after {len(steps)} steps", str(e)[:300]
-    return {"what": "; ".join(made.words) if made else "not built", "steps": steps, "error": error, "text": text}

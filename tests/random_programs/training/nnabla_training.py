@@ -1,9 +1,8 @@
-"""Random nnabla networks and how they are trained: `run(seed, perturb)`."""
+"""Random nnabla networks and how they are trained."""
 
 import os
 import random
 import tempfile
-import warnings
 
 import nnabla as nn
 import nnabla.functions as F
@@ -12,7 +11,7 @@ import nnabla.solvers as S
 import numpy as np
 from nnabla.utils import learning_rate_scheduler as schedulers
 
-from tests.random_programs.training import STEPS, digest, number
+from tests.random_programs.training import change, digest, draw_middles, number
 
 ACTIVATIONS = {
     **{
@@ -61,6 +60,8 @@ SCHEDULES = {
 
 
 class Training:
+    single = True
+
     def __init__(self, seed, perturb):
         self.r = random.Random(seed)
         np.random.seed(seed)
@@ -81,14 +82,10 @@ class Training:
         self.penalty = self.r.random() < 0.2 and self.data.dtype.kind == "f"
         self.clear = self.r.choice([{}, {"clear_buffer": True}])
         self.graph()
-        if perturb:
-            noise = np.random.RandomState(7)
-            for p in nn.get_parameters(grad_only=False).values():
-                p.d = p.d * (1 + perturb * noise.choice([-1, 1], p.shape))
+        for p in nn.get_parameters(grad_only=False).values() if perturb else ():
+            p.d = p.d * change(p.shape, perturb, True)
         self.make_solver()
-        self.middle = {
-            self.r.randrange(2, STEPS): self.r.choice(sorted(MIDDLES)) for _ in range(self.r.choice([0, 1, 2]))
-        }
+        self.middle = draw_middles(self, self.r)
         kind = ["static", "dynamic"][self.dynamic]
         self.words += [kind, str(self.clear), f"penalty {self.penalty}", f"middle {self.middle}"]
 
@@ -321,8 +318,6 @@ class Training:
         if self.clip and not solver.check_inf_or_nan_grad():
             solver.clip_grad_by_norm(1.0)
         solver.update()
-
-    def numbers(self):
         found = [number(self.loss.d)]
         for _, p in sorted(nn.get_parameters(grad_only=False).items()):
             found += digest(p.d)
@@ -370,23 +365,3 @@ class Training:
         if self.data.dtype.kind == "f":
             self.data = self.data * 0.5
             self.input.d = self.data
-
-
-MIDDLES = {name[len("middle_") :]: getattr(Training, name) for name in dir(Training) if name.startswith("middle_")}
-
-
-def run(seed, perturb=0.0):
-    """A program's words, the numbers of each step (the loss, two of each parameter), and the error that ended it."""
-    steps, error, text, made = [], "", "", None
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            made = Training(seed, perturb)
-            for t in range(STEPS):
-                if t in made.middle:
-                    MIDDLES[made.middle[t]](made)
-                made.step(t)
-                steps.append(made.numbers())
-        except Exception as e:  # which one is a part of the result
-            error, text = f"{type(e).__name__} after {len(steps)} steps", str(e)[-300:]
-    return {"what": "; ".join(made.words) if made else "not built", "steps": steps, "error": error, "text": text}
