@@ -1,4 +1,4 @@
-"""Chainer's adapter: it tells code that mixes frameworks what Chainer's Variables, parameters and modes are."""
+"""Chainer's adapter: describes Chainer's Variables, parameters and modes to code that mixes frameworks."""
 
 from __future__ import annotations
 

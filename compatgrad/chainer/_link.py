@@ -188,7 +188,7 @@ class Link(device_resident.DeviceResident):
     def add_param(
         self, name: str, shape: int | Sequence[int] | None = None, dtype: Any = numpy.float32, initializer: Any = None
     ) -> None:
-        """Registers a parameter; without `initializer` its elements are NaN of `dtype`. AttributeError where the
+        """Registers a parameter; without `initializer` its elements are NaN of `dtype`. Raises AttributeError if the
         attribute exists."""
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new parameter {name}: attribute exists")
@@ -199,7 +199,7 @@ class Link(device_resident.DeviceResident):
             setattr(self, name, param)
 
     def add_persistent(self, name: str, value: Any) -> None:
-        """Registers `value` as a persistent value, saved with the link. AttributeError where the attribute
+        """Registers `value` as a persistent value, saved with the link. Raises AttributeError if the attribute
         exists."""
         d = self.__dict__
         if name in d:
@@ -209,7 +209,7 @@ class Link(device_resident.DeviceResident):
         d[name] = value
 
     def register_persistent(self, name: str) -> None:
-        """Makes an existing attribute persistent. AttributeError where there is none."""
+        """Makes an existing attribute persistent. Raises AttributeError if there is none."""
         if not hasattr(self, name):
             raise AttributeError(f"cannot register non-existent attribute {name} as a persistent value")
         self._persistent.add(name)
@@ -217,14 +217,12 @@ class Link(device_resident.DeviceResident):
 
     @classmethod
     def from_params(cls, *args: Any, **kwargs: Any) -> Link:
-        """Makes the link from given parameters. NotImplementedError unless the class defines it."""
+        """Makes the link from given parameters. Raises NotImplementedError unless the class defines it."""
         raise NotImplementedError("This link does not implement `from_params`.")
 
     def copy(self: _Self, mode: str = "share") -> _Self:
         """A copy of the link and its children, whose parameters have the same arrays ("share"), copies of the arrays
-        ("copy") or newly drawn values ("init").
-
-        ValueError for another mode.
+        ("copy") or newly drawn values ("init"). Raises ValueError for another mode.
         """
         if mode == "share":
             ret = copy.copy(self)
@@ -365,7 +363,7 @@ class Link(device_resident.DeviceResident):
         return size
 
     def add_hook(self: _Self, hook: link_hook.LinkHook, name: str | None = None) -> _Self:
-        """Registers a LinkHook and returns the link. TypeError for another type, KeyError for a name in
+        """Registers a LinkHook and returns the link. Raises TypeError for another type, KeyError for a name in
         use."""
         if not isinstance(hook, link_hook.LinkHook):
             raise TypeError(f"Hook must be of type LinkHook. Actual: {type(hook).__name__}")
@@ -379,7 +377,7 @@ class Link(device_resident.DeviceResident):
         return self
 
     def delete_hook(self, name: str) -> None:
-        """Removes the hook of that name. KeyError where there is none."""
+        """Removes the hook of that name. Raises KeyError if there is none."""
         if name not in self.local_link_hooks:
             raise KeyError(f"Hook {name} does not exist")
         self.local_link_hooks[name].deleted(self)

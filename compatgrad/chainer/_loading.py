@@ -101,7 +101,7 @@ def all_or_nothing() -> Iterator[None]:
         ...     print("there is no bias;", layer.W.array)
         there is no bias; [[3.]]
 
-    Source: none in Chainer, whose loads that fail leave what they have read.
+    Source: compatgrad's own. A failed load of Chainer leaves the object partly loaded.
     """
     outer = getattr(_under_way, "journal", None)
     journal = _Journal(sys._getframe(2))  # the frame of the function that has the `with` statement

@@ -53,7 +53,7 @@ def transpose(self: Variable, *axes: Any) -> Variable:
 
 
 def repeat(self: Link, n_repeat: int, mode: str = "init") -> Sequential:
-    """A Sequential of `n_repeat` copies made with `mode`, see `copy`. ValueError for an unknown mode."""
+    """A Sequential of `n_repeat` copies made with `mode`, see `copy`. Raises ValueError for an unknown mode."""
     ret = Sequential()
     if n_repeat <= 0:
         return ret

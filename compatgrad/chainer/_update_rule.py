@@ -154,7 +154,7 @@ class UpdateRule:
         self._plain = False
 
     def remove_hook(self, name: str) -> None:
-        """Removes the hook of that name. KeyError where there is none."""
+        """Removes the hook of that name. Raises KeyError if there is none."""
         self._hookable.remove_hook(name)
 
     def update(self, param: variable.Parameter) -> None:
@@ -208,7 +208,7 @@ class UpdateRule:
         raise NotImplementedError
 
     def update_core_chainerx(self, param: variable.Parameter) -> None:
-        """RuntimeError: ChainerX is not there."""
+        """Raises RuntimeError: ChainerX is not supported."""
         raise RuntimeError("ChainerX is not available: UpdateRule.update_core_chainerx")
 
     def init_state(self, param: variable.Parameter) -> None:

@@ -226,7 +226,7 @@ def get_compute_mode() -> Any:
     """The configuration's `compute_mode`.
 
     Returns:
-        None, or what a program has set; functions do not read it.
+        None, or the value set by the program; functions do not read it.
 
     Example:
         >>> chainer.get_compute_mode() is None

@@ -30,7 +30,7 @@ def get_function_hooks() -> dict[str, FunctionHook]:
     """The hooks that see every function of this thread.
 
     Returns:
-        The thread's own dictionary of them by their names; what a program adds there is active.
+        The thread's dictionary of active hooks by name; a program may add hooks to it.
 
     Example:
         >>> with chainer.function_hooks.TimerHook():

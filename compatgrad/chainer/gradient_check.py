@@ -59,7 +59,7 @@ def _report(title, **groups):
 
 
 def _evaluate(f):
-    """The outputs of `f` as float64 copies; None where `f` returned None."""
+    """The outputs of `f` as float64 copies; None if `f` returned None."""
     return [None if y is None else backend.get_array_module(y).array(y, numpy.float64) for y in f()]
 
 
@@ -115,7 +115,7 @@ def numerical_grad(
     """Gradients of a function of arrays by central differences.
 
     Args:
-        f: function without arguments that reads the arrays `inputs` and gives a tuple of arrays or None.
+        f: function without arguments that reads the arrays `inputs` and returns a tuple of arrays or None.
         inputs: tuple or list of floating arrays, which are changed and restored.
         grad_outputs: array, number or None for each output.
         eps: step.
@@ -435,7 +435,7 @@ def check_backward(
     """Compares backward of a function with finite differences along a random direction.
 
     Args:
-        func: function of Variables that gives a Variable or a tuple of them.
+        func: function of Variables that returns a Variable or a tuple of them.
         x_data: array or tuple of arrays: the inputs.
         y_grad: array or None, or a tuple of them: the gradients of the outputs; None for a loss of shape ().
         params: Parameter or tuple of them that `func` reads and that are checked as well.
@@ -499,7 +499,7 @@ def check_double_backward(
     """Compares backward of the backward of a function with finite differences of its backward.
 
     Args:
-        func: function of Variables that gives a Variable or a tuple of them.
+        func: function of Variables that returns a Variable or a tuple of them.
         x_data: array or tuple of arrays: the inputs.
         y_grad: array or tuple of arrays: the gradients of the outputs.
         x_grad_grad: array or tuple of arrays: the gradients of the inputs' gradients.

@@ -86,7 +86,8 @@ class Chain(Link):
         super().__delattr__(name)
 
     def add_link(self, name: str, link: Link) -> None:
-        """Registers a child. AttributeError where the attribute exists, TypeError for what is not a Link."""
+        """Registers a child. Raises AttributeError if the attribute exists, and TypeError for an object that is not a
+        Link."""
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new link {name}: attribute exists")
         if not isinstance(link, Link):

@@ -90,8 +90,8 @@ class Optimizer:
     _hookable = None
 
     def setup(self: _Self, link: link_module.Link) -> _Self:
-        """Makes `link` the target, resets the counts, removes all hooks, and returns itself. TypeError where `link` is
-        not a Link."""
+        """Makes `link` the target, resets the counts, removes all hooks, and returns itself. Raises TypeError if `link`
+        is not a Link."""
         if not isinstance(link, link_module.Link):
             raise TypeError(f"optimization target must be a link. Actual: {type(link).__name__}")
         self.target = link
@@ -105,8 +105,8 @@ class Optimizer:
         raise NotImplementedError
 
     def new_epoch(self, auto: bool = False) -> None:
-        """Counts an epoch. RuntimeError where both the updater, which calls with `auto`, and the program would count
-        epochs, or neither."""
+        """Counts an epoch. Raises RuntimeError if both the updater, which calls with `auto`, and the program would
+        count epochs, or neither."""
         if auto and not self.use_auto_new_epoch:
             raise RuntimeError(
                 "invalid new_epoch call with auto=True.\nFix the updater to set optimizer.use_auto_new_epoch = True."
@@ -123,16 +123,15 @@ class Optimizer:
             raise RuntimeError("Optimizer is not set up. Call `setup` method.")
 
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
-        """Calls `hook(optimizer)`, or `hook(rule, param)` for each parameter, before or after each update.
-
-        RuntimeError before `setup`, TypeError where the hook is not callable, ValueError for an unknown timing or a
-        missing name, KeyError for a name in use.
+        """Calls `hook(optimizer)`, or `hook(rule, param)` for each parameter, before or after each update. Raises
+        RuntimeError before `setup`, TypeError if the hook is not callable, ValueError for an unknown timing or a
+        missing name, and KeyError for a name in use.
         """
         self._check_set_up()
         self._hookable.add_hook(hook, name, timing)
 
     def remove_hook(self, name: str) -> None:
-        """Removes the hook of that name. KeyError where there is none."""
+        """Removes the hook of that name. Raises KeyError if there is none."""
         self._check_set_up()
         self._hookable.remove_hook(name)
 
@@ -165,9 +164,7 @@ class Optimizer:
 
     def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
         """Multiplies the loss before backprop by `scale`; without `scale` by a factor that is adapted every `interval`
-        steps.
-
-        ValueError for an interval below 1 or a scale that is not positive.
+        steps. Raises ValueError for an interval below 1 or a scale that is not positive.
         """
         if scale is not None:
             if scale <= 0:
@@ -186,7 +183,7 @@ class Optimizer:
         self.loss_scaling(scale=loss_scale)
 
     def check_nan_in_grads(self) -> None:
-        """With dynamic loss scaling, checks the gradients and gives a UserWarning where one is not finite."""
+        """With dynamic loss scaling, checks the gradients and warns with a UserWarning if one is not finite."""
         self._loss_scaling_isnan = False
         if not self._loss_scaling_is_dynamic:
             return

@@ -97,7 +97,7 @@ class Reporter(_C.Scope):
 
 
 def get_current_reporter() -> Reporter:
-    """The current reporter of the thread. IndexError where there is none.
+    """The current reporter of the thread. Raises IndexError if there is none.
 
     Returns:
         Reporter.
@@ -201,7 +201,7 @@ class Summary:
             return mean, backend.get_array_module(x).sqrt(self._x2 / n - mean * mean)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads the sums; warns where there are none to load."""
+        """Saves or loads the sums; warns if the file contains none."""
         try:
             self._x = serializer("_x", self._x)
             self._x2 = serializer("_x2", self._x2)
@@ -265,7 +265,7 @@ class DictSummary:
         return stats
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads all summaries; warns where there are none to load."""
+        """Saves or loads all summaries; warns if the file contains none."""
         if isinstance(serializer, Serializer):
             names = list(self._summaries)
             serializer("_names", json.dumps(names))

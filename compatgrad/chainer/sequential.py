@@ -28,7 +28,7 @@ class Sequential(_link.ChainList):
         *layers: Links or any other callables.
 
     Raises:
-        ValueError: a layer cannot be called.
+        ValueError: a layer is not callable.
 
     Example:
         >>> model = chainer.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1))
@@ -95,7 +95,7 @@ class Sequential(_link.ChainList):
         return self
 
     def forward(self, *x: Any) -> Any:
-        """Calls the layers in order. RuntimeError where there is none."""
+        """Calls the layers in order. Raises RuntimeError if there is none."""
         if not self._layers:
             raise RuntimeError("Sequential does not have any layer.")
         for layer in self._layers:
@@ -117,7 +117,7 @@ class Sequential(_link.ChainList):
         return _link._block_str(self, enumerate(layers))
 
     def append(self, layer: Callable[..., Any]) -> None:
-        """Adds a layer at the end. ValueError where the layer is not callable."""
+        """Adds a layer at the end. Raises ValueError if the layer is not callable."""
         self.insert(len(self), layer)
 
     def extend(self, sequential: Iterable[Callable[..., Any]]) -> None:
@@ -126,8 +126,8 @@ class Sequential(_link.ChainList):
             self.append(layer)
 
     def insert(self, i: int, layer: Callable[..., Any]) -> None:
-        """Puts a layer before position `i`. IndexError for a position outside, ValueError where the layer is not
-        callable."""
+        """Puts a layer before position `i`. Raises IndexError for a position outside the Sequential, and ValueError if
+        the layer is not callable."""
         n = len(self._layers)
         if not -n <= i <= n:
             raise IndexError(f"Index out of range: {i}")
@@ -144,7 +144,7 @@ class Sequential(_link.ChainList):
             self._rename_children()
 
     def remove(self, layer: Callable[..., Any]) -> None:
-        """Deletes the first occurrence of `layer`. ValueError where there is none."""
+        """Deletes the first occurrence of `layer`. Raises ValueError if there is none."""
         if layer not in self:
             raise ValueError(f"There is no layer object that is same as {layer}")
         del self[self.index(layer)]
@@ -183,7 +183,7 @@ class Sequential(_link.ChainList):
         return Sequential(*layers)
 
     def copyparams(self, link: Sequential, copy_persistent: bool = True) -> None:
-        """Copies parameter values from another Sequential, layer by layer. ValueError for another type."""
+        """Copies parameter values from another Sequential, layer by layer. Raises ValueError for another type."""
         if not isinstance(link, Sequential):
             raise ValueError(
                 "Objects other than Sequential object cannot be copied to a Sequential object. "

@@ -28,7 +28,7 @@ class AbstractSerializer:
         """Saves `value`, or returns what was saved.
 
         A deserializer copies into `value` where it is an array, and otherwise converts to the type of `value`. With
-        None as `value` it returns the saved value unchanged, and it returns None where None was saved.
+        None as `value` it returns the saved value unchanged, and it returns None if None was saved.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 

@@ -145,7 +145,7 @@ class Variable(_C.Variable):
 
     @property
     def chx_array(self):
-        """ValueError: there are no ChainerX arrays here."""
+        """Raises ValueError: ChainerX is not supported."""
         raise ValueError("chx_array is not available for Variable with non-ChainerX array.")
 
     def as_layout(self, layout: None) -> Variable:
@@ -268,15 +268,15 @@ class Variable(_C.Variable):
         self.to_device(cuda._get_device_or_current(device))
 
     def to_intel64(self) -> None:
-        """RuntimeError: iDeep is not there."""
+        """Raises RuntimeError: iDeep is not supported."""
         raise RuntimeError("iDeep is not available.")
 
     def to_chx(self) -> None:
-        """RuntimeError: ChainerX is not there."""
+        """Raises RuntimeError: ChainerX is not supported."""
         raise RuntimeError("ChainerX is not available.")
 
     def from_chx(self) -> None:
-        """Nothing to do: there are no ChainerX arrays here."""
+        """Does nothing, because ChainerX is not supported."""
 
     def to_device(self, device: DeviceSpec) -> None:
         """Moves array and gradient to `device`, an object or a specifier such as '@numpy' or '@cupy:0'."""
@@ -476,7 +476,7 @@ class Parameter(Variable):
 
     @property
     def dtype(self):
-        """Dtype of the array, or of the initializer. RuntimeError where neither determines it."""
+        """Dtype of the array, or of the initializer. Raises RuntimeError if neither determines it."""
         if self.tensor is not None:
             return self.node.dtype
         if hasattr(self.initializer, "dtype"):
@@ -566,7 +566,7 @@ def as_array(obj: Any) -> Any:
         obj: Variable, or anything.
 
     Returns:
-        The array, None where the Variable has no array; or `obj`.
+        The array, None if the Variable has no array; or `obj`.
 
     Raises:
         Nothing.

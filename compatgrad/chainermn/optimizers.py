@@ -109,7 +109,7 @@ def create_multi_node_optimizer(
         An optimizer with the attributes of `actual_optimizer`.
 
     Raises:
-        ValueError: `double_buffering` is True and the communicator is another one.
+        ValueError: `double_buffering` is True and the communicator is not a PureNcclCommunicator.
 
     Example:
         >>> link = L.Linear(1, 1, initialW=1.0)

@@ -1,4 +1,4 @@
-"""nnabla's adapter: it tells code that mixes frameworks what nnabla's Variables, parameters and modes are."""
+"""nnabla's adapter: describes nnabla's Variables, parameters and modes to code that mixes frameworks."""
 
 from __future__ import annotations
 

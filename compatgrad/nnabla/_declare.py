@@ -389,7 +389,7 @@ _WRITTEN = frozenset((
 
 
 def _check_written(spec: Spec, inputs: Sequence[Any]) -> None:
-    """Raises TypeError where a function would write into a copy of its input."""
+    """Raises TypeError if a function would write into a copy of its input."""
     for name, x in zip(spec.inputs, inputs, strict=False):
         if name in _WRITTEN and getattr(x, "copied", False):
             raise TypeError(
@@ -441,7 +441,7 @@ _OPERATORS = frozenset(code for name, code in dis.opmap.items() if name.startswi
 
 
 def _quick_tests(spec: Spec) -> str | None:
-    """The condition in `_QUICK` under which it calls the body; None where the body is not one op with plain
+    """The condition in `_QUICK` under which it calls the body; None if the body is not one op with plain
     arguments."""
     harmless = {"op", "float", "check_broadcast"}
     names = set(spec.body.__code__.co_names) - harmless

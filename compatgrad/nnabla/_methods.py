@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:
     """A Variable of another shape: the result of a function, or with `unlink` a view without a parent. Raises
-    RuntimeError where the number of elements differs.
+    RuntimeError if the number of elements differs.
     """
     if unlink:
         shape = dimensions(shape)

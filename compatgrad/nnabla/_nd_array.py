@@ -137,7 +137,7 @@ class NdArray(_C.Array):
         return numpy_dtype(self._dtype)
 
     def cast(self, dtype: Any, ctx: Any = None) -> np.ndarray | None:
-        """Changes the dtype in place; returns the values as a NumPy array, or None where `ctx` is given. Arrays that
+        """Changes the dtype in place; returns the values as a NumPy array, or None if `ctx` is given. Arrays that
         `narrow` made from this one change their dtype too. Raises RuntimeError for an array that `narrow` made.
         """
         self._set_dtype(torch_dtype(dtype))
@@ -158,7 +158,7 @@ class NdArray(_C.Array):
     def copy_from(self, arr: NdArray, use_current_context: bool = True) -> NdArray:
         """Copies the values and the dtype of another array into this one, and returns this one. With
         use_current_context, a source that was only filled with a number counts as float32. Without it, such a source
-        keeps its dtype, and one without a dtype raises RuntimeError. Raises RuntimeError where the numbers of elements
+        keeps its dtype, and one without a dtype raises RuntimeError. Raises RuntimeError if the numbers of elements
         differ.
         """
         if not isinstance(arr, NdArray):
@@ -175,7 +175,7 @@ class NdArray(_C.Array):
         return self
 
     def view(self, shape: Any) -> NdArray:
-        """An array of another shape on the same memory. RuntimeError where the size differs."""
+        """An array of another shape on the same memory. Raises RuntimeError if the size differs."""
         array = NdArray(shape)
         if array.size != self.size:
             raise RuntimeError(f"view: a shape of {self.size} elements is needed, got {array.shape}")

@@ -232,7 +232,7 @@ class Solver:
             entry.t = int(state.t)
 
     def save_states(self, path: str | PathLike[str]) -> None:
-        """Writes the states to a file: .h5 or .protobuf. AssertionError for another format."""
+        """Writes the states to a file: .h5 or .protobuf. Raises AssertionError for another format."""
         _solver_files.save(self, path)
 
     def load_states(self, path: str | PathLike[str]) -> None:
@@ -268,7 +268,7 @@ class Solver:
         return self._fused
 
     def zero_grad(self) -> None:
-        """Marks all gradients as zero; what is accumulated next overwrites them."""
+        """Marks all gradients as zero; the next accumulation overwrites them."""
         _C.solver_zero_grad(self._params())
 
     # `_prepared` caches the lists of entries, parameters and states that the compiled calls take, until one of them

@@ -260,7 +260,7 @@ def before(own: Any) -> Any:
         own: the hook of the pass, which takes a function; None for none.
 
     Returns:
-        A function to call with each function of the graph, or None where there are no hooks.
+        A function to call with each function of the graph, or None if no hooks are registered.
 
     Raises:
         TypeError: when the result is called: a hook is not callable.
@@ -286,7 +286,7 @@ def after(own: Any) -> Any:
         own: the hook of the pass, which takes a function; None for none.
 
     Returns:
-        A function to call with each function of the graph, or None where there are no hooks.
+        A function to call with each function of the graph, or None if no hooks are registered.
 
     Raises:
         TypeError: when the result is called: a hook is not callable.
@@ -312,7 +312,7 @@ def done(own: Any = None) -> Any:
         own: the hook of the pass, which takes a function; None for none.
 
     Returns:
-        A function to call with each function of the graph, or None where there are no hooks.
+        A function to call with each function of the graph, or None if no hooks are registered.
 
     Raises:
         TypeError: when the result is called: a hook is not callable.

@@ -68,7 +68,7 @@ class Communicator:
 
     Collectives take an NdArray or several, and write their results into these. `division` divides a sum by the number
     of processes; without `inplace` several arrays are sent as one message. `group` is the name of a group made by
-    `new_group`; processes outside the group do nothing. Raises RuntimeError where there is no such group, or before
+    `new_group`; processes outside the group do nothing. Raises RuntimeError if there is no such group, or before
     `init`.
 
     Args:
@@ -283,7 +283,7 @@ class Communicator:
         return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad)
 
     def add_context_and_parameters(self, ctx_param_dict: tuple[Context, Mapping[str, Variable]]) -> None:
-        """Registers (context, dict of parameters) for `allreduce`; TypeError for anything else."""
+        """Registers (context, dict of parameters) for `allreduce`. Raises TypeError for anything else."""
         if not isinstance(ctx_param_dict, tuple) or len(ctx_param_dict) != 2:
             raise TypeError(
                 f"add_context_and_parameters: ctx_param_dict must be a tuple of two elements, got {ctx_param_dict!r}"

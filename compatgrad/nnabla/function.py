@@ -214,7 +214,7 @@ class UnsafeVariable:
         return self.data.size_from_axis(axis)
 
     def reset_shape(self, shape: Any, force: bool = False) -> None:
-        """Sets the shape; RuntimeError where the number of elements changes and `force` is not set."""
+        """Sets the shape. Raises RuntimeError if the number of elements changes and `force` is not set."""
         shape = dimensions(shape)
         if int(np.prod(shape, dtype=np.int64)) != self.size and not force:
             raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")

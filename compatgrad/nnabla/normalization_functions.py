@@ -31,7 +31,7 @@ __all__ = [
 
 
 def _check_axis(ndim: int, axis: int) -> None:
-    """ValueError where `axis` is not in 0 ... ndim - 1."""
+    """Raises ValueError if `axis` is not in 0 ... ndim - 1."""
     if not 0 <= axis < ndim:
         raise ValueError(f"axis must be in 0 ... {ndim - 1}, not {axis}.")
 
@@ -42,7 +42,7 @@ def _force_list(axis: Any) -> Any:
 
 
 def _check_batch_axis_and_force_list(ndim: int, batch_axis: Any) -> Any:
-    """A list of one axis or of several. ValueError for one that is not in 0 ... ndim - 1."""
+    """A list of one axis or of several. Raises ValueError for one that is not in 0 ... ndim - 1."""
     batch_axis = _force_list(batch_axis)
     for axis in batch_axis:
         _check_axis(ndim, axis)

@@ -127,7 +127,7 @@ def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> block:
         scope: the dictionary of the outer scope; None: the current one.
 
     Returns:
-        A context manager; `as` gives the dictionary of the scope.
+        A context manager; `as` binds the dictionary of the scope.
 
     Raises:
         ValueError: on entry, `scope` is no dictionary, or a parameter already has the name of a scope.
@@ -272,7 +272,7 @@ def get_parameter_or_create(
 
     Args:
         name: the path from the current scope, such as "fc/w".
-        shape: the parameter's shape; None where `initializer` is an array.
+        shape: the parameter's shape; None if `initializer` is an array.
         initializer: an array, a function from the shape to an array, or None for zeros; not used where the parameter
             exists.
         need_grad: whether the registered parameter needs a gradient.

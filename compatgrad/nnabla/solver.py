@@ -141,7 +141,7 @@ class Lars(Solver):
     """Layer-wise adaptive rate scaling: `Momentum` of g + decay * w with a rate for each parameter (You et al., 2017).
 
     The rate is lr * coefficient * |w| / (|g| + decay * |w|), or lr where |w| is below `eps`. `update` changes the
-    gradients, too. It raises RuntimeError where a norm is NaN or the decay makes the rate negative.
+    gradients, too. It raises RuntimeError if a norm is NaN or the decay makes the rate negative.
     """
 
     _states = ("v",)

@@ -108,7 +108,7 @@ def reduce(
         map_expr: CUDA expression of an element before the reduction.
         reduce_expr: CUDA expression of the elements `a` and `b`.
         post_map_expr: CUDA statement that sets the result from `a`.
-        identity: what the reduction starts from.
+        identity: the initial value of the reduction.
         name: name of the kernel.
         **kwargs: options of `cupy.ReductionKernel`.
 

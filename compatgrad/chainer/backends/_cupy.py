@@ -78,7 +78,7 @@ except Exception as e:  # CuPy raises errors of many classes where a driver or a
 
 
 def check_cuda_available() -> None:
-    """Raises a RuntimeError that tells why, where CUDA cannot be used: it needs a CUDA build of torch that sees a
+    """Raises a RuntimeError with the reason if CUDA cannot be used: it needs a CUDA build of torch that sees a
     device, and CuPy.
 
     Example:

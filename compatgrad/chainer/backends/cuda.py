@@ -261,7 +261,7 @@ def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Any:
         stream: stream of the copies; deprecated, with a DeprecationWarning.
 
     Returns:
-        The CuPy array, or a list or tuple of them; what is on the device already is not copied.
+        The CuPy array, or a list or tuple of them; arrays that are on the device already are not copied.
 
     Raises:
         RuntimeError: CUDA is not available.

@@ -237,7 +237,8 @@ class ConcatWithAsyncTransfer:
         return Conveyor(self._device, self._stream)
 
     def __call__(self, batch: list[Any], device: int | None = None, padding: Any = None) -> Any:
-        """Convert a batch. `device` is a number or None; ValueError where it differs from that of the first call."""
+        """Convert a batch. `device` is a number or None. Raises ValueError if it differs from that of the first
+        call."""
         if not self._conveyor:
             self._device = device
             if _is_gpu(device) and self._stream is None:

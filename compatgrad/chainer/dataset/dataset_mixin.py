@@ -8,7 +8,7 @@ import numpy as np
 
 
 class DatasetMixin:
-    """Base class of datasets. A subclass defines `__len__` and `get_example`; indexing by an integer then gives an
+    """Base class of datasets. A subclass defines `__len__` and `get_example`; indexing by an integer then returns an
     example, by a slice, a list or an array of integers a list of examples.
 
     Example:
@@ -35,5 +35,5 @@ class DatasetMixin:
         raise NotImplementedError
 
     def get_example(self, i: int) -> Any:
-        """The i-th example; subclasses define it and raise IndexError where there is none."""
+        """The i-th example; subclasses define it and raise IndexError for an index out of range."""
         raise NotImplementedError

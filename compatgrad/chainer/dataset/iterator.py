@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Iterator:
-    """Base class of iterators over datasets: `__next__` gives a batch, a list of examples. Iterators have the
+    """Base class of iterators over datasets: `__next__` returns a batch, a list of examples. Iterators have the
     attributes `batch_size`, `epoch` (number of completed sweeps), `epoch_detail` (the same with a fraction),
     `previous_epoch_detail` (that before the last batch, None at first) and `is_new_epoch` (whether the last batch
     completed a sweep).

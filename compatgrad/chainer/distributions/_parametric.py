@@ -47,7 +47,7 @@ class Multivariate(Parametric):
 
 
 def one_of(**params):
-    """The name of the only parameter that is given; ValueError where none or several are."""
+    """The name of the only parameter that is given. Raises ValueError if none or several are."""
     given = [name for name, value in params.items() if value is not None]
     if len(given) != 1:
         names = ", ".join(f"`{name}`" for name in params)

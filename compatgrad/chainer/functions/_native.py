@@ -69,8 +69,8 @@ class NativeFunction(function_node.FunctionNode):
         return self._given if self._given is not None else _C.FunctionNode.op_params.__get__(self)
 
     def check(self, inputs):
-        """Raises Chainer's errors for these inputs: TypeError where one is not an array, InvalidType for a wrong dtype
-        or shape."""
+        """Raises Chainer's errors for these inputs: TypeError if one is not an array, InvalidType for a wrong dtype or
+        shape."""
         utils._check_devices(inputs, self.label)
         in_data = tuple([_looks_of(x) if isinstance(x, _C.Variable) else x for x in inputs])
         utils._check_arrays_forward_compatible(in_data, self.label)

@@ -55,7 +55,7 @@ def iterator_statemachine(state, batch_size, repeat, order_sampler, dataset_len)
 
 
 class StateIterator(iterator.Iterator):
-    """Base class of iterators over indices. ValueError where both `shuffle` and `order_sampler` are given."""
+    """Base class of iterators over indices. Raises ValueError if both `shuffle` and `order_sampler` are given."""
 
     # The name of the order in snapshots, and the name to try where a snapshot does not have the first.
     _order_keys = ("order", "_order")

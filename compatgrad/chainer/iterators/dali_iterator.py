@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class DaliIterator(iterator.Iterator):
     """Returns the results of `run` of an NVIDIA DALI pipeline, and counts examples and epochs. It is experimental:
-    making one gives a FutureWarning.
+    creating one issues a FutureWarning.
 
     Args:
         pipeline: a DALI pipeline, or an object with its `build`, `run`, `epoch_size` and `batch_size`; `build` is

@@ -31,11 +31,11 @@ class MultiprocessIterator(_statemachine.StateIterator):
     memory. An error of the dataset is raised by `next`.
 
     Args:
-        dataset: examples: dataset: an object with a length that returns an example for each index.
+        dataset: an object with a length that returns an example for each index.
         batch_size: number of examples in a batch.
-        repeat: True goes on after an epoch; False ends there, with StopIteration.
-        shuffle: True permutes the examples anew in each epoch, by NumPy's global random state; None is True unless
-            there is an `order_sampler`.
+        repeat: True continues with the next epoch; False raises StopIteration after one epoch.
+        shuffle: True draws a new order of the examples for each epoch from NumPy's global random state; None is True
+            unless there is an `order_sampler`.
         n_processes: number of processes; None is one per CPU.
         n_prefetch: number of batches that are read ahead.
         shared_mem: bytes of shared memory for the arrays of one example; None measures it on the first batch.

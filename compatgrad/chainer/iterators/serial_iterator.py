@@ -17,11 +17,11 @@ class SerialIterator(_statemachine.StateIterator):
     `repeat`, a batch may contain examples of two epochs; without it, the last batch may be shorter.
 
     Args:
-        dataset: examples: what has a length and gives an example for each index.
+        dataset: an object with a length that returns an example for each index.
         batch_size: number of examples in a batch.
-        repeat: True goes on after an epoch; False ends there, with StopIteration.
-        shuffle: True permutes the examples anew in each epoch, by NumPy's global random state; None is True unless
-            there is an `order_sampler`.
+        repeat: True continues with the next epoch; False raises StopIteration after one epoch.
+        shuffle: True draws a new order of the examples for each epoch from NumPy's global random state; None is True
+            unless there is an `order_sampler`.
         order_sampler: called with the order of an epoch, an array of indices, and the position reached in it, it
             returns that of the next epoch.
 

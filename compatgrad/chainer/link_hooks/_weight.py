@@ -53,7 +53,7 @@ class WeightHook(LinkHook):
         raise NotImplementedError(f"{self.name} is not a context manager.")
 
     def added(self, link: Any) -> None:
-        """Checks that the link has the weight; ValueError where it has not."""
+        """Checks that the link has the weight. Raises ValueError if it has not."""
         if not hasattr(link, self.weight_name):
             raise ValueError(f"Weight {self.weight_name!r} does not exist!")
 

@@ -37,6 +37,6 @@ def check_groups(in_channels, out_channels, groups):
 
 
 def check_bias_size(out_size, b, name):
-    """Raises ValueError where `b` is given and does not have `out_size` elements."""
+    """Raises ValueError if `b` is given and does not have `out_size` elements."""
     if b is not None and out_size != b.size:
         raise ValueError(f"`{name}` does not match the size of `b`")

@@ -23,7 +23,7 @@ class CompiledRule(optimizer.UpdateRule):
                 setattr(self.hyperparam, name, value)
 
     def __getstate__(self):
-        # Copied tensors would not share the memory of the copied arrays, so a copy makes its tensors anew.
+        # Copied tensors would not share the memory of the copied arrays, so a copy creates new tensors.
         return {**self.__dict__, "_bound": None}
 
     def init_state(self, param):

@@ -124,7 +124,7 @@ class AdamRule(CompiledRule):
 
     @property
     def alpha_t(self) -> float:
-        """Learning rate of this step, including the bias corrections. RuntimeError before the first
+        """Learning rate of this step, including the bias corrections. Raises RuntimeError before the first
         update."""
         return _learning_rate(self.hyperparam, self.t)
 
@@ -140,7 +140,7 @@ class AdamRule(CompiledRule):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound of AdaBound's step size. RuntimeError before the first update."""
+        """Lower and upper bound of AdaBound's step size. Raises RuntimeError before the first update."""
         if self.t == 0:
             raise RuntimeError(
                 "Can't determine the bounds of AdaBound optimizer because the update steps have not been started."
@@ -226,7 +226,7 @@ class Adam(CompiledMethod):
 
     @property
     def alpha_t(self) -> float:
-        """Learning rate of this step, including the bias corrections. RuntimeError before the first
+        """Learning rate of this step, including the bias corrections. Raises RuntimeError before the first
         update."""
         return _learning_rate(self.hyperparam, self.t)
 

@@ -1,4 +1,4 @@
-"""Pytest marks that say what a test needs. They need pytest."""
+"""Pytest marks for the requirements of a test. They need pytest."""
 
 from __future__ import annotations
 

@@ -120,7 +120,8 @@ def patch(target: str, *args: Any, **kwargs: Any) -> Any:
     Args:
         target: full name of the object.
         *args: arguments of `unittest.mock.patch`.
-        **kwargs: arguments of `unittest.mock.patch`; `wraps` is what the mock calls, the object itself by default.
+        **kwargs: arguments of `unittest.mock.patch`; `wraps` is the object that the mock calls, by default the patched
+            object itself.
 
     Returns:
         The patcher, a context manager and a decorator.

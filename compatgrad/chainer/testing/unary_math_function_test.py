@@ -59,8 +59,8 @@ def unary_math_function_unittest(
         func: the function, or an old-style `Function`.
         func_expected: function of an array and `dtype`; None is NumPy's function of the same name.
         label_expected: label of the function; None is its name.
-        make_data: function of shape and dtype that gives the arrays x, gy and ggx (x and gy for an old-style function);
-            None draws from [-1, 1).
+        make_data: function of shape and dtype that returns the arrays x, gy and ggx (x and gy for an old-style
+            function); None draws from [-1, 1).
         is_linear: deprecated, with a DeprecationWarning.
         forward_options: keyword arguments of `assert_allclose` that replace the defaults.
         backward_options: keyword arguments of `gradient_check.check_backward`.

@@ -102,8 +102,8 @@ class Trainer:
 
         `name`, `trigger` and `priority` default to the extension's attributes, then to those of
         `Extension`; extensions of high priority are called first. A number is appended to a name that is in use.
-        `call_before_training`: call it once before the first update, too. Raises TypeError where there is
-        no name, ValueError for the name "training".
+        `call_before_training`: True also calls it once before the first update. Raises TypeError if there is no name,
+        and ValueError for the name "training".
         """
         argument.check_unexpected_kwargs(
             kwargs, invoke_before_training=extension_module._REMOVED.format("initializer=")
@@ -128,13 +128,13 @@ class Trainer:
         )
 
     def get_extension(self, name: str) -> Any:
-        """The extension with the given name. Raises ValueError where there is none."""
+        """The extension with the given name. Raises ValueError if there is none."""
         if name not in self._extensions:
             raise ValueError(f"extension {name} not found")
         return self._extensions[name].extension
 
     def run(self, show_loop_exception_msg: bool = True) -> None:
-        """Runs the training loop. Raises RuntimeError where this trainer has run already.
+        """Runs the training loop. Raises RuntimeError if this trainer has run already.
 
         `show_loop_exception_msg`: True prints an exception at once, because finalizing the extensions may take long or
         hang.

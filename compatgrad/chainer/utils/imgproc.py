@@ -19,7 +19,7 @@ def oversample(images: Sequence[numpy.ndarray], crop_dims: Sequence[int]) -> num
         other.
 
     Raises:
-        IndexError: there are no images.
+        IndexError: the list of images is empty.
         ValueError: the images do not have 3 axes, `crop_dims` does not have two numbers, or a crop is larger than an
             image.
 

@@ -266,7 +266,7 @@ def _make_variable_from_array(array, name):
 
 
 def _argname(in_types, names):
-    """Names the inputs for messages; raises InvalidType where the numbers of inputs and names differ."""
+    """Names the inputs for messages; raises InvalidType if the numbers of inputs and names differ."""
     if len(in_types) != len(names):
         raise InvalidType(f"{len(names)} argument(s)", f"{len(in_types)} argument(s)", "Invalid number of arguments")
     for in_type, name in zip(in_types, names, strict=True):

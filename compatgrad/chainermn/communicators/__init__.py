@@ -30,7 +30,7 @@ def create_communicator(
 
     Args:
         communicator_name: "pure_nccl", "flat", "naive", "non_cuda_aware" or "dummy". "hierarchical", "two_dimensional"
-            and "single_node", names that Chainer 7 removed, give "pure_nccl" with a DeprecationWarning.
+            and "single_node", names that Chainer 7 removed, stand for "pure_nccl" and issue a DeprecationWarning.
         mpi_comm: mpi4py's communicator of one process; None needs no mpi4py.
         **kwargs: `allreduce_grad_dtype`, a floating-point dtype or None, with "pure_nccl" only; `batched_copy`, True
             by default. In one process neither changes a result.

@@ -17,7 +17,7 @@ _SIZES = (
 
 
 def check_alone(who: str) -> None:
-    """Raises RuntimeError where a launcher started several processes, each of which would otherwise train on its
+    """Raises RuntimeError if a launcher started several processes, each of which would otherwise train on its
     own."""
     for name in _SIZES:
         size = os.environ.get(name, "")
@@ -123,6 +123,6 @@ class OneProcess:
 
 
 def _no_partner(who: str, rank: Any) -> None:
-    """Raises: Raises ValueError where `rank` is this process, RuntimeError for another rank."""
+    """Raises ValueError if `rank` is this process, and RuntimeError for another rank."""
     check_rank(who, rank)
     raise ValueError(f"{who}: rank must be different from communicator rank, otherwise deadlock occurs")

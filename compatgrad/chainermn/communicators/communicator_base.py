@@ -69,16 +69,16 @@ class CommunicatorBase(metaclass=ABCMeta):
         """The number of machines."""
 
     def set_config(self, name: str, **kwargs: Any) -> None:
-        """Sets the configuration entry `name`. ValueError for an unknown name."""
+        """Sets the configuration entry `name`. Raises ValueError for an unknown name."""
         raise ValueError(f"Unknown config: {name}")
 
     def get_config(self, name: str | None = None) -> Any:
-        """The configuration entry `name`, or a dict of all entries. KeyError for an unknown name."""
+        """The configuration entry `name`, or a dict of all entries. Raises KeyError for an unknown name."""
         return self._configs if name is None else self._configs[name]
 
     @abstractmethod
     def split(self, color: int, key: int) -> CommunicatorBase:
-        """A communicator of the processes that give the same `color`, ranked by `key`."""
+        """A communicator of the processes that pass the same `color`, ranked by `key`."""
 
     @abstractmethod
     def alltoall(self, xs: tuple[Array, ...]) -> tuple[Array, ...]:

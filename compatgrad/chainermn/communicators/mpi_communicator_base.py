@@ -47,7 +47,8 @@ class MpiCommunicatorBase(CommunicatorBase):
     """A communicator over `mpi_comm`, which has one process: the base class of all communicators.
 
     `send` and `recv` have no partner: they raise ValueError for rank 0, which is this process, and RuntimeError for any
-    other rank. Arrays that are exchanged are int32, int64, float16, float32 or float64; TypeError for other dtypes.
+    other rank. Arrays that are exchanged are int32, int64, float16, float32 or float64. Raises TypeError for other
+    dtypes.
 
     Args:
         mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
@@ -86,7 +87,7 @@ class MpiCommunicatorBase(CommunicatorBase):
     inter_size = property(lambda self: 1, doc=CommunicatorBase.inter_size.__doc__)
 
     def set_config(self, name: str, value: Any = True, **kwargs: Any) -> None:
-        """Sets `batched_copy`. ValueError for another name."""
+        """Sets `batched_copy`. Raises ValueError for another name."""
         if name != "batched_copy":
             return super().set_config(name, **kwargs)
         with self.config_scope():
@@ -185,7 +186,7 @@ class MpiCommunicatorBase(CommunicatorBase):
 
     def _multi_node_mean(self, sendbuf, recvbuf):
         """Writes the mean over all processes of `sendbuf` (None: `recvbuf`) to `recvbuf`. In debug mode, raises
-        ValueError where a number is not finite.
+        ValueError if a number is not finite.
         """
         if sendbuf is not None:
             recvbuf[...] = sendbuf

@@ -33,7 +33,7 @@ class PureNcclCommunicator(MpiCommunicatorBase):
             self.allreduce_grad_dtype = None
 
     def set_config(self, name: str, value: Any = True, **kwargs: Any) -> None:
-        """Sets `batched_copy` or `allreduce_grad_dtype`. ValueError for another name or another dtype."""
+        """Sets `batched_copy` or `allreduce_grad_dtype`. Raises ValueError for another name or another dtype."""
         if name != "allreduce_grad_dtype":
             return super().set_config(name, value, **kwargs)
         dtype = None if value is None else numpy.dtype(value)

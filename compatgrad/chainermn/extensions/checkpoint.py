@@ -154,7 +154,7 @@ class _MultiNodeCheckpointer(extension.Extension):
         return {self._parse(file)[1] for file in files}
 
     def _parse(self, file):
-        """Rank and iteration of a file name; None where the name is not this checkpointer's."""
+        """Rank and iteration of a file name; None if the name is not this checkpointer's."""
         name, *numbers = file.split(".")
         if name != self.name or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
             return None

@@ -58,7 +58,7 @@ class ObservationAggregator(extension.Extension):
         self.observation_history = []
 
     def compute_summary(self, trainer: Any) -> Any:
-        """The combined value of all processes, or None where the trigger does not fire."""
+        """The combined value of all processes, or None if the trigger does not fire."""
         if self.original_key in trainer.observation:
             value = trainer.observation[self.original_key]
             if isinstance(value, Variable):

@@ -26,7 +26,7 @@ def send(x: Any, communicator: CommunicatorBase, rank: int, tag: int = 0) -> NoR
 
     Raises:
         ValueError: `rank` is the rank of this process.
-        RuntimeError: `rank` is another one, and there is no other process.
+        RuntimeError: `rank` differs from this process's, and there is no other process.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")
@@ -62,7 +62,7 @@ def recv(
 
     Raises:
         ValueError: `rank` is the rank of this process.
-        RuntimeError: `rank` is another one, and there is no other process.
+        RuntimeError: `rank` differs from this process's, and there is no other process.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")

@@ -1,4 +1,4 @@
-"""An iterator that gives all processes the batches of one process."""
+"""An iterator that distributes the batches of one process to all processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _MultiNodeIteratorMaster(IteratorWrapper):
 def create_multi_node_iterator(
     actual_iterator: Iterator, communicator: CommunicatorBase, rank_master: int = 0
 ) -> IteratorWrapper:
-    """An iterator that gives all processes the batches of one process's.
+    """An iterator that distributes the batches of one process's iterator to all processes.
 
     Args:
         actual_iterator: the iterator of the master. Its examples are arrays, NumPy numbers, or pairs of those.

@@ -49,7 +49,7 @@ class MultiNodeChainList(chainer.ChainList):
         self, link: Any, rank_in: int | Sequence[int] | None = None, rank_out: int | Sequence[int] | None = None
     ) -> None:
         """Adds a part. `rank_in`, `rank_out`: a rank, a list of them, or None for the network's own inputs or output.
-        ValueError for a second part with `rank_out=None`.
+        Raises ValueError for a second part with `rank_out=None`.
         """
         super().add_link(link)
         ranks_in, ranks_out = ([r] if isinstance(r, int) else r for r in (rank_in, rank_out))

@@ -51,7 +51,7 @@ def create_multi_node_n_step_rnn(
 
     Raises:
         ValueError: `actual_link` is no such network; in a call, a rank is that of this process.
-        RuntimeError: in a call, a rank is another one, and there is no other process.
+        RuntimeError: in a call, a rank differs from this process's, and there is no other process.
 
     Example:
         >>> comm = chainermn.create_communicator("naive")

@@ -9,7 +9,7 @@ __all__ = ["AffineDataGrad", "AffineFilterGrad"]
 
 
 class AffineDataGrad(DataGrad, of="Affine", forward=affine):
-    """The gradient of `affine` by `x`. A call takes dy and the weights.
+    """The gradient of `affine` with respect to `x`. A call takes dy and the weights.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

@@ -9,7 +9,7 @@ __all__ = ["AveragePoolingDataGrad"]
 
 
 class AveragePoolingDataGrad(DataGrad, of="AveragePooling", forward=average_pooling):
-    """The gradient of `average_pooling` by `x`. A call takes dy.
+    """The gradient of `average_pooling` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

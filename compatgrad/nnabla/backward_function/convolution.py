@@ -9,7 +9,7 @@ __all__ = ["ConvolutionDataGrad", "ConvolutionFilterGrad"]
 
 
 class ConvolutionDataGrad(DataGrad, of="Convolution", forward=convolution):
-    """The gradient of `convolution` by `x`. A call takes dy and the kernels.
+    """The gradient of `convolution` with respect to `x`. A call takes dy and the kernels.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

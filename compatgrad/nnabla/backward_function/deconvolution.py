@@ -9,7 +9,7 @@ __all__ = ["DeconvolutionDataGrad", "DeconvolutionFilterGrad"]
 
 
 class DeconvolutionDataGrad(DataGrad, of="Deconvolution", forward=deconvolution):
-    """The gradient of `deconvolution` by `x`. A call takes dy and the kernels.
+    """The gradient of `deconvolution` with respect to `x`. A call takes dy and the kernels.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

@@ -9,7 +9,7 @@ __all__ = ["GlobalAveragePoolingDataGrad"]
 
 
 class GlobalAveragePoolingDataGrad(DataGrad, of="GlobalAveragePooling", forward=global_average_pooling):
-    """The gradient of `global_average_pooling` by `x`. A call takes dy.
+    """The gradient of `global_average_pooling` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

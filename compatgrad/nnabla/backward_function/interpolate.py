@@ -29,7 +29,7 @@ def _data_grad(
 
 @documented(section(interpolate.__doc__, "Args"), source="nnabla.backward_function.interpolate", all_have=())
 class InterpolateDataGrad:
-    """The gradient of `interpolate` by `x`. A call takes dy.
+    """The gradient of `interpolate` with respect to `x`. A call takes dy.
 
     Args:
         ctx: has no effect: the current context counts.

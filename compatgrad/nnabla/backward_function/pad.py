@@ -9,7 +9,7 @@ __all__ = ["PadDataGrad"]
 
 
 class PadDataGrad(DataGrad, of="Pad", forward=pad):
-    """The gradient of `pad` by `x`. A call takes dy.
+    """The gradient of `pad` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

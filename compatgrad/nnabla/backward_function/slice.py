@@ -9,7 +9,7 @@ __all__ = ["SliceDataGrad"]
 
 
 class SliceDataGrad(DataGrad, of="Slice", forward=slice):
-    """The gradient of `slice` by `x`. A call takes dy.
+    """The gradient of `slice` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

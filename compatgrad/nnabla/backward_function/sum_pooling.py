@@ -9,7 +9,7 @@ __all__ = ["SumPoolingDataGrad"]
 
 
 class SumPoolingDataGrad(DataGrad, of="SumPooling", forward=sum_pooling, ignored=("including_pad",)):
-    """The gradient of `sum_pooling` by `x`. A call takes dy.
+    """The gradient of `sum_pooling` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

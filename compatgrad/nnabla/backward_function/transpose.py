@@ -9,7 +9,7 @@ __all__ = ["TransposeDataGrad"]
 
 
 class TransposeDataGrad(DataGrad, of="Transpose", forward=transpose):
-    """The gradient of `transpose` by `x`. A call takes dy.
+    """The gradient of `transpose` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

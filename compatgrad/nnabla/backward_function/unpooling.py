@@ -9,7 +9,7 @@ __all__ = ["UnpoolingDataGrad"]
 
 
 class UnpoolingDataGrad(DataGrad, of="Unpooling", forward=unpooling):
-    """The gradient of `unpooling` by `x`. A call takes dy.
+    """The gradient of `unpooling` with respect to `x`. A call takes dy.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

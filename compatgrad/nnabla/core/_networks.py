@@ -207,7 +207,7 @@ class ProtoNetwork:
         """A copy whose shapes and shape arguments have -1 for the batch.
 
         The size of the batch is the product of the axes before `base_axis` of the last function with this argument.
-        Raises ValueError where a shape argument starts with another size.
+        Raises ValueError if a shape argument starts with another size.
         """
         other = self.copy()
         order = list(other.forward_sequence())

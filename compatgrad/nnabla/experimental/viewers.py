@@ -98,8 +98,9 @@ class SimpleGraph:
         params: Mapping[str, Variable] | None = None,
         format: str | None = None,
     ) -> Any:
-        """The graphviz.Digraph of the graph that computes the Variable `vleaf`; ImportError where graphviz is missing.
-        `params` are the parameters by name, by default the global ones; `format` replaces that of the constructor.
+        """The graphviz.Digraph of the graph that computes the Variable `vleaf`. Raises ImportError if graphviz is
+        missing. `params` are the parameters by name, by default the global ones; `format` replaces that of the
+        constructor.
         """
         try:
             from graphviz import Digraph

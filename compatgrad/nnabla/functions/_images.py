@@ -96,7 +96,7 @@ def usual(x: Any, weight: Any, bias: Any, base_axis: int, channel_last: bool, *s
 
 
 def check_lengths(name: str, what: str, lengths: Sequence[int], x: Any, weight: Any) -> None:
-    """Raises RuntimeError where the result would have no elements along a spatial axis."""
+    """Raises RuntimeError if the result would have no elements along a spatial axis."""
     if any(n <= 0 for n in lengths):
         raise RuntimeError(
             f"{name}: {what} would be {tuple(lengths)} for x of shape {tuple(x.shape)} and "

@@ -71,7 +71,7 @@ def kept_shape(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def expect_shape(name: str, argument: str, parameter: Any, shape: Sequence[int]) -> None:
-    """Raises RuntimeError where `parameter` is given and has another shape."""
+    """Raises RuntimeError if `parameter` is given and has another shape."""
     if parameter is not None and tuple(parameter.shape) != tuple(shape):
         raise RuntimeError(f"{name}: the shape of {argument} must be {tuple(shape)}, not {tuple(parameter.shape)}")
 

@@ -199,7 +199,7 @@ def group_normalization(
     Wu and He, 2018.
 
     Args:
-        beta: what is added: the length of `x` along `channel_axis`, 1 elsewhere; None: nothing.
+        beta: the summand, with the length of `x` along `channel_axis` and 1 elsewhere; None adds nothing.
         num_groups: into how many groups the channels are divided.
 
     Returns:

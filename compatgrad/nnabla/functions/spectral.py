@@ -97,7 +97,7 @@ def _check_frames(name, window_size, fft_size, window_type):
 
 @lru_cache(64)
 def _check_overlap(name, frames, window_size, stride, fft_size, window_type, center):
-    """Raises RuntimeError where frames cannot be overlapped: fft_size is not a multiple of stride, or no window covers
+    """Raises RuntimeError if frames cannot be overlapped: fft_size is not a multiple of stride, or no window covers
     a sample."""
     if fft_size % stride:
         raise RuntimeError(f"{name}: fft_size ({fft_size}) must be a multiple of stride ({stride})")

@@ -37,7 +37,7 @@ def get_model_url_base_from_env() -> str | None:
     """The address in the environment variable NNABLA_MODELS_URL_BASE.
 
     Returns:
-        The address, or None where the variable is not set.
+        The address, or None if the variable is not set.
 
     Example:
         >>> from compatgrad.nnabla.models.utils import get_model_url_base_from_env

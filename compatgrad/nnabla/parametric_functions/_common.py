@@ -60,7 +60,7 @@ def weight(name: str, shape: Sequence[int], init: Any, fix: bool) -> Variable:
 
 
 def bias(shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, name: str = "b") -> Variable | None:
-    """The parameter of the bias, initialized by `init` or zeros; None where `with_bias` is False."""
+    """The parameter of the bias, initialized by `init` or zeros; None if `with_bias` is False."""
     if not with_bias:
         return None
     return weight(name, shape, ConstantInitializer() if init is None else init, fix)

@@ -118,7 +118,7 @@ def deformable_convolution(
     Args:
         inp: images (batch, channels, height, width), computed in float32.
         offset: the distances, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
-        mask: what the pixels are multiplied by, (batch, deformable_group * kh * kw, height, width).
+        mask: the factors of the pixels, (batch, deformable_group * kh * kw, height, width).
         base_axis: the axis of the channels: 1 or -3.
         deformable_group: into how many groups the channels are divided, each with distances of its own.
 
@@ -522,7 +522,7 @@ def inq_convolution(
     """A convolution whose filters become powers of two, or 0, step by step (Zhou et al., 2017).
 
     Args:
-        i_init: what the parameter `I` is at first; None: zeros.
+        i_init: the initial value of the parameter `I`; None: zeros.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.ones((1, 1, 2)))

@@ -346,7 +346,7 @@ def spectral_norm(
         w: the weights, any shape.
         dim: the axis.
         itr: the number of power iterations.
-        eps: what is added to norms.
+        eps: added to norms.
         test: whether the parameter `u` stays unchanged; otherwise each forward pass writes the result of the iterations
             into it.
         u_init: initializer of `u`; None: normal numbers.
@@ -382,7 +382,7 @@ def weight_normalization(
     Args:
         w: the weights, any shape.
         dim: the axis each of whose elements has a length.
-        eps: what is added to the squared lengths.
+        eps: added to the squared lengths.
         g_init: initializer of the norms; None: those of `w`.
 
     Returns:

@@ -144,7 +144,7 @@ def fixed_point_quantized_affine(
 ) -> Array:
     """A dense layer with weights and bias rounded to multiples of a number.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward writes the quantized values that it uses into the parameters `W_q` and `b_q`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
@@ -199,7 +199,7 @@ def fixed_point_quantized_convolution(
 ) -> Array:
     """A convolution with filters and bias rounded to multiples of a number.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward writes the quantized values that it uses into the parameters `W_q` and `b_q`.
 
     Example:
         >>> y = PF.fixed_point_quantized_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3))
@@ -265,7 +265,7 @@ def pow2_quantized_affine(
 ) -> Array:
     """A dense layer with weights and bias rounded to powers of two.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward writes the quantized values that it uses into the parameters `W_q` and `b_q`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0]]))
@@ -321,7 +321,7 @@ def pow2_quantized_convolution(
 ) -> Array:
     """A convolution with filters and bias rounded to powers of two.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward writes the quantized values that it uses into the parameters `W_q` and `b_q`.
 
     Example:
         >>> PF.pow2_quantized_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3)).shape
@@ -367,7 +367,7 @@ def pruned_affine(
 ) -> Array:
     """A dense layer in which the weights and biases of smallest magnitude are replaced by 0.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward writes the quantized values that it uses into the parameters `W_q` and `b_q`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.array([[1.0, 1.0, 1.0]]))
@@ -405,7 +405,7 @@ def pruned_convolution(
 ) -> Array:
     """A convolution in which the weights and biases of smallest magnitude are replaced by 0.
 
-    Each forward pass writes what it computes with into the parameters `W_q` and `b_q`.
+    Each forward writes the quantized values that it uses into the parameters `W_q` and `b_q`.
 
     Example:
         >>> PF.pruned_convolution(nn.Variable((2, 3, 8, 8)), 4, (3, 3), rate_w=0.5).shape

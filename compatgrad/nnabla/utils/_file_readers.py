@@ -79,7 +79,7 @@ class FileReader:
         """A context manager for the opened file, which has its extension as `ext`.
 
         `filename` is relative to the file `base_uri`, which is itself opened where `filename` is None. With `textmode`
-        reads return str, decoded by `encoding`, else bytes. Raises FileNotFoundError where there is no such file on
+        reads return str, decoded by `encoding`, else bytes. Raises FileNotFoundError if there is no such file on
         disk.
         """
         path = self._base_uri if filename is None else self._path(filename, self._base_uri)

@@ -92,7 +92,7 @@ def add_to(message: Any, records: Iterable[Record]) -> None:
 
 
 def records_of(message: Any) -> list[Record]:
-    """The parameters of an NNablaProtoBuf message. Raises ValueError where one has too few or too many elements."""
+    """The parameters of an NNablaProtoBuf message. Raises ValueError if one has too few or too many elements."""
     found = []
     for entry in message.parameter:
         shape, data = tuple(entry.shape.dim), np.array(entry.data, np.float32)

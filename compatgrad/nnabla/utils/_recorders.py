@@ -343,7 +343,7 @@ class _RecorderCallback:
         name: str = "",
     ) -> tuple[Variable | None, Variable | None]:
         """The step between integers for the recorded range, and the integer that stands for 0, which is 0: the
-        parameters "scale-name" and "zeropoint-name", or None and None where no range is recorded."""
+        parameters "scale-name" and "zeropoint-name", or None and None if no range is recorded."""
         ranges = [parameter.get_parameter(key) for key in cls._names(name)]
         if not any(ranges):
             return None, None

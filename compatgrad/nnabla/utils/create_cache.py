@@ -49,7 +49,7 @@ class CreateCache(CsvDataSource):
         """Writes the files into the existing folder `output_cache_dirname`.
 
         With `normalize`, images are divided by their largest possible value. The files' names begin with
-        `cache_file_name_prefix`. ValueError where the examples of a variable differ in shape.
+        `cache_file_name_prefix`. Raises ValueError if the examples of a variable differ in shape.
         """
         self._normalize = normalize
         _Files(self, output_cache_dirname, cache_file_name_prefix).close()

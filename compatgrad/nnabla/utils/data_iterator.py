@@ -1,4 +1,4 @@
-"""Data iterators, which give endless minibatches from data sources."""
+"""Data iterators, which return minibatches from data sources without end."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class DataIterator(_ClosedOnce):
     """Endless minibatches of `batch_size` examples from a data source.
 
-    `next()`, or iteration, gives a tuple with one numpy array per variable, whose first axis is the batch. A batch may
-    contain examples of two epochs. An iterator is closed by `close`, or at the end of a `with` block.
+    `next()`, or iteration, returns a tuple with one numpy array per variable, whose first axis is the batch. A batch
+    may contain examples of two epochs. An iterator is closed by `close`, or at the end of a `with` block.
 
     Args:
         data_source (DataSource): the source of the examples and their order.
@@ -42,7 +42,7 @@ class DataIterator(_ClosedOnce):
         use_thread: whether a thread reads the next batch while the program uses the last one.
         epoch_begin_callbacks: functions of the epoch's number, called by `next` at the start of an epoch.
         epoch_end_callbacks: functions of the epoch's number, called by `next` at the end of an epoch.
-        stop_exhausted: whether `next` raises StopIteration where fewer than `batch_size` examples are left in the first
+        stop_exhausted: whether `next` raises StopIteration if fewer than `batch_size` examples are left in the first
             epoch.
 
     Raises:
@@ -202,7 +202,7 @@ class DataIterator(_ClosedOnce):
         training, each process reads one part.
 
         Args:
-            rng: generator of the order in which a cache gives its examples; None for one with seed 313.
+            rng: generator of the order of a cache's examples; None for one with seed 313.
             num_of_slices: number of parts of equal size into which the examples are divided.
             slice_pos: the number of the part, from 0.
             slice_start: the first example of a range.
@@ -511,7 +511,7 @@ def data_iterator_concat_datasets(
         The iterator.
 
     Raises:
-        IndexError: there are no sources.
+        IndexError: the list of sources is empty.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource, data_iterator_concat_datasets

@@ -57,7 +57,7 @@ class _ClosedOnce:
 
 
 class DataSource(_ClosedOnce):
-    """Base class of data sources, which give examples by position.
+    """Base class of data sources, which return examples by position.
 
     A subclass sets `_size`, the number of examples, and `_variables`, their names, and defines `_get_data(position)`,
     which returns an example as a tuple of arrays. Where `shuffle` is set, its `reset` makes the order of the next
@@ -170,7 +170,7 @@ class DataSourceWithFileCache(DataSource):
     source, and the files' format, .npy or .h5.
 
     Args:
-        data_source (DataSource): gives the examples. The examples of a variable must have the same shape.
+        data_source (DataSource): the source of the examples. The examples of a variable must have the same shape.
         cache_dir: the folder of the files, which is kept; None for a temporary one.
         cache_file_name_prefix: prefix of the files' names.
         shuffle: whether the order of the files, and of the examples in each, changes with every epoch.
@@ -342,7 +342,7 @@ class DataSourceWithMemoryCache(DataSource):
     assumed to have the size of the first one.
 
     Args:
-        data_source (DataSource): gives the examples.
+        data_source (DataSource): the source of the examples.
         shuffle: whether the order changes with every epoch.
         rng: draws the order; None for seed 313.
 
@@ -420,7 +420,7 @@ class SlicedDataSource(DataSource):
     """The examples [slice_start, slice_end) of another source.
 
     Args:
-        data_source (DataSource): gives the examples.
+        data_source (DataSource): the source of the examples.
         shuffle: value of the property `shuffle`; the other source draws the order.
         rng: has no effect.
         slice_start: the first example's number.

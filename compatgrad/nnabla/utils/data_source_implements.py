@@ -29,13 +29,13 @@ class SimpleDataSource(DataSource):
     """Examples from a function, which is called whenever one is read.
 
     Args:
-        load_func: `load_func(i)` gives the tuple of arrays of example i. The constructor calls it for example 0.
+        load_func: `load_func(i)` returns the tuple of arrays of example i. The constructor calls it for example 0.
         num_examples: the number of examples; i goes from 0 to before it.
         shuffle: whether the order changes with every epoch.
         rng: draws the order; None for seed 313.
 
     Raises:
-        TypeError: `load_func` cannot be called, or gives something without a length.
+        TypeError: `load_func` is not callable, or returns an object without a length.
 
     Example:
         >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource

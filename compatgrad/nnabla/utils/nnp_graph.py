@@ -105,7 +105,7 @@ class NnpLoader:
     ) -> NnpNetwork:
         """Builds the network `name` with `batch_size`, by default the batch size in the file.
 
-        `callback` modifies the network before it is built. KeyError for an unknown name.
+        `callback` modifies the network before it is built. Raises KeyError for an unknown name.
         """
         return NnpNetwork(self.network_dict[name], batch_size, callback)
 

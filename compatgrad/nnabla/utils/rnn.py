@@ -195,7 +195,7 @@ def pad_packed_sequence(
 
 
 # The original keeps under these names recurrent networks that are composed of other functions. Its tests take them for
-# what functions.rnn, gru and lstm should give.
+# the expected results of functions.rnn, gru and lstm.
 def _rnn(x: Any, h: Any, w: Any, b: Any, nonlinearity: str, with_bias: bool) -> Any:
     y = F.affine(F.concatenate(x, h, axis=1), F.transpose(w, (1, 0)), b if with_bias else None)
     return {"tanh": F.tanh, "relu": F.relu}[nonlinearity](y)

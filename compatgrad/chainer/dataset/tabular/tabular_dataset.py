@@ -84,12 +84,12 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         return _AsMode(self, dict)
 
     def concat(self, *datasets: TabularDataset) -> TabularDataset:
-        """A view of the rows of this dataset followed by those of the others. Raises ValueError where their keys
+        """A view of the rows of this dataset followed by those of the others. Raises ValueError if their keys
         differ."""
         return _Concat(self, *datasets)
 
     def join(self, *datasets: TabularDataset) -> TabularDataset:
-        """A view of the columns of this dataset and of the others. Raises ValueError where lengths differ or a key
+        """A view of the columns of this dataset and of the others. Raises ValueError if lengths differ or a key
         occurs twice."""
         return _Join(self, *datasets)
 
@@ -97,12 +97,12 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         """A function of each example; `keys` names the columns of its results.
 
         It is called with a tuple's elements, a dict's items as keywords, or the value. Its results, tuples,
-        dicts or values, determine `mode`; ValueError where they are not all of one kind.
+        dicts or values, determine `mode`. Raises ValueError if they are not all of one kind.
         """
         return _Transform(self, keys, transform)
 
     def transform_batch(self, keys: str | tuple[str, ...], transform_batch: Callable[..., Any]) -> TabularDataset:
-        """As `transform`, with a function of whole columns; ValueError where it changes their length."""
+        """As `transform`, with a function of whole columns. Raises ValueError if it changes their length."""
         return _TransformBatch(self, keys, transform_batch)
 
     def with_converter(self, converter: Callable[..., Any]) -> TabularDataset:

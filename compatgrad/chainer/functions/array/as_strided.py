@@ -39,7 +39,7 @@ def _memory(array):
 
 
 def _stride_array(array, shape, strides, storage_offset):
-    """A view of the memory behind `array`; strides and offset count elements. ValueError where the view would reach
+    """A view of the memory behind `array`; strides and offset count elements. Raises ValueError if the view would reach
     beyond the memory."""
     if len(strides) != len(shape):
         raise ValueError(f"strides must be as many as the axes of shape. Actual: {strides} and {shape}")

@@ -83,7 +83,7 @@ def split_axis(
         indices_or_sections: an int is the number of parts, of equal length; a sequence holds the indices at which a new
             part begins.
         axis: along which; may be negative.
-        force_tuple: False gives a single part without a tuple around it.
+        force_tuple: False returns a single part without a tuple.
 
     Returns:
         Tuple of Variables of the dtype of `x`.

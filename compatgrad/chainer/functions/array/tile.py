@@ -41,7 +41,7 @@ def tile(x: VariableOrArray, reps: int | tuple[int, ...]) -> Variable:
             last one.
 
     Returns:
-        Variable of the dtype of `x`; more `reps` than axes give new axes in front.
+        Variable of the dtype of `x`; more `reps` than axes add new axes in front.
 
     Raises:
         TypeError: `reps` is neither an int nor a tuple of ints.

@@ -24,7 +24,7 @@ _NORMS = {
 class DiscriminativeMarginBasedClusteringLoss:
     """A loss that pulls embeddings of one instance together and pushes those of different instances apart.
 
-    An instance is called with embeddings (n, c, h, w) and integer labels (n, h, w) and gives three Variables of shape
+    An instance is called with embeddings (n, c, h, w) and integer labels (n, h, w) and returns three Variables of shape
     (): the variance, distance and regularisation terms.
 
     Args:

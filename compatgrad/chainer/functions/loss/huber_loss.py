@@ -41,7 +41,7 @@ def huber_loss(x: VariableOrArray, t: VariableOrArray, delta: float, reduce: str
     Args:
         x, t: floating, of one dtype and shape; of two axes or more with the default `reduce`.
         delta: where the loss becomes linear.
-        reduce: "sum_along_second_axis" sums over axis 1, "no" gives a loss for each element.
+        reduce: "sum_along_second_axis" sums over axis 1, "no" returns a loss for each element.
 
     Returns:
         Variable of the dtype of `x`: without axis 1, or of the shape of `x` with `reduce="no"`.

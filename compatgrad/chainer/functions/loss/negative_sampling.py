@@ -85,11 +85,11 @@ def negative_sampling(
         x: floating, (n, k): vectors.
         t: int32, (n,): labels, or -1.
         W: of the dtype of `x`, (vocabulary, k): a row for each label.
-        sampler: called with a shape, gives an integer array of labels, such as `WalkerAlias(p).sample` of
+        sampler: called with a shape, returns an integer array of labels, such as `WalkerAlias(p).sample` of
             `chainer.utils`.
         sample_size: how many samples each vector has.
         reduce: "sum", or "no" for one loss per vector.
-        **kwargs: `return_samples` (False): True also gives the labels that were used.
+        **kwargs: `return_samples` (False): True also returns the sampled labels.
 
     Returns:
         Variable of the dtype of `x` and shape (), or (n,) with `reduce="no"`; with `return_samples` a pair of it and an

@@ -305,7 +305,7 @@ def add(*xs: Operand) -> Variable:  # lhs + rhs
 
     Raises:
         TypeError: one of them is of another kind.
-        ValueError: there are none.
+        ValueError: no Variables are given.
         chainer.utils.type_check.InvalidType: dtypes differ, or shapes cannot be broadcast.
 
     Example:

@@ -242,7 +242,8 @@ def einsum(*operands: Any) -> Variable:
         Variable of the dtype to which NumPy promotes the operands.
 
     Raises:
-        ValueError: there are no operands, or subscripts are malformed, or their number is not that of the operands.
+        ValueError: no operands are given, the subscripts are malformed, or their number differs from that of the
+            operands.
         TypeError: a list has other entries.
         IndexError: an operand has fewer axes than subscripts.
         chainer.utils.type_check.InvalidType: an operand is not floating-point, or axes of the same letter differ in

@@ -143,7 +143,7 @@ def argmax(x: VariableOrArray, axis: int | None = None) -> Variable:
     Raises:
         TypeError: `axis` is of another kind.
         chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
-        ValueError: there are no elements.
+        ValueError: `x` has no elements.
 
     Example:
         >>> F.argmax(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array
@@ -167,7 +167,7 @@ def argmin(x: VariableOrArray, axis: int | None = None) -> Variable:
     Raises:
         TypeError: `axis` is of another kind.
         chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
-        ValueError: there are no elements.
+        ValueError: `x` has no elements.
 
     Example:
         >>> F.argmin(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array

@@ -74,7 +74,7 @@ def dropout(x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable |
     Args:
         x: floating, any shape.
         ratio: in [0, 1).
-        **kwargs: `mask` (None): an array to use instead of a drawn one; `return_mask` (False): True also gives the
+        **kwargs: `mask` (None): an array to use instead of a drawn one; `return_mask` (False): True also returns the
             mask, None in test mode.
 
     Returns:

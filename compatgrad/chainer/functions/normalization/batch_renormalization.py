@@ -58,13 +58,13 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
 
     @property
     def running_mean(self):
-        """The array of the running mean. Deprecated: gives a DeprecationWarning."""
+        """The array of the running mean. Deprecated: issues a DeprecationWarning."""
         _warn_of_statistics()
         return self._running_mean
 
     @property
     def running_var(self):
-        """The array of the running variance. Deprecated: gives a DeprecationWarning."""
+        """The array of the running variance. Deprecated: issues a DeprecationWarning."""
         _warn_of_statistics()
         return self._running_var
 

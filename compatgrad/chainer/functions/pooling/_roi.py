@@ -152,7 +152,7 @@ def pixels(rois: NdArray, spatial_scale: float) -> NdArray:
 
 
 def images(x: Variable, indices: NdArray) -> NdArray:
-    """The index of each region's image, with negative ones counted from the end; IndexError where one is out of
+    """The index of each region's image, with negative ones counted from the end. Raises IndexError if one is out of
     range."""
     n = len(x)
     if not ((indices >= -n) & (indices < n)).all():

@@ -39,6 +39,6 @@ def _checked(x, h, c, w, b, **params):
 rnn_layer = frontend.bind(
     "rnn_layer", _checked, module=__name__,
     doc="""The states (time, batch, units) and the op's other results. The inputs are x (time, batch, gates), the first
-    h and c, and the weight and bias of the state; c and the bias may be None. Raises InvalidType where shapes or
+    h and c, and the weight and bias of the state; c and the bias may be None. Raises InvalidType if shapes or
     dtypes do not fit.""",
 )  # fmt: skip

@@ -110,7 +110,7 @@ def n_step_rnn_impl(
     """Runs a stacked network step by step with the cell `f`.
 
     Args:
-        f: `f(x, h, c, w, b)` gives the next h and c for the inputs x of one step; c is None where `cx` is. `w` and `b`
+        f: `f(x, h, c, w, b)` gives the next h and c for the inputs x of one step; c is None if `cx` is. `w` and `b`
             are the layer's entries of `ws` and `bs`.
         n_layers: the number of layers.
         dropout_ratio: dropout probability, in [0, 1), of the inputs of all layers but the first.

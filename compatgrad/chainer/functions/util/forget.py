@@ -66,7 +66,7 @@ def forget(
     takes time.
 
     Args:
-        func: function of Variables that gives a Variable or a tuple of them. It is called twice and must compute the
+        func: function of Variables that returns a Variable or a tuple of them. It is called twice and must compute the
             same.
         *xs: Variables, or arrays, which become Variables that require a gradient.
 
@@ -74,7 +74,7 @@ def forget(
         The result of `func`.
 
     Raises:
-        TypeError: `func` cannot be called.
+        TypeError: `func` is not callable.
         RuntimeError: `func` returns something else, or the result is differentiated twice.
 
     Example:

@@ -105,7 +105,7 @@ class Convolution2D(_filters.Filter2D):
         nobias: bool = False,
         **kwargs: Any,
     ) -> Convolution2D:
-        """Makes the link from its arrays. ValueError where the sizes of W and b differ."""
+        """Makes the link from its arrays. Raises ValueError if the sizes of W and b differ."""
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1))
         out_channels, in_channels, kh, kw = W.shape
         _weights.check_bias_size(out_channels, b, "out_channels")

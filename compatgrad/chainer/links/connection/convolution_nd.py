@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ConvolutionND(_filters.FilterND):
     """Convolution in `ndim` dimensions with W of shape (out_channels, in_channels / groups, k1, ..., kn).
 
-    With `in_channels=None`, or without it, the first input determines the number. ValueError where `groups` does not
-    divide the channels.
+    With `in_channels=None`, or without it, the first input determines the number. Raises ValueError if `groups` does
+    not divide the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, d1, ..., dn), as are results. The subclasses
     `Convolution1D` and `Convolution3D` fix `ndim`.
@@ -88,7 +88,7 @@ class ConvolutionND(_filters.FilterND):
         nobias: bool = False,
         **kwargs: Any,
     ) -> ConvolutionND:
-        """Makes the link from its arrays. ValueError where the sizes of W and b differ."""
+        """Makes the link from its arrays. Raises ValueError if the sizes of W and b differ."""
         cover_all, dilate, groups = argument.parse_kwargs(kwargs, ("cover_all", False), ("dilate", 1), ("groups", 1))
         out_channels, in_channels, *ksize = W.shape
         _weights.check_bias_size(out_channels, b, "out_channels")

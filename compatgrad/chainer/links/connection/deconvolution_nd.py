@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class DeconvolutionND(_filters.FilterND):
     """Transposed convolution in `ndim` dimensions with W of shape (in_channels, out_channels / groups, k1, ..., kn).
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not
+    `in_channels=None`, or leaving it out, lets the first input tell the number. Raises ValueError if `groups` does not
     divide the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, d1, ..., dn), as are results. The subclasses

@@ -61,7 +61,7 @@ class Linear(link.Link):
 
     @classmethod
     def from_params(cls, W: VariableOrArray, b: VariableOrArray | None = None, nobias: bool = False) -> Linear:
-        """Makes the link from its arrays. ValueError where the sizes of W and b differ."""
+        """Makes the link from its arrays. Raises ValueError if the sizes of W and b differ."""
         out_size, in_size = W.shape
         _weights.check_bias_size(out_size, b, "out_size")
         W, b = variable.as_array(W), variable.as_array(b)

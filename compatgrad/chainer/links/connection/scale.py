@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Scale(link.Chain):
     """Multiplies along `axis`: by the parameter W where `W_shape` is given, else by a second argument.
 
-    `bias_term` adds a bias; ValueError where neither `W_shape` nor `bias_shape` gives its shape.
+    `bias_term` adds a bias. Raises ValueError if neither `W_shape` nor `bias_shape` gives its shape.
 
     Inputs and results are floating-point arrays; the result has the shape of x.
 

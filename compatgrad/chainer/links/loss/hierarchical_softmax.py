@@ -56,7 +56,7 @@ class TreeParser:
         return self.codes
 
     def parse(self, tree: Tree) -> None:
-        """Visits the tree. ValueError where an inner node does not have two children."""
+        """Visits the tree. Raises ValueError if an inner node does not have two children."""
         self.next_id = 0
         self.paths = {}
         self.codes = {}
@@ -203,7 +203,7 @@ class BinaryHierarchicalSoftmax(link.Link):
 
     @staticmethod
     def create_huffman_tree(word_counts: Mapping[int,int]) -> Tree:
-        """Huffman tree of a dict of counts by label. ValueError for an empty one."""
+        """Huffman tree of a dict of counts by label. Raises ValueError for an empty one."""
         if not word_counts:
             raise ValueError("Empty vocabulary")
         # The number orders words of equal count, which may not be comparable.

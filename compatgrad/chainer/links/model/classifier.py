@@ -19,8 +19,8 @@ class Classifier(link.Chain):
 
     Args:
         predictor: the network, a child link.
-        lossfun: function of prediction and label that gives the loss, a Variable of shape ().
-        accfun: function of prediction and label that gives the accuracy.
+        lossfun: function of prediction and label that returns the loss, a Variable of shape ().
+        accfun: function of prediction and label that returns the accuracy.
         label_key: which positional (int) or keyword (str) argument of the call is the label; a call without it raises
             ValueError.
 

@@ -76,9 +76,9 @@ class StatelessGRU(GRUBase):
 
 
 class StatefulGRU(GRUBase, _state.StatefulChain):
-    """GRU layer that keeps its state `h` from call to call: x of shape (batch, in_size) gives the new state of shape
-    (batch, out_size). The first step starts without a state; `reset_state()` drops the state. See `StatelessGRU` for
-    the formula.
+    """GRU layer that keeps its state `h` from call to call: for x of shape (batch, in_size) it returns the new state of
+    shape (batch, out_size). The first step starts without a state; `reset_state()` drops the state. See `StatelessGRU`
+    for the formula.
 
     Args:
         in_size: length of the input vectors; None takes it from the first input.

@@ -118,8 +118,8 @@ class StatelessLSTM(LSTMBase):
 
 
 class LSTM(LSTMBase, _state.StatefulChain):
-    """LSTM layer that keeps cell `c` and output `h` from call to call: x of shape (batch, in_size) gives h of shape
-    (batch, out_size), floating-point. `reset_state()` drops c and h.
+    """LSTM layer that keeps cell `c` and output `h` from call to call: for x of shape (batch, in_size) it returns h of
+    shape (batch, out_size), floating-point. `reset_state()` drops c and h.
 
     A batch that is smaller than the last one updates the first rows of the state alone, for sequences sorted by
     descending length; a larger batch raises TypeError.
@@ -162,8 +162,7 @@ class LSTM(LSTMBase, _state.StatefulChain):
         self._set_states(c, h)
 
     def forward(self, x: VariableOrArray) -> Variable:
-        """The output; a batch smaller than the state updates the state's first rows, TypeError for a
-        larger one."""
+        """The output. A batch smaller than the state updates the state's first rows; a larger one raises TypeError."""
         if self.upward.W.tensor is None:
             self._initialize_from_input(utils.size_of_shape(x.shape[1:]))
         batch = x.shape[0]

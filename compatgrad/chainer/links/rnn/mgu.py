@@ -62,8 +62,8 @@ class StatelessMGU(MGUBase):
 
 
 class StatefulMGU(MGUBase, _state.StatefulChain):
-    """Minimal gated unit that keeps its state `h` from call to call: x of shape (batch, in_size) gives the new state of
-    shape (batch, out_size). The first step starts from zeros; `reset_state()` drops the state.
+    """Minimal gated unit that keeps its state `h` from call to call: for x of shape (batch, in_size) it returns the new
+    state of shape (batch, out_size). The first step starts from zeros; `reset_state()` drops the state.
 
     Args:
         in_size: length of the input vectors.

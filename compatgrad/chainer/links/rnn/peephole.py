@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 class StatefulPeepholeLSTM(_state.StatefulChain):
     """LSTM layer whose gates also depend on the cell, through the full matrices `peep_i`, `peep_f` and `peep_o`. It
-    keeps cell `c` and output `h` from call to call: x of shape (batch, in_size) gives h of shape (batch, out_size).
+    keeps cell `c` and output `h` from call to call: for x of shape (batch, in_size) it returns h of shape (batch,
+    out_size).
 
     Args:
         in_size: length of the input vectors.

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 class StatefulZoneoutLSTM(_state.StatefulChain):
     """LSTM layer with zoneout: in training, elements of the cell and of the output keep their old values at random. It
-    keeps cell `c` and output `h` from call to call: x of shape (batch, in_size) gives h of shape (batch, out_size).
+    keeps cell `c` and output `h` from call to call: for x of shape (batch, in_size) it returns h of shape (batch,
+    out_size).
 
     Args:
         in_size: length of the input vectors.
         out_size: length of the output vectors.
         c_ratio: the probability with which an element of the cell keeps its old value.
         h_ratio: the probability with which an element of the output keeps its old value.
-        **kwargs: old names of options; each gives an error that says what took its place.
+        **kwargs: old names of options; each raises an error that names its replacement.
 
     Example:
         >>> link = L.StatefulZoneoutLSTM(3, 2)

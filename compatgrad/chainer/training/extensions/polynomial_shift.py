@@ -19,7 +19,7 @@ class PolynomialShift(_shift.Shift):
         rate: exponent of the decay.
         max_count: number of calls after which the value is 0.
         init: value before the first call; None takes the optimizer's.
-        target: value at which the shift ends; None goes on.
+        target: value at which the shift ends; None never ends it.
         optimizer: the optimizer; None takes the main one of the trainer's updater.
 
     Example:

@@ -46,7 +46,7 @@ class ManualScheduleTrigger(_progress.ProgressTrigger):
         return fire
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads the progress and `finished`; an older snapshot without them gives a warning."""
+        """Saves or loads the progress and `finished`; warns for an older snapshot, which lacks them."""
         super().serialize(serializer)
         try:
             self.finished = serializer("finished", self.finished)

@@ -52,5 +52,5 @@ class Trainer:
         worker.training_complete()
 
     def brief(self) -> Any:
-        """The description that the worker gives of itself."""
+        """The worker's description of itself."""
         return self.worker.brief()

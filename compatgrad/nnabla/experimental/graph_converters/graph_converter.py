@@ -97,10 +97,10 @@ class FunctionModifier:
             return _declare.call(spec, given, [args.get(p.name, p.default) for p in spec.parameters])
 
     def __finish__(self) -> None:
-        """Called when a graph has been converted: subclasses reset what they have stored about it."""
+        """Called when a graph has been converted: subclasses reset the data that they have stored about it."""
 
     def finish_up(self) -> None:
-        """Resets what is stored about the converted graph."""
+        """Resets the data stored about the converted graph."""
         self._map_func_inputs = {}
         self.__finish__()
 
@@ -131,9 +131,8 @@ class GraphConverter:
         return found
 
     def convert(self, o: Variable | Sequence[Variable]) -> Any:
-        """The new output for the output `o`, or a list for a list of outputs.
-
-        ValueError where the graph has a function that cannot be applied again, such as a PythonFunction.
+        """The new output for the output `o`, or a list for a list of outputs. Raises ValueError if the graph has a
+        function that cannot be applied again, such as a PythonFunction.
         """
         outputs = _listed(o)
         for modifier in self._modifiers:

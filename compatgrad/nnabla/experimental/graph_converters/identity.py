@@ -17,7 +17,7 @@ class IdentityModifier(FunctionModifier):
     Args:
         inputs: maps leaves of the old graph to leaves of the new one; other leaves of the copy share the arrays of the
             old leaves.
-        copy_value: whether data and gradients of the old leaves are copied into the new ones; ValueError where the
+        copy_value: whether data and gradients of the old leaves are copied into the new ones. Raises ValueError if the
             shapes differ.
 
     Example:

@@ -55,7 +55,8 @@ class PruningModifier(FunctionModifier):
         self._types = {name for name in functions_to_prune if name in _OUTPUT_AXIS}
 
     def calculate_axis(self, f: Any) -> int:
-        """The axis of output channels in the weights of the function `f`; KeyError for a function without weights."""
+        """The axis of output channels in the weights of the function `f`. Raises KeyError for a function without
+        weights."""
         type_name = f.info.type_name
         return -1 if type_name == "Deconvolution" and self._channel_last else _OUTPUT_AXIS[type_name]
 

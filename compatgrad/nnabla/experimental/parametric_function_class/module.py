@@ -95,7 +95,7 @@ class Module:
         parameter.save_parameters(path, self.get_parameters(grad_only))
 
     def load_parameters(self, path: str) -> None:
-        """Reads the parameters from a file; ValueError where a parameter is not in the file."""
+        """Reads the parameters from a file. Raises ValueError if a parameter is not in the file."""
         with parameter.parameter_scope("", scope=OrderedDict()):
             parameter.load_parameters(path)
             loaded = parameter.get_parameters(grad_only=False)

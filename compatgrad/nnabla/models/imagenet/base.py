@@ -99,9 +99,8 @@ class ImageNetBase(TrainedNetwork):
 
         use_up_to: the last part to build. training: uses batch statistics, dropout and parameters that need gradients.
         force_global_pooling: makes the last pooling global for images of any size. check_global_pooling: raises
-            ValueError for images for which the last pooling would not be global. Returns the output, or with
-            `returns_net` the
-        NnpNetwork.
+            ValueError for images for which the last pooling would not be global. Returns the output or, with
+            `returns_net`, the NnpNetwork.
         """
         assert use_from is None, "use_from is not supported: leave it None"
         x = self.get_input_var(input_var)

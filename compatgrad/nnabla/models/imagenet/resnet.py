@@ -13,7 +13,7 @@ class ResNet(ImageNetBase):
     It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
 
     Args:
-        num_layers: 18, 34, 50, 101 or 152; AssertionError for another number.
+        num_layers: 18, 34, 50, 101 or 152. Raises AssertionError for another number.
     """
 
     _KEY_VARIABLE = {

@@ -11,7 +11,7 @@ class ResNeXt(ImageNetBase):
     It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
 
     Args:
-        num_layers: 50 or 101; AssertionError for another number.
+        num_layers: 50 or 101. Raises AssertionError for another number.
     """
 
     _KEY_VARIABLE = {

@@ -17,7 +17,7 @@ class ShuffleNet(ImageNetBase):
     It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
 
     Args:
-        scaling_factor: tenths of the channels: 5, 10 or 20; AssertionError for another number.
+        scaling_factor: tenths of the channels: 5, 10 or 20. Raises AssertionError for another number.
     """
 
     _KEY_VARIABLE = {

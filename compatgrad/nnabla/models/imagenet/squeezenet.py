@@ -13,7 +13,7 @@ class SqueezeNet(ImageNetBase):
     It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
 
     Args:
-        version: "v1.0" or "v1.1"; AssertionError for another.
+        version: "v1.0" or "v1.1". Raises AssertionError for another.
     """
 
     _size = (3, 227, 227)

@@ -11,7 +11,7 @@ class VGG(ImageNetBase):
     It ends in `use_up_to` "classifier", "pool", "lastconv", "lastconv+relu" or "lastfeature".
 
     Args:
-        num_layers: 11, 13 or 16; AssertionError for another number.
+        num_layers: 11, 13 or 16. Raises AssertionError for another number.
     """
 
     _input = "TrainingInput"

@@ -46,8 +46,7 @@ class DrawBoundingBoxes:
 
     def draw(self, bbox: Sequence[int], det_ind: int, label: str) -> None:
         """Draws the box (left, top, right, bottom), in pixels, in the colour of category `det_ind`, with a label.
-
-        IndexError for a category without a colour.
+        Raises IndexError for a category without a colour.
         """
         left, top = bbox[:2]
         color = self.colors[det_ind]

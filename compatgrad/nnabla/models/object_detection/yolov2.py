@@ -36,7 +36,7 @@ class YoloV2(ObjectDetection):
     It ends in `use_up_to` "detection", "convdetect" or "lastconv".
 
     Args:
-        dataset: "voc" or "coco"; AssertionError for another.
+        dataset: "voc" or "coco". Raises AssertionError for another.
     """
 
     _size = (3, 416, 416)

@@ -18,9 +18,9 @@ class DeepLabV3plus(SemanticSegmentation):
     It ends in `use_up_to` "segmentation", "lastconv" or "lastconv+relu".
 
     Args:
-        dataset: "voc" or "voc-coco"; AssertionError for another.
-        output_stride: the ratio of the size of the image to that of the innermost features: 16 or 8; AssertionError for
-            another number.
+        dataset: "voc" or "voc-coco". Raises AssertionError for another.
+        output_stride: the ratio of the size of the image to that of the innermost features: 16 or 8. Raises
+            AssertionError for another number.
     """
 
     _size = (3, 513, 513)

@@ -199,7 +199,7 @@ def _csv_rows(path: str) -> list[list[str]]:
 
 
 def _read_dataset(args: Any) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a data set, in the order in which its iterator gives them."""
+    """The header and the rows of a data set, in the order of its iterator."""
     if args.dataset.endswith(".csv"):
         header, *rows = _csv_rows(args.dataset)
         root = os.path.abspath(os.path.dirname(args.dataset)) if args.replace_path else "."

@@ -44,8 +44,8 @@ class OnnxExporter:
     def execute(self, path: str) -> None:
         """Writes the file.
 
-        Raises ImportError without onnx and onnxscript, ValueError where the executor names a variable that its network
-        lacks or leaves an input without data, and errors of `interop.export` where the network cannot be exported.
+        Raises ImportError without onnx and onnxscript, ValueError if the executor names a variable that its network
+        lacks or leaves an input without data, and the errors of `interop.export` if the network cannot be exported.
         """
         _onnx.need_onnx("nnabla_cli convert")
         executor = self._proto.executor[0]

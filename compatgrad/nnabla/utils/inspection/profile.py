@@ -99,7 +99,7 @@ class TimeProfiler(FunctionHookCallbackBase):
     the first iteration.
 
     Args:
-        ext_name: "cpu", "cuda" or "cudnn"; NotImplementedError for another.
+        ext_name: "cpu", "cuda" or "cudnn". Raises NotImplementedError for another.
         device_id: the number of the device.
 
     Example:

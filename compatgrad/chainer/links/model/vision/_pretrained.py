@@ -16,7 +16,7 @@ available = importlib.util.find_spec("PIL") is not None
 
 
 def download_caffemodel(url):
-    """Makes a function that downloads a Caffe model, if it is not there already, and returns its path."""
+    """Creates a function that downloads a Caffe model, unless the file exists, and returns its path."""
 
     def find(folder):
         from compatgrad.chainer.dataset import download

@@ -87,7 +87,7 @@ def _dropout(x):
 
 class GoogLeNet(_pretrained.PretrainedChain):
     """GoogLeNet with its two auxiliary classifiers, for images of 224x224 pixels and 1000 classes. `link(x, layers)`
-    takes a floating-point array of shape (batch, 3, 224, 224) and gives a dict of Variables by layer name; `predict`
+    takes a floating-point array of shape (batch, 3, 224, 224) and returns a dict of Variables by layer name; `predict`
     and `extract` take images.
 
     Args:

@@ -82,7 +82,7 @@ def _copy_normalized(conv, bn, source, conv_name, suffix):
 
 class ResNetLayers(_pretrained.PretrainedChain):
     """ResNet with 50, 101 or 152 layers, for images of 224x224 pixels and 1000 classes. `link(x, layers)` takes a
-    floating-point array of shape (batch, 3, height, width) and gives a dict of Variables by layer name; `predict`
+    floating-point array of shape (batch, 3, height, width) and returns a dict of Variables by layer name; `predict`
     and `extract` take images.
 
     Args:
@@ -129,7 +129,7 @@ class ResNetLayers(_pretrained.PretrainedChain):
 
     @classmethod
     def convert_caffemodel_to_npz(cls, path_caffemodel: str, path_npz: str, n_layers: int = 50) -> None:
-        """Writes the weights of a Caffe model to an npz file. ValueError for `n_layers` is not 50, 101 or 152."""
+        """Writes the weights of a Caffe model to an npz file. Raises ValueError unless `n_layers` is 50, 101 or 152."""
         from compatgrad.chainer.links.caffe import caffe_function
 
         source = caffe_function.CaffeFunction(path_caffemodel)

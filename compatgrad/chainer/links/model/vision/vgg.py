@@ -49,7 +49,7 @@ def _max_pooling_2d(x):
 
 class VGGLayers(_pretrained.PretrainedChain):
     """VGG with 16 or 19 layers, for images of 224x224 pixels and 1000 classes. `link(x, layers)` takes a floating-point
-    array of shape (batch, 3, 224, 224) and gives a dict of Variables by layer name; `predict` and `extract` take
+    array of shape (batch, 3, 224, 224) and returns a dict of Variables by layer name; `predict` and `extract` take
     images.
 
     Args:

@@ -23,8 +23,8 @@ class NnpExporter:
     Args:
         nnp: the importer's object.
         batch_size: the batch size of all networks; numbers below 1 keep the networks' own sizes.
-        parameter_type: "protobuf" or "h5", for a separate file, "included" with the networks, or "none"; ValueError for
-            another value.
+        parameter_type: "protobuf" or "h5", for a separate file, "included" with the networks, or "none". Raises
+            ValueError for another value.
         force: has no effect.
 
     Example:
