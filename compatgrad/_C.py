@@ -1,6 +1,6 @@
-"""Stands in for the compiled module until its first import: finds, or compiles, the build for this torch.
+"""Replaces itself at its first import by the compiled module: finds, or compiles, the build for this torch.
 
-A source module rather than the extension itself, so that no way of importing it avoids the check.
+It is a source module and not the extension itself, so that every way of importing it runs this check.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The Python side of the engine: what the frontends share, and the native API over torch tensors."""
+"""The Python side of the engine: code shared by the frontends, and the native API for torch tensors."""
 
 import os
 
@@ -28,6 +28,6 @@ __all__ = [
     "using_mode",
 ]
 
-# A forked process has one thread; OpenMP would wait for ever for the others of its pool.
+# A forked process has only one thread, so OpenMP would wait forever for the other threads of its pool.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))

@@ -1,7 +1,7 @@
-"""What mixed code needs to know of each frontend: its Variables, modes, gradients, parameters and names.
+"""What mixed code needs to know about each frontend: its Variables, modes, gradients, parameters and names.
 
-Each frontend registers an adapter of its own (`_adapter.py` in its package). The modules that draw, export and cross
-ask `FRONTENDS` and name no framework.
+Each frontend registers an adapter (`_adapter.py` in its package). Modules that draw, export and convert use `FRONTENDS`
+and do not mention a framework.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["FRONTENDS", "Adapter", "Buffer", "frontend_of"]
 
 
 class Buffer(NamedTuple):
-    """A value that a link or a block keeps beside its parameters.
+    """A value of a link or a block that is not a parameter.
 
     Args:
         name: its name, with dots.
-        read: gives the tensor on its memory.
-        give: gives the value another tensor.
-        address: where its memory is, which a tensor made while torch traces would not say.
+        read: returns the tensor that shares its memory.
+        give: assigns another tensor to the value.
+        address: returns the address of its memory, which a tensor made under a tracer does not have.
 
     Example:
         >>> import compatgrad.chainer.links as L
@@ -45,8 +45,8 @@ class Buffer(NamedTuple):
 
 
 class Adapter:
-    """What mixed code asks a frontend. This class gives the native API's answers; the adapters of the frontends, which
-    `FRONTENDS` holds, replace those where theirs differ.
+    """The interface through which mixed code uses a frontend. The methods of this class are those of the native API;
+    the adapters of the frontends, which are in `FRONTENDS`, override them where a frontend differs.
 
     Example:
         >>> import compatgrad.chainer.links as L
@@ -59,48 +59,48 @@ class Adapter:
 
     name = "compatgrad"
     variable_class: Any = Variable
-    deferred = False  # whether its graphs get their values later
-    training_mode = ""  # the engine's mode that tells its layers to train
+    deferred = False  # whether its graphs are computed later
+    training_mode = ""  # the engine's mode in which its layers train
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
-        """A leaf on the tensor's memory."""
+        """A leaf that shares the tensor's memory."""
         return Variable(t, requires_grad=requires_grad)
 
     def modes(self, training: bool, record: bool = True) -> using_modes:
-        """With layers that train or predict, and with a graph or without."""
+        """A context with the modes for training or inference, with or without recording."""
         return using_modes(enable_backprop=record)
 
-    # grad(ys, xs, gradients as tensors, create_graph) -> (gradients, the latter as Variables), where the engine's own
-    # does not do
+    # grad(ys, xs, gradients as tensors, create_graph) -> (gradients, the given gradients as Variables), if the engine's
+    # `grad` cannot be used
     grad_of_tensors: Callable[..., tuple[list[Any], list[Any]]] | None = None
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
-        """The parameters of a link or a block: names with dots, and Variables."""
+        """The parameters of a link or a block: pairs of a dotted name and a Variable."""
         return ()
 
     def trains(self, parameter: Any) -> bool:
-        """Whether a parameter is one that optimizers move."""
+        """Whether optimizers update a parameter."""
         return bool(parameter.requires_grad)
 
     def buffers(self, target: Any) -> Iterable[Buffer]:
-        """The values that a link or a block keeps beside its parameters."""
+        """The values of a link or a block that are not parameters."""
         return ()
 
     def operator(self, function: Any, inputs: Sequence[Any]) -> tuple[str, Mapping[str, Any]] | None:
-        """The framework's own name of a function of the graph, and its arguments; None where it has none."""
+        """The framework's name of a function of the graph, and its arguments; None if it has no name."""
         return None
 
     def parameter_names(self) -> Mapping[Any, str]:
-        """Arrays of parameters that the framework registers by name -> their names."""
+        """A mapping from the arrays of parameters that the framework registers by name to these names."""
         return {}
 
     def is_parameter(self, variable: Any) -> bool:
-        """Whether a Variable tells by itself that it is a parameter."""
+        """Whether a Variable is a parameter by its class."""
         return False
 
 
 class _Frontends(Mapping[str, Adapter]):
-    """Adapters by name. Asking for a frontend that is not loaded imports its package, which registers it."""
+    """Adapters by name. A look-up of a frontend that is not loaded imports its package, which registers its adapter."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = packages
@@ -139,7 +139,7 @@ def frontend_of(target: Any) -> Adapter:
         target: a link, a block, a Variable, or anything else.
 
     Returns:
-        Its adapter; that of native Variables for an object of no frontend.
+        Its adapter; for an object of no frontend the adapter of native Variables.
 
     Raises:
         TypeError: the argument is missing.

@@ -39,13 +39,13 @@ def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
 
     Args:
         array: an array that DLPack can export.
-        what: what the error calls the array.
+        what: the name of the array in the error.
 
     Returns:
         The tensor, on the array's device.
 
     Raises:
-        TypeError: `array` is another object.
+        TypeError: DLPack cannot export `array`.
 
     Example:
         >>> import numpy as np

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["backward", "compute_grad", "follow", "grad"]
 
-# Frontend name -> its own `grad` and `backward`, which `compatgrad.grad` and `compatgrad.backward` follow.
+# Frontend name -> its `grad` and `backward`, which `compatgrad.grad` and `compatgrad.backward` call.
 _Call: TypeAlias = Callable[..., Any]
 _followed: dict[str, tuple[_Call, _Call]] = {}
 
 
 def follow(frontend: str, *, grad: _Call, backward: _Call) -> None:
-    """Says which functions `compatgrad.grad` and `compatgrad.backward` call for outputs that belong to a frontend. Each
-    frontend calls it when it is imported.
+    """Sets the functions that `compatgrad.grad` and `compatgrad.backward` call for outputs of a frontend. Each frontend
+    calls this when it is imported.
 
     Args:
         frontend: name of the frontend.
@@ -42,7 +42,7 @@ def follow(frontend: str, *, grad: _Call, backward: _Call) -> None:
 
 
 def _followed_by(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Call, _Call] | None:
-    """The pair registered for the frontend of the outputs, or None for the native one."""
+    """The pair registered for the frontend of the outputs, or None for native outputs."""
     outputs = args[0] if args else kwargs.get("outputs", kwargs.get("heads"))
     first = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     if not isinstance(first, _C.Variable):
@@ -50,27 +50,27 @@ def _followed_by(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Call, 
     return _followed.get(first._frontend.name)
 
 
-# What torch.autograd's functions and `Tensor.backward` take besides, and what stands for it.
+# Keywords of torch.autograd's functions and of `Tensor.backward`, and what to write instead of them.
 _TORCH_WORDS = {
     "create_graph": "that is enable_double_backprop",
-    "retain_graph": "leave it out: a graph stays until nobody holds it",
+    "retain_graph": "leave it out: a graph is kept as long as it is used",
     "gradient": "that is grad_outputs of compatgrad.backward",
     "grad_tensors": "that is grad_outputs",
-    "allow_unused": "leave it out: the gradient by what no path reaches is None",
-    "materialize_grads": "leave it out: the gradient by what no path reaches is None",
-    "inputs": "compatgrad.grad gives the gradients of some Variables alone",
+    "allow_unused": "leave it out: the gradient of an input that no path reaches is None",
+    "materialize_grads": "leave it out: the gradient of an input that no path reaches is None",
+    "inputs": "compatgrad.grad computes the gradients of selected Variables",
 }
 
 
 def torch_word(who: str, keywords: Iterable[str]) -> TypeError | None:
-    """The error for a keyword of torch's that a function for native Variables has another name for.
+    """The error for a keyword that torch has and a function for native Variables does not.
 
     Args:
-        who: the function, as the message begins.
+        who: the name of the function, with which the message begins.
         keywords: the keywords that it does not have.
 
     Returns:
-        The error, None where no keyword is torch's.
+        The error; None if no keyword is torch's.
 
     Raises:
         TypeError: `keywords` cannot be iterated over.
@@ -97,7 +97,7 @@ def _as_list(variables: Any, what: str) -> list[Any]:
 
 
 def _entered(outputs: list[Any]) -> list[Any]:
-    """Outputs with Variables in the places of tensors that require torch's grad: their history goes on in torch."""
+    """The outputs, with tensors that require torch's grad replaced by Variables that continue torch's graph."""
     return [native_variable(y) if isinstance(y, torch.Tensor) and y.requires_grad else y for y in outputs]
 
 
@@ -115,11 +115,11 @@ def _check(variables: list[Any], what: str, optional: bool = False) -> None:
 def _check_data(outputs: list[Any]) -> None:
     for i, y in enumerate(outputs):
         if y.tensor is None:
-            raise ValueError(f"outputs[{i}] has no data, and so no gradient: it was made without a tensor")
+            raise ValueError(f"outputs[{i}] has no data and therefore no gradient: it was made without a tensor")
 
 
 def _gradients(given: Any, variables: list[Any], what: str, of: str) -> list[Any]:
-    """One Variable or None for each of `variables`. TypeError or ValueError naming the argument `what`."""
+    """One Variable or None for each of `variables`. TypeError or ValueError that names the argument `what`."""
     count = len(variables)
     if given is None:
         return [None] * count
@@ -166,32 +166,32 @@ def grad(
     train_mode: bool = True,
 ) -> Any: ...
 def grad(*args: Any, **kwargs: Any) -> Any:
-    """Gradients of outputs with respect to inputs, by the rules of the frontend that the outputs belong to; of outputs
-    from several frontends the first one decides. For native Variables the signature is `grad(outputs, inputs,
-    grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False, enable_double_backprop=False,
+    """Gradients of outputs with respect to inputs, computed by `grad` of the frontend that the outputs belong to; if
+    they belong to several frontends, the first output decides. For native Variables the signature is `grad(outputs,
+    inputs, grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False, enable_double_backprop=False,
     loss_scale=None)`. Only functions between outputs and inputs run.
 
     Args:
-        *args: what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes. For native Variables:
-        outputs, inputs: a Variable, or a list or tuple of them, of any shapes. Among them may be tensors that require
-            torch's grad.
+        *args: the arguments of `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad`. For native Variables: outputs,
+        inputs: a Variable, or a list or tuple of them, of any shapes. Tensors that require torch's grad are accepted as
+        well.
         grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape; None stands for
             ones.
-        grad_inputs: for each input what is added to its result, a Variable or tensor of its shape, or None.
+        grad_inputs: for each input a Variable or tensor of its shape that is added to its gradient, or None.
         set_grad: True stores the results in the inputs' gradients.
-        retain_grad: True stores the gradients of what lies between in theirs. Without the two no Variable's gradient
-            changes.
+        retain_grad: True stores the gradients of intermediate Variables in them. If this and `set_grad` are False, the
+            gradient of no Variable is changed.
         enable_double_backprop: True records the pass, so that the results can be differentiated.
-        loss_scale: the factor of the ones that a None in `grad_outputs` stands for.
+        loss_scale: the factor of the ones that replace a None in `grad_outputs`.
         **kwargs: the same by keyword.
 
     Returns:
-        What the frontend's function gives. For native Variables a list with one Variable for each input, of its shape
-        and dtype, and None for one that no path reaches; for a tensor a tensor. Two Variables of one tensor are two
-        leaves: a RuntimeWarning says so where the one that is given is not the one that was computed with.
+        The result of the frontend's function. For native Variables a list with one Variable for each input, of its
+        shape and dtype, or None for an input that no path reaches; for a tensor a tensor. Two Variables made from one
+        tensor are two leaves: a RuntimeWarning says so if the outputs were computed from the other one.
 
     Raises:
-        TypeError: an argument is no Variable; the message names it.
+        TypeError: an argument is not a Variable; the message names it.
         ValueError: an output has no data, or a gradient has another shape; the message names it.
 
     Example:
@@ -212,7 +212,7 @@ def grad(*args: Any, **kwargs: Any) -> Any:
         try:
             raise error
         finally:
-            del error  # the traceback holds this frame, which is not to hold the error
+            del error  # avoids a reference cycle of the error, its traceback and this frame
     return (_native_grad if followed is None else followed[0])(*args, **kwargs)
 
 
@@ -251,8 +251,8 @@ def _native_grad(
             _warn_of_a_twin(i, x, outputs)
         elif tuple(gx.shape) != tuple(x.shape):
             raise ValueError(
-                f"the gradient of inputs[{i}] has shape {tuple(gx.shape)}, expected {tuple(x.shape)}: a backward of "
-                "your own that leads to it is wrong"
+                f"the gradient of inputs[{i}] has shape {tuple(gx.shape)}, expected {tuple(x.shape)}: a user-defined "
+                "backward on the path to it is wrong"
             )
     if set_grad:
         _set_grads(inputs, results)
@@ -260,7 +260,7 @@ def _native_grad(
 
 
 def _warn_of_a_twin(index: int, x: Any, outputs: Sequence[_C.Variable]) -> None:
-    """Says so where the outputs were computed from another Variable on the tensor of `x`, which no path reaches."""
+    """Warns if no path reaches `x`, but the outputs were computed from another Variable of the same tensor."""
     t = x.tensor
     if t is None or x.creator_node is not None or not t.numel():
         return
@@ -272,7 +272,7 @@ def _warn_of_a_twin(index: int, x: Any, outputs: Sequence[_C.Variable]) -> None:
             continue
         seen.add(f)
         for node in f.inputs or ():
-            if not isinstance(node, _C.VariableNode):  # of a graph that runs later, where leaves are its own
+            if not isinstance(node, _C.VariableNode):  # a node of a graph that runs later, which has its own leaves
                 continue
             if node.creator_node is not None:
                 functions.append(node.creator_node)
@@ -282,7 +282,7 @@ def _warn_of_a_twin(index: int, x: Any, outputs: Sequence[_C.Variable]) -> None:
             if other is not None and other.data_ptr() == t.data_ptr() and other.shape == t.shape:
                 warnings.warn(
                     f"grad: no path leads to inputs[{index}]; the outputs were computed from another Variable on the "
-                    "same tensor. Each Variable(tensor) is a leaf of its own: give the one that was computed with",
+                    "same tensor. Each Variable(tensor) is a separate leaf: pass the one that the outputs use",
                     RuntimeWarning,
                     stacklevel=4,
                 )
@@ -299,10 +299,11 @@ def _grad_beside_tensors(
     enable_double_backprop: bool,
     loss_scale: float | None,
 ) -> list[Any]:
-    """`grad` where inputs are tensors of torch's graph: theirs are found by torch's pass, which goes through both."""
+    """`grad` with inputs that are tensors of torch's graph: torch's pass, which goes through both graphs, computes
+    their gradients."""
     for i, x in enumerate(inputs):
         if isinstance(x, torch.Tensor) and not x.requires_grad:
-            raise TypeError(f"inputs[{i}] is a tensor that does not require torch's grad: nothing was recorded of it")
+            raise TypeError(f"inputs[{i}] is a tensor that does not require torch's grad, so torch has not recorded it")
     _check([x for x in inputs if not isinstance(x, torch.Tensor)], "inputs")
     _check_data(outputs)
     gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
@@ -349,7 +350,7 @@ def _set_grads(inputs: Sequence[Any], gxs: Sequence[Any]) -> None:
             x.grad.tensor = gx.tensor.clone()
 
 
-_native_grad.__qualname__ = "grad"  # what Python's messages about missing arguments begin with
+_native_grad.__qualname__ = "grad"  # Python's messages about missing arguments begin with this name
 
 
 def compute_grad(
@@ -366,13 +367,13 @@ def compute_grad(
     """`grad` on checked arguments, for all frontends.
 
     Args:
-        frontend: the frontend whose Variables the gradients are.
+        frontend: the frontend of the resulting gradients.
         outputs: the outputs.
         inputs: the inputs.
         grad_outputs: for each output the gradient to start from; None stands for ones times `loss_scale`.
-        grad_inputs: for each input what is added to its result, or None.
+        grad_inputs: for each input a Variable that is added to its gradient, or None.
         set_grad: True stores the results in the inputs' gradients.
-        retain_grad: True stores the gradients of what lies between in theirs.
+        retain_grad: True stores the gradients of intermediate Variables in them.
         enable_double_backprop: True records the pass.
         loss_scale: the factor of the ones; None is 1.
 
@@ -380,7 +381,7 @@ def compute_grad(
         A Variable for each input, None for one that no path reaches.
 
     Raises:
-        TypeError: an input is no Variable.
+        TypeError: an input is not a Variable.
         ValueError: `grad_outputs` has another length than `outputs`.
 
     Example:
@@ -410,22 +411,23 @@ def compute_grad(
 
 
 def backward(*args: Any, **kwargs: Any) -> None:
-    """Backprop from several outputs at once, to all leaves, by the rules of the frontend that the outputs belong to.
-    For native Variables the signature is `backward(outputs, grad_outputs=None, *, enable_double_backprop=False)`. Each
-    leaf that requires a gradient gets its gradient added to the one that it has; a pass that fails leaves all gradients
-    as they were.
+    """Backpropagates from several outputs at once to all leaves, by the `backward` of the frontend that the outputs
+    belong to. For native Variables the signature is `backward(outputs, grad_outputs=None, *,
+    enable_double_backprop=False)`. The gradient of each leaf that requires one is added to the gradient that the leaf
+    already has; a pass that fails changes no gradient.
 
     Args:
-        *args: what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward`
-            takes. For native Variables:
+        *args: the arguments of `chainer.backward`, `mxnet.autograd.backward` or, for each output,
+        `nnabla.Variable.backward`. For native Variables:
         outputs: a Variable or a tensor that requires torch's grad, or a list or tuple of them.
         grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape. None stands for the
-            gradient that the output has, which is cleared, or else for ones, if the output has one element.
+            gradient that the output already has, which is then cleared; without one, for ones, if the output has one
+            element.
         enable_double_backprop: True records the pass, so that gradients (`grad_var`) can be differentiated.
         **kwargs: the same by keyword.
 
     Raises:
-        TypeError: an argument is no Variable; the message names it.
+        TypeError: an argument is not a Variable; the message names it.
         ValueError: an output has no data or no gradient to start from, or a gradient has another shape; the message
             names it.
 
@@ -447,7 +449,7 @@ def backward(*args: Any, **kwargs: Any) -> None:
         try:
             raise error
         finally:
-            del error  # the traceback holds this frame, which is not to hold the error
+            del error  # avoids a reference cycle of the error, its traceback and this frame
     (_native_backward if followed is None else followed[1])(*args, **kwargs)
 
 
@@ -475,10 +477,11 @@ def start_backward(
     """`backward` on checked arguments, for all frontends.
 
     Args:
-        frontend: the frontend whose Variables the gradients are.
+        frontend: the frontend of the resulting gradients.
         outputs: the outputs.
-        gys: for each output the gradient to start from; None stands for its own, which is cleared, or else for ones.
-        retain_grad: True stores the gradients of what lies between in theirs.
+        gys: for each output the gradient to start from; None stands for the output's own gradient, which is cleared, or
+            without one for ones.
+        retain_grad: True stores the gradients of intermediate Variables in them.
         enable_double_backprop: True records the pass.
         loss_scale: the factor of the ones; None is 1.
 
@@ -525,13 +528,13 @@ def start_backward(
 
 
 def unchain_backward(variable: _C.Variable) -> None:
-    """Cuts all functions by which a Variable was computed out of the graph.
+    """Cuts all functions that a Variable was computed by out of the graph.
 
     Args:
         variable: the Variable.
 
     Raises:
-        AttributeError: `variable` is no Variable.
+        AttributeError: `variable` is not a Variable.
 
     Example:
         >>> import torch
@@ -550,7 +553,7 @@ def unchain_backward(variable: _C.Variable) -> None:
 
 
 def native_variable(*args: Any, **kwargs: Any) -> Any:
-    """A native Variable, for code below the module that defines its class.
+    """Makes a native Variable, for modules that cannot import the module with its class.
 
     Args:
         *args: arguments of `compatgrad.Variable`.

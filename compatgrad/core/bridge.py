@@ -1,7 +1,7 @@
-"""Where a graph whose values come later (nnabla's) meets one that runs at once.
+"""Connections between a graph whose values are computed later (nnabla's) and a graph that runs at once.
 
-The engine's nodes of both are of one kind, so the two are one graph, and a pass of either goes through it. Between them
-stands a function that gives one side's value to the other. Its gradient is such a function in the other direction.
+Both consist of the same engine nodes, so the two are one graph, and a pass of either side goes through it. A function
+between them passes a value from one side to the other. Its gradient is such a function in the other direction.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["cross", "leave", "left"]
 
 
 class Bridge:
-    """A function without inputs of its own that has a value of the other side: the engine's host protocol calls its
-    methods (csrc/python/host.cpp).
+    """A function without inputs whose value is that of a Variable on the other side. The engine calls its methods
+    (csrc/python/host.cpp).
 
     Args:
         x: the Variable of the other side.
-        dtype: dtype of the result; None keeps that of `x`.
+        dtype: dtype of the result; None keeps the dtype of `x`.
 
     Example:
         >>> import torch
@@ -55,9 +55,9 @@ class Bridge:
         return [tuple(self.node.shape)]
 
     def forward(self, tensors: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        """The value: that of the other side's Variable, read when the function runs."""
+        """The value of the other side's Variable, read when the function runs."""
         x = self.variable()
-        if self.value is not None and x is not None:  # a static graph reads what its sources hold each time it runs
+        if self.value is not None and x is not None:  # a static graph reads its sources' current values in each run
             self.value = x.tensor
         value: Any = tensors[0] if self.value is None else self.value
         return [value if self.dtype is None else value.to(self.dtype)]
@@ -65,7 +65,7 @@ class Bridge:
     forward_again = forward
 
     def backward(self, inputs: Any, outputs: Any, gradients: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
-        """The gradient as it is, a tensor."""
+        """The gradient, unchanged, as a tensor."""
         return [gradients[0]]
 
     def gradient(self, inputs: Any, outputs: Any, gradients: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
@@ -77,16 +77,16 @@ class Bridge:
 
 
 def cross(x: Any, frontend: Any, dtype: torch.dtype | None = None) -> Any:
-    """Gives a Variable to a frontend whose graph runs at another time. What of a static graph has not run yet runs
-    where its value is wanted now; the rest stays as it is.
+    """Converts a Variable to a frontend whose graph runs at another time. If the value is needed now, those functions
+    of a static graph run that have not run yet.
 
     Args:
         x: the Variable.
-        frontend: the engine's side of the other frontend (`variable_class._frontend`).
-        dtype: dtype of the result; None keeps that of `x`.
+        frontend: the other frontend's `_C.Frontend` (`variable_class._frontend`).
+        dtype: dtype of the result; None keeps the dtype of `x`.
 
     Returns:
-        A Variable of the other frontend, of the same value and in the same graph.
+        A Variable of the other frontend, with the same value and in the same graph.
 
     Raises:
         ValueError: `x` belongs to a graph that runs at once and has no value.
@@ -108,28 +108,28 @@ def cross(x: Any, frontend: Any, dtype: torch.dtype | None = None) -> Any:
         raise ValueError(f"a {x._frontend.name} Variable without a value cannot go to {frontend.name}")
     enters = frontend.deferred and not isinstance(x, _C.DeferredVariable)
     if enters and dtype is None and x.tensor.dtype == torch.float64:
-        dtype = torch.float32  # nnabla computes in it, and writes statistics into arrays of it
+        dtype = torch.float32  # nnabla computes in float32, and writes statistics into float32 arrays
     (y,) = _C.apply_host(frontend, Bridge(x, dtype), [x], None)
     if enters and dtype is not None:
-        object.__setattr__(y, "copied", True)  # what is written to it stays unseen
+        object.__setattr__(y, "copied", True)  # what a function writes into it would be lost
     if enters and not _C.get_mode("auto_forward"):
-        y.forward()  # functions whose result's shape depends on values ask for them when they are called
+        y.forward()  # functions whose result's shape depends on values read them when they are called
     return y
 
 
 def leave(v: Any, frontend: Any) -> Any:
-    """Gives an nnabla Variable to a frontend that runs at once: its static graph runs first, on what its inputs hold
-    now.
+    """Converts an nnabla Variable to a frontend that runs at once. Its static graph runs first, on the current values
+    of its inputs.
 
     Args:
-        v: the Variable of nnabla.
-        frontend: the engine's side of the other frontend (`variable_class._frontend`).
+        v: the nnabla Variable.
+        frontend: the other frontend's `_C.Frontend` (`variable_class._frontend`).
 
     Returns:
         A Variable of the other frontend.
 
     Raises:
-        AttributeError: `v` is no Variable of nnabla.
+        AttributeError: `v` is not an nnabla Variable.
 
     Example:
         >>> import numpy as np
@@ -144,19 +144,19 @@ def leave(v: Any, frontend: Any) -> Any:
     """
     if v.parent is not None and not _C.get_mode("auto_forward"):
         v.forward(clear_no_need_grad=False)
-    # nnabla computes in float32: so do its functions with an array of float64 that a program gave a leaf
+    # nnabla computes in float32, also if a program has assigned a float64 array to a leaf
     return cross(v, frontend, torch.float32 if v.data.dtype == np.float64 else None)
 
 
 def left(inputs: Sequence[Any], frontend: Any) -> tuple[Any, ...] | None:
-    """Gives the nnabla Variables among the inputs of a function to the frontend that runs it at once.
+    """Converts the nnabla Variables among the inputs of a function to the frontend that runs it at once.
 
     Args:
         inputs: the inputs.
-        frontend: the engine's side of the frontend (`variable_class._frontend`).
+        frontend: the frontend's `_C.Frontend` (`variable_class._frontend`).
 
     Returns:
-        The inputs with Variables of the frontend; None where no input is a Variable of nnabla.
+        The inputs with Variables of the frontend; None if no input is an nnabla Variable.
 
     Raises:
         TypeError: `inputs` cannot be iterated over.

@@ -1,4 +1,4 @@
-"""Modes of the running thread: whether operations are recorded, debug checks, type checks."""
+"""Modes of the current thread: recording of operations, debug checks, type checks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Settings = tuple[dict[str, Any], tuple[tuple[Any, str, Any], ...], Any]
 class scope(_C.Scope, ContextDecorator):
     """A `with` block, or a decorator, that sets modes of this thread and attributes of objects.
 
-    It is entered and left by one call of the compiled module each: Ctrl-C, wherever it arrives, leaves nothing behind.
+    Entering and leaving are one call of the compiled module each, so that Ctrl-C at any point leaves no setting behind.
 
     Args:
-        settings: called on entry, gives a dict of modes as of `using_modes`, a tuple of triples (object, name, value),
-            and what `as` names.
+        settings: called on entry; returns a dict of modes as for `using_modes`, a tuple of triples (object, name,
+            value), and the value for `as`.
 
     Raises:
-        ValueError: on entry, there is no mode of a name.
+        ValueError: on entry, a mode does not exist.
         TypeError: `settings` is neither a dict nor callable.
 
     Example:
@@ -49,14 +49,13 @@ class scope(_C.Scope, ContextDecorator):
 
 
 class using_modes(scope):
-    """A `with` block, or a decorator, in which modes of this thread are set; they are restored also on an exception.
+    """A `with` block, or a decorator, in which modes of this thread are set; they are restored even after an exception.
 
     Args:
-        **modes: values by the names of the engine's modes, as of `using_mode`: a bool, or None for the process-wide
-            default.
+        **modes: values of the engine's modes, named as in `using_mode`: a bool, or None for the process-wide default.
 
     Raises:
-        ValueError: on entry, there is no mode of a name.
+        ValueError: on entry, a mode does not exist.
 
     Example:
         >>> from compatgrad.core.configuration import using_modes
@@ -82,7 +81,7 @@ def using_mode(name: str, value: bool | None) -> using_modes:
         The context manager.
 
     Raises:
-        ValueError: on entry, there is no mode of that name.
+        ValueError: on entry, the mode does not exist.
 
     Example:
         >>> from compatgrad.core import using_mode
@@ -135,9 +134,9 @@ def force_backprop_mode() -> using_modes:
 
 
 def using_debug(value: bool = True) -> using_modes:
-    """A `with` block, or a decorator, in which this thread looks for NaN and checks what user-defined backwards return.
-    Inside, a NaN in a result or a gradient raises RuntimeError with the function's name, and a backward that returns
-    something else than Variables of its inputs' shapes raises ValueError.
+    """A `with` block, or a decorator, in which this thread checks for NaN and checks the results of user-defined
+    backwards. Inside, a NaN in a result or a gradient raises RuntimeError with the function's name, and a backward that
+    returns anything but Variables of its inputs' shapes raises ValueError.
 
     Args:
         value: False switches the checks off inside a block that has them on.

@@ -1,4 +1,4 @@
-"""Variables of one frontend as Variables of another, and as tensors of torch's graph."""
+"""Conversion of Variables to those of another frontend, and to tensors of torch's graph."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["refuse_transforms", "to"]
 
 
 def to(frontend: str, x: Any) -> Any:
-    """Gives a Variable or tensor the type of another frontend, with its value and its place in the graph. Derivatives
-    of any order go through. To and from nnabla a function stands between, which reads the value when its own graph
-    runs. Functions of the frontends that run at once take each other's Variables as they are; between them this is for
-    code that asks for a type.
+    """Converts a Variable or tensor to the type of another frontend, with its value and its place in the graph.
+    Derivatives of any order pass through. Conversions to and from nnabla add a function to the graph, which reads the
+    value when its own graph runs. Functions of the other frontends accept each other's Variables without conversion;
+    between them this is for code that checks types.
 
     Args:
         frontend: "chainer", "nnabla", "mxnet", "compatgrad" or "torch".
         x: a Variable of any frontend, or a torch tensor.
 
     Returns:
-        The Variable. A Variable to "torch" is a tensor whose gradient goes on in the graph of the Variable, or a plain
-        tensor under `torch.no_grad()`. A tensor that requires torch's grad becomes a Variable whose gradient goes on in
+        The Variable. For "torch", a tensor whose gradient continues in the graph of the Variable, or a plain tensor
+        under `torch.no_grad()`. A tensor that requires torch's grad becomes a Variable whose gradient continues in
         torch's graph.
 
     Raises:
-        RuntimeError: it is called inside a transform of torch.func or forward-mode differentiation.
+        RuntimeError: the call is inside a transform of torch.func or forward-mode differentiation.
         TypeError: `x` is neither a Variable nor a tensor.
         ValueError: `frontend` is unknown, or `x` is a Variable without a value.
 
@@ -71,7 +71,7 @@ def to(frontend: str, x: Any) -> Any:
     if adapter.deferred:
         return bridge.cross(x, cls._frontend)
     if isinstance(x, _C.DeferredVariable):
-        with using_modes(recording=True):  # MXNet's Variables come in with their history in any case
+        with using_modes(recording=True):  # keeps the history of MXNet's Variables in any case
             return bridge.leave(x, cls._frontend)
     y = cls.__new__(cls)
     y.tensor = x.tensor
@@ -87,13 +87,14 @@ def _as_tensor(x: Any) -> torch.Tensor:
 
 
 def refuse_transforms(who: str) -> None:
-    """Refuses ways of torch to look for derivatives in which the engine's graph does not take part.
+    """Raises an error inside torch's transforms and forward-mode differentiation, which do not support the engine's
+    graph.
 
     Args:
-        who: what the message calls the caller.
+        who: the name of the caller in the message.
 
     Raises:
-        RuntimeError: it is called inside a transform of torch.func or forward-mode differentiation.
+        RuntimeError: the call is inside a transform of torch.func or forward-mode differentiation.
 
     Example:
         >>> from compatgrad.core.crossing import refuse_transforms

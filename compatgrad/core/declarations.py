@@ -1,4 +1,4 @@
-"""What declarations of functions in frontends have in common: the text that names the arrays, and the ops in bodies."""
+"""Helpers for declarations of functions in frontends: the text that lists the arrays, and ops for function bodies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Ops:
     AttributeError.
 
     Args:
-        frontend: the engine's side of the frontend.
+        frontend: the frontend's `_C.Frontend`.
 
     Example:
         >>> import torch
@@ -44,7 +44,7 @@ class Item(NamedTuple):
         name: its name.
         variadic: whether it stands for any number of arrays.
         optional: whether it may be left out.
-        condition: when it is there: "if name", "if name=value", "unless name", several joined by "and"; "" for always.
+        condition: when it exists: "if name", "if name=value", "unless name", several joined by "and"; "" for always.
 
     Example:
         >>> from compatgrad.core.declarations import items_of
@@ -77,7 +77,7 @@ _ITEM = re.compile(r"(\*?)(\w+)(\??)(?: ((?:if|unless) .+))?")
 
 
 def items_of(text: str) -> tuple[Item, ...]:
-    """Reads the arrays that a text names.
+    """Parses a text that lists arrays.
 
     Args:
         text: the text, arrays separated by commas.
@@ -134,22 +134,22 @@ class Inputs:
 
 
 def made_of(source: str, name: str, scope: dict[str, Any], body: Callable[..., Any], file: str = "<string>") -> Any:
-    """Makes a function of source, in the place of another one: it has a signature of its own, and a call takes one
+    """Makes a function from source code that replaces another one: it has its own signature, and a call takes one
     Python frame.
 
     Args:
         source: Python source that defines the function.
         name: name of the function.
         scope: the global names of the source.
-        body: the function whose docstring and module it gets, and which is its attribute `body`.
+        body: the function that it replaces, whose docstring and module it gets, and which becomes its attribute `body`.
         file: name of the source in tracebacks.
 
     Returns:
         The function.
 
     Raises:
-        KeyError: the source defines no such name.
-        SyntaxError: the source is no Python.
+        KeyError: the source does not define the name.
+        SyntaxError: the source is not valid Python.
 
     Example:
         >>> from compatgrad.core.declarations import made_of

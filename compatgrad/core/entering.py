@@ -1,7 +1,7 @@
-"""Variables of other frontends, where they enter a frontend's own code.
+"""Conversion of other frontends' Variables when they enter a frontend's Python code.
 
-Functions that are ops take Variables of all frontends. What is written in Python asks its arguments for their type,
-dtype or array, in the words of its own framework: there each Variable of another one changes its type first.
+Ops accept Variables of all frontends. Functions written in Python may check the type, dtype or array of their arguments
+in the terms of their own framework, so Variables of other frontends are converted first.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["entered", "let_in", "open_functions", "opened"]
 
 
 def let_in(name: str, deferred: bool = True) -> Callable[[Any], Any]:
-    """What gives an argument the type of a frontend, for the attribute `enter` of the engine's side of the frontend.
+    """Makes the function that converts arguments to a frontend, for the attribute `enter` of its `_C.Frontend`.
 
     Args:
-        name: the frontend, as `interop.to` takes it.
-        deferred: whether it changes Variables of graphs that run later, too. Those run when they are handed over.
+        name: the name of the frontend, as for `interop.to`.
+        deferred: whether it also converts Variables of graphs that run later; these graphs run at the conversion.
 
     Returns:
-        A function that gives a Variable of the frontend, in the place of the one it is given, a list or tuple of what
-        it gives for the items, and anything else as it is.
+        A function that converts a Variable to the frontend, converts the items of a list or tuple, and returns anything
+        else unchanged.
 
     Raises:
         Nothing.
@@ -55,15 +55,15 @@ def let_in(name: str, deferred: bool = True) -> Callable[[Any], Any]:
 def entered(
     frontend: _C.Frontend, arguments: tuple[Any, ...], enter: Callable[[Any], Any] | None = None
 ) -> tuple[Any, ...]:
-    """The arguments of a call with Variables of the frontend in the places of others.
+    """The arguments of a call, with other frontends' Variables converted to the frontend.
 
     Args:
-        frontend: the engine's side of the frontend, which has an `enter`.
+        frontend: the frontend's `_C.Frontend`, which has an `enter`.
         arguments: the arguments.
-        enter: what changes one; None is the frontend's own.
+        enter: the function that converts an argument; None is that of the frontend.
 
     Returns:
-        The arguments, the same tuple where there is nothing to change.
+        The arguments; the same tuple if there is nothing to convert.
 
     Raises:
         ValueError: a Variable of another frontend has no value.
@@ -87,17 +87,17 @@ _opened: dict[FunctionType, _C.Op] = {}  # a function with several names is one 
 
 
 def opened(frontend: _C.Frontend, f: FunctionType) -> Any:
-    """A function of Python's that gets Variables of the frontend alone, others having changed their type.
+    """Wraps a Python function so that it gets only Variables of the frontend; others are converted first.
 
     Args:
-        frontend: the engine's side of the frontend.
+        frontend: the frontend's `_C.Frontend`.
         f: the function.
 
     Returns:
         A callable with its name, signature, docstring and attributes.
 
     Raises:
-        AttributeError: `f` is no function.
+        AttributeError: `f` is not a function.
 
     Example:
         >>> from compatgrad import _C
@@ -116,14 +116,14 @@ def opened(frontend: _C.Frontend, f: FunctionType) -> Any:
 
 
 def open_functions(frontend: _C.Frontend, names: dict[str, Any], closed: Collection[Any] = ()) -> None:
-    """Lets the functions of a package, as far as they are Python's, get Variables of their own frontend alone: the
-    compiled module looks at the arguments, in some nanoseconds, and calls `frontend.enter` where one is another's.
+    """Wraps the Python functions of a package so that they get only Variables of their own frontend. The compiled
+    module checks the arguments, in some nanoseconds, and calls `frontend.enter` if one belongs to another frontend.
 
     Args:
-        frontend: the engine's side of the frontend.
+        frontend: the frontend's `_C.Frontend`.
         names: the namespace of the package, `globals()`; functions are replaced there and in the modules that define
             them.
-        closed: functions that stay as they are.
+        closed: functions that are not wrapped.
 
     Raises:
         KeyError: `names` has no `__name__`.
@@ -146,8 +146,8 @@ def open_functions(frontend: _C.Frontend, names: dict[str, Any], closed: Collect
             continue
         own = f"{f.__module__}.".startswith(f"{home}.") or name in (shown or ())
         if not own and f not in _opened:
-            continue  # helpers that a module imports are no functions of its own
+            continue  # a helper that the module has imported
         names[name] = bound = opened(frontend, f)
         defines = sys.modules.get(f.__module__)
-        if getattr(defines, f.__name__, None) is f:  # where a pickle looks it up
+        if getattr(defines, f.__name__, None) is f:  # pickle looks the function up there
             setattr(defines, f.__name__, bound)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PREFIX, _SUFFIX = ".compatgrad-", ".tmp"
 
 
 def _lock(descriptor: int) -> bool | None:
-    """Locks a file against `_remove_leftovers` until its descriptor is closed; False where another has locked it, None
-    where files cannot be locked.
+    """Locks a file against `_remove_leftovers` until its descriptor is closed. Returns False if another process has
+    locked it, None if files cannot be locked.
 
-    The lock belongs to the open file, not to the process: other descriptors of the file may be closed meanwhile, and
-    HDF5, which locks its files by flock, is not in its way.
+    The lock belongs to the open file, not to the process, so that other descriptors of the file may be closed
+    meanwhile; and it does not conflict with HDF5, which locks its files by flock.
     """
     try:
         whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
@@ -40,7 +40,7 @@ def _lock(descriptor: int) -> bool | None:
 
 
 def _lock_folder(descriptor: int) -> bool | None:
-    """The same for a folder, which only flock locks."""
+    """The same for a folder, which only flock can lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -51,7 +51,7 @@ def _lock_folder(descriptor: int) -> bool | None:
 
 
 def _remove_leftovers(folder: str) -> None:
-    """Removes what writers that were killed have left in a folder: the files that nobody has locked."""
+    """Removes files that killed writers have left in a folder: those that no process has locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         names = [e.name for e in entries if e.name.startswith(_PREFIX) and e.name.endswith(_SUFFIX)]
         for name in names:
@@ -70,13 +70,13 @@ def _remove_leftovers(folder: str) -> None:
 
 
 def _new(folder: str) -> tuple[str, int]:
-    """The name and the descriptor, which holds its lock, of a new file in a folder."""
+    """Makes a new, locked file in a folder; returns its name and the descriptor that holds the lock."""
     while True:
         name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
         if _lock(descriptor) is not False and os.path.exists(name):
             return name, descriptor
-        os.close(descriptor)  # another writer took it for a leftover before it was locked, and removes it
+        os.close(descriptor)  # before it was locked, another writer took it for a leftover and removed it
 
 
 def _new_folder(folder: str) -> tuple[str, int]:
@@ -96,7 +96,7 @@ def _new_folder(folder: str) -> tuple[str, int]:
 
 
 def _sync(path: str) -> None:
-    """Brings a file's content, or a folder's names, to the disk; some systems cannot do the latter."""
+    """Flushes the content of a file, or the entries of a folder, to disk; some systems cannot do the latter."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -107,11 +107,12 @@ def _sync(path: str) -> None:
 
 @contextlib.contextmanager
 def beside(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Gives a name to write a file under, which takes the place of `path` where the block ends without an exception.
-    Otherwise, at Ctrl-C too, what stood at `path` stays as it was. Where the process is killed or the machine stops,
-    the old file or the new one is there, whole: the new one is on the disk before it gets its name. What a killed
-    process leaves is removed when the next file is written to the folder. A link stays one, and a file keeps its
-    permissions. Pipes and devices are written to directly, and so is a file in a folder that takes no new ones.
+    """Yields a temporary name to write a file under; the file replaces `path` if the block ends without an exception.
+    Otherwise, also after Ctrl-C, `path` is not changed. If the process is killed or the machine stops, either the
+    complete old file or the complete new one is there, because the new one is flushed to disk before it is renamed.
+    Files that a killed process has left are removed when the next file is written to the folder. A symbolic link stays
+    one, and a file keeps its permissions. Pipes and devices are written directly, and so is a file in a folder that is
+    not writable.
 
     Args:
         path: path of the file.
@@ -172,8 +173,8 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def in_folder_beside(path: str | os.PathLike[str]) -> Iterator[str]:
-    """`beside` for writers that go by the name of a file: the name that it gives differs in the folder alone. Such
-    writers may add an ending to the name; what they have made keeps it.
+    """`beside` for writers that depend on the name of a file: the yielded path differs from `path` only in the folder.
+    Such writers may append an extension to the name; the resulting file keeps it.
 
     Args:
         path: path of the file.
@@ -217,11 +218,11 @@ def in_folder_beside(path: str | os.PathLike[str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[Any]:
-    """Opens a file to write it anew; it stands there once the block ends without an exception, see `beside`.
+    """Opens a new file for writing, which replaces `path` when the block ends without an exception; see `beside`.
 
     Args:
         path: path of the file.
-        mode: mode, as of `open`.
+        mode: mode, as for `open`.
         **options: other arguments of `open`, such as `encoding`.
 
     Yields:
@@ -247,12 +248,12 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 @contextlib.contextmanager
 def naming(file: Any, *kinds: type[Exception], to: type[Exception] = ValueError) -> Iterator[None]:
-    """Makes the errors of a reader say of which file they tell.
+    """Adds the name of the file to the errors of a reader.
 
     Args:
         file: path of the file, or the open file.
         *kinds: errors that become errors of the class `to`.
-        to: class of the errors; those of it, or of a class below it, stay of their class.
+        to: class of the resulting errors; errors of this class and its subclasses keep their class.
 
     Yields:
         None.
@@ -288,6 +289,6 @@ def naming(file: Any, *kinds: type[Exception], to: type[Exception] = ValueError)
             raise UnicodeDecodeError(*place, f"{error.reason}, in {name}") from error
         try:
             told = kind(f"{name}: {words}")
-        except TypeError:  # an error that is made of other things than words
+        except TypeError:  # an error class whose constructor does not take a message
             told = to(f"{name}: {words}")
         raise told from error

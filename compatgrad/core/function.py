@@ -1,6 +1,4 @@
-"""Functions defined in Python: the parts every frontend shares, and the native `FunctionNode` and
-`Function`.
-"""
+"""Functions defined in Python: the parts that all frontends share, and the native `FunctionNode` and `Function`."""
 
 from __future__ import annotations
 
@@ -25,10 +23,11 @@ _function_hooks = _C.function_hooks
 
 
 class FunctionNodeBase(_C.FunctionNode):
-    """What function nodes of all frontends have in common. A frontend adds `apply` and the kind of data it handles. A
-    subclass defines `forward(inputs)`, a tuple of data in, a tuple out, and `backward(target_input_indexes,
-    grad_outputs)`, Variables in and out: one gradient or None per input, or per target. `retain_inputs` and
-    `retain_outputs`, called in forward, say what `get_retained_inputs` and `get_retained_outputs` give in backward.
+    """The base class of the function nodes of all frontends. A frontend adds `apply` and its kind of data. A subclass
+    defines `forward(inputs)`, from a tuple of data to a tuple of data, and `backward(target_input_indexes,
+    grad_outputs)`, from Variables to Variables: one gradient or None per input, or per target. `retain_inputs` and
+    `retain_outputs`, called in forward, select what `get_retained_inputs` and `get_retained_outputs` return in
+    backward.
 
     Example:
         >>> import compatgrad
@@ -42,11 +41,11 @@ class FunctionNodeBase(_C.FunctionNode):
     _input_indexes_to_retain: Sequence[int] | None = None
     _output_indexes_to_retain: Sequence[int] | None = None
     _output_count = 0
-    _fuses = False  # backward_accumulate is overridden
+    _fuses = False  # whether backward_accumulate is overridden
 
     _variable_type: Any  # the class of this frontend's Variables
-    _raw = staticmethod(attrgetter("tensor"))  # a Variable's data as this frontend's functions see it
-    _check_outputs: Callable[[tuple[Any, ...]], None]  # TypeError for what is no data of this frontend
+    _raw = staticmethod(attrgetter("tensor"))  # a Variable's data, as this frontend's functions get it
+    _check_outputs: Callable[[tuple[Any, ...]], None]  # raises TypeError for outputs that are not this frontend's data
     _has_nan: Callable[[Any], bool]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -55,7 +54,8 @@ class FunctionNodeBase(_C.FunctionNode):
 
     @property
     def _accumulates(self) -> bool:
-        """Whether the loop hands over, and gets back, what is accumulated so far. Debug mode compares with it."""
+        """Whether the loop passes the gradients accumulated so far, and gets the new sums back. Debug mode needs them
+        for a check."""
         return self._fuses or _get_mode("debug")
 
     @property
@@ -69,12 +69,12 @@ class FunctionNodeBase(_C.FunctionNode):
 
     @property
     def _user_object(self) -> Any:
-        return self  # what `Variable.creator` shows
+        return self  # the value of `Variable.creator`
 
     # ---- forward -------------------------------------------------------------------------------------------
 
     def _run(self, inputs: tuple[Any, ...], in_data: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Hooks, forward, checks and recording of one application; `in_data` is the raw data of `inputs`."""
+        """Runs hooks, forward and checks of one application and records it; `in_data` is the raw data of `inputs`."""
         hooks = self._active_hooks()
         for hook in hooks:
             hook.forward_preprocess(self, in_data)
@@ -97,30 +97,29 @@ class FunctionNodeBase(_C.FunctionNode):
         return self.forward(in_data)
 
     def forward(self, inputs: tuple[Any, ...]) -> Any:
-        """To be defined: from a tuple with each input's data to a tuple with each output's."""
+        """Must be defined: gets a tuple with each input's data and returns a tuple with each output's data."""
         raise NotImplementedError(f"{type(self).__name__}.forward: a subclass must define it")
 
     def retain_inputs(self, indexes: Sequence[int]) -> None:
-        """Keeps these inputs' data for backward, where `get_retained_inputs` gives them in this order.
+        """Keeps these inputs' data for backward, where `get_retained_inputs` returns them in this order.
 
-        indexes: a tuple or list of ints, the inputs' numbers. To be called in forward; a later call replaces an
-        earlier one. After forward, IndexError for a number that no input has.
+        indexes: a tuple or list of ints, the inputs' numbers. Must be called in forward; a later call replaces an
+            earlier one. After forward, IndexError for an invalid number.
         """
         self._input_indexes_to_retain = indexes
 
     def retain_outputs(self, indexes: Sequence[int]) -> None:
-        """Keeps these outputs' data for backward, where `get_retained_outputs` gives them in this order.
+        """Keeps these outputs' data for backward, where `get_retained_outputs` returns them in this order.
 
-        indexes: a tuple or list of ints, the outputs' numbers. To be called in forward; a later call replaces an
-        earlier one. After forward, IndexError for a number that no output has.
+        indexes: a tuple or list of ints, the outputs' numbers. Must be called in forward; a later call replaces an
+            earlier one. After forward, IndexError for an invalid number.
         """
         self._output_indexes_to_retain = indexes
 
     @property
     def output_data(self) -> tuple[Any, ...]:
-        """Data of all outputs, None where it was not retained. RuntimeError before the function was
-        recorded.
-        """
+        """The data of all outputs, None for outputs that are not retained. RuntimeError before the function was
+        recorded."""
         retained = self._retained_output_arrays()
         if retained is None:
             raise RuntimeError("retained output data is gone")
@@ -132,10 +131,11 @@ class FunctionNodeBase(_C.FunctionNode):
     # ---- backward ------------------------------------------------------------------------------------------
 
     def backward(self, target_input_indexes: Sequence[int], grad_outputs: _Gradients) -> _Gradients:
-        """To be defined, for the chain rule: Variables in, one gradient or None for each target or each input out.
+        """Must be defined, to apply the chain rule: gets Variables and returns one gradient or None for each target or
+        each input.
 
-        Without a definition all gradients are None. `target_input_indexes` are the numbers of the inputs that want a
-        gradient, in rising order; an output that has no gradient stands as None among `grad_outputs`.
+        Without a definition all gradients are None. `target_input_indexes` are the numbers of the inputs that need a
+        gradient, in ascending order; `grad_outputs` has None for an output without a gradient.
         """
         if self.is_native:
             return super().backward(target_input_indexes, grad_outputs)
@@ -153,7 +153,8 @@ class FunctionNodeBase(_C.FunctionNode):
     def _backward_step(
         self, indexes: Sequence[int], grad_outputs: _Gradients, grad_inputs: _Gradients | None
     ) -> _Gradients:
-        """Called by the loop. `grad_inputs`: None or what is accumulated so far, one per target, if `_accumulates`."""
+        """Called by the loop. `grad_inputs`: if `_accumulates`, for each target the gradient accumulated so far, or
+        None."""
         try:
             if self._fuses:
                 gxs = self.backward_accumulate(indexes, grad_outputs, grad_inputs or ())
@@ -219,8 +220,8 @@ class FunctionNodeBase(_C.FunctionNode):
     def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
         """Registers a hook for this function alone.
 
-        hook: a FunctionHook, TypeError for anything else. name: str, by default the hook's own; KeyError where a hook
-        of this function has it.
+        hook: a FunctionHook, TypeError for anything else. name: str, by default the hook's name; KeyError if a hook of
+            this function already has it.
         """
         if not isinstance(hook, FunctionHook):
             raise TypeError("Hook must be of type FunctionHook")
@@ -268,7 +269,7 @@ def _one_per_target(node: FunctionNodeBase, indexes: Sequence[int], gxs: Any) ->
 
 
 def _add_stack(node: FunctionNodeBase, error: BaseException) -> None:
-    """Appends to the error's message where the function was called in forward, known under debug only."""
+    """Appends to the error's message where the function was called in forward, which is only known in debug mode."""
     if node.stack is None:
         return
     rule = "-" * shutil.get_terminal_size().columns
@@ -277,7 +278,7 @@ def _add_stack(node: FunctionNodeBase, error: BaseException) -> None:
     error.args = (f"{error.args[0]}{text}", *error.args[1:]) if error.args else (text,)
 
 
-# It is mixed into a class of nodes, whose attributes it uses.
+# A mixin for classes of nodes, whose attributes it uses.
 if TYPE_CHECKING:
     _Node = FunctionNodeBase
 else:
@@ -285,8 +286,8 @@ else:
 
 
 class FunctionAdapter(_Node):
-    """Mixin for the node that runs a `Function`, whose backward computes on raw data and is not recorded. Before the
-    first call the function owns its node; from then on the node owns the function.
+    """A mixin for the node that runs a `Function`, whose backward computes on raw data and is not recorded. Before the
+    first call the function owns its node; afterwards the node owns the function.
 
     Args:
         function: the function.
@@ -306,7 +307,7 @@ class FunctionAdapter(_Node):
 
     _function: Any = None
     _weak_function: Callable[[], Any] | None = None
-    _check_raw_gradient: Callable[[int, Any, Any], None]  # of an input: TypeError or ValueError for one that is none
+    _check_raw_gradient: Callable[[int, Any, Any], None]  # checks an input's gradient: raises TypeError or ValueError
 
     def __init__(self, function: FunctionBase) -> None:
         super().__init__()
@@ -315,7 +316,7 @@ class FunctionAdapter(_Node):
 
     @property
     def function(self) -> Any:
-        """The `Function` object, or None when it is gone."""
+        """The `Function` object, or None if it was deleted."""
         if self._function is not None:
             return self._function
         return self._weak_function() if self._weak_function else None
@@ -338,12 +339,13 @@ class FunctionAdapter(_Node):
         self.function.check_type_forward(in_types)
 
     def forward(self, inputs: tuple[Any, ...]) -> Any:
-        """What the function's forward gives; all inputs are retained unless it says which."""
+        """Calls the function's forward; all inputs are retained unless it calls `retain_inputs`."""
         self.retain_inputs(range(len(inputs)))
         return self.function.forward(inputs)
 
     def backward(self, target_input_indexes: Sequence[int], grad_outputs: _Gradients) -> _Gradients:
-        """What the function's backward gives from raw data, as constants: the pass cannot be differentiated."""
+        """Calls the function's backward with raw data; its gradients are constants, so that the pass cannot be
+        differentiated."""
         raw, variable = self._raw, self._variable_type
         nodes = self.inputs or ()
         in_data: list[Any] = [None] * len(nodes)
@@ -368,8 +370,9 @@ class FunctionAdapter(_Node):
 
 
 class FunctionBase:
-    """A function whose forward and backward both compute on raw data, so that it can be differentiated once. Calling it
-    gives a Variable, or a tuple of them. All inputs are retained unless forward calls `retain_inputs`.
+    """A function whose forward and backward both compute on raw data, so that it can be differentiated only once.
+    Calling it returns a Variable, or a tuple of Variables. All inputs are retained unless forward calls
+    `retain_inputs`.
 
     Example:
         >>> import compatgrad
@@ -389,7 +392,7 @@ class FunctionBase:
         node._function = self
         node._weak_function = None
         self._node = weakref.ref(node)
-        self._owned_node = None  # from now on the graph keeps the node alive, and the node keeps the function
+        self._owned_node = None  # from now on the graph owns the node, and the node owns the function
         ret = node.apply(inputs)
         return ret[0] if len(ret) == 1 else tuple(ret)
 
@@ -402,9 +405,11 @@ class FunctionBase:
     inputs = property(attrgetter("node.inputs"), doc="Variable nodes of the inputs.")
     outputs = property(attrgetter("node.outputs"), doc="Weak references to the variable nodes of the outputs.")
     local_function_hooks = property(attrgetter("node.local_function_hooks"), doc="Hooks of this function alone.")
-    output_data = property(attrgetter("node.output_data"), doc="Data of the outputs, None where not retained.")
+    output_data = property(
+        attrgetter("node.output_data"), doc="Data of the outputs, None for others than retained ones."
+    )
     rank = property(attrgetter("node.rank"), doc="Longest path from a leaf.")
-    stack = property(attrgetter("node.stack"), doc="Where the function was called; known under debug only.")
+    stack = property(attrgetter("node.stack"), doc="Where the function was called; only known in debug mode.")
 
     @property
     def label(self) -> str:
@@ -412,13 +417,12 @@ class FunctionBase:
         return type(self).__name__
 
     def forward(self, inputs: tuple[Any, ...]) -> Any:
-        """To be defined: from a tuple with each input's data to a tuple with each output's."""
+        """Must be defined: gets a tuple with each input's data and returns a tuple with each output's data."""
         raise NotImplementedError(f"{type(self).__name__}.forward: a subclass must define it")
 
     def backward(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Any:
-        """One gradient or None per input, from data: `inputs` None where not retained, `grad_outputs` where
-        absent.
-        """
+        """Must return one gradient or None per input, computed from data. `inputs` has None for inputs that are not
+        retained, `grad_outputs` for outputs without a gradient."""
         return (None,) * len(inputs)
 
     def unchain(self) -> None:
@@ -434,11 +438,11 @@ class FunctionBase:
         self.node.delete_hook(name)
 
     def retain_inputs(self, indexes: Sequence[int]) -> None:
-        """Keeps these inputs' data for backward, and no others. To be called in forward."""
+        """Keeps only these inputs' data for backward. Must be called in forward."""
         self.node.retain_inputs(indexes)
 
     def retain_outputs(self, indexes: Sequence[int]) -> None:
-        """Keeps these outputs' data for backward, in `output_data`. To be called in forward."""
+        """Keeps these outputs' data for backward, in `output_data`. Must be called in forward."""
         self.node.retain_outputs(indexes)
 
 
@@ -446,18 +450,18 @@ class FunctionBase:
 
 
 class FunctionNode(FunctionNodeBase):
-    """A function of your own, written with torch, that can be differentiated any number of times.
+    """A user-defined function, written with torch, that can be differentiated any number of times.
 
     A subclass defines
 
-    - ``forward(inputs)``: a tuple of tensors (None for an input that is None); returns a tuple of tensors. What
-      backward reads is named there: ``self.retain_inputs((0,))``, ``self.retain_outputs((0,))``, by number.
-    - ``backward(target_input_indexes, grad_outputs)``: a tuple of the numbers of the inputs that want a gradient, and
-      a tuple of Variables, None for an output without a gradient; returns a tuple with one Variable or None for each
-      target, or for each input, computed with functions of Variables. ``self.get_retained_inputs()`` and
-      ``self.get_retained_outputs()`` give Variables.
+    - ``forward(inputs)``: gets a tuple of tensors (None for an input that is None); returns a tuple of tensors. It
+    selects the data that backward reads, by number: ``self.retain_inputs((0,))``, ``self.retain_outputs((0,))``.
+    - ``backward(target_input_indexes, grad_outputs)``: gets a tuple of the numbers of the inputs that need a gradient,
+    and a tuple of Variables, None for an output without a gradient; returns a tuple with one Variable or None for each
+    target, or for each input, computed with functions of Variables. ``self.get_retained_inputs()`` and
+    ``self.get_retained_outputs()`` return Variables.
 
-    An object is for one call, ``MyFunction(...).apply((x, y))``, which gives a tuple of Variables.
+    Each object can be called once: ``MyFunction(...).apply((x, y))`` returns a tuple of Variables.
 
         >>> import torch
         >>> import compatgrad
@@ -475,9 +479,9 @@ class FunctionNode(FunctionNodeBase):
         >>> y.item(), gx.item(), ggx.item()
         (9.0, 6.0, 2.0)
 
-    Raises NotImplementedError where `forward` is not defined; TypeError for inputs that are no tensors, for a forward
-    that does not return a tuple of tensors and for a backward that returns something else than Variables; ValueError
-    for another number of gradients.
+    Raises NotImplementedError if `forward` is not defined; TypeError for inputs that are not tensors, for a forward
+    that does not return a tuple of tensors and for a backward that returns anything but Variables; ValueError for a
+    wrong number of gradients.
 
     Source: `compatgrad/core/function.py`, `csrc/python/function.cpp`.
     """
@@ -485,10 +489,10 @@ class FunctionNode(FunctionNodeBase):
     _frontend = _C.native_frontend
 
     def apply(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Runs forward once, and records it where an input requires a gradient.
+        """Runs forward once, and records it if an input requires a gradient.
 
         inputs: a tuple or list of Variables, tensors (constants) or None. Returns a tuple of Variables. TypeError for
-        another input, and for a forward that gives anything but a tuple of tensors or None.
+            other inputs, and for a forward that returns anything but a tuple of tensors or None.
         """
         inputs = bridge.left(inputs, self._frontend) or inputs
         in_data = tuple([x.tensor if isinstance(x, _C.Variable) else x for x in inputs])
@@ -530,12 +534,12 @@ class _NativeAdapter(FunctionAdapter, FunctionNode):
 
 
 class Function(FunctionBase):
-    """A function of your own, both of whose directions compute on torch tensors: it can be differentiated once.
+    """A user-defined function whose forward and backward both compute on torch tensors: it can be differentiated once.
 
     A subclass defines ``forward(inputs)``, from a tuple of tensors to a tuple of tensors, and ``backward(inputs,
-    grad_outputs)``, from two tuples of tensors (None for a gradient that is absent) to a tuple with one tensor of the
-    input's shape and dtype, or None, for each input. A call takes Variables or tensors, and gives a Variable, or a
-    tuple of them. All inputs are kept for backward unless forward calls `retain_inputs`.
+    grad_outputs)``, from two tuples of tensors (None for a missing gradient) to a tuple with one tensor of the input's
+    shape and dtype, or None, for each input. A call takes Variables or tensors, and returns a Variable, or a tuple of
+    Variables. All inputs are kept for backward unless forward calls `retain_inputs`.
 
         >>> import torch
         >>> import compatgrad
@@ -550,7 +554,7 @@ class Function(FunctionBase):
         >>> y.item(), x.grad
         (8.0, tensor([12.]))
 
-    Raises TypeError and ValueError for gradients of another type, number, dtype or shape, with the function's name.
+    Raises TypeError or ValueError, with the function's name, for gradients of a wrong type, number, dtype or shape.
 
     Source: `compatgrad/core/function.py`.
     """

@@ -1,4 +1,4 @@
-"""Function hooks: objects told of every function that runs forward or backward."""
+"""Function hooks: objects with methods that are called for every function that runs forward or backward."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["FunctionHook"]
 
 
 class FunctionHook(_C.HookBlock):
-    """Base of the hooks. Used with `with hook:` for every function of the thread, or `node.add_hook(hook)`
-    for one.
+    """Base class of function hooks. `with hook:` activates a hook for all functions of the thread,
+    `node.add_hook(hook)` for one function.
 
-    The callbacks get the function node and the arrays (native frontend: tensors) of its inputs; the backward
-    ones also those of the output gradients, None where there is none. Data a function did not retain is None
-    in backward. Entering a hook whose `name` is already active raises KeyError.
+    The methods get the function node and the arrays (in the native frontend: tensors) of its inputs; the backward
+    methods also get the arrays of the output gradients, None for a missing one. In backward, data that a function did
+    not retain is None. Entering a hook whose `name` is already active raises KeyError.
 
         >>> import torch
         >>> import compatgrad
@@ -33,7 +33,7 @@ class FunctionHook(_C.HookBlock):
 
     name = "FunctionHook"
 
-    def __init__(self) -> None:  # without it the compiled base would take any arguments
+    def __init__(self) -> None:  # without this the compiled base class would accept any arguments
         super().__init__()
 
     def __enter__(self) -> FunctionHook:

@@ -1,4 +1,4 @@
-"""Sets of a function's inputs and outputs, as numbers that the engine reads (csrc/core/mask.h)."""
+"""Sets of a function's inputs and outputs, encoded as numbers for the engine (csrc/core/mask.h)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterable
 
 __all__ = ["EVERY_INPUT", "mask_of"]
 
-EVERY_INPUT = (1 << 32) - 1  # the last bit stands for those that have none of their own
+EVERY_INPUT = (1 << 32) - 1  # the last bit stands for all inputs without their own bit
 
 
 def mask_of(inputs: Iterable[int] = (), outputs: Iterable[int] = ()) -> int:
-    """A set of a function's inputs and outputs as a number that the engine reads.
+    """Encodes a set of a function's inputs and outputs as a number for the engine.
 
     Args:
-        inputs: places of the inputs; those from 31 on share one bit.
-        outputs: places of the outputs; those from 31 on share one bit.
+        inputs: indices of the inputs; those from 31 on share one bit.
+        outputs: indices of the outputs; those from 31 on share one bit.
 
     Returns:
         The number: bit i for input i, bit 32 + j for output j.
 
     Raises:
-        ValueError: a place is negative.
+        ValueError: an index is negative.
 
     Example:
         >>> from compatgrad.core.masks import mask_of

@@ -1,4 +1,4 @@
-"""The backward registry: every native op by name, and what a user put in the place of its backward."""
+"""The backward registry: every native op by name, and the functions with which users replace its backward."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def register(name: str, fn: _Backward | None = _decorator) -> Any:
     """Replaces the backward of an op, for all frontends.
 
     Args:
-        name: the op, one of those that `show_registry` prints.
+        name: the name of the op; `show_registry` prints all names.
         fn: `fn(node, grad_outputs)`, which gets the function node and a tuple of Variables (None for an output without
-            a gradient) and returns a sequence with one Variable, or None, for each input of the op. None brings the
-            built-in backward back. Without the argument `register` is a decorator.
+            a gradient) and returns a sequence with one Variable, or None, for each input of the op. None restores the
+            built-in backward. Without this argument `register` is a decorator.
 
     Returns:
         `fn`, or the decorator.
@@ -53,7 +53,7 @@ def register(name: str, fn: _Backward | None = _decorator) -> Any:
 
 
 def show_registry() -> None:
-    """Prints every op, one a line, and where its backward comes from: "built in", or the function given to `register`.
+    """Prints every op, one per line, and its backward: "built in", or the function given to `register`.
 
     >>> import compatgrad
     >>> compatgrad.show_registry()  # doctest: +ELLIPSIS

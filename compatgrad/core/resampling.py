@@ -1,4 +1,4 @@
-"""Weights of the elements between which a coordinate lies, by its distance `t` from the one below."""
+"""Interpolation weights of the elements around a coordinate, from its distance `t` to the element below."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def linear(t: Any) -> list[Any]:
-    """Weights of linear interpolation: of the element below and the one above.
+    """Weights of linear interpolation for the element below and the element above.
 
     Args:
         t: distance from the element below, between 0 and 1: a number, an array or a tensor.
@@ -15,7 +15,7 @@ def linear(t: Any) -> list[Any]:
         Two weights.
 
     Raises:
-        TypeError: one cannot compute with `t`.
+        TypeError: `t` does not support arithmetic.
 
     Example:
         >>> from compatgrad.core.resampling import linear
@@ -28,17 +28,17 @@ def linear(t: Any) -> list[Any]:
 
 
 def cubic(t: Any, a: Any) -> list[Any]:
-    """Weights of cubic interpolation by Keys' kernel: of the two elements below and the two above.
+    """Weights of cubic interpolation with Keys' kernel, for the two elements below and the two above.
 
     Args:
         t: distance from the nearest element below, between 0 and 1: a number, an array or a tensor.
-        a: slope of the kernel at distance 1, as -0.75.
+        a: slope of the kernel at distance 1, such as -0.75.
 
     Returns:
         Four weights.
 
     Raises:
-        TypeError: one cannot compute with `t` and `a`.
+        TypeError: `t` or `a` does not support arithmetic.
 
     Example:
         >>> from compatgrad.core.resampling import cubic

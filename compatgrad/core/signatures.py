@@ -1,4 +1,4 @@
-"""What `inspect.signature` and `help` show of ops. The compiled module asks for it."""
+"""The signatures of ops for `inspect.signature` and `help`. The compiled module calls this."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from compatgrad import _C
 
 
 def signature_of(op: _C.Op) -> Signature:
-    """The signature that `inspect.signature` and `help` show of an op.
+    """The signature that `inspect.signature` and `help` show for an op.
 
     Args:
         op: the op.
 
     Returns:
-        That of the frontend's function which the op stands for, or inputs x0, x1, ... and the op's parameters.
+        The signature of the frontend's function that the op implements, or inputs x0, x1, ... and the op's parameters.
 
     Raises:
-        AttributeError: `op` is no op.
+        AttributeError: `op` is not an op.
 
     Example:
         >>> import compatgrad
@@ -34,7 +34,8 @@ def signature_of(op: _C.Op) -> Signature:
         inputs = [Parameter("tensors", Parameter.POSITIONAL_ONLY)]
     else:
         count, optional = info["inputs"], info["optional"]
-        last = max((i for i in range(count) if i not in optional), default=-1)  # before it None must be given
+        # optional inputs before the last required one must be passed as None
+        last = max((i for i in range(count) if i not in optional), default=-1)
         inputs = [
             Parameter(f"x{i}", Parameter.POSITIONAL_ONLY, default=None if i > last else Parameter.empty)
             for i in range(count)
@@ -44,6 +45,6 @@ def signature_of(op: _C.Op) -> Signature:
         for name, _, default in info["params"]
     ]
     has_default = [p.default is not Parameter.empty for p in inputs + params]
-    if has_default != sorted(has_default):  # one without a default, behind others, can only be given by its name
+    if has_default != sorted(has_default):  # a parameter without a default after others with one is keyword-only
         params = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in params]
     return Signature(inputs + params)

@@ -16,7 +16,7 @@ _Variable = _C.Variable
 
 
 class TorchInfo:
-    """What a deferred function that runs torch tells of itself: attributes `type_name`, `args` and `tags`.
+    """The description of a deferred function that runs torch: attributes `type_name`, `args` and `tags`.
 
     Args:
         name: name of the function.
@@ -35,12 +35,12 @@ class TorchInfo:
         self.tags: dict[str, Any] = {}
 
     def gradient(self) -> TorchInfo:
-        """That of the function's gradient."""
+        """The description of the function's gradient."""
         return TorchInfo(f"{self.type_name}Gradient")
 
 
 def _result_taken_apart(result: Any, name: str) -> tuple[list[torch.Tensor], Callable[[list[Any]], Any]]:
-    """The tensors of a result that is more than one, and what puts Variables in their places."""
+    """The tensors in a structured result, and a function that rebuilds the result with Variables in their places."""
     if type(result) in (tuple, list) and all(isinstance(y, torch.Tensor) for y in result):
         return list(result), type(result)
     flat, structure = _pytree.tree_flatten(result)
@@ -63,7 +63,7 @@ _C.set_taken_apart(_result_taken_apart)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What messages and pictures call a function or a module.
+    """The name of a function or a module in messages and pictures.
 
     Args:
         function: the function.
@@ -86,7 +86,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def _leaves_of(ys: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
-    """The leaves of torch's record of `ys`."""
+    """The leaves of torch's graph of `ys`."""
     todo = [y.grad_fn for y in ys if y.grad_fn is not None]
     seen = set(todo)
     while todo:
@@ -102,7 +102,7 @@ def _leaves_of(ys: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
 def _bound(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Sequence[Any], Callable[..., Any]]:
-    """The Variables among the arguments, and a function of the tensors in their places."""
+    """The Variables among the arguments, and a function of tensors that replace them."""
     if not kwargs:
         for a in args:
             if not isinstance(a, _Variable):
@@ -129,14 +129,14 @@ def _bound(
 def _infer(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Callable[[Sequence[Sequence[int]]], tuple[list[tuple[int, ...]], Any]]:
-    """A function from shapes to shapes, and what rebuilds the result, for frontends that run later."""
+    """A function from shapes to shapes, and a function that rebuilds the result, for frontends that run later."""
 
     def infer(shapes: Sequence[Sequence[int]]) -> tuple[list[tuple[int, ...]], Any]:
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
             run = function
-            if isinstance(function, torch.nn.Module):  # its buffers do not move for this
+            if isinstance(function, torch.nn.Module):  # shape inference must not update its buffers
                 buffers = {name: torch.empty_like(b) for name, b in function.named_buffers()}
 
                 def run(*a: Any, **k: Any) -> Any:
@@ -152,7 +152,7 @@ def _infer(
 
 
 def _held(function: Callable[..., Any], bound: Callable[..., Any], variables: Sequence[Any]) -> list[torch.Tensor]:
-    """The torch leaves that a function holds: those of a module, else those that a run on the values comes to."""
+    """The torch leaves that a function uses: those of a module, or those that a run on the values reaches."""
     if isinstance(function, torch.nn.Module):
         return [p for p in function.parameters() if p.requires_grad]
     with torch.enable_grad():
@@ -162,22 +162,22 @@ def _held(function: Callable[..., Any], bound: Callable[..., Any], variables: Se
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Runs a torch module, or any function of tensors, on Variables as one node of their graph. Gradients flow to the
-    Variables, at any order, and into `.grad` of the torch parameters that the function uses, as torch's own passes add
-    them. Buffers move once per call; train and eval are the module's. What the function itself raises comes out as it
-    is.
+    """Runs a torch module, or any function of tensors, on Variables as one node of their graph. Gradients of any order
+    flow to the Variables, and into `.grad` of the torch parameters that the function uses, in the same way as in
+    torch's own passes. Buffers are updated once per call; the module's own mode decides between train and eval.
+    Exceptions of the function are not changed.
 
     Args:
         function: the module or function.
-        *args: what it takes, with Variables of any frontend in the places of tensors, also inside tuples, lists and
-            dicts.
+        *args: its arguments, with Variables of any frontend in place of tensors, also inside tuples, lists and dicts.
         **kwargs: the same by keyword.
 
     Returns:
-        The result, with Variables of the first one's frontend in the places of its tensors.
+        The result, with its tensors replaced by Variables, which belong to the frontend of the first Variable among the
+        arguments.
 
     Raises:
-        TypeError: `function` cannot be called, no Variable is given, or the result has no tensor.
+        TypeError: `function` is not callable, no argument is a Variable, or the result contains no tensor.
 
     Example:
         >>> import torch
@@ -214,19 +214,19 @@ def call_with(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """`call` of a module whose torch parameters have Variables of the frontend's own: gradients go to those.
+    """`call` for a module whose torch parameters have corresponding Variables of the frontend, which get the gradients.
 
     Args:
         module: the module.
-        parameters: pairs of a Variable and the torch parameter on its memory.
-        args: what the module takes, with Variables in the places of tensors.
+        parameters: pairs of a Variable and the torch parameter that shares its memory.
+        args: the module's arguments, with Variables in place of tensors.
         kwargs: the same by keyword.
 
     Returns:
-        The result, with Variables in the places of its tensors.
+        The result, with its tensors replaced by Variables.
 
     Raises:
-        TypeError: no Variable is given, or the result has no tensor.
+        TypeError: no argument is a Variable, or the result contains no tensor.
 
     Example:
         >>> import torch

@@ -1,4 +1,5 @@
-"""What users of torch write with tensors, on native Variables: it works as there, or the error says what to write."""
+"""torch's functions and tensor methods on native Variables: they work as on tensors, or the error says what to
+write."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from compatgrad.core.variable import Variable
 
 __all__: list[str] = []
 
-# torch's operators with a tensor on the left come as these functions
+# the functions that torch calls for operators with a tensor on the left
 _OPERATORS: dict[Any, Any] = {
     torch.Tensor.add: _C.op("add"),
     torch.Tensor.sub: _C.op("sub"),
@@ -25,7 +26,7 @@ _OPERATORS: dict[Any, Any] = {
     torch.Tensor.pow: _C.op("pow"),
     torch.Tensor.__pow__: _C.op("pow"),
 }
-# functions whose results are no tensors, or tensors without a gradient
+# functions whose results are not tensors, or tensors without a gradient
 _READERS = frozenset(
     getattr(home, name)
     for name in ("eq", "ne", "lt", "le", "gt", "ge", "equal", "allclose", "is_floating_point", "is_complex", "numel")
@@ -43,7 +44,7 @@ def _values(arguments: Any) -> Any:
 
 
 def _torch_function(cls: type, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-    """A function of torch on Variables is one node of their graph, as by `interop.call`.
+    """Runs a torch function on Variables as one node of their graph, like `interop.call`.
 
     TypeError for a function that writes into its arguments.
     """
@@ -55,13 +56,13 @@ def _torch_function(cls: type, func: Any, types: Any, args: tuple[Any, ...] = ()
         return op(*args)
     if (name.endswith("_") and not name.endswith("__")) or name == "__setitem__" or kwargs.get("out") is not None:
         raise TypeError(
-            f"torch's {name} writes into a tensor, which the graph of a Variable could not follow: compute a new one, "
-            "or write into `x.tensor` where no gradient shall know of it"
+            f"torch's {name} writes into a tensor, which a Variable's graph cannot record: compute a new one, "
+            "or write into `x.tensor` if gradients may ignore the change"
         )
     return call(func, *args, **kwargs)
 
 
-# How what torch's users write is written here; other names of tensors have a general answer.
+# What to write instead of a tensor's attribute; for attributes that are not listed there is a general answer.
 _WORDS = {
     "data": "x.tensor",
     "numpy": "x.array",
@@ -86,11 +87,11 @@ _OPS = frozenset(_C.op_names())
 
 
 def _missing(self: Variable, name: str) -> Any:
-    """AttributeError; where a tensor has the attribute, it says what to write."""
+    """Raises AttributeError, which for an attribute of tensors says what to write instead."""
     text = f"{type(self).__name__!r} object has no attribute {name!r}"
     if not name.startswith("_") and hasattr(torch.Tensor, name):
         if name.endswith("_") and name not in _WORDS:
-            text += ": a Variable is not written to; compute a new one"
+            text += ": a Variable cannot be changed in place; compute a new one"
         else:
             general = f"compatgrad.ops.{name}(x)" if name in _OPS else f"interop.call(torch.Tensor.{name}, x, ...)"
             text += f"; write {_WORDS.get(name, general)}"
@@ -98,7 +99,7 @@ def _missing(self: Variable, name: str) -> Any:
 
 
 def _device(self: Variable) -> torch.device:
-    """The device of the data; ValueError where there is none."""
+    """The device of the data; ValueError if there is none."""
     return self._initialised("device").device
 
 
@@ -106,10 +107,10 @@ _cast, _to_device = _C.op("cast"), _C.op("to_device")
 
 
 def _to(self: Variable, *args: Any, **kwargs: Any) -> Variable:
-    """The Variable in another dtype or on another device, recorded; itself where nothing changes.
+    """The Variable in another dtype or on another device, recorded; the Variable itself if nothing changes.
 
     The arguments are those of `torch.Tensor.to`: a dtype, a device, both, or a tensor or Variable that has them.
-    ValueError where there is no data, TypeError for other arguments.
+    ValueError if there is no data, TypeError for other arguments.
 
         >>> import torch
         >>> import compatgrad
@@ -143,14 +144,14 @@ def _number(kind: Callable[[Any], Any]) -> Callable[[Variable], Any]:
     def convert(self: Variable) -> Any:
         return kind(_one(self, kind.__name__))
 
-    convert.__doc__ = f"`{kind.__name__}` of the only element; RuntimeError where there are more."
+    convert.__doc__ = f"`{kind.__name__}` of the only element; RuntimeError if there are more."
     return convert
 
 
 def _format(self: Variable, spec: str) -> str:
-    """The only number in the given format, as a tensor's; without a format the text of the Variable.
+    """The only number in the given format, as for a tensor; without a format, the text of the Variable.
 
-    TypeError where there is a format and more than a number.
+    TypeError if there is a format and more than one number.
     """
     if not spec:
         return str(self)
@@ -180,8 +181,8 @@ def _comparison(name: str) -> Callable[[Variable, Any], Any]:
 
 
 def _array(self: Variable, dtype: Any = None, copy: Any = None) -> Any:
-    """TypeError: NumPy would drop the history; `x.array` is the value."""
-    raise TypeError("a Variable is no NumPy array, which would have no history: x.array is its value")
+    """Raises TypeError, because a NumPy array would lose the graph; `x.array` is the value."""
+    raise TypeError("a Variable is not converted to a NumPy array, which would lose its graph: x.array is its value")
 
 
 def _attach(methods: dict[str, Any]) -> None:
@@ -193,7 +194,7 @@ def _attach(methods: dict[str, Any]) -> None:
 
 _attach({f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")})
 _attach({f"__{kind.__name__}__": _number(kind) for kind in (bool, int, float, complex)})
-Variable.__hash__ = _C.Variable.__hash__  # type: ignore[method-assign]  # that of the object: equality is no identity
+Variable.__hash__ = _C.Variable.__hash__  # type: ignore[method-assign]  # by identity, because == compares elements
 _attach({"__getattr__": _missing, "__format__": _format, "__array__": _array, "to": _to})
 _attach({"device": property(_device)})
 Variable.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]

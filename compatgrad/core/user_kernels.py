@@ -1,6 +1,6 @@
-"""CuPy next to torch: kernels that programs write run on torch's current stream, in memory of torch's allocator.
+"""CuPy together with torch: user-defined kernels run on torch's current stream, with memory from torch's allocator.
 
-All functions take the `cupy` module, which is imported only where a program uses it.
+All functions take the `cupy` module as an argument, because it is imported only if a program uses it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["Kernel", "TorchMemoryPool", "stream_to_enter"]
 
 
 class TorchMemoryPool:
-    """CuPy's memory, out of torch's caching allocator; `cupy.cuda.set_allocator(pool.malloc)` puts it to use. With a
-    pool of its own CuPy would keep memory that torch then lacks, and the other way round.
+    """A memory pool for CuPy that allocates from torch's caching allocator; `cupy.cuda.set_allocator(pool.malloc)`
+    activates it. With separate pools, CuPy would hold memory that torch needs, and vice versa.
 
     Args:
         cupy: the module `cupy`.
@@ -35,7 +35,7 @@ class TorchMemoryPool:
         self._source = cupy.cuda.PythonFunctionAllocator(self._allocate, self._free)
 
     def _allocate(self, size: int, device_id: int) -> int:
-        # For the stream on which CuPy is about to use it: after its end torch gives it to that stream again.
+        # Allocated for the stream on which CuPy will use it: after its release torch reuses it on that stream.
         stream = self._cupy.cuda.get_current_stream().ptr
         return torch.cuda.caching_allocator_alloc(size, device_id, stream) if size else 0
 
@@ -56,11 +56,11 @@ class TorchMemoryPool:
         return torch.cuda.memory_reserved()
 
     def free_bytes(self) -> int:
-        """Bytes that the allocator holds and nobody uses."""
+        """Unused bytes that the allocator holds."""
         return self.total_bytes() - self.used_bytes()
 
     def free_all_blocks(self, stream: Any = None) -> None:
-        """Gives what nobody uses back to the driver, of all streams."""
+        """Returns unused memory of all streams to the driver."""
         torch.cuda.empty_cache()
 
 
@@ -72,7 +72,7 @@ def stream_to_enter(cupy: Any, device_id: int | None = None) -> Any:
         device_id: number of the device; None is the current one.
 
     Returns:
-        The stream; None where CuPy is on it already, or on one that the program chose.
+        The stream; None if it is CuPy's current stream already, or if the program has chosen a stream for CuPy.
 
     Raises:
         AssertionError: torch is built without CUDA.
@@ -93,14 +93,14 @@ def stream_to_enter(cupy: Any, device_id: int | None = None) -> Any:
 
 
 class Kernel:
-    """A kernel of CuPy's that also takes tensors, Variables without a gradient and nnabla's arrays, all without copies,
-    and runs on torch's current stream. Its results are CuPy arrays, as ever. What else it has is the original's. A call
-    raises ValueError for an argument that requires a gradient, and TypeError for one on the CPU.
+    """A CuPy kernel that also accepts tensors, Variables without a gradient and nnabla's arrays, all without copies,
+    and runs on torch's current stream. Its results are CuPy arrays. Other attributes are those of the CuPy kernel. A
+    call raises ValueError for an argument that requires a gradient, and TypeError for an argument on the CPU.
 
     Args:
         cupy: the module `cupy`.
         kernel: the kernel of CuPy.
-        name: what errors call it.
+        name: its name in errors.
 
     Example:
         kernel = Kernel(cupy, cupy.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice"), "twice")
@@ -127,7 +127,7 @@ class Kernel:
         return repr(self._kernel)
 
     def _view(self, x: Any) -> Any:
-        """The CuPy array on the memory of x; numbers and CuPy's own arrays as they are."""
+        """The CuPy array that shares the memory of x; numbers and CuPy arrays are returned unchanged."""
         if isinstance(x, (tuple, list)):  # the arguments of a RawKernel
             return type(x)([self._view(item) for item in x])
         if isinstance(x, (_C.Variable, _C.Array)):

@@ -22,10 +22,11 @@ _mean: Callable[..., Variable] = _C.op("mean")
 
 
 class VariableNode(_C.VariableNode):
-    """The place of a Variable in the graph. It lives as long as a function reads or made it, also without its Variable.
+    """The node of a Variable in the graph. It exists as long as a function has it as an input or output, even if its
+    Variable was deleted.
 
-    `data` and `tensor` are then None, unless a function retained them for its backward. `shape`, `dtype`, `rank`,
-    `name`, `requires_grad` and `creator` stay. `x.node` gives it; nobody makes one.
+    `data` and `tensor` are then None, unless a function has retained them for its backward. `shape`, `dtype`, `rank`,
+    `name`, `requires_grad` and `creator` remain. `x.node` returns it; programs do not create nodes.
 
         >>> import torch
         >>> import compatgrad
@@ -46,7 +47,7 @@ class VariableNode(_C.VariableNode):
 
     @property
     def grad(self) -> torch.Tensor | None:
-        """The gradient of the Variable, a tensor of its shape; None where the Variable or its gradient is gone."""
+        """The gradient of the Variable, a tensor of its shape; None if the Variable was deleted or has no gradient."""
         variable = self.get_variable_or_none()
         return None if variable is None else variable.grad
 
@@ -57,7 +58,7 @@ class VariableNode(_C.VariableNode):
 def _rebuild(
     cls: type[Variable], tensor: torch.Tensor | None, requires_grad: bool, name: str | None, grad: torch.Tensor | None
 ) -> Variable:
-    """A copied or unpickled Variable: a leaf."""
+    """Makes a copied or unpickled Variable, which is a leaf."""
     v = cls.__new__(cls)
     _C.Variable.__init__(v, tensor, requires_grad, name)
     v._grad_tensor = grad
@@ -69,22 +70,22 @@ class Variable(_C.Variable):
 
     ``Variable(data=None, requires_grad=True, name=None)``
 
-    data: a tensor or NumPy array of any shape, dtype and device; its memory is shared, not copied. A tensor that
-        requires torch's own grad enters with its history: gradients go on in torch's graph. None leaves the Variable
-        without data, until `tensor` is assigned.
-    requires_grad: bool; False makes a constant, which passes leave alone.
+    data: a tensor or NumPy array of any shape, dtype and device; its memory is shared, not copied. For a tensor that
+        requires torch's grad, gradients continue in torch's graph. None makes a Variable without data, until `tensor`
+        is assigned.
+    requires_grad: bool; False makes a constant, which gets no gradient.
     name: str or None, for pictures of graphs.
 
-    Each call makes a leaf of its own: two Variables of one tensor share the numbers, and have a gradient each.
+    Each call makes a separate leaf: two Variables made from one tensor share its values, and each has its own gradient.
 
-    `tensor` is the data, `grad` its gradient as a tensor, `grad_var` as a Variable, `shape`, `dtype`, `ndim`, `size`,
-    `name`, `requires_grad`, `creator` and `node` say what it is. The operators ``+ - * / ** @``, negation, `abs` and
-    indexing take Variables, tensors, arrays and numbers as the other operand, with torch's rules of broadcasting and
-    of dtypes; all other functions are in `compatgrad.ops`. torch's functions and modules take Variables too, as nodes
-    of their graph (`interop.call`). Comparisons give tensors of booleans; `bool`, `int`, `float`, `complex` and formats
-    take what has one element; `to` and `device` are torch's, and a missing attribute's error says what is written in
-    the place of a tensor's. Raises TypeError for other data, and ValueError in an
-    operator whose operands do not fit, with its name and the shapes.
+    Attributes are `tensor` (the data), `grad` (the gradient as a tensor), `grad_var` (the gradient as a Variable),
+    `shape`, `dtype`, `ndim`, `size`, `name`, `requires_grad`, `creator` and `node`. The operators ``+ - * / ** @``,
+    negation, `abs` and indexing take Variables, tensors, arrays and numbers as the other operand, with torch's rules of
+    broadcasting and of dtypes; all other functions are in `compatgrad.ops`. torch's functions and modules accept
+    Variables, too, and become nodes of their graph (`interop.call`). Comparisons return boolean tensors; `bool`, `int`,
+    `float`, `complex` and format strings work for Variables of one element; `to` and `device` work as in torch, and the
+    error for a missing attribute of tensors says what to write instead. Raises TypeError for other data. An operator
+    whose operands do not fit raises ValueError with its name and the shapes.
 
         >>> import torch
         >>> import compatgrad
@@ -98,9 +99,9 @@ class Variable(_C.Variable):
     """
 
     _frontend = _C.native_frontend
-    __array_ufunc__ = None  # else NumPy takes the Variable in `array * variable` for a sequence of numbers
+    __array_ufunc__ = None  # without this, NumPy treats the Variable in `array * variable` as a sequence
 
-    if TYPE_CHECKING:  # the compiled class has them for all frontends
+    if TYPE_CHECKING:  # the compiled class defines these for all frontends
 
         @property
         def shape(self) -> torch.Size: ...
@@ -145,7 +146,7 @@ class Variable(_C.Variable):
 
     @property
     def creator(self) -> FunctionNode | None:
-        """The function node that made this variable; None for a leaf and for what was not recorded."""
+        """The function node that made this variable; None for a leaf and for a result that was not recorded."""
         return self.creator_node  # type: ignore[no-any-return]  # a frontend's node is of another class
 
     def backward(
@@ -155,16 +156,16 @@ class Variable(_C.Variable):
         loss_scale: float | None = None,
         **unknown: Any,
     ) -> None:
-        """Backprop from here to all leaves, to whose gradients theirs are added.
+        """Backpropagates from this Variable to all leaves, and adds to their gradients.
 
-        The pass starts from `grad`, which is cleared, or else from ones, if there is one element.
+        The pass starts from `grad`, which is cleared; without a gradient it starts from ones, if there is one element.
 
-        retain_grad: bool; store the gradients of what lies between, too.
+        retain_grad: bool; also store the gradients of intermediate Variables.
         enable_double_backprop: bool; record the pass, so that gradients (`grad_var`) can be differentiated.
         loss_scale: float; the factor of the ones.
-        unknown: nothing; for what torch's `backward` takes, the error says what to write.
+        unknown: not allowed; for keywords of torch's `backward`, the error says what to write instead.
 
-        ValueError where there is no data, or no gradient and more than one element; TypeError for a gradient as
+        ValueError if there is no data, or no gradient and more than one element; TypeError for a gradient passed as
         `retain_grad`, and for an unknown keyword.
 
             >>> import torch
@@ -182,7 +183,7 @@ class Variable(_C.Variable):
             raise torch_word("Variable.backward", unknown) or TypeError(
                 f"Variable.backward() got an unexpected keyword argument {next(iter(unknown))!r}"
             )
-        if not isinstance(retain_grad, (bool, int)):  # torch's first argument is a gradient
+        if not isinstance(retain_grad, (bool, int)):  # the first argument of torch's `backward` is a gradient
             raise TypeError(
                 f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; a gradient to start from "
                 "goes into `grad` before, or into compatgrad.backward(y, gradient)"
@@ -194,11 +195,11 @@ class Variable(_C.Variable):
         self.cleargrad_()
 
     def zerograd(self) -> None:
-        """Sets the gradient to zeros of the shape and dtype of the data; ValueError where there is none."""
+        """Sets the gradient to zeros of the shape and dtype of the data; ValueError if there is no data."""
         self._grad_tensor = torch.zeros_like(self._initialised("zerograd"))
 
     def unchain(self) -> None:
-        """Cuts this variable from the function that made it: it is a leaf from then on.
+        """Cuts this variable off from the function that made it, which makes it a leaf.
 
         >>> import torch
         >>> import compatgrad
@@ -212,13 +213,14 @@ class Variable(_C.Variable):
         self.creator_node = None
 
     def unchain_backward(self) -> None:
-        """Cuts every function that this variable was computed by out of the graph, and so frees what they kept."""
+        """Cuts every function that this variable was computed by out of the graph, which frees the data that they
+        kept."""
         unchain_backward(self)
 
     def item(self) -> float | int | bool | complex:
         """The only element, as a Python number.
 
-        RuntimeError where there are more elements, ValueError where there is no data.
+        RuntimeError if there are more elements, ValueError if there is no data.
         """
         return self._initialised("item").item()
 
@@ -236,8 +238,8 @@ class Variable(_C.Variable):
     def reshape(self, *shape: Any) -> Variable:
         """The same elements in C order in another shape, recorded.
 
-        shape: ints, or one tuple or list of ints; one of them may be -1. ValueError where the number of elements
-        would change.
+        shape: ints, or one tuple or list of ints; one of them may be -1. ValueError if the number of elements would
+            change.
 
             >>> import torch
             >>> import compatgrad
@@ -250,7 +252,7 @@ class Variable(_C.Variable):
         """The Variable with its axes in another order, recorded.
 
         axes: ints, or one tuple or list of ints, with each axis once; none for the reverse order. IndexError for an
-        axis that is not there.
+            axis that does not exist.
 
             >>> import torch
             >>> import compatgrad
@@ -263,7 +265,7 @@ class Variable(_C.Variable):
         """The sum over axes, recorded.
 
         axis: int or tuple of ints, None for all. keepdims: keep the axes, with length 1. IndexError for an axis that
-        is not there.
+            does not exist.
         """
         return _sum(self, axis, keepdims)
 
@@ -281,14 +283,14 @@ class Variable(_C.Variable):
 
 
 def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    """What an operator does where the engine's fast path does not apply: a tensor, an array or a number as the other
-    operand, two dtypes or devices, integers, and operands that the op refuses, in words that name the op and them.
-    """
+    """The operator for cases that the engine's fast path does not handle: a tensor, an array or a number as the other
+    operand, two dtypes or devices, integers. For operands that the op refuses, it raises an error that names the op and
+    the operands."""
     op = _C.op(name)
 
     def apply(variable: Any, other: Any) -> Any:
         if isinstance(other, Number):
-            other = torch.tensor(other)  # without dimensions, so that it decides neither dtype nor device
+            other = torch.tensor(other)  # 0-dimensional, so that it determines neither dtype nor device
         elif not isinstance(other, (_C.Variable, torch.Tensor, np.ndarray)):
             return NotImplemented
         if any(isinstance(v, _C.Variable) and v.tensor is None for v in (variable, other)):

@@ -1,4 +1,4 @@
-"""Pools of worker processes that end while there is work left."""
+"""Termination of pools of worker processes that still have work."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Any
 
 __all__ = ["Ending"]
 
-# A worker that is given up may be inside the program's own code, which can take any time.
+# A worker may be in the program's own code, which can take any time, so the pool does not wait longer for it.
 _GRACE_SECONDS = 2.0
 
 
 class Ending:
-    """Tells the workers of a pool that their results are not wanted any more, and ends the pool.
+    """Tells the workers of a pool that their results are no longer needed, and ends the pool.
 
-    `Pool.terminate` alone can wait for ever: it takes the lock of the queue of results while nothing reads that queue
-    any more, and a worker holds this lock for as long as its result does not fit into the pipe (64 KiB on Linux). So
-    workers first stop sending. The initializer of the pool gets this object, and a worker's function asks `begun`
-    before it reads an example and once more before it returns the result.
+    `Pool.terminate` alone can wait forever: it waits for the lock of the result queue, which is not read any more, and
+    a worker holds this lock while its result does not fit into the pipe (64 KiB on Linux). So workers first stop
+    sending. The initializer of the pool gets this object, and a worker's function checks `begun` before it reads an
+    example and again before it returns the result.
 
     Args:
         context: the multiprocessing context of the pool, or the module `multiprocessing`.
     """
 
     def __init__(self, context: Any = multiprocessing) -> None:
-        # without a lock: a worker that is killed while it holds one would stop the others
+        # without a lock, because a worker that is killed while it holds one would block the others
         self._flag = context.RawValue("b", 0)
         self._pid = os.getpid()
 
     def begun(self) -> bool:
-        """Whether results are not wanted any more."""
+        """Whether results are no longer needed."""
         return bool(self._flag.value)
 
     def end(self, pool: Any, jobs: Iterable[Any]) -> None:
-        """Ends the processes of `pool`; `jobs` are the AsyncResults that may not have come yet.
+        """Ends the processes of `pool`; `jobs` are the AsyncResults that may still be pending.
 
-        In a process that a fork made, which does not own the pool, nothing happens.
+        Does nothing in a forked process, which does not own the pool.
         """
         if os.getpid() != self._pid:
             return

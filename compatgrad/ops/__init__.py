@@ -1,14 +1,14 @@
 """Every op of the engine as a function of the native API.
 
-`compatgrad.ops.sin(x)` takes Variables of any frontend, torch tensors and NumPy arrays, and gives a
-`compatgrad.Variable`; ops with several outputs give a tuple. Tensor inputs come first (a list of them for
-ops such as `concat`), parameters follow, positional or by keyword; `op.__doc__` says what an op computes,
-`describe(name)` which parameters it has. Every op is differentiable any number of times.
+`compatgrad.ops.sin(x)` takes Variables of any frontend, torch tensors and NumPy arrays, and returns a
+`compatgrad.Variable`; ops with several outputs return a tuple. Tensor inputs come first (a list of them for ops such as
+`concat`), parameters follow, positional or by keyword; `op.__doc__` says what an op computes, `describe(name)`
+describes its parameters. Every op is differentiable any number of times.
 
-Raises TypeError for inputs that are no tensors and for unknown parameters, ValueError for shapes and dtypes
-that the kernel refuses, with the op and the shapes named, IndexError for indices out of range.
+Raises TypeError for inputs that are not tensors and for unknown parameters, ValueError, with the op and the shapes, for
+shapes and dtypes that the kernel refuses, IndexError for indices out of range.
 
-`__init__.pyi` beside this file has their types; `make stubs` writes it.
+`__init__.pyi` in this folder has their types; `make stubs` writes it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 from compatgrad import _C
-from compatgrad import core as core  # makes its Variable the class of the results
+from compatgrad import core as core  # makes its Variable the class of results
 from compatgrad.ops._parameters import describe as describe
 
 __all__ = ["describe", *sorted(_C.op_names())]
-# Names of the module itself: through __getattr__ each use of one would take 0.5 us.
+# Defined as names of the module, because __getattr__ would take 0.5 us per use.
 globals().update((name, _C.op(name)) for name in _C.op_names())
 
 

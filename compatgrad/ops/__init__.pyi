@@ -446,8 +446,7 @@ def affine_grid(x0: _Input, /, size: _Ints, align_corners: bool = False) -> _Var
 
     Args:
         size: int or tuple of ints
-        align_corners: bool; the first and the last pixel's centre keep their places; else the image's outer edges
-            do
+        align_corners: bool; the centres of the corner pixels keep their places; else the image's outer edges do
     """
 
 def affine_grid_grad(x0: _Input, /, size: _Ints, align_corners: bool = False) -> _Variable:
@@ -494,9 +493,9 @@ def average_pooling(
     does not count.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
+        pad: int or tuple of ints; padding before and after each axis; () means 0
         pad_value: float or None
     """
 
@@ -515,7 +514,7 @@ def batch_normalization(
     does not have). Running statistics are updated in place by (1 - decay) of the new ones.
 
     Args:
-        eps: float; what is added to the variance
+        eps: float; a number that is added to the variance
         axis: int, tuple of ints or None
         running_mean: tensor or None; tensor of gamma's shape that is updated in place
         running_var: tensor or None; tensor of gamma's shape that is updated in place
@@ -556,7 +555,7 @@ def batch_normalization_late(
     moving statistics take (1 - momentum) of the new ones, in place. fix_gamma: the gradient of gamma is 0.
 
     Args:
-        eps: float; what is added to a variance, so that nothing is divided by 0
+        eps: float; a small number that is added to avoid a division by 0
         momentum: float
         axis: int; the axis of channels
         fix_gamma: bool
@@ -588,11 +587,11 @@ def batch_normalization_statistics(
     Args:
         axes: int or tuple of ints
         decay: float
-        eps: float; what is added to a variance, so that nothing is divided by 0
-        batch_stat: bool; by the statistics of x, else by the running ones
+        eps: float; a small number that is added to avoid a division by 0
+        batch_stat: bool; use the statistics of x, else the running ones
         stats: bool
         rectify: bool
-        update: bool; write to the inputs that are memory; False for a forward pass that is repeated
+        update: bool; update the inputs that store states; False for a forward pass that is repeated
     """
 
 @overload
@@ -700,7 +699,7 @@ def border_coordinate(x0: _Input, /, size: int, mode: str = 'repeat', align_corn
 
     Args:
         size: int
-        mode: str; how what lies between or beyond the pixels is found
+        mode: str; the method of interpolation, or of filling beyond the border
         align_corners: bool
     """
 
@@ -845,7 +844,7 @@ def cholesky(x0: _Input, /, upper: bool = False) -> _Variable:
     """The triangular factors of positive definite matrices.
 
     Args:
-        upper: bool; give the upper triangle, else the lower one
+        upper: bool; return the upper triangle, else the lower one
     """
 
 def clip(x0: _Input, /, min: float | None = None, max: float | None = None, product: bool = True) -> _Variable:
@@ -891,11 +890,11 @@ def col2im(
     """Sum of overlapping patches, the gradient of im2col: to images of height and width `insize`.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
         insize: int or tuple of ints
-        stride: int or tuple of ints; steps between windows, for each axis; () is 1
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        stride: int or tuple of ints; steps between windows, for each axis; () means 1
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
     """
 
 def concat(tensors: Sequence[_Input], /, axis: int = 1) -> _Variable:
@@ -939,9 +938,9 @@ def convolution(
     """Cross-correlation of x (batch, in, *size) with w (out, in / groups, *filter), plus b (out,).
 
     Args:
-        stride: int or tuple of ints; steps between windows, for each axis; () is 1
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        stride: int or tuple of ints; steps between windows, for each axis; () means 1
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
         groups: int
         outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
             windows as fit
@@ -960,7 +959,7 @@ def convolution_grad_w(
     """The gradient of convolution(x, w) with respect to w, from x and the gradient of the result.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
         stride: int or tuple of ints; as in convolution
         pad: int or tuple of ints; as in convolution
         dilate: int or tuple of ints; as in convolution
@@ -988,7 +987,7 @@ def crf_log_partition(x0: _Input, x1: _Input, /, sizes: _Ints) -> _Variable:
     the labels and cost (from, to) of the pairs. sizes: how many rows each step has.
 
     Args:
-        sizes: int or tuple of ints; how many rows each step has: the sequences that last so long
+        sizes: int or tuple of ints; how many rows each step has, i.e. how many sequences have this step
     """
 
 def crf_path(x0: _Input, x1: _Input, /, sizes: _Ints) -> _Variable:
@@ -1023,8 +1022,8 @@ def ctc_loss(
     loss of all steps and no gradient.
 
     Args:
-        blank: int; the class of no label
-        lowest: float or None; the logarithm of no probability, for losses of impossible labels; None: they are 0
+        blank: int; the class that means no label
+        lowest: float or None; the number for log(0) in losses of impossible labels; None: these losses are 0
         reduce: str; "mean", or "no" for the losses of all samples
     """
 
@@ -1057,9 +1056,9 @@ def deconvolution(
     convolution with respect to its image.
 
     Args:
-        stride: int or tuple of ints; steps between windows, for each axis; () is 1
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        stride: int or tuple of ints; steps between windows, for each axis; () means 1
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
         groups: int
         outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
             windows as fit
@@ -1086,7 +1085,7 @@ def deform_columns(
     factors for each tap, of the sample (0) and its derivatives by row (1), column (2) and both (3), are added up.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
         stride: int or tuple of ints
         pad: int or tuple of ints
         dilate: int or tuple of ints
@@ -1162,9 +1161,9 @@ def depthwise_convolution(
     multiplier, *filter), plus b (channels * multiplier,).
 
     Args:
-        stride: int or tuple of ints; steps between windows, for each axis; () is 1
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        stride: int or tuple of ints; steps between windows, for each axis; () means 1
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
     """
 
 def depthwise_deconvolution(
@@ -1182,9 +1181,9 @@ def depthwise_deconvolution(
     *filter), each divisor channels added up; plus b (channels / divisor,).
 
     Args:
-        stride: int or tuple of ints; steps between windows, for each axis; () is 1
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        stride: int or tuple of ints; steps between windows, for each axis; () means 1
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
         divisor: int
     """
 
@@ -1232,7 +1231,7 @@ def draw(x0: _Input, /, kind: str, a: float, b: float, shape: _Ints, device: str
         a: float
         b: float
         shape: int or tuple of ints; the shape of the result
-        device: str; where the result is made, as "cpu" or "cuda:0"
+        device: str; the device of the result, such as "cpu" or "cuda:0"
     """
 
 def dropout(x0: _Input, /, ratio: float = 0.5) -> _Variable:
@@ -1255,7 +1254,7 @@ def dropout_drawn(x0: _Input, /, *, p: float = 0.5, rng: _Input) -> _Variable:
 
     Args:
         p: float
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def dropout_hashed(x0: _Input, /, p: float = 0.5) -> _Variable:
@@ -1280,7 +1279,7 @@ def edges(x0: _Input, /, before: _Ints, after: _Ints, mode: str) -> _Variable:
     Args:
         before: int or tuple of ints
         after: int or tuple of ints
-        mode: str; "repeat" the element at the edge, "reflect" around it, or "symmetric": around its outer side
+        mode: str; "repeat" the element at the edge, "reflect" at its centre, or "symmetric": at its outer side
     """
 
 def eigen_symmetric(x0: _Input, /) -> tuple[_Variable, ...]:
@@ -1392,8 +1391,8 @@ def extreme(
         axis: int, tuple of ints or None
         keepdims: bool; keep the axes that are reduced, with length 1
         smallest: bool
-        with_index: bool; give the positions too, as int64
-        only_index: bool; give the positions alone, as int64
+        with_index: bool; also return the positions, as int64
+        only_index: bool; return only the positions, as int64
     """
 
 @overload
@@ -1443,8 +1442,8 @@ def fixed_batch_normalization(
 
     Args:
         eps: float
-        axis: int, tuple of ints or None; the axis, or the axes, over which the op works; a negative one counts from
-            the end
+        axis: int, tuple of ints or None; the axis, or the axes, along which the op works; a negative one counts
+            from the end
     """
 
 def fixed_point_quantize(
@@ -1462,8 +1461,7 @@ def fixed_point_quantize(
         sign: bool
         n: int
         delta: float
-        ste_fine_grained: bool; the gradient is 0 where the result does not follow x; else it is handed on
-            everywhere
+        ste_fine_grained: bool; the gradient is 0 where the result is limited; else it is passed on everywhere
     """
 
 def flip(x0: _Input, /, axis: _Ints) -> _Variable:
@@ -1528,14 +1526,14 @@ def get_item(x0: _Input, /, index: _Index) -> _Variable:
     """x[index] as NumPy reads it.
 
     Args:
-        index: what stands in x[...]
+        index: an index expression, as in x[...]
     """
 
 def get_item_grad(x0: _Input, /, index: _Index, shape: _Ints) -> _Variable:
     """Zeros of shape, to which gy is added at index.
 
     Args:
-        index: what stands in x[...]
+        index: an index expression, as in x[...]
         shape: int or tuple of ints
     """
 
@@ -1564,7 +1562,7 @@ def group_normalization(x0: _Input, x1: _Input, x2: _Input, /, groups: int, eps:
 
     Args:
         groups: int
-        eps: float; what is added to a variance, so that nothing is divided by 0
+        eps: float; a small number that is added to avoid a division by 0
     """
 
 def group_normalization_grad(
@@ -1655,11 +1653,11 @@ def im2col(
     """Patches of images: (batch, channels * height * width of a patch, rows, columns of patches).
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
-        stride: int or tuple of ints; steps between windows, for each axis; () is 1
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
-        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
+        stride: int or tuple of ints; steps between windows, for each axis; () means 1
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
+        cover_all: bool; use windows that reach beyond the end, too, so that every element is in a window
         outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
             windows as fit
     """
@@ -1689,7 +1687,7 @@ def image_augmentation(
 
     Args:
         shape: int or tuple of ints; the shape of the result
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        pad: int or tuple of ints; padding before and after each axis; () means 0
         min_scale: float; as in nnabla.functions.image_augmentation
         max_scale: float; as in nnabla.functions.image_augmentation
         angle: float; as in nnabla.functions.image_augmentation
@@ -1703,7 +1701,7 @@ def image_augmentation(
         contrast_center: float; as in nnabla.functions.image_augmentation
         contrast_each: bool; as in nnabla.functions.image_augmentation
         noise: float; as in nnabla.functions.image_augmentation
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def inference_only(x0: _Input, /) -> _Variable:
@@ -1727,7 +1725,7 @@ def inq_weights(
     last that was made, then the state of a generator. The gradient is handed on to w.
 
     Args:
-        num_bits: int; bits of a quantized weight
+        num_bits: int; the number of bits of a quantized weight
         inq_iterations: int or tuple of ints
         random: bool
     """
@@ -1775,7 +1773,7 @@ def layer_normalization(x0: _Input, x1: _Input, x2: _Input, /, eps: float = 1e-0
     """gamma (x - mean) / std + beta by the statistics of each row of x.
 
     Args:
-        eps: float; what is added to a variance, so that nothing is divided by 0
+        eps: float; a small number that is added to avoid a division by 0
     """
 
 def layer_normalization_grad(
@@ -2005,10 +2003,10 @@ def max_pooling(
     window.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        cover_all: bool; use windows that reach beyond the end, too, so that every element is in a window
         return_indices: bool
     """
 
@@ -2047,9 +2045,9 @@ def max_pooling_at(
     """The element of each window which indexes names; its gradient is max_pooling_grad.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
+        pad: int or tuple of ints; padding before and after each axis; () means 0
         flat: bool; as in max_pooling_grad
     """
 
@@ -2069,7 +2067,7 @@ def max_pooling_grad(
     Args:
         ksize: int or tuple of ints; as in max_pooling
         insize: int or tuple of ints; the sizes of the images, without batch and channels
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
         pad: int or tuple of ints; as in max_pooling
         flat: bool
     """
@@ -2164,7 +2162,7 @@ def min_max_quantize(
         x_min_max: bool; as in nnabla.functions.min_max_quantize
         ema: bool; as in nnabla.functions.min_max_quantize
         ste_fine_grained: bool
-        eps: float; what is added to a variance, so that nothing is divided by 0
+        eps: float; a small number that is added to avoid a division by 0
         update: bool
     """
 
@@ -2333,7 +2331,7 @@ def one_hot(x0: _Input, /, shape: _Ints) -> _Variable:
     """A one at the position that the last axis of integers names, zeros elsewhere.
 
     Args:
-        shape: int or tuple of ints; the sizes of the axes that the positions are in
+        shape: int or tuple of ints; the sizes of the axes that the positions refer to
     """
 
 def onnx_non_max_suppression(
@@ -2369,7 +2367,7 @@ def pad(x0: _Input, /, pad_width: _Ints, value: float = 0.0) -> _Variable:
 
     Args:
         pad_width: int or tuple of ints
-        value: float; the number that is put around x
+        value: float; the number with which x is padded
     """
 
 def pad_packed_sequence(
@@ -2478,8 +2476,7 @@ def pow2_quantize(
         with_zero: bool
         n: int
         m: int
-        ste_fine_grained: bool; the gradient is 0 where the result does not follow x; else it is handed on
-            everywhere
+        ste_fine_grained: bool; the gradient is 0 where the result is limited; else it is passed on everywhere
     """
 
 def pow_scalar(x0: _Input, /, exponent: complex) -> _Variable:
@@ -2513,7 +2510,7 @@ def random_choice(x0: _Input, x1: _Input, /, *, shape: _Ints, replace: bool = Tr
     Args:
         shape: int or tuple of ints; the shape of the result
         replace: bool; as in nnabla.functions.random_choice
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def random_crop(x0: _Input, /, *, shape: _Ints, base_axis: int = 1, rng: _Input) -> _Variable:
@@ -2521,8 +2518,8 @@ def random_crop(x0: _Input, /, *, shape: _Ints, base_axis: int = 1, rng: _Input)
 
     Args:
         shape: int or tuple of ints
-        base_axis: int; the first axis of a sample; the axes before it count samples
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        base_axis: int; the first axis of a sample; the axes before it number the samples
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def random_erase(
@@ -2556,11 +2553,10 @@ def random_erase(
         high: float; as in nnabla.functions.random_erase
         n: int
         share: bool; as in nnabla.functions.random_erase
-        base_axis: int; the first axis of a sample; the axes before it count samples
+        base_axis: int; the first axis of a sample; the axes before it number the samples
         channel_last: bool; as in nnabla.functions.random_erase
-        ste_fine_grained: bool; the gradient is 0 where the result does not follow x; else it is handed on
-            everywhere
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        ste_fine_grained: bool; the gradient is 0 where the result is limited; else it is passed on everywhere
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def random_flip(x0: _Input, /, *, axes: _Ints, base_axis: int = 1, rng: _Input) -> _Variable:
@@ -2568,8 +2564,8 @@ def random_flip(x0: _Input, /, *, axes: _Ints, base_axis: int = 1, rng: _Input) 
 
     Args:
         axes: int or tuple of ints
-        base_axis: int; the first axis of a sample; the axes before it count samples
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        base_axis: int; the first axis of a sample; the axes before it number the samples
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def random_shift(
@@ -2588,8 +2584,8 @@ def random_shift(
         shifts: int or tuple of ints
         border_mode: str; as in nnabla.functions.random_shift
         constant_value: float; as in nnabla.functions.random_shift
-        base_axis: int; the first axis of a sample; the axes before it count samples
-        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+        base_axis: int; the first axis of a sample; the axes before it number the samples
+        rng: tensor; the state of a generator, made by `compatgrad.nnabla.random.new_generator()`; it is advanced
     """
 
 def rdiv_scalar(x0: _Input, /, value: complex) -> _Variable:
@@ -2819,7 +2815,7 @@ def roi_average(x0: _Input, x1: _Input, /, output_size: _Ints, group: _Ints = ()
     group: as in roi_align.
 
     Args:
-        output_size: int or tuple of ints; rows and columns of the maps that regions become
+        output_size: int or tuple of ints; rows and columns of a region's map
         group: int or tuple of ints
     """
 
@@ -2970,7 +2966,7 @@ def running_sum(x0: _Input, /, axis: int = 0, exclusive: bool = False, reverse: 
     Args:
         axis: int
         exclusive: bool; without the element itself
-        reverse: bool; from the end of the axis
+        reverse: bool; sum from the end of the axis
     """
 
 def sample_grid(
@@ -2993,11 +2989,11 @@ def sample_grid(
 
     Args:
         mode: str
-        padding: str; "zero", or places come back to the nearest ("repeat") or by reflection ("reflect")
+        padding: str; "zero", or positions are limited to the border ("repeat") or reflected ("reflect")
         align_corners: bool
         channel_last: bool
-        flow: bool; the grid tells by how many pixels places move
-        rim: bool; places are rounded as counted from a pixel before the image, where the gradient is 0
+        flow: bool; the grid says by how many pixels positions are shifted
+        rim: bool; positions are rounded as counted from a pixel before the image, whose gradient is 0
         axis: int; the grid's axis of coordinates, 1 or -1
     """
 
@@ -3005,7 +3001,7 @@ def scatter_add(x0: _Input, x1: _Input, /, index: _Index) -> _Variable:
     """A copy of a, to which b is added at index.
 
     Args:
-        index: what stands in x[...]
+        index: an index expression, as in x[...]
     """
 
 def scatter_add_along(x0: _Input, x1: _Input, x2: _Input, /, axis: int = 0) -> _Variable:
@@ -3019,7 +3015,7 @@ def scatter_along(x0: _Input, x1: _Input, /, axis: int, shape: _Ints) -> _Variab
     """Zeros of shape, to which gy is added where gather_along would pick.
 
     Args:
-        axis: int; the axis, or the axes, over which the op works; a negative one counts from the end
+        axis: int; the axis, or the axes, along which the op works; a negative one counts from the end
         shape: int or tuple of ints
     """
 
@@ -3028,14 +3024,14 @@ def scatter_nd(x0: _Input, x1: _Input, x2: _Input | None = None, /, *, shape: _I
 
     Args:
         shape: int or tuple of ints
-        add: bool; add to what is there, else replace it
+        add: bool; add to the old values, else replace them
     """
 
 def searchsorted(x0: _Input, x1: _Input, /, right: bool = False) -> _Variable:
     """Where each value would be put in to keep the sequence sorted; its gradient is 0.
 
     Args:
-        right: bool; behind equal elements, else before them
+        right: bool; insert after equal elements, else before them
     """
 
 def select_along(x0: _Input, x1: _Input, /, axis: int = 0) -> _Variable:
@@ -3189,8 +3185,8 @@ def sort(
     Args:
         axis: int
         reverse: bool; largest first
-        with_index: bool; give the positions too, as int64
-        only_index: bool; give the positions alone, as int64
+        with_index: bool; also return the positions, as int64
+        only_index: bool; return only the positions, as int64
     """
 
 @overload
@@ -3232,10 +3228,10 @@ def spectral_norm(
     Args:
         dim: int; as in nnabla.functions.spectral_norm
         iterations: int
-        eps: float; what is added to a variance, so that nothing is divided by 0
+        eps: float; a small number that is added to avoid a division by 0
         test: bool
         output_u: bool
-        update: bool; write to the inputs that are memory; False for a forward pass that is repeated
+        update: bool; update the inputs that store states; False for a forward pass that is repeated
     """
 
 @overload
@@ -3286,8 +3282,8 @@ def squeeze(x0: _Input, /, axis: _Ints | None = None) -> _Variable:
     """Without the given axes of length 1 (None: all of them).
 
     Args:
-        axis: int, tuple of ints or None; the axis, or the axes, over which the op works; a negative one counts from
-            the end
+        axis: int, tuple of ints or None; the axis, or the axes, along which the op works; a negative one counts
+            from the end
     """
 
 def stack(tensors: Sequence[_Input], /, axis: int = 0) -> _Variable:
@@ -3367,10 +3363,10 @@ def sum_pooling(
     """Sum of each window over the axes after the first two, divided by divisor.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        cover_all: bool; use windows that reach beyond the end, too, so that every element is in a window
         outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
             windows as fit
         divisor: int
@@ -3434,10 +3430,10 @@ def top_k(
     Args:
         k: int
         abs: bool; order elements by their absolute values
-        reduce: bool; give k elements; else an array like x with the others set to 0
-        base_axis: int; the first axis of a sample; the axes before it count samples
+        reduce: bool; return k elements; else an array like x with the others set to 0
+        base_axis: int; the first axis of a sample; the axes before it number the samples
         largest: bool
-        with_index: bool; give the positions too, as int64
+        with_index: bool; also return the positions, as int64
     """
 
 @overload
@@ -3480,7 +3476,7 @@ def top_k_mask(x0: _Input, /, k: int, abs: bool = False, base_axis: int = 1) -> 
     Args:
         k: int
         abs: bool; order elements by their absolute values
-        base_axis: int; the first axis of a sample; the axes before it count samples
+        base_axis: int; the first axis of a sample; the axes before it number the samples
     """
 
 def top_n_error(x0: _Input, x1: _Input, /, axis: int = 1, n: int = 1) -> _Variable:
@@ -3514,9 +3510,9 @@ def transposed_convolution(
 
     Args:
         stride: int or tuple of ints
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
-        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
-        groups: int; groups of channels, each of which the op treats by itself
+        pad: int or tuple of ints; padding before and after each axis; () means 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () means 1
+        groups: int; the number of groups of channels, which the op processes separately
         output_padding: int or tuple of ints
     """
 
@@ -3557,9 +3553,9 @@ def unique(
     Args:
         axis: int or None
         sorted: bool
-        with_index: bool; give where each occurs first, too
-        with_inverse: bool; give each element's place among the distinct ones, too
-        with_counts: bool; give how often each occurs, too
+        with_index: bool; also return where each occurs first
+        with_inverse: bool; also return each element's index among the distinct ones
+        with_counts: bool; also return how often each occurs
     """
 
 @overload
@@ -3625,12 +3621,12 @@ def unpooling(
     """Adds each element, divided by divisor, to all elements of its window: sum_pooling transposed.
 
     Args:
-        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
+        pad: int or tuple of ints; padding before and after each axis; () means 0
         outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
             windows as fit
-        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        cover_all: bool; use windows that reach beyond the end, too, so that every element is in a window
         divisor: int
     """
 
@@ -3657,7 +3653,7 @@ def vat_noise(x0: _Input, x1: _Input, /, base_axis: int = 1, eps: float = 1.0, u
     Args:
         base_axis: int
         eps: float
-        update: bool; write to the inputs that are memory; False for a forward pass that is repeated
+        update: bool; update the inputs that store states; False for a forward pass that is repeated
     """
 
 def where(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
@@ -3678,8 +3674,8 @@ def window_pooling(
 
     Args:
         ksize: int or tuple of ints
-        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
-        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        stride: int or tuple of ints; steps between windows, for each axis; () means ksize
+        pad: int or tuple of ints; padding before and after each axis; () means 0
         ignore_border: bool
         divisor: str
     """

@@ -1,4 +1,4 @@
-"""The native API as users of torch write it: it works as with tensors, or the error says what to write."""
+"""torch's idioms on the native API work as with tensors, or raise an error that says what to write instead."""
 
 import copy
 import pickle
@@ -124,13 +124,13 @@ def test_a_tensor_on_the_left_computes_with_the_engine_s_operators():
         assert type(y) is Variable and y.creator.op_name == name
 
 
-def test_readers_give_what_they_give_for_tensors():
+def test_reading_functions_accept_variables():
     x = v(1.0, 2.0)
     assert torch.equal(x, torch.tensor([1.0, 2.0])) is True and torch.numel(x) == 2 and torch.is_floating_point(x)
     assert torch.allclose(x, v(1.0, 2.0)) is True and torch.eq(x, 1).tolist() == [True, False]
 
 
-def test_what_writes_is_refused():
+def test_writing_functions_are_refused():
     x, t = v(1.0, 2.0), torch.zeros(2)
     for f in (lambda: t.add_(x), lambda: torch.add(x, x, out=t), lambda: t.__setitem__(0, x[0])):
         with pytest.raises(TypeError, match="writes into a tensor"):
@@ -140,7 +140,7 @@ def test_what_writes_is_refused():
 
 @pytest.mark.parametrize(("name", "words"), [
     ("exp", "compatgrad.ops.exp"), ("clone", r"interop.call\(torch.Tensor.clone"), ("detach", "requires_grad=False"),
-    ("numpy", "x.array"), ("data", "x.tensor"), ("view", "x.reshape"), ("add_", "not written to"),
+    ("numpy", "x.array"), ("data", "x.tensor"), ("view", "x.reshape"), ("add_", "changed in place"),
     ("retain_grad", r"backward\(retain_grad=True\)"), ("grad_fn", "x.creator"),
 ])  # fmt: skip
 def test_a_missing_attribute_says_what_to_write(name, words):
@@ -190,7 +190,7 @@ def test_gradients_by_tensors():
     assert (gt.tolist(), gx.tensor.tolist(), gh.tolist()) == ([22, 22], [3, 3], [7, 7])
     ggt, ggx = cg.grad([Variable(gt).sum() + gx.sum()], [t, x])
     assert (ggt.tolist(), ggx.tensor.tolist()) == ([21, 21], [3, 3])
-    assert cg.grad(h, t, [torch.tensor([1.0, 5.0])])[0].tolist() == [3, 15]  # a tensor as the output too
+    assert cg.grad(h, t, [torch.tensor([1.0, 5.0])])[0].tolist() == [3, 15]  # outputs may be tensors, too
     cg.grad([z], [t], set_grad=True)
     assert t.grad.tolist() == [21, 21]
     assert cg.grad([(x * 2).sum()], [t]) == [None]
@@ -200,7 +200,7 @@ def test_gradients_by_tensors():
         cg.grad([z], [torch.ones(2)])
 
 
-def test_two_variables_of_one_tensor_are_said_to_be_two():
+def test_two_variables_of_one_tensor_cause_a_warning():
     t = torch.ones(2)
     held = Variable(t[:])
     for y in ((Variable(t) ** 2).sum(), (held * 2).sum()):
@@ -209,6 +209,6 @@ def test_two_variables_of_one_tensor_are_said_to_be_two():
 
 
 @pytest.mark.filterwarnings("error")
-def test_what_merely_is_not_reached_is_not_warned_of():
+def test_unreachable_variables_cause_no_warning():
     x, y = v(1.0), v(1.0)
     assert cg.grad([x * 2], [y]) == [None] and cg.grad([x * 2], [Variable(torch.ones(0))]) == [None]
