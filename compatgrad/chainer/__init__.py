@@ -72,7 +72,7 @@ class _FallbackType:
         return "Fallback"
 
 
-#: What a function's ``forward_chainerx`` returns where it does not apply. compatgrad never calls ``forward_chainerx``.
+#: The result of a function's ``forward_chainerx`` if it does not apply. compatgrad never calls ``forward_chainerx``.
 Fallback = _FallbackType()
 
 silence_when(lambda: disable_experimental_feature_warning)

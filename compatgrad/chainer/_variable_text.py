@@ -1,4 +1,4 @@
-"""What `repr`, `str` and `debug_print` show of a Variable."""
+"""The text of a Variable for `repr`, `str` and `debug_print`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _text(var, separator):
 
 
 def variable_repr(var: Any) -> str:
-    """What `repr` shows of a Variable.
+    """The text of a Variable for `repr`.
 
     Args:
         var: Variable.
@@ -43,7 +43,7 @@ def variable_repr(var: Any) -> str:
 
 
 def variable_str(var: Any) -> str:
-    """What `str` shows of a Variable.
+    """The text of a Variable for `str`.
 
     Args:
         var: Variable.

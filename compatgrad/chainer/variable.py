@@ -263,7 +263,7 @@ class Variable(_C.Variable):
         self.to_device(backend.CpuDevice())
 
     def to_gpu(self, device: Any = None) -> None:
-        """Moves array and gradient to a GPU, the current one by default. RuntimeError without CUDA."""
+        """Moves array and gradient to a GPU, the current one by default. Raises RuntimeError without CUDA."""
         cuda.check_cuda_available()
         self.to_device(cuda._get_device_or_current(device))
 

@@ -98,8 +98,8 @@ def _indices(parts: list[Any]) -> Any:
 
 
 def getitem(x: Any, key: Any) -> Any:
-    """x[key]. Raises IndexError for an index out of range, TypeError for an invalid key, NotImplementedError for index
-    arrays together with slices."""
+    """x[key]. Raises IndexError for an index out of range, TypeError for an invalid key, and NotImplementedError for
+    index arrays together with slices."""
     parts, arrays = _split(key)
     if not arrays:
         full, slices = _basic(x, parts)

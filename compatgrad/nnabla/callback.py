@@ -116,7 +116,7 @@ def set_function_done_hook(key: str, func: Callable[[Any], Any]) -> None:
         func: is called with the function.
 
     Raises:
-        TypeError: `key` cannot be hashed, such as a list.
+        TypeError: `key` is not hashable, such as a list.
 
     Example:
         >>> from compatgrad.nnabla import callback
@@ -157,7 +157,7 @@ def set_solver_pre_hook(key: str, solver_pre_hook: Callable[[], Any]) -> None:
         solver_pre_hook: is called without arguments; None sets no hook.
 
     Raises:
-        TypeError: `key` cannot be hashed, such as a list.
+        TypeError: `key` is not hashable, such as a list.
 
     Example:
         >>> w = nn.Variable((2,), need_grad=True)
@@ -184,7 +184,7 @@ def set_solver_post_hook(key: str, solver_post_hook: Callable[[], Any]) -> None:
         solver_post_hook: is called without arguments; None sets no hook.
 
     Raises:
-        TypeError: `key` cannot be hashed, such as a list.
+        TypeError: `key` is not hashable, such as a list.
 
     Example:
         >>> w = nn.Variable((2,), need_grad=True)

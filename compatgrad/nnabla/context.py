@@ -229,7 +229,7 @@ def is_half(ctx: Context) -> bool:
         ctx: the context.
 
     Returns:
-        True where its first backend is "...:half".
+        True if its first backend is "...:half".
 
     Raises:
         AttributeError: `ctx` is not a Context.

@@ -472,7 +472,7 @@ class _OfType:
         return self._results[0].parent
 
     def forward(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        """Runs the function on the given Variables' data. RuntimeError before `setup`."""
+        """Runs the function on the given Variables' data. Raises RuntimeError before `setup`."""
         self._made().forward(inputs, outputs)
 
     def backward(

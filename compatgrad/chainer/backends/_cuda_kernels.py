@@ -162,11 +162,11 @@ def fuse(*args: Any, **kwargs: Any) -> Any:
     arguments. Without CUDA the function stays as it is.
 
     Args:
-        *args: the function, where the decorator has no arguments.
+        *args: the function, if the decorator has no arguments.
         **kwargs: options of `cupy.fuse`, such as `kernel_name`.
 
     Returns:
-        The function, or a decorator where the function is not given.
+        The function, or a decorator if the function is not given.
 
     Raises:
         TypeError: with CUDA, an option is not known.

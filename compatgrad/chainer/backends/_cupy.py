@@ -97,7 +97,7 @@ def check_cuda_available() -> None:
 
 
 class DummyDeviceType:
-    """What stands for the CPU where a `cupy.cuda.Device` is expected: a context manager that does nothing, with `id`
+    """A replacement of `cupy.cuda.Device` for the CPU: a context manager that does nothing, with `id`
     -1. `cuda.DummyDevice` is an instance; all are equal.
 
     Example:

@@ -422,7 +422,7 @@ def should_use_cudnn(level: str, lowest_version: int = 0) -> bool:
         lowest_version: least version of cuDNN, as 7000.
 
     Returns:
-        True where cuDNN should be used; without CUDA, False if `lowest_version` is given.
+        True if cuDNN should be used; without CUDA, False if `lowest_version` is given.
 
     Raises:
         ValueError: `level` or `config.use_cudnn` has an unknown value.
@@ -450,7 +450,7 @@ def should_use_cudnn_tensor_core(dtype: Any) -> bool:
         dtype: the dtype of the computation, which "auto" depends on: float16 uses tensor cores where the GPU has them.
 
     Returns:
-        True where they should be used.
+        True if they should be used.
 
     Raises:
         ValueError: `config.use_cudnn_tensor_core` is none of "always", "auto" and "never".

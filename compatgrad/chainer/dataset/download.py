@@ -125,7 +125,7 @@ def cache_or_load_file(path: str, creator: Callable[[str], Any], loader: Callabl
         loader: returns the content of the file.
 
     Returns:
-        What `creator` or `loader` returns.
+        The return value of `creator` or `loader`.
 
     Raises:
         OSError: the folder does not exist, or `creator` writes no file.

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class Iterator:
     """Base class of iterators over datasets: `__next__` returns a batch, a list of examples. Iterators have the
     attributes `batch_size`, `epoch` (number of completed sweeps), `epoch_detail` (the same with a fraction),
-    `previous_epoch_detail` (that before the last batch, None at first) and `is_new_epoch` (whether the last batch
-    completed a sweep).
+    `previous_epoch_detail` (the `epoch_detail` before the last batch, initially None) and `is_new_epoch` (whether the
+    last batch completed a sweep).
 
     Example:
         >>> class Once(chainer.dataset.Iterator):

@@ -26,11 +26,11 @@ def _its(name):
 
 
 class Independent(distribution.Distribution):
-    """A distribution with the last axes of its batch taken as axes of the event.
+    """A distribution whose last batch axes become axes of the event.
 
     Args:
         distribution: Distribution.
-        reinterpreted_batch_ndims: how many axes; None: all of them but the first.
+        reinterpreted_batch_ndims: the number of these axes; None: all batch axes but the first.
 
     Raises:
         ValueError: the batch has fewer axes than `reinterpreted_batch_ndims`.

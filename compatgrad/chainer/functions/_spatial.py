@@ -24,7 +24,7 @@ def check_ndim(x, ndim):
 
 
 def outsize(image, ksize, stride, pad, dilate=None, cover_all=False):
-    """Lengths of the axes of a convolution's or pooling's result; AssertionError, as in Chainer, where one is not
+    """Lengths of the axes of a convolution's or pooling's result. As in Chainer, raises AssertionError if one is not
     positive.
     """
     dilate = (1,) * len(ksize) if dilate is None else dilate

@@ -10,12 +10,12 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
     defined by run, so the method stays as it is; its results are those of a static graph. With or without arguments.
 
     Args:
-        *args: the method, where the decorator has no arguments.
+        *args: the method, if the decorator has no arguments.
         **kwargs: `force_test_define_by_run`, `minimize_cache_size`, `verbosity_level` and `enable_double_backprop`:
             they have no effect; in Chainer they change the speed and the memory of a static graph, not its results.
 
     Returns:
-        The method, or a decorator where the method is not given.
+        The method, or a decorator if the method is not given.
 
     Raises:
         TypeError: an unknown option is given, or an option is not given by keyword.

@@ -10,11 +10,11 @@ def static_code(*args: Any, **kwargs: Any) -> Any:
     run, so the function stays as it is. With or without arguments.
 
     Args:
-        *args: the function, where the decorator has no arguments.
+        *args: the function, if the decorator has no arguments.
         **kwargs: options of the original, such as `func_name`; ignored.
 
     Returns:
-        The function, or a decorator where the function is not given.
+        The function, or a decorator if the function is not given.
 
     Raises:
         TypeError: when the decorator is used, it gets something other than one function.
@@ -56,7 +56,7 @@ def static_forward_optimizations(func: Any, inputs: Any) -> Any:
         inputs: its inputs, a tuple of arrays.
 
     Returns:
-        What `forward` returns.
+        The return value of `forward`.
 
     Raises:
         AttributeError: `func` has no method `forward`.

@@ -45,7 +45,7 @@ class DaliIterator(iterator.Iterator):
         self.reset()
 
     def __next__(self) -> Any:
-        """What the pipeline's `run` returns; StopIteration at the end, without `repeat`."""
+        """The result of the pipeline's `run`. Without `repeat`, raises StopIteration at the end."""
         if not self._is_build:
             self.pipeline.build()
             self._is_build = True

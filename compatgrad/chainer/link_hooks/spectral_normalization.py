@@ -108,8 +108,8 @@ class SpectralNormalization(WeightHook):
     Args:
         n_power_iteration: number of iterations in each forward.
         eps: added to norms.
-        use_gamma: True gives the link a parameter `gamma`, at first the singular value, by which the weight is
-            multiplied. The hook must be added before the optimizer is set up.
+        use_gamma: True adds a parameter `gamma` to the link, by which the weight is multiplied; its initial value is
+            the singular value. The hook must be added before the optimizer is set up.
         factor: number by which the singular value is divided; None is 1.
         weight_name: attribute of the weight.
         name: name of the hook; None is "SpectralNormalization".

@@ -21,7 +21,7 @@ def is_available() -> bool:
     """Whether pytest, whose marks these are, is installed.
 
     Returns:
-        True where it is.
+        True if it is.
 
     Example:
         >>> from compatgrad.chainer.testing import attr

@@ -38,7 +38,7 @@ def skipif_requires_satisfied(*requirements: str) -> bool:
         *requirements: the packages, as "numpy>=1.26".
 
     Returns:
-        True where all are installed, except in a build of the documentation.
+        True if all are installed, except in a build of the documentation.
 
     Raises:
         ImportError: the package `packaging` is not installed.
@@ -62,7 +62,7 @@ def skipif_not_enough_cuda_devices(device_count: int) -> bool:
         device_count: number of GPUs that the block needs.
 
     Returns:
-        True where it allows fewer, except in a build of the documentation.
+        True if it allows fewer, except in a build of the documentation.
 
     Raises:
         TypeError: the variable is set, and `device_count` is no number.

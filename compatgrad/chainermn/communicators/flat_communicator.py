@@ -7,7 +7,7 @@ class FlatCommunicator(MpiCommunicatorBase):
     """A communicator that exchanges all gradients as one array. In one process there is nothing to exchange.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
 
     Raises:
         RuntimeError: `mpi_comm` has several processes.

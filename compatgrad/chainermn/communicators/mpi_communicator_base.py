@@ -51,7 +51,7 @@ class MpiCommunicatorBase(CommunicatorBase):
     dtypes.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
 
     Raises:
         RuntimeError: `mpi_comm` has several processes.

@@ -7,7 +7,7 @@ class NaiveCommunicator(MpiCommunicatorBase):
     """A communicator that exchanges each gradient separately. In one process there is nothing to exchange.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
 
     Raises:
         RuntimeError: `mpi_comm` has several processes.

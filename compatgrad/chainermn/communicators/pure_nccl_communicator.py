@@ -14,7 +14,7 @@ class PureNcclCommunicator(MpiCommunicatorBase):
     process there is nothing to exchange, and arrays may be on the CPU.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or what has its `size` and `Split`.
+        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
 
     Raises:
         RuntimeError: `mpi_comm` has several processes.

@@ -128,7 +128,7 @@ def get_n_iterations_for_one_epoch(dataset: Any, local_batch_size: int, comm: Co
     DeprecationWarning.
 
     Args:
-        dataset: what has a length.
+        dataset: an object with a length.
         local_batch_size: number of examples of a batch.
         comm: the communicator.
 
@@ -154,7 +154,7 @@ def get_epoch_trigger(n_epochs: int, dataset: Any, local_batch_size: int, comm: 
 
     Args:
         n_epochs: number of epochs.
-        dataset: what has a length.
+        dataset: an object with a length.
         local_batch_size: number of examples of a batch.
         comm: the communicator.
 

@@ -58,7 +58,7 @@ def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
 
 
 def several(name: str, value: Any, of: str = "integers") -> tuple:
-    """`value` as a tuple; TypeError names the argument where it is a single number."""
+    """`value` as a tuple. Raises TypeError with the name of the argument for a single number."""
     try:
         return tuple(value)
     except TypeError:

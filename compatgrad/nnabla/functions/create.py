@@ -44,8 +44,8 @@ def constant(val: float = 0, shape: Sequence[int] = ()) -> Variable:
 
 @function("Arange", "")
 def arange(start: float, stop: float, step: float = 1) -> Variable:
-    """Numbers that begin at `start`, at distances of `step`, up to but without `stop`. Each one is the sum of the
-    previous one and `step`, rounded to float32, which also determines how many there are.
+    """Numbers from `start` up to, but not including, `stop`, at distances of `step`. Each one is the sum of the
+    previous one and `step`, rounded to float32; the rounding may change the number of elements.
 
     Args:
         start: the first number.

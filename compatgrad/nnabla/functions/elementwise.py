@@ -392,7 +392,7 @@ def reset_nan(x0: Array, val: float = 0) -> Array:
 
     Args:
         x0: any shape, computed in float32.
-        val: what replaces NaN.
+        val: the value that replaces NaN.
 
     Returns:
         Array of the shape of `x0`.
@@ -410,7 +410,7 @@ def reset_inf(x0: Array, val: float = 0) -> Array:
 
     Args:
         x0: any shape, computed in float32.
-        val: what replaces infinities.
+        val: the value that replaces infinities.
 
     Returns:
         Array of the shape of `x0`.

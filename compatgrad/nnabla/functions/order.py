@@ -105,7 +105,7 @@ def top_k_data(
 
     Args:
         x: at least one axis.
-        k: how many.
+        k: the number of elements to take from each sample.
         abs: whether to compare magnitudes.
         reduce: whether the result contains these elements alone; otherwise it is `x` with all other elements set to 0.
         base_axis: the first axis of a sample, negative ones counted from the last.
@@ -147,7 +147,7 @@ def top_k_grad(x: Array, k: int, abs: bool = False, base_axis: int = 1) -> Array
 
     Args:
         x: at least one axis.
-        k: how many.
+        k: the number of elements to take from each sample.
         abs: whether to compare magnitudes.
         base_axis: the first axis of a sample, negative ones counted from the last.
 

@@ -46,7 +46,7 @@ Raises:
 def _pooled(
     name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
 ) -> tuple[int, ...]:
-    """The number of windows along each spatial axis. Raises RuntimeError if it is 0, or where arguments do not
+    """The number of windows along each spatial axis. Raises RuntimeError if it is 0, or if arguments do not
     fit."""
     n = len(kernel)
     if not 1 <= n <= 3 or len(x.shape) < n + last:

@@ -200,7 +200,7 @@ def group_normalization(
 
     Args:
         beta: the summand, with the length of `x` along `channel_axis` and 1 elsewhere; None adds nothing.
-        num_groups: into how many groups the channels are divided.
+        num_groups: the number of groups of channels.
 
     Returns:
         Array of the shape of `x`, or a tuple of it, mean and variance. Mean and variance have one axis more: the axes

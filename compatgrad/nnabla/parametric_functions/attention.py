@@ -84,7 +84,7 @@ def multi_head_attention(
         query: (targets, batch, E_q), computed in float32.
         key: (sources, batch, E_k).
         value: (sources, batch, E_v).
-        num_heads: how many heads there are. It must divide `k_embed_dim` and `v_embed_dim`.
+        num_heads: the number of heads, which must divide `k_embed_dim` and `v_embed_dim`.
         k_embed_dim: E, the width to which query and key are mapped; None: E_q.
         v_embed_dim: E_v', the width to which values are mapped; None: E_v.
         out_dim: the width of the result; None: E_v'.

@@ -117,10 +117,10 @@ def deformable_convolution(
 
     Args:
         inp: images (batch, channels, height, width), computed in float32.
-        offset: the distances, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
+        offset: the displacements, (batch, deformable_group * kh * kw * 2, height, width), rows before columns.
         mask: the factors of the pixels, (batch, deformable_group * kh * kw, height, width).
         base_axis: the axis of the channels: 1 or -3.
-        deformable_group: into how many groups the channels are divided, each with distances of its own.
+        deformable_group: number of groups of channels, each with its own displacements.
 
     Example:
         >>> x, offset = nn.Variable((2, 3, 8, 8)), nn.Variable((2, 18, 8, 8))
@@ -199,12 +199,12 @@ def deconvolution(
     apply_w: Callable[[Variable], Variable] | None = None,
     apply_b: Callable[[Variable], Variable] | None = None,
 ) -> Array:
-    """A transposed convolution: the gradient of a convolution by its image.
+    """A transposed convolution: the gradient of a convolution with respect to its image.
 
     Args:
-        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
+        pad: number of pixels cut off the result at both ends of each spatial axis; None: 0.
         stride: the distance between neighbouring filters in the result along each spatial axis; None: 1.
-        output_padding: by how many pixels the result is longer at the end of each spatial axis, less than `stride`;
+        output_padding: number of additional pixels at the end of each spatial axis of the result, less than `stride`;
             None: 0.
 
     Returns:
@@ -249,9 +249,9 @@ def depthwise_deconvolution(
     """A transposed depthwise convolution, in which groups of neighbouring channels are summed.
 
     Args:
-        pad: by how many pixels the result is cut at both ends of each spatial axis; None: not at all.
+        pad: number of pixels cut off the result at both ends of each spatial axis; None: 0.
         stride: the distance between neighbouring filters in the result along each spatial axis; None: 1.
-        divisor: how many channels are added up to one.
+        divisor: number of neighbouring channels that are summed to one.
 
     Returns:
         Array (*samples, channels / divisor, *size'), size' as of `deconvolution`.
@@ -361,8 +361,8 @@ def cpd3_convolution(
 
     Args:
         r: the rank: the number of products.
-        max_iter: greatest number of steps of alternating least squares, which approximate the filters.
-        stopping_criterion: the steps end where the error changes by less than this.
+        max_iter: maximum number of iterations of alternating least squares, which computes the factors of the filters.
+        stopping_criterion: the iteration ends when the error changes by less than this.
         lambda_reg: the strength of the regularization of the factors.
 
     Example:
@@ -434,7 +434,7 @@ def binary_connect_convolution(
     Each forward pass writes the signs into the parameter `Wb`.
 
     Args:
-        wb_init: what `Wb` is at first.
+        wb_init: initializer of `Wb`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.ones((1, 1, 2)))
@@ -473,7 +473,7 @@ def binary_weight_convolution(
     Each forward pass writes the signs into the parameter `Wb` and the magnitudes into `alpha`.
 
     Args:
-        wb_init: what `Wb` is at first.
+        wb_init: initializer of `Wb`.
 
     Example:
         >>> x = nn.Variable.from_numpy_array(np.ones((1, 1, 2)))

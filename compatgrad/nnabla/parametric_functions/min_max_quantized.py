@@ -71,11 +71,11 @@ def min_max_quantize(
         x: any shape, computed in float32.
         ql_min: the number of the lowest level; a number becomes the parameter `ql_min`, a Variable is used as it is.
         ql_max: the number of the highest level; a number becomes the parameter `ql_max`, a Variable is used as it is.
-        decay: which part of the moving average of `ema` stays at each pass.
+        decay: weight of the old value in the moving average of `ema`.
         x_min_max: whether the range is that of `x`; otherwise it is learned.
         ema: whether, with `x_min_max`, it is a moving average of such ranges.
         ste_fine_grained: True passes no gradient outside the range; False gives the gradient 1 everywhere.
-        eps: the least width of the range.
+        eps: the smallest width of the range.
         qr_min_init: initializer of the lower end of the range; None: -6.
         qr_max_init: initializer of the upper end of the range; None: 6.
         outputs: arrays into which the results are written, with the results' numbers of elements; None makes new ones.

@@ -167,9 +167,8 @@ def sync_batch_normalization(
     no_scale: bool = False,
     no_bias: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """`batch_normalization` by the statistics of the batches of all processes of a group.
-
-    One process alone is supported.
+    """`batch_normalization` with the statistics of the batches of all processes of a group. Only one process is
+    supported.
 
     Args:
         comm: a communicator, or None.
@@ -244,7 +243,7 @@ def layer_normalization(
     no_scale: bool = False,
     no_bias: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """Each sample less its mean, over its standard deviation, times gamma plus beta (Ba et al., 2016).
+    """(inp - mean) / sqrt(var + eps) * gamma + beta with the statistics of each sample (Ba et al., 2016).
 
     Example:
         >>> y = PF.layer_normalization(nn.Variable((4, 3, 8)))
@@ -272,7 +271,7 @@ def instance_normalization(
     no_scale: bool = False,
     no_bias: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """Each channel of each sample less its mean, over its standard deviation, times gamma plus beta.
+    """(inp - mean) / sqrt(var + eps) * gamma + beta with the statistics of each channel of each sample.
 
     Ulyanov et al., 2016.
 
@@ -306,7 +305,7 @@ def group_normalization(
     Wu and He, 2018.
 
     Args:
-        num_groups: into how many groups the channels are divided.
+        num_groups: the number of groups of channels.
 
     Raises:
         RuntimeError: `num_groups` does not divide the channels.
@@ -340,7 +339,8 @@ def spectral_norm(
     u_init: Initializer | None = None,
     fix_parameters: bool = True,
 ) -> Array:
-    """Weights over their largest singular value, as a matrix whose rows lie along an axis (Miyato et al., 2018).
+    """Divides weights by their largest singular value, as a matrix with a row for each index along an axis (Miyato et
+    al., 2018).
 
     Args:
         w: the weights, any shape.
@@ -381,8 +381,8 @@ def weight_normalization(
 
     Args:
         w: the weights, any shape.
-        dim: the axis each of whose elements has a length.
-        eps: added to the squared lengths.
+        dim: the axis for each index of which there is a norm.
+        eps: added to the squared norms.
         g_init: initializer of the norms; None: those of `w`.
 
     Returns:

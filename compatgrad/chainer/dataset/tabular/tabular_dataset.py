@@ -37,7 +37,7 @@ class TabularDataset(dataset_mixin.DatasetMixin):
 
     @property
     def mode(self):
-        """What an example is: `tuple`, `dict`, or None for the value of the only column."""
+        """The type of an example: `tuple`, `dict`, or None for the value of the only column."""
         raise NotImplementedError
 
     def get_examples(self, indices: Any, key_indices: tuple[int, ...] | None) -> tuple[Any, ...]:
@@ -154,7 +154,7 @@ class DelegateDataset(TabularDataset):
 
     @property
     def mode(self) -> Any:
-        """What an example is: that of the other dataset."""
+        """The type of an example, which is that of the other dataset."""
         return self.dataset.mode
 
     def get_examples(self, indices: Any, key_indices: tuple[int, ...] | None) -> tuple[Any, ...]:

@@ -38,7 +38,7 @@ def cast(x: VariableOrArray, typ: DType) -> Variable:
 
     Args:
         x: any dtype and shape.
-        typ: dtype of the result, or what names one.
+        typ: dtype of the result, or its name.
 
     Returns:
         Variable of the shape of `x`; `x` itself where it is a Variable of that dtype and nothing is

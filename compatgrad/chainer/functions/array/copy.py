@@ -51,7 +51,7 @@ def copy(x: VariableOrArray, dst: DeviceSpec) -> Variable:
 
     Args:
         x: any dtype and shape.
-        dst: a device, or what names one: "@numpy" or -1 for the CPU, "@cupy:0" or 0 for the first GPU.
+        dst: a device, or its specifier: "@numpy" or -1 for the CPU, "@cupy:0" or 0 for the first GPU.
 
     Returns:
         Variable of the shape and dtype of `x`; on the device of `x` it shares memory with `x`.

@@ -69,7 +69,7 @@ def pad(x: VariableOrArray, pad_width: Any, mode: str, **keywords: Any) -> Varia
 
     Args:
         x: floating, any shape.
-        pad_width: how many values: an int for all sides, (before, after) for all axes, or such a pair for each axis.
+        pad_width: numbers of values: an int for all sides, (before, after) for all axes, or such a pair for each axis.
         mode: one of numpy.pad's, such as "constant" or "edge".
         **keywords: options of the mode, such as `constant_values`.
 

@@ -57,7 +57,7 @@ class ConvolutionND(_PlacedND, show=False):
         ndim: number of axes over which the filter moves.
         stride: step of the filter along each axis, or one number for all.
         pad: zeros at both ends of each axis, or one number for all.
-        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        cover_all: True adds a position of the filter if the last one would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
         groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
@@ -110,7 +110,7 @@ class ConvolutionNDGradW(_PlacedND, show=False):
         stride: step of the filter along each axis.
         pad: zeros at both ends of each axis.
         dilate: distance between the filter's elements.
-        groups: into how many groups the channels are divided.
+        groups: number of groups of channels.
         **params: `ksize`, lengths of the filters, and `outsize`.
 
     Example:
@@ -160,7 +160,7 @@ def convolution_nd(
         b: floating, (out,); None for none.
         stride: step of the filter along each axis, or one number for all.
         pad: zeros at both ends of each axis, or one number for all.
-        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        cover_all: True adds a position of the filter if the last one would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
         groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
@@ -202,7 +202,7 @@ def convolution_1d(
         b: floating, (out,); None for none.
         stride: step of the filter along each axis, or one number for all.
         pad: zeros at both ends of each axis, or one number for all.
-        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        cover_all: True adds a position of the filter if the last one would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
         groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
@@ -244,7 +244,7 @@ def convolution_3d(
         b: floating, (out,); None for none.
         stride: step of the filter along each axis, or one number for all.
         pad: zeros at both ends of each axis, or one number for all.
-        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        cover_all: True adds a position of the filter if the last one would leave elements out.
         dilate: distance between the filter's elements along each axis, or one number for all.
         groups: number of groups of channels; an output channel is computed from the input channels of its group.
 

@@ -94,9 +94,9 @@ def deconvolution_2d(
         b: of the dtype of `x`, (out,); None for none.
         stride: step of the filter along each axis, or one number for both.
         pad: zeros around each side of the image, for each axis or one number for both.
-        outsize: height and width of the result; None: the smallest that fit.
-        **kwargs: `dilate` (1): distance between the filter's elements; `groups` (1): into how many groups the channels
-            are divided, each output channel sees those of its group.
+        outsize: height and width of the result; None: the smallest possible.
+        **kwargs: `dilate` (1): distance between the filter's elements; `groups` (1): number of groups of channels; an
+            output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, (n, out, out_h, out_w) with out_h = stride (h - 1) + dilate (kh - 1) + 1 - 2 pad

@@ -22,12 +22,12 @@ class DeconvolutionND(_PlacedND, show=False):
     """The node of `chainer.functions.deconvolution_nd` in the graph, its result's `creator`.
 
     Args:
-        ndim: over how many axes the filter moves.
+        ndim: number of axes over which the filter moves.
         stride: step of the filter along each axis, or one number for all.
         pad: zeros at both ends of each axis, or one number for all.
         outsize: lengths of the result; None: the smallest that fit.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Raises:
         AssertionError: `outsize` has another length than `ndim`.
@@ -108,7 +108,7 @@ def deconvolution_nd(
         pad: zeros at both ends of each axis, or one number for all.
         outsize: lengths of the result; None: the smallest that fit.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, (n, out, ...); each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
@@ -152,7 +152,7 @@ def deconvolution_1d(
         pad: zeros at both ends of each axis, or one number for all.
         outsize: lengths of the result; None: the smallest that fit.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
@@ -195,7 +195,7 @@ def deconvolution_3d(
         pad: zeros at both ends of each axis, or one number for all.
         outsize: lengths of the result; None: the smallest that fit.
         dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: into how many groups the channels are divided; each output channel sees those of its group.
+        groups: number of groups of channels; an output channel is computed from the input channels of its group.
 
     Returns:
         Variable of the dtype of `x`, of as many axes; each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad

@@ -31,8 +31,8 @@ def deformable_convolution_2d_sampler(
 
     Args:
         x: floating, (n, c, h, w): n images of c channels.
-        offset: floating, (n, 2 kh kw, out_h, out_w): by how many pixels each of the filter's elements moves at each
-            place, along the width first, then along the height.
+        offset: floating, (n, 2 kh kw, out_h, out_w): the displacement in pixels of each of the filter's elements at
+            each position, first along the width, then along the height.
         W: floating, (out, c, kh, kw).
         b: of the dtype of `x`, (out,); None for none.
         stride: step of the filter along each axis, or one number for both.

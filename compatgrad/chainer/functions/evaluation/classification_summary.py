@@ -87,8 +87,7 @@ def classification_summary(
 def precision(
     y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """Share of the predictions of a class that are right, of each class, and how many labels it has. Not
-    differentiable.
+    """For each class, the share of its predictions that are correct, and the number of its labels. Not differentiable.
 
     Args:
         y: floating, (n, k, ...): scores of k classes.
@@ -119,8 +118,7 @@ def precision(
 def recall(
     y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """Share of the labels of a class that were predicted, of each class, and how many labels it has. Not
-    differentiable.
+    """For each class, the share of its labels that were predicted, and the number of its labels. Not differentiable.
 
     Args:
         y: floating, (n, k, ...): scores of k classes.
@@ -151,7 +149,7 @@ def recall(
 def fbeta_score(
     y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """F-score (1 + beta²) precision * recall / (beta² precision + recall) of each class, and how many labels it has.
+    """F-score (1 + beta²) precision * recall / (beta² precision + recall) of each class, and the number of its labels.
     Not differentiable.
 
     Args:
@@ -184,7 +182,7 @@ def fbeta_score(
 def f1_score(
     y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """F-score 2 precision * recall / (precision + recall) of each class, and how many labels it has. Not
+    """F-score 2 precision * recall / (precision + recall) of each class, and the number of its labels. Not
     differentiable.
 
     Args:

@@ -67,8 +67,8 @@ def connectionist_temporal_classification(
         x: sequence of floating (n, labels), one for each step: scores, of which softmax is taken.
         t: int32, (n, l): label sequences.
         blank_symbol: the label that stands for no label at a step.
-        input_length: int32, (n,): how many steps each sequence has; None for all.
-        label_length: int32, (n,): how many labels of `t` each sequence has; None for all.
+        input_length: int32, (n,): the number of steps of each sequence; None for all.
+        label_length: int32, (n,): the number of labels of `t` of each sequence; None for all.
         reduce: "mean" over the sequences, or "no" for one loss per sequence.
 
     Returns:

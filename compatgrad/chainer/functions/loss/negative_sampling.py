@@ -87,7 +87,7 @@ def negative_sampling(
         W: of the dtype of `x`, (vocabulary, k): a row for each label.
         sampler: called with a shape, returns an integer array of labels, such as `WalkerAlias(p).sample` of
             `chainer.utils`.
-        sample_size: how many samples each vector has.
+        sample_size: the number of samples of each vector.
         reduce: "sum", or "no" for one loss per vector.
         **kwargs: `return_samples` (False): True also returns the sampled labels.
 

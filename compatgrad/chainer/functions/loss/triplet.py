@@ -43,7 +43,7 @@ def triplet(
     Args:
         anchor, positive, negative: floating, of one dtype, (n, k): vectors, vectors that should be near them, and
             vectors that should be far.
-        margin: positive: the least difference of squared distances that costs nothing.
+        margin: positive: the smallest difference of squared distances whose loss is 0.
         reduce: "mean" over the rows, or "no" for one loss per row.
 
     Returns:

@@ -40,7 +40,7 @@ class CooMatMul(_native.NativeFunction):
         transa: True transposes the sparse matrix.
         transb: True transposes the dense one.
         transc: True transposes the result.
-        dtype: of the result; None: that which NumPy would compute with.
+        dtype: of the result; None: the dtype to which NumPy promotes the inputs.
 
     Raises:
         ValueError: shapes of `sp_row`, `sp_col` and `sp_shape` do not fit.

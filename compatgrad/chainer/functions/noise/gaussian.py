@@ -63,7 +63,7 @@ def gaussian(mean: VariableOrArray, ln_var: VariableOrArray, **kwargs: Any) -> V
         mean: floating, any shape.
         ln_var: of the shape and dtype of `mean`: logarithms of the variances.
         **kwargs: `eps` (None): standard normal noise to use instead of drawn noise; `return_eps` (False): True also
-            gives it.
+            returns it.
 
     Returns:
         Variable of the shape and dtype of `mean`; with `return_eps` a pair of it and an array.

@@ -50,8 +50,7 @@ class Zoneout(_native.NativeFunction):
 def zoneout(h: VariableOrArray, x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable:
     """Elements of the old state with probability `ratio`, else of the new one; in test mode the new state.
 
-    The choice is drawn by `numpy.random.rand`, or CuPy's on a GPU. Test mode is that the configuration's `train` is
-    False.
+    The choice is drawn by `numpy.random.rand`, or CuPy's on a GPU. In test mode, the configuration's `train` is False.
 
     Args:
         h: the old state, any shape.

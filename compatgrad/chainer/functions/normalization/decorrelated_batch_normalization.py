@@ -34,7 +34,7 @@ class DecorrelatedBatchNormalization(_composed.ComposedFunction):
     """The node of `chainer.functions.decorrelated_batch_normalization` in the graph, its result's `creator`.
 
     Args:
-        groups: into how many groups the channels are divided.
+        groups: the number of groups of channels.
         eps: added to the variances.
         mean: array of the running mean, (groups, c / groups), updated in place; None for none.
         projection: array of the running projection, (groups, c / groups, c / groups), updated in place; None for none.
@@ -155,7 +155,7 @@ def fixed_decorrelated_batch_normalization(
         x: floating, (n, c, ...): n samples of c channels.
         mean: of the dtype of `x`, (groups, c / groups).
         projection: of the dtype of `x`, (groups, c / groups, c / groups).
-        groups: into how many groups the channels are divided.
+        groups: the number of groups of channels.
 
     Returns:
         Variable of the shape and dtype of `x`.

@@ -69,7 +69,7 @@ def group_normalization(
 
     Args:
         x: floating, (n, c, ...): n samples of c channels.
-        groups: into how many groups the channels are divided.
+        groups: the number of groups of channels.
         gamma: floating, (c,): scale.
         beta: of the dtype of `gamma`, (c,): shift.
         eps: added to the variance.

@@ -26,12 +26,12 @@ class UnpoolingND(pooling_nd._PoolingND):
     """The node of `chainer.functions.unpooling_nd` in the graph, its result's `creator`.
 
     Args:
-        ndim: over how many axes the windows are.
+        ndim: number of axes over which the windows extend.
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        outsize: lengths of the result; None: those that `cover_all` tells.
-        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+        outsize: lengths of the result; None: the smallest or largest ones that `cover_all` allows.
+        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
 
     Raises:
         ValueError: `ndim` is not positive.
@@ -89,8 +89,8 @@ def unpooling_nd(
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        outsize: lengths of the result; None: those that `cover_all` tells.
-        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+        outsize: lengths of the result; None: the smallest or largest ones that `cover_all` allows.
+        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
 
     Returns:
         Variable of the dtype of `x`, of as many axes.
@@ -127,8 +127,8 @@ def unpooling_1d(
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        outsize: lengths of the result; None: those that `cover_all` tells.
-        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+        outsize: lengths of the result; None: the smallest or largest ones that `cover_all` allows.
+        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
 
     Returns:
         Variable of the dtype of `x`, of as many axes.
@@ -163,8 +163,8 @@ def unpooling_3d(
         ksize: lengths of the window along the last axes, or one number for all.
         stride: step of the window along each of these axes, or one number for all; None: `ksize`.
         pad: how far both ends of these axes are padded, for each or one number for all.
-        outsize: lengths of the result; None: those that `cover_all` tells.
-        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+        outsize: lengths of the result; None: the smallest or largest ones that `cover_all` allows.
+        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
 
     Returns:
         Variable of the dtype of `x`, of as many axes.

@@ -24,7 +24,7 @@ class Highway(link.Chain):
         init_Wh: initializer of the plain layer's W; None is `LeCunNormal()`.
         init_Wt: initializer of the gate's W; None is `LeCunNormal()`.
         init_bh: initializer of the plain layer's b; None is 0.
-        init_bt: initializer of the gate's b; with a negative bias the layer at first passes x on.
+        init_bt: initializer of the gate's b; with a negative bias, the layer initially returns x almost unchanged.
 
     Example:
         >>> link = L.Highway(2, init_Wh=0, init_Wt=0, init_bt=0)

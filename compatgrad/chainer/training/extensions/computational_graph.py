@@ -24,7 +24,7 @@ def is_return_code_zero(args: Sequence[str]) -> bool:
         args: the command and its arguments.
 
     Returns:
-        True where it returns 0.
+        True if it returns 0.
 
     Raises:
         IndexError: `args` is empty.
@@ -46,7 +46,7 @@ def is_graphviz_available() -> bool:
     """Whether Graphviz, the command `dot`, is installed.
 
     Returns:
-        True where it is.
+        True if it is.
 
     Example:
         chainer.training.extensions.computational_graph.is_graphviz_available()

@@ -32,7 +32,7 @@ class Convolution(Module):
         group: number of groups of channels; an output channel is computed from the input channels of its group.
         w_init: initializer or array for W; None for uniform random numbers after Glorot and Bengio (2010).
         b_init: initializer or array for b; None for zeros.
-        base_axis: how many first axes of an input are for samples.
+        base_axis: the number of leading axes of an input that are axes of samples.
         fix_parameters: whether the parameters need no gradient.
         rng: draws the random numbers of W; None for nnabla's own.
         with_bias: whether there is b.

@@ -216,7 +216,7 @@ def spread_gray(img: numpy.ndarray, num_channels: int) -> numpy.ndarray:
 
     Args:
         img: array (height, width) of any type.
-        num_channels: how many; 0 and -1 leave the image as it is.
+        num_channels: the number of channels; 0 and -1 return the image unchanged.
 
     Returns:
         Array (height, width, num_channels), or `img`.
