@@ -180,3 +180,19 @@ def test_arguments_of_quantization_are_checked_by_name():
             quantize(net, {}, {}, calib_mode="none", **{argument: "fc"})
     with pytest.raises(MXNetError, match="quantize_mode.*'foo'"):
         quantize(net, {}, {}, calib_mode="none", quantize_mode="foo")
+
+
+def test_smoothed_histograms_are_the_originals():
+    smooth = mx.contrib.quantization._smooth_distribution
+    for counts, eps, expected in (
+        ([0, 0, 1, 0, 0], 1e-3, [0.001, 0.001, 0.996, 0.001, 0.001]),
+        ([3, 0, 5, 0, 0, 2], 1e-4, [2.9999, 1e-4, 4.9999, 1e-4, 1e-4, 1.9999]),
+    ):
+        found = smooth(np.array(counts, "float64"), eps=eps)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="All entries are 0"):
+        smooth(np.zeros(2))
+    for counts, eps, words in (([1e-4, 0, 0, 0], 1e-2, "0.03"), ([1, 0, 0, 0], 0.5, "3 of 4")):
+        with pytest.raises(AssertionError, match=words):
+            smooth(np.array(counts), eps=eps)

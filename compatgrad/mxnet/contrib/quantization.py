@@ -196,6 +196,24 @@ def combine_histogram(old_hist: Any, arr: Any, new_min: float, new_max: float, n
     return found, ends, min(low, new_min), max(high, new_max), wide
 
 
+def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:  # programs call it for calibrations of their own
+    """Counts of a histogram without zeros: an empty bin gets `eps`, which the other bins give up in equal shares.
+
+    Raises:
+        ValueError: all bins are empty.
+        AssertionError: the share exceeds a bin's count.
+    """
+    empty = p == 0
+    others = p.size - int(empty.sum())
+    if not others:
+        raise ValueError("The discrete probability distribution is malformed. All entries are 0.")
+    share = eps * float(empty.sum()) / others
+    assert share < 1.0, f"{int(empty.sum())} of {p.size} entries are 0, too many for eps={eps}"
+    smooth = np.where(empty, eps, p - share).astype(np.float32)
+    assert (smooth > 0).all(), f"a bin has fewer counts than the {share} that it has to give up"
+    return smooth
+
+
 class _LayerOutputMinMaxCollector:
     """The smallest and largest number of each layer's outputs."""
 
