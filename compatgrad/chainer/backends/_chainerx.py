@@ -14,7 +14,7 @@ def _check_available():
 
 
 class ChainerxDevice(_backend.Device):
-    """Device of ChainerX, which compatgrad does not have: making one raises RuntimeError.
+    """Device of ChainerX, which compatgrad does not have: creating one raises RuntimeError.
 
     Args:
         device: the device.

@@ -10,7 +10,7 @@ from compatgrad.chainer import _backend
 
 
 class CpuDevice(_backend.Device):
-    """The CPU, whose arrays are NumPy's; `chainer.get_device("@numpy")` gives it.
+    """The CPU, whose arrays are NumPy's; `chainer.get_device("@numpy")` returns it.
 
     Example:
         >>> chainer.backend.CpuDevice().send([np.array([1, 2]), None])

@@ -71,7 +71,8 @@ class _DeviceAndStream:
 
 
 class GpuDevice(_backend.Device):
-    """A CUDA device, as `chainer.get_device("@cupy:0")` gives it. Its attribute `device` is the `cupy.cuda.Device`.
+    """A CUDA device, such as the result of `chainer.get_device("@cupy:0")`. Its attribute `device` is the
+    `cupy.cuda.Device`.
 
     Args:
         device: the `cupy.cuda.Device`.
@@ -129,7 +130,7 @@ class GpuDevice(_backend.Device):
         return device if stream is None else _DeviceAndStream(device, stream)
 
     def send_array(self, array: Any) -> ndarray:
-        """The array on this device; an array that is there already is returned as it is."""
+        """The array on this device; an array on this device is returned unchanged."""
         return _array_to_gpu(array, self.device)
 
     def use(self) -> None:
@@ -178,7 +179,7 @@ def get_device_from_array(*arrays: Any) -> Any:
         *arrays: arrays; others are skipped.
 
     Returns:
-        A `cupy.cuda.Device`, or `DummyDevice` where there is none.
+        A `cupy.cuda.Device`, or `DummyDevice` if there is none.
 
     Raises:
         TypeError: an argument has a name.
@@ -203,7 +204,7 @@ def get_device(*args: Any) -> Any:
         *args: devices, numbers or arrays; others are skipped.
 
     Returns:
-        A `cupy.cuda.Device`, or `DummyDevice` where there is none.
+        A `cupy.cuda.Device`, or `DummyDevice` if there is none.
 
     Raises:
         RuntimeError: CUDA is not available, and an argument is a number.
@@ -261,7 +262,7 @@ def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Any:
         stream: stream of the copies; deprecated, with a DeprecationWarning.
 
     Returns:
-        The CuPy array, or a list or tuple of them; arrays that are on the device already are not copied.
+        The CuPy array, or a list or tuple of them; arrays on that device are not copied.
 
     Raises:
         RuntimeError: CUDA is not available.
@@ -324,7 +325,7 @@ def copy(array: Any, out: Any = None, out_device: Any = None, stream: Any = None
         stream: only None.
 
     Returns:
-        The copy, `out` where it is given.
+        The copy; `out` if it is given.
 
     Raises:
         AssertionError: `stream` is given.
@@ -352,7 +353,7 @@ def get_array_module(*args: Any) -> Any:
         *args: arrays, Variables, or others.
 
     Returns:
-        `cupy` where one of them is on a GPU, otherwise `numpy`.
+        `cupy` if one of them is on a GPU, otherwise `numpy`.
 
     Raises:
         TypeError: an argument has a name.
@@ -414,12 +415,12 @@ def set_max_workspace_size(size: int) -> None:
 
 
 def should_use_cudnn(level: str, lowest_version: int = 0) -> bool:
-    """Whether `config.use_cudnn` asks for cuDNN at a level, and cuDNN is there. Results do not depend on it: torch
+    """Whether `config.use_cudnn` asks for cuDNN at a level, and cuDNN is available. Results do not depend on it: torch
     chooses its kernels itself.
 
     Args:
         level: "==always" or ">=auto".
-        lowest_version: least version of cuDNN, as 7000.
+        lowest_version: minimum version of cuDNN, such as 7000.
 
     Returns:
         True if cuDNN should be used; without CUDA, False if `lowest_version` is given.

@@ -55,7 +55,7 @@ class Intel64Device(_backend.Device):
 
 
 def is_ideep_available() -> bool:
-    """Whether iDeep is there: never.
+    """Whether iDeep is available: never.
 
     Returns:
         False.
@@ -70,7 +70,7 @@ def is_ideep_available() -> bool:
 
 
 def check_ideep_available() -> None:
-    """Raises RuntimeError: iDeep is never there.
+    """Raises RuntimeError: iDeep is never available.
 
     Example:
         >>> chainer.backends.intel64.check_ideep_available()

@@ -98,7 +98,7 @@ def to_device(device: DeviceSpec | None, x: Any) -> Any:
         x: an array, or a list or tuple of arrays; None stays None.
 
     Returns:
-        The same with arrays on the device; arrays that are there already are not copied.
+        The same with arrays on the device; arrays on that device are not copied.
 
     Raises:
         RuntimeError: there is no such device, or no CUDA.

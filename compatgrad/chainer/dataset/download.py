@@ -19,7 +19,7 @@ def get_dataset_root() -> str:
     """The folder of all datasets that Chainer downloads.
 
     Returns:
-        The path that `set_dataset_root` set; at first `$CHAINER_DATASET_ROOT`, or `~/.chainer/dataset`.
+        The path that `set_dataset_root` set; by default `$CHAINER_DATASET_ROOT`, or `~/.chainer/dataset`.
 
     Example:
         path = os.path.join(chainer.dataset.get_dataset_root(), "pfnet/chainer/mnist")
@@ -56,7 +56,7 @@ def get_dataset_directory(dataset_name: str, create_directory: bool = True) -> s
 
     Args:
         dataset_name: its name, which may contain slashes.
-        create_directory: True makes the folder where there is none.
+        create_directory: True creates the folder if it does not exist.
 
     Returns:
         The path, below the folder of all datasets.
@@ -117,7 +117,7 @@ def cached_download(url: str) -> str:
 
 
 def cache_or_load_file(path: str, creator: Callable[[str], Any], loader: Callable[[str], Any]) -> Any:
-    """Loads a file, or makes it where there is none. Other processes never see an incomplete file.
+    """Loads a file, which is created first if it does not exist. Other processes never see an incomplete file.
 
     Args:
         path: path of the file, in an existing folder.

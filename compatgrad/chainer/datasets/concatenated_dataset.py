@@ -28,7 +28,7 @@ class ConcatenatedDataset(dataset_mixin.DatasetMixin):
         return sum(map(len, self._datasets))
 
     def get_example(self, i: int) -> Any:
-        """The example of the dataset in which index `i` lies; IndexError outside all."""
+        """The example of the dataset in which index `i` lies. Raises IndexError for an index out of range."""
         if i >= 0:
             for dataset in self._datasets:
                 length = len(dataset)

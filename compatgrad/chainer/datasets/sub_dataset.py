@@ -48,7 +48,7 @@ class SubDataset(dataset_mixin.DatasetMixin):
         return self._size
 
     def get_example(self, i: int) -> Any:
-        """The i-th example of the range, from its end where `i` is negative; IndexError outside it."""
+        """The i-th example of the range; a negative `i` counts from its end. Raises IndexError outside the range."""
         if not -self._size <= i < self._size:
             raise IndexError(f"dataset index out of range: {i} of {self._size}")
         index = i + (self._start if i >= 0 else self._finish)

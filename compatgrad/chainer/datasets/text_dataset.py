@@ -113,7 +113,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
                 del error  # the traceback refers to this frame; a frame that refers to the error makes a cycle
 
     def get_example(self, idx: int) -> Any:
-        """A line, or a tuple of the lines of all files; IndexError outside them."""
+        """A line, or a tuple of the lines of all files. Raises IndexError for an index out of range."""
         if not 0 <= idx < len(self._lines):
             raise IndexError(f"dataset index out of range: {idx} of {len(self._lines)}")
         number = self._lines[idx]

@@ -106,7 +106,7 @@ class Independent(distribution.Distribution):
         return self._reduce(F.prod, self.distribution.cdf(x))
 
     def icdf(self, x: VariableOrArray) -> Variable:
-        """NotImplementedError: many events have the same product of probabilities, so `cdf` has no inverse."""
+        """Raises NotImplementedError: many events have the same product of probabilities, so `cdf` has no inverse."""
         raise NotImplementedError("Cumulative distribution function for multivariate variable is not invertible.")
 
     def log_cdf(self, x: VariableOrArray) -> Variable:

@@ -57,7 +57,7 @@ class CupyMemoryProfileHook(FunctionHook):
         self._running_stack.append(self._allocated())
 
     def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
-        """Notes how the counters grew."""
+        """Records how much the counters grew."""
         used, acquired = self._running_stack.pop()
         used_now, acquired_now = self._allocated()
         used, acquired = used_now - used, acquired_now - acquired
@@ -68,7 +68,7 @@ class CupyMemoryProfileHook(FunctionHook):
             self._total_acquired_bytes += acquired
 
     def backward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]) -> None:
-        """Notes how the counters grew."""
+        """Records how much the counters grew."""
         self.forward_postprocess(function, in_data)
 
     def total_used_bytes(self) -> int:

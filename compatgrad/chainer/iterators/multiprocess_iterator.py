@@ -101,7 +101,7 @@ class MultiprocessIterator(_statemachine.StateIterator):
         )
 
     def __next__(self) -> list[Any]:
-        """The next batch, a list of examples; StopIteration at the end, without `repeat`."""
+        """The next batch, a list of examples. Without `repeat`, raises StopIteration at the end."""
         batch, state = self._prefetcher.get()
         self._previous_epoch_detail = self.epoch_detail
         self._state = state

@@ -75,7 +75,7 @@ class GradientNoise:
         self.noise_func = noise_func
 
     def __call__(self, rule: Any, param: Parameter) -> None:
-        """Changes the gradient of one parameter; without one nothing is done."""
+        """Changes the gradient of one parameter, if it has one."""
         grad = param.grad
         if grad is None:
             return

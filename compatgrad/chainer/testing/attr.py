@@ -34,7 +34,7 @@ def is_available() -> bool:
 
 
 def check_available() -> None:
-    """Raises RuntimeError, with the reason, where pytest is not installed.
+    """Raises RuntimeError, with the reason, if pytest is not installed.
 
     Example:
         >>> from compatgrad.chainer.testing import attr

@@ -58,7 +58,7 @@ def with_requires(*requirements: str) -> Callable[[Any], Any]:
 
 
 def without_requires(*requirements: str) -> Callable[[Any], Any]:
-    """Makes a decorator that skips a test where packages are installed.
+    """Makes a decorator that skips a test if packages are installed.
 
     Args:
         *requirements: the packages, as "numpy>=1.26".
@@ -87,7 +87,7 @@ def without_requires(*requirements: str) -> Callable[[Any], Any]:
 
 @contextlib.contextmanager
 def assert_warns(expected: type[Warning]) -> Iterator[None]:
-    """Context manager that checks that a warning is given inside it.
+    """Context manager that checks that a warning is issued inside it.
 
     Args:
         expected: class of the warning.
@@ -96,7 +96,7 @@ def assert_warns(expected: type[Warning]) -> Iterator[None]:
         None.
 
     Raises:
-        AssertionError: no warning of this class was given.
+        AssertionError: no warning of this class was issued.
 
     Example:
         >>> import warnings

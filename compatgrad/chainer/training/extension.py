@@ -42,7 +42,7 @@ class Extension:
 
     @property
     def default_name(self):
-        """The name where `name` is None: the name of the class."""
+        """The name if `name` is None: the name of the class."""
         return type(self).__name__
 
     def __call__(self, trainer):

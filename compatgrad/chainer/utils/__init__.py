@@ -167,7 +167,7 @@ def _device_of(x):
 
 
 def _check_devices(inputs, label):
-    """Raises TypeError, with both devices, where the inputs of a function, Variables or arrays, are on different
+    """Raises TypeError, which names both devices, if the inputs of a function, Variables or arrays, are on different
     devices."""
     devices = [_device_of(x) for x in inputs if x is not None]
     other = next((d for d in devices if d[0] != devices[0][0]), None)

@@ -70,7 +70,7 @@ def _refuse(kwargs):
 
 
 def assert_kwargs_empty(kwargs: dict[str, Any]) -> None:
-    """Raises an error where a keyword argument is given.
+    """Raises an error if a keyword argument is given.
 
     Args:
         kwargs: the keyword arguments of the function.

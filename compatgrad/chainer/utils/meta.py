@@ -11,11 +11,11 @@ def final(*args: Any, action: type = TypeError) -> Any:
     `enable_final`. With or without arguments.
 
     Args:
-        *args: the method, where the decorator has no arguments.
-        action: class of the exception that overriding raises, or of the warning that it gives.
+        *args: the method, if the decorator has no arguments.
+        action: class of the exception that overriding raises, or of the warning that it issues.
 
     Returns:
-        The method, or a decorator where the method is not given.
+        The method, or a decorator if the method is not given.
 
     Raises:
         ValueError: more than one positional argument is given.

@@ -8,10 +8,10 @@ from compatgrad.chainer.configuration import config
 
 
 def nondeterministic(f_name: str) -> None:
-    """Warns that results may differ in another run, where `config.warn_nondeterministic` is True.
+    """Warns that results may differ in another run, if `config.warn_nondeterministic` is True.
 
     Args:
-        f_name: name of the function that gives such results.
+        f_name: name of the function with such results.
 
     Raises:
         UserWarning: warnings are made errors.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 class WalkerAlias(device_resident.DeviceResident):
     """Draws from a categorical distribution in constant time per sample, by Walker's alias method: of n bins, bin i
-    gives `values[2 * i]` below `threshold[i]` and `values[2 * i + 1]` above it. Samples come from the global random
+    returns `values[2 * i]` below `threshold[i]` and `values[2 * i + 1]` above it. Samples come from the global random
     stream of NumPy, or of CuPy on a GPU; a seed gives the same samples as in Chainer.
 
     Args:

@@ -24,7 +24,7 @@ class AffineDataGrad(DataGrad, of="Affine", forward=affine):
 
 
 class AffineFilterGrad(FilterGrad, of="Affine", forward=affine):
-    """The gradient of `affine` by the weights. A call takes dy and `x`.
+    """The gradient of `affine` with respect to the weights. A call takes dy and `x`.
 
     Attributes:
         wshape: the shape of the result, which must be set before a call.

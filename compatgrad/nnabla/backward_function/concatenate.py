@@ -9,7 +9,7 @@ __all__ = ["ConcatenateDataGrad"]
 
 
 class ConcatenateDataGrad(Gradient, of="Concatenate", forward=concatenate):
-    """The gradients of `concatenate` by all inputs. A call takes dy.
+    """The gradients of `concatenate` with respect to all inputs. A call takes dy.
 
     Attributes:
         xshapes: the shapes of the inputs, which must be set before a call.

@@ -24,7 +24,7 @@ class ConvolutionDataGrad(DataGrad, of="Convolution", forward=convolution):
 
 
 class ConvolutionFilterGrad(FilterGrad, of="Convolution", forward=convolution):
-    """The gradient of `convolution` by the kernels. A call takes dy and `x`.
+    """The gradient of `convolution` with respect to the kernels. A call takes dy and `x`.
 
     Attributes:
         wshape: the shape of the result, which must be set before a call.

@@ -24,7 +24,7 @@ class DeconvolutionDataGrad(DataGrad, of="Deconvolution", forward=deconvolution)
 
 
 class DeconvolutionFilterGrad(FilterGrad, of="Deconvolution", forward=deconvolution):
-    """The gradient of `deconvolution` by the kernels. A call takes dy and `x`.
+    """The gradient of `deconvolution` with respect to the kernels. A call takes dy and `x`.
 
     Attributes:
         wshape: the shape of the result, which must be set before a call.

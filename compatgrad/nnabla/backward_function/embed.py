@@ -9,7 +9,7 @@ __all__ = ["EmbedFilterGrad"]
 
 
 class EmbedFilterGrad(FilterGrad, of="Embed", forward=embed, ignored=("base_axis",)):
-    """The gradient of `embed` by the table. A call takes dy and `x0`.
+    """The gradient of `embed` with respect to the table. A call takes dy and `x0`.
 
     Attributes:
         wshape: the shape of the result, which must be set before a call.

@@ -32,7 +32,7 @@ class InterpolateDataGrad:
     """The gradient of `interpolate` with respect to `x`. A call takes dy.
 
     Args:
-        ctx: has no effect: the current context counts.
+        ctx: has no effect; the current context is used.
 
     Attributes:
         xshape: the shape of the result, which must be set before a call.

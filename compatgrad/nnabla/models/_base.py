@@ -33,7 +33,7 @@ Source: `{package}.{name}` of nnabla 1.39.0.
 class TrainedNetwork:
     """A network from a .nnp file; a call builds it on an input.
 
-    Subclasses give the `_family` (folder of the files), the `_size` of an input and `_KEY_VARIABLE`, which maps the
+    Subclasses set the `_family` (folder of the files), the `_size` of an input and `_KEY_VARIABLE`, which maps the
     values of `use_up_to` to variables of the file.
     """
 

@@ -30,7 +30,7 @@ class SimpleDataSource(DataSource):
 
     Args:
         load_func: `load_func(i)` returns the tuple of arrays of example i. The constructor calls it for example 0.
-        num_examples: the number of examples; i goes from 0 to before it.
+        num_examples: the number of examples; i is in [0, num_examples).
         shuffle: whether the order changes with every epoch.
         rng: draws the order; None for seed 313.
 

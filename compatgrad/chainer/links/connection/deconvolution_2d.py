@@ -24,9 +24,9 @@ class Deconvolution2D(_filters.Filter2D):
     """Transposed convolution of images: each input pixel of channel i adds its value times W[i] to a patch of the
     output; the gradient of `Convolution2D` with respect to its input.
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. W has shape (in_channels, out_channels
-    / groups, kh, kw), b (out_channels,). Inputs are floating-point arrays of shape (batch, in_channels, height, width);
-    a side of length n gives stride (n - 1) + dilate (k - 1) + 1 - 2 pad elements.
+    With `in_channels=None`, or without it, the first input determines the number. W has shape (in_channels,
+    out_channels / groups, kh, kw), b (out_channels,). Inputs are floating-point arrays of shape (batch, in_channels,
+    height, width); a side of length n gives stride (n - 1) + dilate (k - 1) + 1 - 2 pad elements.
 
     Args:
         in_channels: channels of the input; None takes them from the first input.
@@ -35,8 +35,8 @@ class Deconvolution2D(_filters.Filter2D):
         stride: step of the filter, for all axes or one number for each.
         pad: zeros around the input on each side, for all axes or one number for each.
         nobias: True leaves out the bias.
-        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
-            and `pad` give.
+        outsize: sizes of the output along the filter's axes; None computes the smallest sizes for the input's size,
+            `stride` and `pad`.
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.

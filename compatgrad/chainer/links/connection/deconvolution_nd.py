@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class DeconvolutionND(_filters.FilterND):
     """Transposed convolution in `ndim` dimensions with W of shape (in_channels, out_channels / groups, k1, ..., kn).
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. Raises ValueError if `groups` does not
-    divide the channels.
+    With `in_channels=None`, or without it, the first input determines the number. Raises ValueError if `groups` does
+    not divide the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, d1, ..., dn), as are results. The subclasses
     `Deconvolution1D` and `Deconvolution3D` fix `ndim`.
@@ -32,14 +32,14 @@ class DeconvolutionND(_filters.FilterND):
         stride: step of the filter, for all axes or one number for each.
         pad: zeros around the input on each side, for all axes or one number for each.
         nobias: True leaves out the bias.
-        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
-            and `pad` give.
+        outsize: sizes of the output along the filter's axes; None computes the smallest sizes for the input's size,
+            `stride` and `pad`.
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
         dilate: distance between the filter's elements, for all axes or one number for each.
-        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
-            divide both numbers of channels.
+        groups: number of groups of channels; the output channels of a group are computed from the input channels of the
+            same group. It must divide both numbers of channels.
 
     Raises:
         ValueError: `groups` does not divide both numbers of channels.
@@ -101,14 +101,14 @@ class Deconvolution1D(DeconvolutionND):
         stride: step of the filter, for all axes or one number for each.
         pad: zeros around the input on each side, for all axes or one number for each.
         nobias: True leaves out the bias.
-        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
-            and `pad` give.
+        outsize: sizes of the output along the filter's axes; None computes the smallest sizes for the input's size,
+            `stride` and `pad`.
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
         dilate: distance between the filter's elements, for all axes or one number for each.
-        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
-            divide both numbers of channels.
+        groups: number of groups of channels; the output channels of a group are computed from the input channels of the
+            same group. It must divide both numbers of channels.
 
     Example:
         >>> link = L.Deconvolution1D(1, 1, 3, initialW=1)
@@ -147,14 +147,14 @@ class Deconvolution3D(DeconvolutionND):
         stride: step of the filter, for all axes or one number for each.
         pad: zeros around the input on each side, for all axes or one number for each.
         nobias: True leaves out the bias.
-        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
-            and `pad` give.
+        outsize: sizes of the output along the filter's axes; None computes the smallest sizes for the input's size,
+            `stride` and `pad`.
         initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
             None is `LeCunNormal()`.
         initial_bias: initializer of b, in the forms of `initialW`; None is 0.
         dilate: distance between the filter's elements, for all axes or one number for each.
-        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
-            divide both numbers of channels.
+        groups: number of groups of channels; the output channels of a group are computed from the input channels of the
+            same group. It must divide both numbers of channels.
 
     Example:
         >>> link = L.Deconvolution3D(2, 4, ksize=2, stride=2)

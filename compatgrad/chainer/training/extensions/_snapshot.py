@@ -75,7 +75,7 @@ def snapshot_object(
         savefun: saves the object under a path; None is `save_npz`.
         condition: called without arguments at each call; returns whether to save. None always saves.
         writer: a writer of `snapshot_writers`, instead of `savefun`.
-        snapshot_on_error: True also saves where an exception ends the training.
+        snapshot_on_error: True also saves when an exception ends the training.
         n_retains: number of files kept, the newest ones; -1 keeps all.
         autoload: True loads the newest npz file of that name before the training.
         **kwargs: `num_retain`: deprecated name of `n_retains`.
@@ -130,7 +130,7 @@ def snapshot(
         target: another object to save; None is the trainer.
         condition: called without arguments at each call; returns whether to save. None always saves.
         writer: a writer of `snapshot_writers`, instead of `savefun`.
-        snapshot_on_error: True also saves where an exception ends the training.
+        snapshot_on_error: True also saves when an exception ends the training.
         n_retains: number of files kept, the newest ones; -1 keeps all.
         autoload: True loads the newest npz file of that name before the training.
         **kwargs: `num_retain`: deprecated name of `n_retains`.

@@ -30,7 +30,7 @@ def _is_matplotlib_installed():
 
 
 def _check_available():
-    """Whether matplotlib is installed; warns where it is not."""
+    """Whether matplotlib is installed; warns if it is not."""
     available = _is_matplotlib_installed()
     if not available:
         warnings.warn(
@@ -42,8 +42,7 @@ def _check_available():
 
 
 class PlotReport(extension.Extension):
-    """Plots the means of observed values over intervals to a file. It needs matplotlib, and warns where that is
-    missing.
+    """Plots the means of observed values over intervals to a file. It needs matplotlib, and warns if that is missing.
 
     Args:
         y_keys: name or names of the values.

@@ -115,8 +115,8 @@ class Statistician:
 
 
 class VariableStatisticsPlot(extension.Extension):
-    """Plots statistics of the elements of Variables against the iteration, to a file. It needs matplotlib, and warns
-    where that is missing.
+    """Plots statistics of the elements of Variables against the iteration, to a file. It needs matplotlib, and warns if
+    that is missing.
 
     Args:
         targets: a Variable, a link, or a list of them.

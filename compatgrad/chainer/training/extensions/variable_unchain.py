@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class unchain_variables(extension.Extension):
     """Releases the graphs of observed Variables after all other extensions have run, so that no graph is kept until the
-    next iteration. It runs where `config.keep_graph_on_report` was True in the iteration before.
+    next iteration. It runs if `config.keep_graph_on_report` was True in the previous iteration.
 
     Example:
         >>> from types import SimpleNamespace
@@ -35,7 +35,7 @@ class unchain_variables(extension.Extension):
         self._prev_flag = configuration.config.keep_graph_on_report
 
     def trigger(self, _: Trainer) -> bool:
-        """Fires where graphs were kept at the call before."""
+        """Fires if graphs were kept at the previous call."""
         flag = self._prev_flag
         self._prev_flag = configuration.config.keep_graph_on_report
         return flag

@@ -6,7 +6,7 @@ import warnings
 class ProgressTrigger:
     """Base class of triggers that compare the progress with that at their last call.
 
-    `unit`: "iteration" or "epoch", ValueError otherwise.
+    `unit`: "iteration" or "epoch"; another value raises ValueError.
     """
 
     def __init__(self, unit):

@@ -126,7 +126,7 @@ def scatter_grads(link: Link, array: NdArray) -> None:
 
     Args:
         link: the link.
-        array: what `gather_grads` returns.
+        array: the result of `gather_grads`.
 
     Raises:
         ValueError: the vector is too short.
@@ -149,7 +149,7 @@ def scatter_params(link: Link, array: NdArray) -> None:
 
     Args:
         link: the link.
-        array: what `gather_params` returns.
+        array: the result of `gather_params`.
 
     Raises:
         ValueError: the vector is too short.

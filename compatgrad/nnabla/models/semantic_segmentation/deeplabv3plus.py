@@ -49,7 +49,8 @@ class DeepLabV3plus(SemanticSegmentation):
     ) -> Any:
         """Builds the network on `input_var`, images of any size; by default a new Variable for one image.
 
-        training: with batch statistics and parameters that learn. Returns the output, or with `returns_net` the
+        training: uses batch statistics and parameters that need gradients. Returns the output, or with `returns_net`
+            the
         NnpNetwork.
         """
         assert use_from is None, "use_from is for later versions: leave it None"

@@ -39,8 +39,9 @@ def rescale_pixel_intensity(
     """Maps the range [input_low, input_high] linearly onto [output_low, output_high].
 
     Args:
-        img: numbers of any shape; values outside the range are mapped too, by the same line.
-        input_low, input_high: the range of `img`. Where both are equal, values are divided by them, or stay for 0.
+        img: numbers of any shape; values outside the range are mapped by the same linear function.
+        input_low, input_high: the range of `img`. If both are equal, values are divided by this number, or unchanged if
+            it is 0.
         output_low, output_high: the range of the result.
         output_type: the result's dtype, by default that of `img`.
 
@@ -62,7 +63,7 @@ def rescale_pixel_intensity(
     span = input_high - input_low
     if span:
         unit = (img - input_low) / span
-    else:  # all values are equal: zeros stay, others become output_high
+    else:  # all values are equal: zeros stay 0, others become output_high
         unit = img / input_low if input_low else img
     return (unit * (output_high - output_low) + output_low).astype(output_type or img.dtype)
 
@@ -156,7 +157,7 @@ class ImageUtilsBackend:
         as_uint16: bool = False,
         auto_scale: bool = True,
     ) -> None:
-        """Writes an image as `image_utils.imsave` does, with this backend alone; Unsupported if it cannot."""
+        """Writes an image like `image_utils.imsave`, with this backend alone; raises Unsupported if it cannot."""
         img = self._check(img, "imsave", channel_first)
         if img.ndim == 3 and img.shape[2] not in (1, 2, 3, 4):
             raise ValueError(f"imsave: img must have 1 to 4 channels, got {img.shape[2]}")
