@@ -24,6 +24,16 @@ class Ending:
 
     Args:
         context: the multiprocessing context of the pool, or the module `multiprocessing`.
+
+    Example:
+        >>> from multiprocessing.pool import ThreadPool
+        >>> from compatgrad.core.worker_pools import Ending
+        >>> ending = Ending()
+        >>> ending.end(ThreadPool(1), [])
+        >>> ending.begun()
+        True
+
+    Source: compatgrad's own.
     """
 
     def __init__(self, context: Any = multiprocessing) -> None:
