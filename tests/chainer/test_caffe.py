@@ -122,7 +122,7 @@ def test_options_without_counterpart(kind, params, tmp_path):
         CaffeFunction(write(tmp_path / "model", layer("l", kind, "x", "y", **params)))
 
 
-def test_files_that_are_no_models(tmp_path):
+def test_files_that_are_not_models(tmp_path):
     with pytest.raises(OSError):
         CaffeFunction(str(tmp_path / "missing"))
     path = tmp_path / "model"

@@ -110,7 +110,7 @@ def test_show_lists_what_the_original_has():
     assert "train " in out.getvalue() and "zzz" not in out.getvalue()
 
 
-def test_configuration_of_ones_own():
+def test_custom_configuration():
     shared = configuration.GlobalConfig()
     own = configuration.LocalConfig(shared)
     shared.x = 1
@@ -198,6 +198,6 @@ def test_using_config_costs_three_frames():
     assert count == 3
 
 
-def test_a_missing_entry_is_told_under_chainer_s_name_of_the_class():
+def test_a_missing_entry_is_reported_with_chainers_class_name():
     with pytest.raises(AttributeError, match="^'GlobalConfig' object has no attribute 'no_such_entry'"):
         getattr(chainer.config, "no_such_entry")  # noqa: B009

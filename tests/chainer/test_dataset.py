@@ -192,7 +192,7 @@ def test_cache_or_load_file(root):
     assert not os.path.exists(made[0])
 
 
-def test_cache_when_making_fails(root):
+def test_cache_when_creation_fails(root):
     root.mkdir()
 
     def creator(temp_path):

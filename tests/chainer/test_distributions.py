@@ -18,7 +18,7 @@ RECORD = np.load(golden.GOLDEN)
 
 @pytest.mark.parametrize("case", golden.CASES)
 @pytest.mark.filterwarnings("ignore:.*undefined")
-def test_what_chainer_gives(case):
+def test_results_of_chainer(case):
     found = golden.compute(chainer, case)
     recorded = {key.partition("/")[2]: RECORD[key] for key in RECORD.files if key.startswith(f"{case}/")}
     assert recorded.keys() <= found.keys()
@@ -123,7 +123,7 @@ def test_outside_of_the_support():
     assert chainer.kl_divergence(narrow, wide).array == pytest.approx(math.log(2))
 
 
-def test_entropy_of_what_is_sure():
+def test_entropy_of_certain_events():
     p = chainer.Variable(np.float32([0, 1, 0.5]))
     entropy = D.Bernoulli(p).entropy
     np.testing.assert_allclose(entropy.array, [0, 0, math.log(2)], rtol=1e-6)
@@ -170,7 +170,7 @@ def test_independent():
         chainer.kl_divergence(d, D.Independent(normal, 2))
 
 
-def test_divergences_of_ones_own():
+def test_custom_divergences():
     class Mine(chainer.Distribution):
         entropy = 2.0
 
@@ -212,7 +212,7 @@ def test_errors():
         assert np.isnan(D.Cauchy(zeros, zeros + 1).mean.array).all()
 
 
-def test_properties_are_computed_anew_where_a_graph_is_wanted():
+def test_properties_are_computed_again_if_a_graph_is_needed():
     scale = chainer.Variable(np.float32([2]))
     d = D.Normal(np.zeros(1, "f"), scale)
     with chainer.no_backprop_mode():

@@ -119,7 +119,7 @@ def test_parameters_that_live_only_in_the_graph(tmp_path):
     np.testing.assert_allclose(y.array, [[8, 26]])
 
 
-def test_what_caffe_does_not_have(tmp_path):
+def test_functions_without_a_caffe_layer(tmp_path):
     x = chainer.Variable(f32([[1]]))
     with pytest.raises(Exception, match="Exp|exp"):
         caffe.export(F.exp, [x], str(tmp_path))

@@ -92,7 +92,7 @@ def test_deconvolution(ksize, stride, pad, dilate, groups, more):
 
 
 @pytest.mark.skipif(ORIGINAL, reason="torch is not installed")
-def test_convolution_is_torchs():
+def test_convolution_equals_that_of_torch():
     import torch
 
     x, W, b = rand(2, 4, 9, 8), rand(6, 2, 3, 3), rand(6)

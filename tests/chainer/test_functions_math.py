@@ -300,7 +300,7 @@ def test_dropout_draws_from_numpy_and_keeps_its_mask():
         assert F.dropout(x) is x
 
 
-def test_noise_that_is_given_back():
+def test_returned_noise():
     x = var(X)
     y, eps = F.gaussian(x, x, return_eps=True)
     np.testing.assert_allclose(y.array, x.array + np.exp(x.array / 2) * eps, rtol=1e-6)

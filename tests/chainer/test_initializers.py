@@ -39,7 +39,7 @@ def uniform(scale, shape=SHAPE):
         ("HeUniform", uniform, (6 / FAN_IN) ** 0.5),
     ],
 )
-def test_a_seed_tells_the_values(name, draw, scale, dtype):
+def test_a_seed_determines_the_values(name, draw, scale, dtype):
     kind = getattr(I, name)
     expected = draw(scale).astype(dtype)
     np.testing.assert_array_equal(make(kind(dtype=dtype)), expected)
@@ -127,7 +127,7 @@ def test_generate_array():
     assert I.generate_array(lambda x: x.fill(3), 2, np).tolist() == [3, 3]
 
 
-def test_what_stands_for_an_initializer():
+def test_accepted_forms_of_initializers():
     assert isinstance(I._get_initializer(None), I.LeCunNormal)
     assert I._get_initializer(2).fill_value == 2
     assert I._get_initializer(len) is len
@@ -139,6 +139,6 @@ def test_what_stands_for_an_initializer():
 
 
 @pytest.mark.skipif(ORIGINAL, reason="the original's message contains one dtype only")
-def test_assertion_tells_both_dtypes():
+def test_assertion_names_both_dtypes():
     with pytest.raises(AssertionError, match="float32 != d"):
         I.Zero("d")(np.empty(2, "f"))

@@ -79,7 +79,7 @@ def test_lazy_parameters_wait():
     assert link.z.update_rule.t == 2 and link.z.update_rule.state["m"].shape == (2,)
 
 
-def test_disabled_rules_rest():
+def test_disabled_rules_do_nothing():
     link = make_link()
     optimizer = O.Adam().setup(link)
     link.b.update_rule.enabled = False

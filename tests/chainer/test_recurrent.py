@@ -124,7 +124,7 @@ def test_gradients_of_both_orders(kind, lengths):
     gradient_check.check_double_backward(function, inputs, gys, ggs, dtype=np.float64, rtol=1e-4, atol=1e-5)
 
 
-def test_what_does_not_fit():
+def test_shapes_that_do_not_fit():
     random = np.random.RandomState(3)
     ws, bs = parameters(random, "lstm", 1, 1)
     xs = [draw(random, 2, WIDTH)]

@@ -136,7 +136,7 @@ def test_registration_errors():
 
 
 @pytest.mark.semantics("C13")
-def test_hooks_are_told_of_being_added_and_deleted():
+def test_hooks_are_notified_when_added_and_deleted():
     class Hook(chainer.FunctionHook):
         def __init__(self):
             self.told = []

@@ -104,7 +104,7 @@ def test_open_files():
     np.testing.assert_array_equal(audio_utils.auload(file), sound)
 
 
-def test_damaged_sounds_are_told_by_name(tmp_path):
+def test_errors_name_damaged_sounds(tmp_path):
     for content in (b"", b"RIFFjunkjunk", b"RIFF\x24\x00\x00\x00WAVEfmt "):
         path = tmp_path / "bad.wav"
         path.write_bytes(content)

@@ -158,7 +158,7 @@ def test_what_cannot_be_optimized(monkeypatch, capsys):
     assert "net.pb is no .nnp file" in capsys.readouterr().out
 
 
-def test_commands_are_those_there(monkeypatch, capsys):
+def test_commands_are_those_of_nnabla(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["nnabla_cli", "--help"])
     with pytest.raises(SystemExit):
         cli.main()

@@ -88,7 +88,7 @@ def test_half_contexts_compute_in_half_precision():
 
 
 @no_gpu
-def test_without_a_gpu_the_cpu_computes_and_that_is_said_once(monkeypatch, caplog):
+def test_without_a_gpu_the_cpu_computes_and_a_message_is_logged_once(monkeypatch, caplog):
     monkeypatch.setattr(contexts, "_warned", False)
     with caplog.at_level(logging.WARNING, "nnabla"):
         for name in ("cudnn", "cuda", "cudnn"):

@@ -66,7 +66,7 @@ def test_layers_are_the_functions(tmp_path):
         other.load_parameters(path)
 
 
-def test_the_loss_scale_gives_way_to_overflows():
+def test_the_loss_scale_is_reduced_after_overflows():
     w = nn.Variable.from_numpy_array(np.array([1e-3], np.float32)).apply(need_grad=True)
     solver = S.Sgd(1.0)
     solver.set_parameters({"w": w})

@@ -82,7 +82,7 @@ def test_archives_that_cannot_be_read(files, reader):
         READERS[reader]("folder.nnp")
 
 
-def test_what_an_archive_holds_besides_is_not_read(files, tmp_path):
+def test_other_members_of_an_archive_are_not_read(files, tmp_path):
     # a nested .nnp file, which is no network of the archive, must not be read
     write("good2.nnp", files | {"inner.nnp": open("good.nnp", "rb").read(), "../outside.txt": b"x", "/abs.bin": b"x"})
     nn.clear_parameters()
@@ -93,7 +93,7 @@ def test_what_an_archive_holds_besides_is_not_read(files, tmp_path):
 
 
 @pytest.mark.parametrize("extension", [".h5", ".protobuf", ".nntxt"])
-def test_damaged_states_of_solvers_are_told_by_name(tmp_path, extension):
+def test_errors_name_damaged_solver_states(tmp_path, extension):
     w = nn.Variable.from_numpy_array(np.ones(2, np.float32), need_grad=True)
     solver = S.Momentum()
     solver.set_parameters({"w": w})
@@ -104,6 +104,6 @@ def test_damaged_states_of_solvers_are_told_by_name(tmp_path, extension):
     assert solver.get_states()["w"].t == 0
 
 
-def test_names_of_files_that_are_bytes_are_told():
+def test_bytes_as_file_names_are_refused():
     with pytest.raises(TypeError, match="got bytes"):
         nn.load_parameters(b"x.h5")

@@ -271,7 +271,7 @@ def test_what_cannot_be_loaded():
             NnpLoader(io.StringIO(text.replace(old, new, 1))).get_network("net")
 
 
-def test_graph_written_down_while_it_is_made(tmp_path):
+def test_graph_traced_while_it_is_built(tmp_path):
     with graph_def.graph(name="mine") as g:
         x = graph_def.ProtoVariable((4, 3), name="x")
         z = graph_def.ProtoVariable((4, 3))

@@ -72,7 +72,7 @@ def test_wrong_arguments():
         imagenet.GoogLeNet()(with_aux_tower=True)
 
 
-def test_a_file_that_is_nowhere_is_named(monkeypatch, home, tmp_path):
+def test_errors_name_a_missing_file(monkeypatch, home, tmp_path):
     monkeypatch.setenv("NNABLA_MODELS_URL_BASE", tmp_path.as_uri())
     with pytest.raises(urllib.error.URLError, match=r"VGG16 needs VGG-16\.nnp.*NNABLA_MODELS_URL_BASE"):
         imagenet.VGG16()

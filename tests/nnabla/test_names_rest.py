@@ -48,7 +48,7 @@ def test_scope_names_and_the_training_flag():
     assert not net.inner.second.training and Outer().training
 
 
-def test_matrix_product_asked_of_the_right_side():
+def test_matrix_product_called_by_the_right_operand():
     a, b = (nn.NdArray.from_numpy_array(np.random.RandomState(i).rand(2, 2).astype("f")) for i in (0, 1))
     np.testing.assert_allclose(b.__rmatmul__(a).data, a.data @ b.data, rtol=1e-6)
 
