@@ -86,7 +86,41 @@ def numbers():
                 yield "quantized_concat", [*pair[:2], *ends], {"num_args": 2, "dim": 1}
 
 
-NUMBERS = list(numbers())
+def odd_numbers():
+    """Ranges without length, NaN and infinity, averages beyond the padding, and batch normalization."""
+    odd = [F(0), F(np.nan, np.inf, -np.inf, 0, -0.0, 1e30, -1e30, 0.5), np.zeros(5, "float32"), random(33)]
+    ranges = [(0, 0), (1, -1), (2, 2), (-2, -1), (np.nan, 1), (-1, np.nan), (np.inf, 1), (-np.inf, np.inf)]
+    for out_type in ("int8", "uint8"):
+        for low, high in ranges:
+            for x in odd:
+                yield "quantize", [x, F(low), F(high)], {"out_type": out_type}
+            yield "dequantize", [integers(out_type, 5), F(low), F(high)], {}
+            yield "requantize", [integers("int32", 9), F(low), F(high)], {"out_type": out_type}
+        for x in odd:
+            yield "quantize_v2", [x], {"out_type": out_type}
+            yield "quantize_v2", [x], {"out_type": out_type, "min_calib_range": 0.0, "max_calib_range": 0.0}
+        yield "requantize", [np.zeros(4, "int32"), LOW, HIGH], {"out_type": out_type}
+        images, zero = [integers(out_type, 2, 3, 2, 3) for _ in range(2)], [F(0), F(0)]
+        yield "quantized_concat", [images[0], images[1], *zero, *zero], {"num_args": 2, "dim": 1}
+        yield "quantized_concat", [images[0], images[1], *zero, LOW, HIGH], {"num_args": 2, "dim": 1}
+        image = integers(out_type, 2, 3, 7, 6)
+        for options in ({"kernel": (2, 2)}, {"kernel": (3, 3), "pad": (1, 1)}):
+            options = {"pool_type": "avg", "pooling_convention": "full", "stride": (2, 2), **options}
+            yield "quantized_pooling", [image, LOW, HIGH], options
+        rows, weight, bias = integers(out_type, 2, 3, 5), integers("int8", 4, 5), integers("int8", 4)
+        ends = [LOW, HIGH, F(-0.3), F(0.9), F(-0.2), F(0.1)]
+        yield "quantized_fully_connected", [rows, weight, bias, *ends], {"num_hidden": 4, "flatten": False}
+        for shape in ((2, 3, 4, 5), (4, 20, 3, 3), (3, 16), (2, 3, 2, 2, 3)):
+            n = shape[1]
+            parts = [random(n, low=0.5, high=1.5), random(n), random(n), random(n, low=0.1, high=2)]
+            for (low, high), reach in (((-1, 1), (-2, 3)), ((0, 2), (-0.5, 0.3)), ((1, -1), (4, 5)), ((0, 0), (-1, 1))):
+                options = {"min_calib_range": reach[0], "max_calib_range": reach[1]}
+                for more in ({}, {"fix_gamma": False, "eps": 0.1}):
+                    x = [integers(out_type, *shape), *parts, F(low), F(high)]
+                    yield "quantized_batch_norm", x, {**options, **more}
+
+
+NUMBERS = [*numbers(), *odd_numbers()]
 
 
 def call(mx, name, inputs, arguments):

@@ -196,3 +196,200 @@ def test_smoothed_histograms_are_the_originals():
     for counts, eps, words in (([1e-4, 0, 0, 0], 1e-2, "0.03"), ([1, 0, 0, 0], 0.5, "3 of 4")):
         with pytest.raises(AssertionError, match=words):
             smooth(np.array(counts), eps=eps)
+
+
+def bound(net, **values):
+    """The results of a symbol for arrays by name."""
+    arrays = {name: nd.array(x, dtype=np.asarray(x).dtype) for name, x in values.items()}
+    return net.bind(mx.cpu(), arrays, grad_req="null").forward()
+
+
+def test_products_are_cut_towards_0():
+    a, b = (np.array(x, "int8") for x in ([[-100, 5, 127, -1]], [[3, 90, -128, 1]]))
+    ends = {"lhs_min": -1.0, "lhs_max": 1.0, "rhs_min": -0.5, "rhs_max": 0.25}
+    values = {"lhs": a, "rhs": b, **{name: np.array([x], "f") for name, x in ends.items()}}
+
+    def product(**options):
+        return mx.sym.contrib.quantized_elemwise_mul(*(mx.sym.var(name) for name in values), **options, name="q")
+
+    # of MXNet 1.9.1
+    y, low, high = bound(product(), **values)
+    assert lists([y, low, high]) == [[-300, 450, -16256, -1], [-66572.125], [66572.125]] and y.dtype == np.int32
+    y, low, high = bound(product(min_calib_range=-0.6, max_calib_range=0.5), **values)
+    assert lists([y]) == [[-1, 2, -106, 0]]
+    assert y.dtype == np.int8 and low.asscalar() == np.float32(-0.6) and high.asscalar() == 0.5
+    net = product(enable_float_output=True)
+    assert net.list_outputs() == ["q_output"]
+    (y,) = bound(net, **values)
+    products = [-0.009227219969034195, 0.013840830884873867, -0.499992311000824, -3.07574009639211e-05]
+    assert lists([y]) == [products]
+    # MXNet wraps around here
+    (y, *_) = bound(product(min_calib_range=-0.1, max_calib_range=0.1), **values)
+    assert lists([y]) == [[-11, 17, -128, 0]]
+
+
+INT8, UINT8 = nd.array([[1, -2]], dtype="int8"), nd.array([[1, 2]], dtype="uint8")
+LOW, HIGH = nd.array([-1.0]), nd.array([1.0])
+FOUR = [LOW, HIGH, LOW, HIGH]
+ONES = [nd.ones(2)] * 4
+
+
+@pytest.mark.parametrize(
+    "function, arrays, options, message",
+    [
+        (c.quantize, [nd.ones(2, dtype="float64"), LOW, HIGH], {}, "quantize: data must be float32, got float64"),
+        (
+            c.quantize,
+            [nd.ones(2), nd.ones(2), HIGH],
+            {},
+            r"min_range must be float32 of the shape \(1,\), got float32 of",
+        ),
+        (c.quantize, [nd.ones(2), LOW, HIGH.astype("float64")], {}, "max_range must be float32 of .*, got float64"),
+        (
+            c.quantize_v2,
+            [nd.ones(2, dtype="int32")],
+            {},
+            "quantize_v2: data must be float32 or int8 or uint8, got int32",
+        ),
+        (c.quantize_v2, [nd.ones(2)], {"min_calib_range": np.nan}, "min_calib_range must be a finite number, got nan"),
+        (c.quantize_v2, [nd.ones(2)], {"max_calib_range": "inf"}, "max_calib_range must be a finite number, got inf"),
+        (c.quantize_v2, [nd.ones(2)], {"min_calib_range": LOW}, "min_calib_range must be a finite number, got"),
+        (c.dequantize, [nd.ones(2), LOW, HIGH], {}, "dequantize: data must be int8 or uint8 or int32, got float32"),
+        (c.requantize, [INT8, LOW, HIGH], {}, "requantize: data must be int32, got int8"),
+        (
+            c.quantized_act,
+            [nd.ones(2), LOW, HIGH],
+            {"act_type": "relu"},
+            "quantized_act: data must be int8 or uint8, got",
+        ),
+        (
+            c.quantized_flatten,
+            [INT8, LOW, nd.ones((1, 1))],
+            {},
+            r"max_data must be float32 .*, got float32 of \(1, 1\)",
+        ),
+        (c.quantized_pooling, [INT8, LOW, HIGH], {"kernel": (2,)}, "data must be 4-D or 5-D"),
+        (
+            c.quantized_pooling,
+            [INT8.reshape((1, 1, 1, 2)), LOW, HIGH],
+            {"global_pool": True},
+            r"kernel must have 2 numbers for data of \(1, 1, 1, 2\), got \(\)",
+        ),
+        (
+            c.quantized_pooling,
+            [INT8.reshape((1, 1, 1, 2)), LOW, HIGH],
+            {"kernel": (1, 1), "layout": "NHWC"},
+            "'NHWC' for layout",
+        ),
+        (c.quantized_elemwise_add, [INT8, INT8[0], *FOUR], {}, r"rhs must have the shape \(1, 2\), got \(2,\)"),
+        (c.quantized_elemwise_mul, [INT8, nd.ones((1, 2)), *FOUR], {}, "rhs must be int8 or uint8, got float32"),
+        (c.quantized_concat, [INT8, INT8.astype("int32"), *FOUR], {}, "array 1 must be int8 or uint8, got int32"),
+        (c.quantized_concat, [INT8, LOW, nd.ones(2)], {}, "end 1 of array 0 must be float32 of the shape"),
+        (
+            c.quantized_embedding,
+            [nd.zeros(1), INT8, LOW, HIGH],
+            {"input_dim": 2, "output_dim": 2},
+            r"weight must have the shape \(2, 2\), got \(1, 2\)",
+        ),
+        (c.quantized_embedding, [nd.zeros(1), INT8, LOW, HIGH], {"input_dim": 1}, "argument output_dim is missing"),
+        (
+            c.quantized_embedding,
+            [nd.zeros(1), UINT8, LOW, HIGH],
+            {"input_dim": 1, "output_dim": 2},
+            "weight must be int8, got uint8",
+        ),
+        (
+            c.quantized_batch_norm,
+            [INT8, *ONES, LOW, HIGH],
+            {"min_calib_range": 1},
+            "argument max_calib_range is missing",
+        ),
+        (
+            c.quantized_batch_norm,
+            [INT8, *ONES[:3], nd.ones(3), LOW, HIGH],
+            {"min_calib_range": -1, "max_calib_range": 1},
+            r"moving_var must have the shape \(2,\), got \(3,\)",
+        ),
+        (
+            c.quantized_fully_connected,
+            [INT8, UINT8, *FOUR],
+            {"num_hidden": 1, "no_bias": True},
+            "weight must be int8, got",
+        ),
+        (c.quantized_fully_connected, [INT8, INT8, *FOUR], {"no_bias": True}, "argument num_hidden is missing"),
+        (
+            c.quantized_fully_connected,
+            [INT8, INT8, *FOUR],
+            {"num_hidden": 2, "no_bias": True},
+            "weight must have the shape",
+        ),
+        (
+            c.quantized_fully_connected,
+            [INT8, INT8, INT8[0, :1], *FOUR, LOW, HIGH],
+            {"num_hidden": 1, "no_bias": True},
+            "bias is given, but no_bias is True",
+        ),
+        (
+            c.quantized_fully_connected,
+            [INT8, INT8, INT8[0, :1], *FOUR],
+            {"num_hidden": 1},
+            "argument min_bias is missing",
+        ),
+        (
+            c.quantized_fully_connected,
+            [INT8, INT8, nd.ones(1), *FOUR, LOW, HIGH],
+            {"num_hidden": 1},
+            "bias must be int8, got float32",
+        ),
+    ],
+)
+def test_arrays_are_checked(function, arrays, options, message):
+    with pytest.raises(MXNetError, match=message):
+        function(*arrays, **options)
+
+
+def test_symbols_of_bytes_know_their_inputs_shapes_and_types():
+    """What MXNet 1.9.1 says of them."""
+    s, data = mx.sym.contrib, mx.sym.var("data")
+    ends = ["q_min_data", "q_max_data"]
+    layer = s.quantized_conv(data, kernel=(3, 3), num_filter=4, pad=(1, 1), stride=(2, 2), name="q")
+    assert layer.list_arguments() == [
+        "data", "q_weight", "q_bias", *ends, "q_min_weight", "q_max_weight", "q_min_bias", "q_max_bias",
+    ]  # fmt: skip
+    assert layer.infer_shape(data=(2, 3, 6, 6))[:2] == (
+        [(2, 3, 6, 6), (4, 3, 3, 3), (4,), *[(1,)] * 6],
+        [(2, 4, 3, 3), (1,), (1,)],
+    )
+    f, i8 = np.float32, np.int8
+    assert layer.infer_type(data="uint8") == ([np.uint8, i8, i8, *[f] * 6], [np.int32, f, f], [])
+    layer = s.quantized_fully_connected(data, num_hidden=4, no_bias=True, name="q")
+    assert layer.list_arguments() == ["data", "q_weight", *ends, "q_min_weight", "q_max_weight"]
+    assert layer.infer_shape(data=(2, 3, 5))[:2] == ([(2, 3, 5), (4, 15), *[(1,)] * 4], [(2, 4), (1,), (1,)])
+    norm = s.quantized_batch_norm(data, name="q", min_calib_range=-1.0, max_calib_range=1.0)
+    assert norm.list_auxiliary_states() == ["q_moving_mean", "q_moving_var"]
+    assert norm.infer_type(data="uint8") == ([np.uint8, *[f] * 4], [i8, f, f], [f, f])
+    exe = norm.simple_bind(mx.cpu(), grad_req="null", type_dict={"data": "int8"}, data=(2, 3, 4, 4))
+    assert {n: x.shape for n, x in exe.aux_dict.items()} == {"q_moving_mean": (3,), "q_moving_var": (3,)}
+    pool = s.quantized_pooling(data, name="q", kernel=(3, 3), stride=(2, 2), pooling_convention="full")
+    assert pool.infer_shape(data=(2, 3, 6, 6))[1] == [(2, 3, 3, 3), (1,), (1,)]
+    flat = s.quantized_flatten(data, name="q")
+    assert flat.infer_shape(data=(2, 3, 6))[1] == [(2, 18), (1,), (1,)]
+    made = s.quantize(data, name="q")
+    assert made.infer_shape(data=(2, 3))[:2] == ([(2, 3), (1,), (1,)], [(2, 3), (1,), (1,)])
+    shifted = s.quantize_asym(data, name="q")
+    assert shifted.list_outputs() == ["q_output", "q_scale", "q_shift"]
+    assert shifted.infer_type(data="float32")[1] == [np.uint8, f, f]
+    pair = [mx.sym.var(n) for n in ("a", "b", "a_min", "a_max", "b_min", "b_max")]
+    product = s.quantized_elemwise_mul(*pair, name="q")
+    assert product.infer_shape(a=(2, 3), b=(2, 3))[1] == [(2, 3), (1,), (1,)]
+    assert product.infer_type(a="int8", b="int8")[1] == [np.int32, f, f]
+    joined = s.quantized_concat(*pair, num_args=2, dim=0, name="q")
+    assert joined.infer_shape(a=(2, 3), b=(1, 3))[1] == [(3, 3), (1,), (1,)]
+    assert joined.infer_type(a="int8", b="uint8", a_min="float32")[1] == [i8, f, f]
+    total = s.quantized_elemwise_add(*pair, min_calib_range=-1.0, max_calib_range=1.0, name="q")
+    assert total.infer_type(a="uint8", b="uint8")[1] == [np.uint8, f, f]
+    for net, dtype in ((made, "int8"), (norm, "float32"), (total, "float32")):
+        with pytest.raises(MXNetError, match=f"operator q: Type inconsistent, Provided = {dtype}, inferred type = "):
+            net.infer_type(**{net.list_arguments()[0]: dtype})
+    with pytest.raises(MXNetError, match=r"Shape inconsistent, Provided = \[2\], inferred shape=\[1\]"):
+        flat.infer_shape(data=(2, 3), q_min_data=(2,))

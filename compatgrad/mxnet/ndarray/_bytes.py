@@ -27,8 +27,10 @@ def number_of(value: NDArray | float) -> torch.Tensor:
 
 
 def reach_of(low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-    """The largest absolute value in a range."""
-    return torch.maximum(low.abs(), high.abs())
+    """The larger absolute value of the two ends. As in MXNet, NaN counts for nothing as the upper end, and is the
+    result as the lower one.
+    """
+    return torch.where(low.abs() < high.abs(), high.abs(), low.abs())
 
 
 def ends_of(low: torch.Tensor, high: torch.Tensor, like: NDArray) -> list[NDArray]:
@@ -42,17 +44,19 @@ def steps_by_unit(dtype: torch.dtype, low: torch.Tensor, high: torch.Tensor) -> 
     return torch.where(reach > 0, STEPS[dtype] / reach, STEPS[torch.int32])
 
 
-def product_range(first: Ends, second: Ends, dtype: torch.dtype) -> Ends:
-    """The range for which int32 sums of products stand: products of an int8 number, of the range `first`, and a number
-    of `dtype`, of the range `second`.
+def product_range(first: Ends, second: Ends, dtype: torch.dtype, other: torch.dtype = torch.int8) -> Ends:
+    """The range for which int32 sums of products stand: products of a number of `other`, of the range `first`, and a
+    number of `dtype`, of the range `second`.
     """
-    unit = reach_of(*first) / number_of(TOPS[torch.int8]) * (reach_of(*second) / number_of(TOPS[dtype]))
+    unit = reach_of(*first) / number_of(TOPS[other]) * (reach_of(*second) / number_of(TOPS[dtype]))
     reach = unit * STEPS[torch.int32]
     return -reach, reach
 
 
 def saturated(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Rounds to integers and clips them to the dtype's range; NaN becomes its largest integer."""
+    """The nearest integers that the dtype has. NaN becomes what oneDNN makes of it: 0 without a sign, else the largest
+    integer.
+    """
     info = torch.iinfo(dtype)
-    whole = numbers.double().nan_to_num(info.max, info.max, info.min).round()
+    whole = numbers.double().nan_to_num(info.max if info.min else 0, info.max, info.min).round()
     return whole.clamp(info.min, info.max).to(dtype)

@@ -209,6 +209,23 @@ def _of_bytes(rule: Rule) -> Rule:
     return found
 
 
+def _ends_alone(ins: Shapes, outs: Shapes, p: Params) -> None:
+    """Running the operator tells the shape of its result."""
+
+
+def _byte_norm(ins: Shapes, outs: Shapes, p: Params) -> None:
+    _first(ins, outs, p)
+    if ins[0] is not None:
+        axis = int(p.get("axis", 1))
+        if not -len(ins[0]) <= axis < len(ins[0]):
+            return  # the operator's own error, when it runs, tells more
+        for i in range(1, 5):
+            _at(ins, i, (ins[0][axis],))
+    for shapes, first in ((ins, 5), (outs, 1)):
+        for i in (first, first + 1):
+            _at(shapes, i, (1,))
+
+
 def _requantize(ins: Shapes, outs: Shapes, p: Params) -> None:
     _first(ins, outs, p)
     for shapes in (ins, outs):
@@ -455,9 +472,14 @@ RULES: dict[str, Rule] = {
     "_contrib_quantized_embedding": _quantized_embedding,
     "_contrib_quantized_fully_connected": _of_bytes(_dense),
     "_contrib_quantized_conv": _of_bytes(_convolution),
-    "_contrib_quantized_act": _of_bytes(_same),
-    "_contrib_requantize": _requantize,
-    "_contrib_dequantize": _requantize,
+    **dict.fromkeys(("_contrib_quantized_act", "_contrib_quantized_elemwise_add", "_contrib_quantized_elemwise_mul"),
+                    _of_bytes(_same)),
+    "_contrib_quantized_flatten": _of_bytes(_flatten),
+    "_contrib_quantized_concat": _of_bytes(_concat),
+    "_contrib_quantized_pooling": _of_bytes(_ends_alone),
+    "_contrib_quantized_batch_norm": _byte_norm,
+    **dict.fromkeys(("_contrib_quantize", "_contrib_quantize_v2", "_contrib_quantize_asym", "_contrib_requantize",
+                     "_contrib_dequantize"), _requantize),
     "SequenceLast": _sequence_last,
     "RNN": _rnn,
     "SoftmaxOutput": _label,

@@ -42,12 +42,37 @@ def _type(name: Any) -> type:
     return np.dtype(name).type
 
 
-_BYTES = ("int8", "uint8", "int32", "float32")
-_OF_BYTES = {  # dtype of the result; "" where `out_type` tells it, "first" for that of the first array
-    "_contrib_quantize": "", "_contrib_quantize_v2": "", "_contrib_requantize": "", "_contrib_dequantize": "float32",
-    "_contrib_quantized_conv": "int32", "_contrib_quantized_fully_connected": "int32",
-    "_contrib_quantized_pooling": "first", "_contrib_quantized_flatten": "first", "_contrib_quantized_act": "first",
+_INTEGERS = ("int8", "uint8")
+# types of the arrays that come before the ends of ranges, of quantized operators; () for any type
+_OF_BYTES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "_contrib_quantize": (("float32",),), "_contrib_quantize_v2": (("float32", *_INTEGERS),),
+    "_contrib_quantize_asym": (("float32",),), "_contrib_requantize": (("int32",),),
+    "_contrib_dequantize": ((*_INTEGERS, "int32"),), "_contrib_quantized_conv": ((), ("int8",), ("int8",)),
+    "_contrib_quantized_fully_connected": ((), ("int8",), ("int8",)), "_contrib_quantized_embedding": ((), ("int8",)),
+    "_contrib_quantized_pooling": ((),), "_contrib_quantized_flatten": ((),), "_contrib_quantized_act": ((),),
+    "_contrib_quantized_elemwise_add": (_INTEGERS, _INTEGERS), "_contrib_quantized_elemwise_mul": ((), ()),
+    "_contrib_quantized_concat": (), "_contrib_quantized_batch_norm": (_INTEGERS, *(("float32",),) * 4),
 }  # fmt: skip
+
+
+def _type_of_bytes(node: Node, found: list[type | None]) -> Any:
+    """The type of a quantized operator's result, from the types of its arrays; None while it is unknown."""
+    op, p = node.op or "", node.params
+    ends = [parse(p.get(k)) for k in ("min_calib_range", "max_calib_range")]
+    given = None not in ends
+    if op in ("_contrib_quantize", "_contrib_quantize_v2", "_contrib_requantize"):
+        out_type = p.get("out_type", "uint8" if op == "_contrib_quantize" else "int8")
+        return out_type if out_type != "auto" else "uint8" if given and ends[0] >= 0 else "int8"
+    if op in ("_contrib_quantized_elemwise_add", "_contrib_quantized_elemwise_mul") and not given:
+        return "float32" if flag(p, "enable_float_output") else "int32"
+    if op in ("_contrib_quantized_elemwise_add", "_contrib_quantized_concat"):
+        return np.int8 if np.int8 in found else None if None in found else np.uint8
+    if op == "_contrib_quantized_elemwise_mul":
+        return "float32" if flag(p, "enable_float_output") else "int8"
+    fixed = {"_contrib_dequantize": "float32", "_contrib_quantize_asym": "uint8", "_contrib_quantized_conv": "int32",
+             "_contrib_quantized_fully_connected": "int32", "_contrib_quantized_batch_norm": "int8",
+             "_contrib_quantized_embedding": "int8"}  # fmt: skip
+    return fixed.get(op)
 
 
 class _Search:
@@ -103,9 +128,6 @@ class _Search:
                 if op in ("Embedding", "_contrib_SparseEmbedding"):
                     news |= self._set(reads[1], _type(dtype))
                 return news
-        if op == "_contrib_quantized_embedding":  # the data may have any dtype
-            return any([self._set(k, np.int8) for k in (reads[1], writes[0])]
-                       + [self._set(k, np.float32) for k in (*reads[2:], *writes[1:])])  # fmt: skip
         if op in _OF_BYTES:
             return self._bytes(node, reads, writes)
         if "BatchNorm" in op:
@@ -120,21 +142,22 @@ class _Search:
     def _bytes(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
         """Operators that quantize, compute on 8-bit numbers, or dequantize; the ends of ranges are float32."""
         op = node.op or ""
-        arrays = len(reads) // 3 if op.startswith("_contrib_quantized_") else 1
-        news = any([self._set(k, np.float32) for k in (*reads[arrays:], *writes[1:])])
-        if op.startswith("_contrib_quantize") and "quantized" not in op:
-            news |= self._set(reads[0], np.float32)
-        if op in ("_contrib_quantized_conv", "_contrib_quantized_fully_connected"):
-            news |= any([self._set(k, np.int8) for k in reads[1:arrays]])
-        if op == "_contrib_requantize":
-            news |= self._set(reads[0], np.int32)
-        if _OF_BYTES[op] == "first":
+        rows = _OF_BYTES[op]
+        if op == "_contrib_quantized_concat" or rows[1:2] == (("int8",),) and len(rows) == 3:
+            rows = (rows or (_INTEGERS,) * len(reads))[: len(reads) // 3]
+        news = False
+        for key, allowed in zip(reads, (*rows, *[("float32",)] * len(reads)), strict=False):
+            t = self.known.get(key)
+            if t is None and (len(allowed) == 1 or op == "_contrib_quantize_v2"):
+                news |= self._set(key, _type(allowed[0]))
+            elif t is not None and allowed and np.dtype(t).name not in allowed:
+                raise MXNetError(f"Error in operator {node.name}: Type inconsistent, Provided = {np.dtype(t).name}, "
+                                 f"inferred type = {' or '.join(allowed)}")  # fmt: skip
+        news |= any([self._set(k, np.float32) for k in writes[1:]])
+        result = _type_of_bytes(node, [self.known.get(k) for k in reads[: len(rows)]])
+        if op in ("_contrib_quantized_pooling", "_contrib_quantized_flatten", "_contrib_quantized_act"):
             return news | self._together(node, (reads[0], writes[0]))
-        result = _OF_BYTES[op] or node.params.get("out_type", "uint8" if op == "_contrib_quantize" else "int8")
-        if result == "auto":
-            low, high = (parse(node.params.get(k)) for k in ("min_calib_range", "max_calib_range"))
-            result = "uint8" if low is not None and high is not None and low >= 0 else "int8"
-        return news | (self._set(writes[0], _type(result)) if result in _BYTES else False)
+        return news | (result is not None and self._set(writes[0], _type(result)))
 
     def _fused(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
         """Fused operators: data, an added array, and weight and bias of dense layers are 8-bit, all else float32."""
