@@ -189,7 +189,7 @@ def test_wrong_arguments(call, error):
 def test_a_class_takes_the_docstring_of_its_function():
     text = F.array.concat.Concat.__doc__
     assert text.startswith("The node of `chainer.functions.concat`")
-    assert "    axis: one of theirs" in text and "xs:" not in text
+    assert "    axis: the axis along which they are joined" in text and "xs:" not in text
     assert text.count("Source:") == 1 and text.endswith("array.concat.Concat` of Chainer 7.8.1.")
 
 
