@@ -1,4 +1,4 @@
-"""Measures compatgrad against torch's autograd and, where they are at hand, against real Chainer and nnabla.
+"""Compares the speed of compatgrad with torch's autograd and, where installed, with the real Chainer, nnabla and MXNet.
 
-`python -m tests.benchmarks --help`; `make bench`. Figures and what they mean: docs/benchmarks.md.
+See `python -m tests.benchmarks --help` and `make bench`; docs/benchmarks.md has the results.
 """

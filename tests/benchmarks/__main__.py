@@ -1,9 +1,8 @@
 """python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--frontend NAME]
                            [--json FILE] [--only WORD...]
 
-Starts one process per framework and lets them take turns, workload by workload, on one thread. Shown are
-medians over the rounds, and medians of the ratios within each round, which a change of the machine's speed
-leaves alone.
+Starts one process per framework, which take turns at each workload, on one thread. Prints the medians over the
+rounds, and medians of the ratios within each round, which do not depend on changes of the machine's speed.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-# For the memory: large blocks come from the system and go back to it at once.
+# Options of glibc for measuring memory: large blocks are returned to the system at once.
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
-# nnabla programs by the two kinds of their graphs, on compatgrad and on the original
+# nnabla programs with static and dynamic graphs, on compatgrad and on the original
 STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
 MX, MXNET = "mx", "MXNet"
 ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC, MXNET)
@@ -39,7 +38,7 @@ FRONTENDS = {
     "nnabla": (STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC),
     "mxnet": (MX, MXNET),
 }
-# What an original does not differentiate twice.
+# Workloads for which an original lacks second derivatives.
 CANNOT = {("chain dbl", MXNET), ("wgan_gp", MXNET)}
 PAIRS = [
     (NATIVE, TORCH),
@@ -52,7 +51,7 @@ PAIRS = [
     (MX, TORCH),
     (MX, MXNET),
 ]
-# workload -> (runs in a row that make one sample, samples in a round)
+# workload -> (consecutive runs per sample, samples per round)
 CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
 STEPS = {
     "mlp_tiny": (20, 15),
@@ -61,7 +60,7 @@ STEPS = {
     "lstm_lm": (1, 15),
     "wgan_gp": (1, 15),
 }
-# recurrent networks over 50 steps; no framework has programs for all of them
+# recurrent networks over 50 steps; each framework has programs for some of them
 RECURRENT = {
     name: (1, 5)
     for name in (
@@ -100,7 +99,7 @@ TARGETS = {
 
 
 class Worker:
-    """A process of one framework that times workloads when it is asked to."""
+    """A process of one framework that times workloads on request."""
 
     def __init__(self, command: list[str]):
         self.process = subprocess.Popen(
@@ -108,7 +107,7 @@ class Worker:
         )
 
     def seconds(self, name: str, inner: int, samples: int) -> float | None:
-        """The median of a step; None where the process has no program for the workload."""
+        """The median seconds of a step; None if the process has no program for the workload."""
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps({"name": name, "inner": inner, "samples": samples}) + "\n")
@@ -129,7 +128,7 @@ class Worker:
 
 
 def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]]:
-    """How each framework runs `tests.benchmarks.<module>_…`; `pythons` are those of the originals there are."""
+    """Framework -> the command of `tests.benchmarks.<module>_…`; `pythons`: interpreters of the available originals."""
     run = [sys.executable, "-m"]
     legacy = [*run, "compatgrad", "run", "-m"]
     found = {
@@ -154,20 +153,20 @@ def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]
 
 
 def memory_commands(nnabla: str, kind: str) -> dict[str, list[str]]:
-    """How `tests.benchmarks.memory_nnabla` runs, which is compared with the original alone."""
+    """The commands of `tests.benchmarks.memory_nnabla` on compatgrad and on the original."""
     program = ["-m", "tests.benchmarks.memory_nnabla", kind]
     return {STATIC: [sys.executable, "-m", "compatgrad", "run", *program], NNABLA_STATIC: [nnabla, *program]}
 
 
 def measure_times(workloads, rounds, quick, frameworks):
-    """{workload: {framework: [seconds of each round]}}, the frameworks taking turns."""
+    """Let the frameworks take turns. Return {workload: {framework: [seconds of each round]}}."""
     workers = {framework: Worker(command) for framework, command in frameworks.items()}
     times = {}
     try:
         for name, (inner, samples) in workloads.items():
             able = {key: worker for key, worker in workers.items() if (name, key) not in CANNOT}
             times[name] = {framework: [] for framework in able}
-            for framework, worker in list(able.items()):  # set-up and warm-up are not a round
+            for framework, worker in list(able.items()):  # set-up and warm-up, which no round counts
                 if worker.seconds(name, inner, 1) is None:
                     del able[framework], times[name][framework]
             for _ in range(rounds):
@@ -181,19 +180,19 @@ def measure_times(workloads, rounds, quick, frameworks):
 
 
 def measure_memory(rounds, frameworks, environment):
-    """{framework: [bytes of each round]} by which training steps raise the peak."""
+    """{framework: [bytes of each round]} by which training steps raise the peak of memory."""
     peaks = {}
     for _ in range(rounds):
         for framework, command in frameworks.items():
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(f"{' '.join(command)}:\n{done.stderr}")
-            peaks.setdefault(framework, []).append(int(done.stdout.split()[-1]))  # nnabla greets first
+            peaks.setdefault(framework, []).append(int(done.stdout.split()[-1]))  # nnabla prints a banner first
     return peaks
 
 
 def rows(workload, values, unit, scale):
-    """One row for each pair of frameworks that is compared."""
+    """Yield a row for each pair of frameworks to compare."""
     for framework, other in PAIRS:
         if framework in values and other in values:
             ratio = statistics.median(a / b for a, b in zip(values[framework], values[other], strict=True))
@@ -213,7 +212,7 @@ def rows(workload, values, unit, scale):
 
 def show(row):
     target, met = "", ""
-    # Against the original the targets of times are factors of speed.
+    # Targets against the originals are shown as factors of speed.
     fast = row["against"] in ORIGINALS and row["unit"] != "MB"
     if row["target"] is not None:
         target = f"{1 / row['target']:.0f} x faster" if fast else f"<= {row['target']:.2f}"

@@ -1,8 +1,8 @@
-"""What a call across the boundary to torch costs on small tensors: `python -m tests.benchmarks.boundary`.
+"""The cost of a call across the boundary to torch on small tensors: `python -m tests.benchmarks.boundary`.
 
-Microseconds of CPU time, the least of several rounds, for a linear layer of 3 to 4 on 5 rows: a torch module by itself
-and inside the engine (`interop.call`), a Chainer link by itself and as a torch module (`as_torch_module`). Forward and
-backward of the latter go through torch's own pass, so it stands next to the torch module's too.
+Prints microseconds of CPU time, the minimum of several rounds, for a linear layer from 3 to 4 units on 5 rows: a torch
+module by itself and inside the engine (`interop.call`), a Chainer link by itself and as a torch module
+(`as_torch_module`). The latter runs in torch's own pass, so it is also compared with the torch module.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compatgrad import interop
 
 
 def microseconds(call: Callable[[], object], rounds: int = 15, calls: int = 500) -> float:
-    """The least CPU time of one call, over rounds."""
+    """The CPU time of one call, the minimum over rounds."""
     for _ in range(calls):
         call()
     best = float("inf")

@@ -1,4 +1,4 @@
-"""What the chains have in common: 200 operations on 10 numbers."""
+"""Shared by the chain programs: 200 operations on 10 numbers."""
 
 import numpy as np
 

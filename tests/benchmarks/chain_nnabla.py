@@ -36,7 +36,7 @@ def squared_gradient():
 
 
 def static(build):
-    """A step on a graph that is built once."""
+    """A step on a static graph."""
     y = build()
 
     def step():
@@ -47,7 +47,7 @@ def static(build):
 
 
 def dynamic(build):
-    """A step that builds its graph, every function running when it is called."""
+    """A step that builds a dynamic graph (auto_forward)."""
     nn.set_auto_forward(True)
     return lambda: backward(build())
 

@@ -1,17 +1,17 @@
 """python -m tests.benchmarks.gpu [--markdown FILE] [--only WORD...] [--try-on-cpu]
 
-What the project asks of a GPU, measured in one go and set against its bars:
+Measures the project's targets on a GPU:
 
-copy       the bandwidth at which torch copies, reads and writes counted
-kernels    each memory-bound kernel's share of that bandwidth, operands together at least 100 MB
-optimizer  steps of Adam for all parameters of a model, Chainer's, nnabla's and MXNet's, over torch's fused one
-overhead   one operation forward and backward, over torch's autograd
-graph      passes over nnabla's static graph, captured as a CUDA graph and replayed, against the same run as they are
+copy       the bandwidth at which torch copies (bytes read and written)
+kernels    the share of that bandwidth of each memory-bound kernel, on operands of at least 100 MB together
+optimizer  time of Adam steps of Chainer, nnabla and MXNet for all parameters of a model, relative to torch's fused
+overhead   time of one operation forward and backward, relative to torch's autograd
+graph      speed-up of passes over nnabla's static graph that are captured as a CUDA graph and replayed
 
-Needs a GPU from sm_80 on with 8 GB free, a torch (2.9 or newer) built for CUDA, and the library of CUDA kernels
-(`make kernels`, or nvcc). Chainer's row needs CuPy too. Exit status: 0 where all bars are met, 1 where one is missed, 2
-without a GPU or without the library. --try-on-cpu runs everything but the graphs on tiny sizes on the CPU, to see that
-it runs; its figures say nothing.
+Needs a GPU of sm_80 or newer with 8 GB free, torch 2.9 or newer with CUDA, and the library of CUDA kernels
+(`make kernels`, or nvcc). Chainer's row needs CuPy, too. Exit status: 0 if all targets are met, 1 if one is missed, 2
+without a GPU or the library. --try-on-cpu runs everything but the graphs on tiny sizes on the CPU, as a test of the
+program; its numbers mean nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ ROUNDS = 11
 
 @dataclass
 class Row:
-    """A figure and its bar: at least that for a share or a speed-up, at most that for a ratio."""
+    """A measured value and its target: a minimum for shares and speed-ups, a maximum (`at_most`) for ratios."""
 
     section: str
     name: str
-    value: float | None  # None: it could not be measured, and `note` says why
+    value: float | None  # None if it could not be measured, for the reason in `note`
     bar: float | None = None
     at_most: bool = False
     note: str = ""
@@ -61,13 +61,13 @@ class Row:
 @dataclass(frozen=True)
 class Sizes:
     device: str
-    bytes: int  # that a kernel moves at least
+    bytes: int  # the least number that a kernel moves
     parameters: int  # of the large model
     repeat: int
 
 
 def interleaved(runs: dict[str, Callable[[], object]], seconds: Callable[[Callable[[], object]], float]):
-    """Seconds of each run, round by round in turns, the first two left out."""
+    """Seconds of each run, which take turns; the first two rounds warm up and do not count."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for round in range(ROUNDS + 2):
         for name, run in runs.items():
@@ -82,12 +82,12 @@ def ratio(times: dict[str, list[float]], a: str, b: str) -> float:
 
 
 def on_device(sizes: Sizes) -> Callable[[Callable[[], object]], float]:
-    """Seconds that the device takes."""
+    """Seconds that the device takes for a run."""
     return lambda run: kernels.seconds(run, sizes.device, sizes.repeat)
 
 
 def with_host(sizes: Sizes) -> Callable[[Callable[[], object]], float]:
-    """Seconds from the first call to the end of all work: of launches, where the device waits for them."""
+    """Seconds from the first call to the end of all work, which includes the launches on the host."""
 
     def seconds(run: Callable[[], object]) -> float:
         wait = torch.cuda.synchronize if sizes.device == "cuda" else lambda: None
@@ -109,9 +109,9 @@ def copy(sizes: Sizes) -> Iterator[Row]:
 
 
 def rule(name: str, sizes: Sizes) -> tuple[Callable[[], object], int]:
-    """A step of an update rule, and the bytes that it must move."""
+    """Return a step of an update rule, and the bytes that it must move."""
     states, n_hypers = _C.optim_rules()[name]
-    # parameter, gradient and states are read, all but the gradient written; others change or make a gradient
+    # parameter, gradient and states are read, all but the gradient written; the rules below change or make a gradient
     per_element = {
         **dict.fromkeys(("hard_clip", "scale", "unscale"), 2),
         **dict.fromkeys(("weight_decay", "lasso"), 3),
@@ -125,7 +125,7 @@ def rule(name: str, sizes: Sizes) -> tuple[Callable[[], object], int]:
 
 
 def cell(name: str, widths: tuple[int, ...], outputs: int, leading: tuple[int, ...], sizes: Sizes):
-    """A recurrent cell's gates forward and backward, 64 units a row. leading: integers before the sizes."""
+    """A recurrent cell's gates, forward and backward, 64 units per row. leading: integer arguments before the sizes."""
     moved = 3 * sum(widths) + 2 * outputs
     rows = -(-sizes.bytes // (4 * moved * 64))
     xs = [torch.randn(rows, w * 64, device=sizes.device) for w in widths]
@@ -161,7 +161,7 @@ def scaled_on_device(sizes: Sizes) -> tuple[Callable[[], object], int]:
 
 
 def all_kernels(sizes: Sizes) -> dict[str, Callable[[], tuple[Callable[[], object], int]]]:
-    """For each kernel, under its name: what makes a run, and the bytes that it must move."""
+    """Kernel's name -> a function that returns a run, and the bytes that it must move."""
 
     def sized(make: Callable) -> Callable[[], tuple[Callable[[], object], int]]:
         per_element = make(64, sizes.device)[2] / 64
@@ -212,7 +212,7 @@ def adam(sizes: Sizes) -> Iterator[Row]:
 
 
 def chains(device: str) -> dict[str, Callable[[], object]]:
-    """200 operations on 10 numbers forward and backward: by the engine and by torch; and the launches alone."""
+    """200 operations on 10 numbers, forward and backward, by the engine and by torch; and the kernel launches alone."""
     import compatgrad
     from compatgrad import ops
     from tests.benchmarks.chain import LENGTH, values
@@ -236,7 +236,7 @@ def chains(device: str) -> dict[str, Callable[[], object]]:
         y.sum().backward()
         a.grad = b.grad = None
 
-    def launches() -> None:  # what both launch, less the sum of w's gradients
+    def launches() -> None:  # the kernels that both launch, without those that sum w's gradients
         with torch.no_grad():
             g = numbers[0]
             for _ in range(LENGTH // 2):
@@ -258,7 +258,7 @@ def overhead(sizes: Sizes) -> Iterator[Row]:
 
 # ---- CUDA graphs ----------------------------------------------------------------------------------------------------
 def networks() -> dict[str, Callable[[], object]]:
-    """Static graphs of nnabla, whose loss each function gives; on a GPU they are bound by launches."""
+    """Functions that build static graphs of nnabla and return the loss; on a GPU launches dominate their time."""
     import numpy as np
 
     import compatgrad.nnabla as nn
@@ -321,7 +321,7 @@ def table(rows: list[Row], where: str) -> str:
 
 
 def ready() -> str | None:
-    """Why nothing can be measured, or None."""
+    """The reason why nothing can be measured, or None."""
     if not torch.cuda.is_available():
         return "there is no CUDA device"
     x = torch.ones(1, device="cuda")

@@ -1,7 +1,7 @@
 """python -m tests.benchmarks.kernels [--device cuda] [--elements N] [--only WORD...]
 
-Each kernel against the ATen calls that it stands for, where there are such, in turns, on one thread: times, and the
-share of the bandwidth at which the same device copies, counting the bytes that the kernel must move.
+Compares each kernel with the ATen calls that it replaces, if there are any, in turns, on one thread. Prints times, and
+bandwidths (bytes that the kernel must move) relative to that of a copy on the same device.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROUNDS = 15
 
 
 def sum_of(n: int, dtype: torch.dtype):
-    """(what the kernel does, the same in ATen's calls, bytes that must be moved, bytes that ATen moves)"""
+    """Return make(elements, device) -> (the kernel's run, the same by ATen, bytes to move, bytes that ATen moves)."""
 
     def make(elements: int, device: str):
         xs = [torch.randn(elements, device=device).to(dtype) for _ in range(n)]
@@ -54,7 +54,7 @@ def reduction(kernel_name: str, aten_of: Callable[[torch.Tensor], torch.Tensor],
 
 
 def update(rule: str, states: int, hypers: tuple[float, ...], fused: Callable[..., object]):
-    """A step of an update rule against torch's fused one, which moves as much."""
+    """A step of an update rule, and torch's fused one, which moves as many bytes."""
 
     def make(elements: int, device: str):
         tensors = [torch.rand(elements, device=device) for _ in range(2 + states)]
@@ -78,7 +78,7 @@ def gates(
     passes: int,
     leading: tuple[int, ...] = (),
 ):
-    """A recurrent cell's gates, forward and backward; `passes`: how many numbers ATen's calls move for each unit."""
+    """A recurrent cell's gates, forward and backward. passes: numbers that ATen's calls move per unit."""
     units = 64
 
     def make(elements: int, device: str):
@@ -99,7 +99,7 @@ def gates(
 
 
 def change(rule: str, hypers: tuple[float, ...], aten_of: Callable[..., object], reads: int):
-    """A change of a gradient, of which `reads` operands are read."""
+    """A rule that changes a gradient, and reads `reads` operands."""
 
     def make(elements: int, device: str):
         g, p = (torch.rand(elements, device=device) for _ in range(2))
@@ -114,7 +114,7 @@ def change(rule: str, hypers: tuple[float, ...], aten_of: Callable[..., object],
 
 
 def hooked(hooks: tuple, aten_of: Callable[..., object], needed: int, passes: int):
-    """An Adam step with hooks on the gradient before it; bytes for each element."""
+    """An Adam step after hooks on the gradient; `needed` and `passes` are bytes per element."""
 
     def make(elements: int, device: str):
         p, g, m, v = (torch.rand(elements, device=device) for _ in range(4))
@@ -252,7 +252,7 @@ KERNELS: dict[str, Callable] = {
         ]
     },
     "sum of squares": reduction("sum_of_squares", lambda x: torch.linalg.vector_norm(x), 4),
-    # x == x, |x|, != inf, their product, not, sum
+    # ATen's isfinite runs x == x, |x|, != inf and a product; then come not and sum
     "count of not finite": reduction("count_not_finite", lambda x: x.isfinite().logical_not_().sum(), 24),
     "step of sgd": update("sgd", 0, (1e-6,), fused_sgd),
     "step of momentum_sgd": update("momentum_sgd", 1, (1e-6, 0.9), fused_sgd),
@@ -266,7 +266,7 @@ KERNELS: dict[str, Callable] = {
     "decay, norm, adam": hooked(
         (("weight_decay", 1e-6), ("clip_norm", 1e3)), lambda g, p: clip_norm(g.add_(p, alpha=1e-6)), 40, 52
     ),
-    # numbers that ATen's calls move: 2 for a function, 3 for an operation, 8 or 6 to join gates
+    # numbers that ATen's calls move: 2 for a unary function, 3 for a binary one, 8 or 6 to join the gates
     "LSTM, interleaved": gates(
         "lstm", (1, 4), 2, True,
         aten_lstm(lambda x: x.view(len(x), -1, 4).unbind(2), lambda gs: torch.stack(gs, 2).view(len(gs[0]), -1)), 66,
@@ -282,14 +282,14 @@ KERNELS: dict[str, Callable] = {
 
 
 def copy_of(needed: int, device: str):
-    """What moves `needed` bytes by copying."""
+    """Return a copy that moves `needed` bytes."""
     source = torch.randint(255, (max(1, needed // 2),), dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
 
 
 def seconds(run: Callable[[], None], device: str, repeat: int) -> float:
-    run()  # so that the caches hold what this leaves in them, not what the one before left
+    run()  # fills the caches with this run's data
     if device == "cuda":
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
@@ -298,7 +298,7 @@ def seconds(run: Callable[[], None], device: str, repeat: int) -> float:
         end.record()
         end.synchronize()
         return begin.elapsed_time(end) / 1e3 / repeat
-    begun = time.thread_time()  # what other programs take does not count
+    begun = time.thread_time()  # excludes the time of other programs
     for _ in range(repeat):
         run()
     return (time.thread_time() - begun) / repeat

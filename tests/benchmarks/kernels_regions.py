@@ -1,4 +1,4 @@
-"""Kernels that read images at regions, windows and places: what `tests.benchmarks.kernels` runs of them."""
+"""Benchmarks of kernels that read images in regions, windows and positions, for `tests.benchmarks.kernels`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 
 from compatgrad import _C
 
-HEIGHT, WIDTH, REGIONS, BINS = 38, 50, 128, 7  # of a detector's image, pooled
+HEIGHT, WIDTH, REGIONS, BINS = 38, 50, 128, 7  # the feature map of a detector
 OUT = REGIONS * BINS * BINS
 
 
 def regions(name: str, kind: str, grad: bool = False):
-    """Bins of 128 regions of an image with so many channels that there are about `elements` results."""
+    """Pools 128 regions of an image with as many channels as give about `elements` results."""
 
     def make(elements: int, device: str):
         channels = max(1, elements // OUT)
@@ -56,7 +56,7 @@ def regions(name: str, kind: str, grad: bool = False):
 
 
 def windows(name: str, ksize: int, stride: int, aten: Callable | None):
-    """Windows of an image with about `elements` pixels; `aten`: of the image, the map and their sizes."""
+    """Windows of an image with about `elements` pixels. aten: a function of the image, the windows and their sizes."""
 
     def make(elements: int, device: str):
         side = 64
@@ -82,7 +82,7 @@ def windows(name: str, ksize: int, stride: int, aten: Callable | None):
 
 
 def deformed(name: str):
-    """A 3 x 3 kernel's columns of an image of 38 x 50 pixels, about `elements` of them."""
+    """About `elements` columns (im2col) of a deformable 3 x 3 kernel on an image of 38 x 50 pixels."""
 
     def make(elements: int, device: str):
         taps, places = 9, HEIGHT * WIDTH
@@ -108,7 +108,7 @@ def deformed(name: str):
         moved = 4 * (x.numel() + columns.numel() + offset.numel() + operands[-1].numel())
         index = torch.randint(0, places, (1, 1, taps * places), device=device).expand(1, channels, -1)
 
-        def aten():  # one of the four pixels of each place, without weights
+        def aten():  # reads one of the four pixels around each position, without weights
             flat, many = x.view(1, channels, -1), columns.view(1, channels, -1)
             if name == "deform_columns_grad":
                 return torch.zeros_like(flat).scatter_add_(2, index, many)

@@ -1,4 +1,4 @@
-"""Peak resident memory of a step, above what was there before it. Linux only."""
+"""The increase of peak resident memory by a step. Linux only."""
 
 import gc
 
@@ -12,14 +12,14 @@ def _resident(field):
 
 
 def report(step, warm_up=3, repeats=5):
-    """Print the median bytes by which a step raises the peak; the allocator must return what is freed."""
+    """Print the median bytes by which a step raises the peak. The allocator must return freed memory to the system."""
     for _ in range(warm_up):
         step()
     peaks = []
     for _ in range(repeats):
         gc.collect()
         with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")  # forget the peak so far
+            f.write("5")  # resets the peak
         before = _resident("VmRSS")
         step()
         peaks.append(_resident("VmHWM") - before)
@@ -27,7 +27,7 @@ def report(step, warm_up=3, repeats=5):
 
 
 def report_growth(step, repeats=2):
-    """Print the bytes by which the first steps raise the peak: for frameworks that keep what they allocated."""
+    """Print the bytes by which the first steps raise the peak, for frameworks that keep freed memory."""
     gc.collect()
     before = _resident("VmRSS")
     for _ in range(repeats):

@@ -1,4 +1,4 @@
-"""The memory of a training step of the convolutional example, on one batch of all its training images."""
+"""Memory of a training step of the convolutional example in Chainer, with all training images as one batch."""
 
 import pathlib
 import sys

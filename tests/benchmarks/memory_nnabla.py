@@ -1,8 +1,8 @@
-"""The memory of training steps on a static graph like a ResNet: 17 convolutions of 32 maps on 32x32.
+"""Memory of training steps of nnabla on a static graph like a ResNet's: 17 convolutions with 32 maps of 32 x 32.
 
 python -m tests.benchmarks.memory_nnabla cold|warm [BATCH]
-cold: by how much two steps raise the process's peak, the first use of every kernel included.
-warm: the same after a step of the same network on one image.
+cold: the increase of the process's peak by two steps, which include the first use of every kernel.
+warm: the same after a step of the network on one image.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The same step in torch."""
+"""Memory of a training step of the convolutional example in torch, with all training images as one batch."""
 
 import pathlib
 import sys

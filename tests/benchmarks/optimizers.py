@@ -1,7 +1,7 @@
 """python -m tests.benchmarks.optimizers [--only WORD...] [--large ELEMENTS]
 
-One step of an update rule for all parameters of a model against torch's optimizers, in turns, on one thread: of the
-parameters of mlp_tiny (32-64-64-10) and of as many as fill memory. Adam is torch's default and its fused one.
+Compares a step of update rules for all parameters of a model with torch's optimizers, in turns, on one thread. The
+models are mlp_tiny (32-64-64-10) and one of --large elements. For Adam, torch's default and fused versions are run.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def of_mxnet(name: str, **options):
 
 
 CH, T = chainer.optimizers, torch.optim
-# rule: {library: how to make a step}; what comes first in a row is compared with the rest
+# rule -> {library: function that makes a step}; the first library is compared with each of the others
 ROWS = {
     "Adam": {
         "Chainer": of_chainer(CH.Adam),
@@ -110,7 +110,7 @@ ROWS = {
 
 
 def seconds(step: Callable[[], object], repeat: int) -> float:
-    begun = time.thread_time()  # what other programs take does not count
+    begun = time.thread_time()  # excludes the time of other programs
     for _ in range(repeat):
         step()
     return (time.thread_time() - begun) / repeat

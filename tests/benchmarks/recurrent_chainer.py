@@ -20,7 +20,7 @@ def step_of(model, forward):
 
 
 def layer(kind, states, lengths):
-    """A stack of one layer over sequences; real Chainer takes them of the same or of different lengths."""
+    """A step of a one-layer network on sequences of the given lengths."""
     model = kind(1, UNITS, UNITS, 0.0)
     xs = [random.rand(n, UNITS).astype(np.float32) for n in lengths]
     none = [None] * states
@@ -38,7 +38,7 @@ def cells(model):
 
 
 def tree(model, children):
-    """Nodes of a tree in a chain: the first child is the node before, the others are leaves."""
+    """A degenerate tree: each node's first child is the previous node, its other children are leaves."""
     xs = random.rand(TIME, BATCH, UNITS).astype(np.float32)
     zero = chainer.Variable(np.zeros((BATCH, UNITS), np.float32))
 

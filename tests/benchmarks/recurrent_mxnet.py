@@ -49,7 +49,7 @@ def cells(cell, hybrid=False):
 
 
 def symbol(cell):
-    """The same cell as a symbol that an executor runs."""
+    """A step of a cell as a symbol, run by an executor."""
     outputs, _ = cell.unroll(TIME, mx.sym.Variable("data"), layout="TNC", merge_outputs=True)
     executor = mx.sym.make_loss(mx.sym.sum(outputs)).simple_bind(mx.cpu(), data=(TIME, BATCH, UNITS))
     for x in executor.arg_dict.values():

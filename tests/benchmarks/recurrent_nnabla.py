@@ -26,7 +26,7 @@ def zero_gradients():
 
 
 def static(build):
-    """A step on a graph that is built once."""
+    """A step on a static graph."""
     nn.clear_parameters()
     loss = F.sum(build())
 
@@ -39,7 +39,7 @@ def static(build):
 
 
 def dynamic(build):
-    """A step that builds its graph, every function running when it is called."""
+    """A step that builds a dynamic graph (auto_forward)."""
     nn.clear_parameters()
     nn.set_auto_forward(True)
     build()

@@ -5,7 +5,7 @@ from torch import nn
 
 from tests.benchmarks.worker import serve
 
-TIME, BATCH, UNITS = 50, 32, 256  # of all programs `recurrent_*`
+TIME, BATCH, UNITS = 50, 32, 256  # the sizes in all programs `recurrent_*`
 
 torch.set_num_threads(1)
 torch.manual_seed(0)

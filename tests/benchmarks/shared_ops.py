@@ -1,7 +1,7 @@
-"""Functions of several frontends that run on one op, beside torch's: `python -m tests.benchmarks.shared_ops`.
+"""Compares frontends' functions that share one op with torch's: `python -m tests.benchmarks.shared_ops`.
 
-Milliseconds of CPU time, forward and backward, the least of 7 rounds in turns, and the median of the rounds' ratios to
-torch's.
+Prints milliseconds of CPU time for forward and backward, the minimum of 7 rounds in turns, and the median ratio to
+torch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def floats(*shape: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:
     return RNG.uniform(low, high, shape).astype(np.float32)
 
 
-# Each of these gives a step: f of arrays, forward and backward by all of them.
+# Each function returns a step: f of arrays, forward and backward by all arrays.
 def of_torch(f: Callable, *arrays: np.ndarray) -> Callable[[], object]:
     def step() -> None:
         xs = [torch.tensor(a, requires_grad=True) for a in arrays]

@@ -25,7 +25,7 @@ def labels(n_classes, *shape):
 
 
 def static(build, solver, clip=None):
-    """A step on a graph that is built once."""
+    """A step on a static graph."""
     nn.clear_parameters()
     loss = build()
     solver.set_parameters(nn.get_parameters())
@@ -42,7 +42,7 @@ def static(build, solver, clip=None):
 
 
 def dynamic(build, solver, clip=None):
-    """A step that builds its graph, every function running when it is called."""
+    """A step that builds a dynamic graph (auto_forward)."""
     nn.clear_parameters()
     nn.set_auto_forward(True)
     build()

@@ -1,4 +1,4 @@
-"""A process that times workloads on request, so that the frameworks can take turns without starting anew."""
+"""A process that times workloads on request, so that frameworks can take turns without restarts."""
 
 import json
 import sys
@@ -8,11 +8,10 @@ import time
 def serve(workloads, clock=time.process_time):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
 
-    `workloads` maps a name to a function that sets up and returns the step; what it does not name takes None
-    seconds. Set-up and two warm-up runs happen once, at the first request. Seconds are those of the processor,
-    of all threads: on an idle machine the same as on the wall, on a busy one they do not count what other
-    programs took in the middle of a step.
-    `clock`: another clock to go by; the wall's for MXNet, whose own threads compute while Python goes on.
+    `workloads` maps a name to a function that sets up and returns the step; for other names the answer is null.
+    Set-up and two warm-up runs happen once, at the first request. Times are CPU time of all threads, which excludes
+    other programs on a busy machine.
+    `clock`: another clock; a wall clock for MXNet, whose own threads compute while Python continues.
     """
     steps = {}
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""What the frontends lack of the originals' names, and where parameters differ.
+"""Lists the originals' names that the frontends lack, and parameters that differ.
 
 python -m tests.census             check; fails where a difference has no line in a reasons file, or a line is stale
 python -m tests.census --update    drop stale lines, append "not there yet" lines for differences that have none

@@ -1,8 +1,8 @@
-"""How the frontends' names differ from the recorded ones.
+"""Compares the frontends' public names with those recorded from the originals.
 
     python -m tests.census.compare FRONTEND...
 
-prints a JSON object: frontend -> differences. A difference is one line: what it is about, a colon, what differs:
+prints a JSON object: frontend -> differences. A difference is one line, the name or parameter and how it differs:
 
     chainer.functions.fft: absent
     chainer.functions.fft(real): default 0, here None
@@ -28,27 +28,27 @@ FRONTENDS = {
     "nnabla": ["nnabla", "nnabla_ext"],
     "mxnet": ["mxnet"],
 }
-# nobody calls them by keywords, and each class names their arguments as it likes
+# methods called by the library, never with keywords, so the names of their arguments may differ
 _CALLED_BY_THE_LIBRARY = ("forward", "forward_cpu", "forward_gpu", "backward", "hybrid_forward")
 _SIMPLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 def recorded(frontend: str) -> dict:
-    """What the recorder wrote for `frontend`."""
+    """The recorded names of `frontend`'s original."""
     return files.read(GOLDEN / f"census_{frontend}.json.gz")
 
 
 def parameter_differences(theirs: list | None, ours: list | None) -> list[tuple[str, str]]:
-    """What callers of `theirs` may write and `ours` understands differently: [(parameter, difference)]."""
+    """Calls that `theirs` accepts and `ours` refuses or understands differently: [(parameter, difference)]."""
     if theirs is None or (len(theirs) == 2 and all(p[1] in "vw" for p in theirs)):
-        return []  # unknown, or passed on
+        return []  # parameters are unknown, or only *args and **kwargs
     if ours is None:
         return [("...", "parameters unknown here")]
     mine = {p[0]: (i, p) for i, p in enumerate(ours)}
     kinds = {p[1]: p[0] for p in ours}
     if "v" in kinds and "w" in kinds and all(p[1] in "vw" for p in ours) and not all(p[1] in "vw" for p in theirs):
         return [("...", "parameters not named here")]
-    # MXNet gives each input of an operator the default None, and refuses to run without it
+    # MXNet's generated functions give required inputs the default None
     generated = {p[0] for p in theirs[-3:]} in ({"out", "name", "kwargs"}, {"out", "name", "attr"})
     out = []
     for i, (name, kind, *default) in enumerate(theirs):
@@ -86,14 +86,14 @@ def parameter_differences(theirs: list | None, ours: list | None) -> list[tuple[
 
 def _same_text(theirs: str, ours: str) -> bool:
     """Whether two defaults mean the same."""
-    # `_Null` leaves it to MXNet's operator; an object that they make at import may be made here when it is wanted
+    # `_Null` means the operator's own default; None may stand for an object that the original creates at import
     if theirs == ours or theirs == "_Null" or (theirs.startswith("<") and ours == "None"):
         return True
     module = re.compile(r"<module '([\w.]+)' from .*>")
     if module.fullmatch(theirs) and module.sub(r"\1", theirs) == module.sub(r"\1", ours):
-        return True  # of Python's library, in another place
+        return True  # the same module in another installation
     if theirs[:1] in "[{" and "".join(ours.split(",)")).strip("()[]{}") == theirs.strip("[]{}"):
-        return True  # a tuple, which nobody can change
+        return True  # a tuple in place of a list or dict, which is mutable
     try:
         return float(theirs) == float(ours) and ("." in theirs) == ("." in ours)
     except ValueError:
@@ -101,7 +101,7 @@ def _same_text(theirs: str, ours: str) -> bool:
 
 
 class Comparison:
-    """Looks up every recorded name in the modules that are installed; the differences are in `lines`."""
+    """Looks up every recorded name in the installed modules, and collects the differences in `lines`."""
 
     def __init__(self, census: dict) -> None:
         self.modules = census["modules"]
@@ -127,7 +127,7 @@ class Comparison:
 
     def _name(self, module: types.ModuleType, path: str, key: str, entry: list) -> None:
         if entry[0] == "module" and (path in self.modules or path in self.absent):
-            return  # compared, or reported, as a module
+            return  # modules are compared, or reported as absent, separately
         try:
             value = getattr(module, key)
         except Exception:
@@ -200,7 +200,7 @@ class Comparison:
 
 
 def _on_instance(cls: type, name: str) -> bool:
-    """Whether instances find the name by `__getattr__`, for classes of which one can be made without more."""
+    """Whether instances find the name by `__getattr__` (only tried for MXNet's Symbol)."""
     if f"{cls.__module__}.{cls.__name__}" != "mxnet.symbol.symbol.Symbol":
         return False
     try:
@@ -208,11 +208,11 @@ def _on_instance(cls: type, name: str) -> bool:
     except AttributeError:
         return False
     except Exception as e:
-        return type(e).__name__ == "NotImplementedForSymbol"  # which is what calling it raises there
+        return type(e).__name__ == "NotImplementedForSymbol"  # MXNet's method raises it, too
 
 
 def _set_on_instances(cls: type, name: str) -> bool:
-    """Whether a method of `cls` says `self.NAME = ...`."""
+    """Whether a method of `cls` contains `self.NAME = ...`."""
     for owner in cls.__mro__[:-1]:
         try:
             source = inspect.getsource(owner)

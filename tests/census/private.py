@@ -1,10 +1,10 @@
-"""Names outside the originals' API that programs can import from the originals' modules, and from ours.
+"""Records names outside the originals' API that programs can import from the originals' modules, and from ours.
 
     python -m tests.census.private chainer=PYTHON nnabla=PYTHON mxnet=PYTHON
 
-writes private_names.txt anew: what a module of an original has besides what `walk.py` counts as its own public names
-(private names, and what the module itself imports), as far as our module of that name has it too. Each PYTHON is an
-interpreter in which that original runs. A test looks for every name of the file, so that none is lost when code moves.
+rewrites private_names.txt: the names in an original's module that `walk.py` does not count as its public names
+(private names, and names that the module imports) and that our module of that name has, too. Each PYTHON is an
+interpreter in which that original runs. A test looks up every name of the file, so that none is lost when code moves.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def modules(package: str) -> list[str]:
 
 
 def read() -> dict[str, list[str]]:
-    """The file: module -> names."""
+    """Read the file: module -> names."""
     found: dict[str, list[str]] = {}
     for line in NAMES.read_text().splitlines():
         if line and not line.startswith((" ", "#")):
@@ -57,7 +57,7 @@ def read() -> dict[str, list[str]]:
 
 
 def imported(module: str) -> types.ModuleType | None:
-    """Our module, or None where a package that it needs is not there."""
+    """Import our module; None if a package that it needs is not installed."""
     try:
         return importlib.import_module(f"compatgrad.{module}")
     except ImportError as e:
@@ -68,7 +68,7 @@ def imported(module: str) -> types.ModuleType | None:
 
 
 def lost(names: dict[str, list[str]]) -> list[str]:
-    """Which of `names` our modules have not, each as module:name."""
+    """Those of `names` that our modules lack, as "module:name"."""
     found = {module: imported(module) for module in names}
     return [f"{m}:{name}" for m, value in found.items() if value for name in names[m] if not hasattr(value, name)]
 

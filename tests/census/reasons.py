@@ -1,8 +1,8 @@
-"""The files that say why a name is absent or a parameter differs: `reasons_FRONTEND.txt`.
+"""Files of reasons why a name is absent or a parameter differs: `reasons_FRONTEND.txt`.
 
-A line is a pattern, a tab, a reason; `*` in a pattern stands for anything. Empty lines and those that begin with `#`
-are text. The reason PENDING marks what nobody has judged or built yet: such a line has no wildcard, and covers what
-lies below an absent name.
+A line is a pattern, a tab and a reason; `*` in a pattern matches any text. Empty lines and lines that begin with `#`
+are comments. The reason PENDING marks a name that is not yet judged or built; such a line has no wildcard, and
+includes the names below an absent one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROOT = GOLDEN.parents[1]
 
 
 def differences(frontends: list[str]) -> dict[str, list[str]]:
-    """Compare in a process of its own; frontend -> differences."""
+    """Compare in a separate process: frontend -> differences."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "tests.census.compare", *frontends]
     done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)

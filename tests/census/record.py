@@ -1,4 +1,4 @@
-"""Records the public names of an original, for the tests to compare with.
+"""Records the public names of the originals, with which the tests compare ours.
 
     python -m tests.census.record chainer=PYTHON nnabla=PYTHON mxnet=PYTHON
 
@@ -21,7 +21,7 @@ WALK = pathlib.Path(__file__).with_name("walk.py")
 
 
 def record(frontend: str, python: str) -> None:
-    """Write what `frontend` of the interpreter `python` has."""
+    """Record the names of the original of `frontend` in the interpreter `python`."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "census.json")
         subprocess.run([python, WALK, out, *FRONTENDS[frontend]], check=True, cwd=folder)

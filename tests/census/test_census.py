@@ -1,4 +1,4 @@
-"""Every public name of the originals is here with its parameters and defaults, or a reasons file says why not."""
+"""Every public name of the originals exists here with its parameters and defaults, or a file says why it does not."""
 
 import warnings
 
@@ -23,7 +23,7 @@ def test_names(differences, frontend):
 
 
 def test_names_outside_the_api():
-    """Programs import them all the same: code that moves to another module leaves its names where they were."""
+    """Programs import them, so code that moves to another module must leave its names in the old one."""
     names = private.read()
     assert len(names) > 500 and "_is_shape" in names["chainer.link"]
     assert private.lost(names) == []

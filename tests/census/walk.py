@@ -10,10 +10,10 @@ An ENTRY is a list whose first item is its kind:
 
     ["module", its name]              ["value", the repr of a constant or null, the name of its type]
     ["function", PARAMETERS]          ["class", PARAMETERS, {MEMBER: ENTRY}]
-    ["property"]                      ["same", the full name under which the same object was met before]
+    ["property"]                      ["same", the full name under which the same object was listed before]
 
-PARAMETERS is null where the interpreter does not know them, else a list of [name, kind, default]: kind is one letter of
-KINDS, default is missing where there is none.
+PARAMETERS is null if the interpreter does not know them, else a list of [name, kind, default]: kind is one letter of
+KINDS, and default is missing for required parameters.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NO_MEMBER = set(
 
 
 def default_text(value: object) -> str:
-    """The repr of a default, without what differs from process to process."""
+    """The repr of a default, without parts that differ between processes, such as addresses."""
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"
     if callable(value) and isinstance(getattr(value, "__name__", None), str):
@@ -61,13 +61,14 @@ def default_text(value: object) -> str:
 
 
 def _from_docstring(value: object) -> list | None:
-    """The parameters that Cython wrote into the first line of a docstring."""
+    """The parameters from the signature that Cython writes into the first line of a docstring."""
     doc = (getattr(value, "__doc__", None) or "").strip().split("\n")[0]
     name = getattr(value, "__name__", "")
     found = re.match(rf"(?:\w+\.)*{re.escape(name)}(\(.*?\))(?: *->.*)?$", doc) if name else None
     if not found:
         return None
-    inner = re.sub(r"(?<=[(,])(\s*)(?:unsigned |const )?[\w.]+(?:\[[^\]]*\])? (?=\w)", r"\1", found[1])  # types of C
+    # removes C types
+    inner = re.sub(r"(?<=[(,])(\s*)(?:unsigned |const )?[\w.]+(?:\[[^\]]*\])? (?=\w)", r"\1", found[1])
     try:
         return _from_ast(ast.parse(f"def f{inner}: pass").body[0].args)
     except SyntaxError:
@@ -91,7 +92,7 @@ def _from_ast(a: ast.arguments) -> list:
 
 
 def parameters(value: object) -> list | None:
-    """The parameters of something callable, or None where nobody knows."""
+    """The parameters of a callable, None if they are unknown."""
     try:
         signature = inspect.signature(value)
     except (ValueError, TypeError, AttributeError):
@@ -119,7 +120,7 @@ class _AnythingType(type):
 
 
 class _Anything(metaclass=_AnythingType):
-    """What a package that is not there would have."""
+    """Stands for any object of a missing package."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -129,7 +130,7 @@ class _Anything(metaclass=_AnythingType):
 
 
 class StandIns:
-    """Answers imports of packages that an original needs for some modules, so that they can be walked without them."""
+    """Provides stand-ins for packages that some of the originals' modules import, so that these can be walked."""
 
     names = ("mpi4py", "onnx", "mlflow", "tensorboardX", "pydub", "cv2", "pydicom", "png")
 
@@ -155,7 +156,7 @@ class StandIns:
 
 
 class Walk:
-    """Walks the modules `roots`; what it found is in `modules` and `broken`."""
+    """Walks the modules `roots`, and fills `modules` and `broken`."""
 
     def __init__(self, roots: list[str]) -> None:
         self.roots = tuple(roots)
@@ -208,7 +209,7 @@ class Walk:
 
     def _belongs(self, value: object, module: str, collects: bool) -> bool:
         if isinstance(value, types.ModuleType):
-            # what a plain module imports for itself is no name of its own
+            # modules that a module imports are not its own names, unless it only collects names
             return collects and self.inside(value.__name__)
         if type(value).__module__ == "__future__":
             return False

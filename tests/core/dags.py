@@ -1,4 +1,4 @@
-"""Random graphs, built by the same steps on native Variables and on torch tensors."""
+"""Random graphs, built by the same operations on native Variables or on torch tensors."""
 
 import random
 
@@ -34,7 +34,7 @@ def random_graph(seed, leaves, n_ops=12, native=True):
         elif kind < 0.5:
             pool.append(_scalars[rng.choice(sorted(_scalars))](a))
         else:
-            # damped, so that values stay moderate after many products
+            # the factor keeps values moderate after many products
             pool.append(_binary[rng.choice(sorted(_binary))](a * 0.7, b))
     return [pool[-1], rng.choice(pool[len(leaves) : -1])]
 

@@ -1,10 +1,10 @@
-"""Every public function with arrays at the edge: `python -m tests.core.edge_arrays mxnet`, or another frontend.
+"""Calls every public function with edge cases of arrays: `python -m tests.core.edge_arrays mxnet` (or `chainer`, ...).
 
-The names are read from the modules, so a new function is covered. Each is called with many patterns of arguments until
-it takes some; then with every kind of array below in their places. Results are differentiated. A call may refuse, or
-give numbers. Found are calls that end the process, take longer than SECONDS, raise what no caller can use (SystemError,
-torch's internal asserts, ...), or leave cycles of exceptions behind. Calls run in a child process, and where it ends,
-the next child goes on with the next function.
+The names are read from the modules, so new functions are included. Each function is called with many patterns of
+arguments until it accepts some; their arrays are then replaced by every kind of array below. Results are
+differentiated. A call may raise an error or return numbers. Reported are calls that end the process, take longer than
+SECONDS, raise errors that no caller can use (SystemError, torch's internal asserts, ...), or leave reference cycles of
+exceptions. Calls run in a child process; after a crash, a new child continues with the next function.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ARRAYS: dict[str, np.ndarray] = {
     "bools": np.ones((2, 3), bool),
 }
 NUMBERS: list[Any] = [2, 0, -1, (2, 2), (0, 0), 0.5]
-# What is no function of arrays, or does what a test must not do.
+# Functions that take no arrays, or whose effects a test must avoid.
 LEFT_OUT = {
     "load": "reads files", "loadtxt": "reads files", "genfromtxt": "reads files", "fromfile": "reads files",
     "imread": "reads files", "save": "writes files", "savez": "writes files", "cvimread": "reads files",
@@ -82,7 +82,7 @@ MODULES = {
 
 
 def functions(frontend: str) -> list[tuple[str, Callable[..., Any]]]:
-    """The public functions, by `module.name`, each once."""
+    """The public functions with their names `module.name`, each once."""
     found: dict[int, tuple[str, Callable[..., Any]]] = {}
     for path in MODULES[frontend]:
         module = importlib.import_module(path)
@@ -95,7 +95,7 @@ def functions(frontend: str) -> list[tuple[str, Callable[..., Any]]]:
 
 
 class Frontend:
-    """How arrays get in, and results are differentiated."""
+    """Makes a frontend's arrays, and differentiates its results."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -149,7 +149,7 @@ class Frontend:
 
 
 def required(f: Callable[..., Any]) -> int:
-    """How many arguments it needs; 2 where it does not tell."""
+    """The number of required arguments, 2 if `f` has no signature."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
@@ -159,7 +159,7 @@ def required(f: Callable[..., Any]) -> int:
 
 
 SQUARE = np.array([[2, 0.5, 0], [0.5, 2, 0.5], [0, 0.5, 2]], np.float32)
-# What a pattern of arguments is made of.
+# Values that patterns of arguments are drawn from.
 CANDIDATES: list[Any] = [
     PLAIN, PLAIN, PLAIN, SQUARE, PLAIN[0, 0, :3], PLAIN[0, 0, 0], PLAIN[0], PLAIN[:, :, 0], np.array([0, 2], np.int32),
     np.array([1, 0, 2], np.int32), np.array([[0, 1, 2], [2, 1, 0]], np.int32), np.ones((2, 3, 4, 4), bool),
@@ -168,7 +168,7 @@ CANDIDATES: list[Any] = [
 
 
 def patterns(n: int, chosen: random.Random) -> Iterator[list[Any]]:
-    """Arguments to try for a function that needs `n`."""
+    """Endless lists of arguments to try for a function with `n` required ones."""
     for a in (PLAIN, SQUARE, PLAIN[0, 0, 0], CANDIDATES[8], 2, (2, 3)):
         yield [a] * n
     while True:
@@ -178,7 +178,7 @@ def patterns(n: int, chosen: random.Random) -> Iterator[list[Any]]:
 
 
 def calls(n: int, working: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Arguments of a function that needs `n`, some of which it takes: what they are in words, arrays still of NumPy."""
+    """Yield a description and arguments (arrays are NumPy's): every kind of array, alone and in `working` arguments."""
     for kind, a in ARRAYS.items():
         yield kind, [a] * n
         for w, args in enumerate(working):
@@ -204,25 +204,25 @@ def unusable(e: BaseException) -> bool:
 
 
 def collected() -> list[str]:
-    """Exceptions that only the collector of cycles frees."""
+    """Exceptions in reference cycles, which only the garbage collector frees."""
     gc.set_debug(gc.DEBUG_SAVEALL)
     gc.collect()
     gc.set_debug(0)
     found = [f"{type(o).__name__}: {o}"[:150] for o in gc.garbage if isinstance(o, BaseException)]
     gc.garbage.clear()
     gc.collect()
-    gc.freeze()  # what modules imported meanwhile is not looked through each time
+    gc.freeze()  # the next collection skips the objects of modules imported so far
     return found
 
 
 class Tried:
-    """One function, called."""
+    """Calls one function with many arguments, and reports faults by `tell`."""
 
     def __init__(self, frontend: Frontend, name: str, f: Callable[..., Any], tell: Callable[[str], None]) -> None:
         self.frontend, self.name, self.f, self.tell = frontend, name, f, tell
 
     def call(self, words: str, args: list[Any]) -> float | None:
-        """How many seconds it took; None where it refused."""
+        """Return the seconds that the call took, None if it raised an error."""
         self.tell(f"{self.name}({words}): {shown(args)}")
         signal.alarm(SECONDS)
         begun = time.perf_counter()
@@ -244,7 +244,7 @@ class Tried:
         return self.frontend.array(x, self.name) if isinstance(x, np.ndarray) else x
 
     def all(self, share: float, tries: int) -> None:
-        """Looks for arguments that it takes, then puts other arrays in their places."""
+        """Search for arguments that the function accepts, then replace their arrays by those of every kind."""
         chosen, n, working = random.Random(self.name), required(self.f), list[list[Any]]()
         collected()
         for _, args in zip(range(tries), patterns(n, chosen), strict=False):
@@ -293,7 +293,7 @@ def child(
 
 
 def run(name: str, share: float = 1.0, tries: int = 200, only: str = "") -> tuple[int, int, list[str]]:
-    """All calls of a frontend, or a share: the numbers of functions and of calls, and what was found."""
+    """Make a share of a frontend's calls. Return the number of functions, that of calls, and the faults found."""
     frontend, todo = Frontend(name), [f for f in functions(name) if only in f[0]]
     place, found, begin = mmap.mmap(-1, 8192), [], 0
     while begin < len(todo):
@@ -303,7 +303,7 @@ def run(name: str, share: float = 1.0, tries: int = 200, only: str = "") -> tupl
         if pid == 0:
             os.close(reader)
             os.dup2(writer, 1)
-            sys.stdout = open(1, "w", closefd=False)  # pytest has put another one in its place
+            sys.stdout = open(1, "w", closefd=False)  # pytest replaces sys.stdout
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 2)
             os.dup2(null, 0)

@@ -1,8 +1,8 @@
 """Ctrl-C at random times of training steps: `python -m tests.core.interrupts chainer 10000`, or `nnabla`, `mxnet`.
 
-Another process sends real SIGINTs. Each must come out as KeyboardInterrupt. Then modes, hooks and scopes are as before;
-parameters and states are those before or after the call that was interrupted, each array whole; and the next step gives
-the numbers of a run that nobody disturbed.
+Another process sends SIGINTs. Each must reach the program as KeyboardInterrupt. Afterwards modes, hooks and scopes must
+be as before; each array of the parameters and states must be that before or that after the interrupted call; and the
+next step must give the numbers of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.core.test_fault_at_each_call import MODES, PROGRAMS, Mxnet, Nnabla
 
 STEPS = 4
 OF = {"chainer": ("Chainer", "native"), "nnabla": ("nnabla",), "mxnet": ("Gluon", "MXNet")}
-# Sends a signal when so many seconds, which it reads, are over.
+# Reads a number of seconds, waits that long, and sends SIGINT to its parent.
 SENDER = """
 import os, signal, struct, sys, time
 while len(data := sys.stdin.buffer.read(8)) == 8:
@@ -39,11 +39,11 @@ while len(data := sys.stdin.buffer.read(8)) == 8:
 
 
 class Fault(AssertionError):
-    """What an interrupt left behind, or that it was lost."""
+    """State that an interrupt left behind, or an interrupt that was lost."""
 
 
 def scopes() -> dict[str, Any]:
-    """What `with` blocks of the frontends set, by name."""
+    """The global settings that the frontends' `with` blocks change, by name."""
     return {
         "nnabla: no_grad": parameter.current_no_grad,
         "nnabla: parameter scope": id(parameter.current_scope),
@@ -59,7 +59,7 @@ def scopes() -> dict[str, Any]:
 
 
 def state(p: Any) -> dict[str, Any]:
-    """Arrays, modes, hooks and scopes, copied."""
+    """Copies of arrays, modes, hooks and scopes."""
     found = p.state() | scopes()
     if isinstance(p, Nnabla):
         found |= {f"{name} t": s.t for name, s in p.solver.get_states().items()}
@@ -86,7 +86,7 @@ class Trajectory:
         self.build = build
         np.random.seed(0)
         p = build()
-        for call in p.calls:  # makes the optimizer's states
+        for call in p.calls:  # the first step creates the optimizer's states
             call()
         self.states = [state(p)]
         for _ in range(STEPS + 1):
@@ -138,7 +138,8 @@ class Interrupted:
         raise KeyboardInterrupt
 
     def unraisable(self, what: Any) -> None:
-        if issubclass(what.exc_type, KeyboardInterrupt):  # in a finalizer, where Python itself drops exceptions
+        # raised in a finalizer: Python prints the exception and drops it
+        if issubclass(what.exc_type, KeyboardInterrupt):
             self.lost.append(repr(what.object))
 
     def trial(self) -> None:
@@ -172,11 +173,11 @@ class Interrupted:
         self.counts["in a call"] += 1
 
     def check(self, name: str, path: Trajectory, p: Any, done: int) -> None:
-        """`done` calls were made, the next one was interrupted."""
+        """Compare the program after `done` whole calls and an interrupted one with the states of `path`."""
         before, after, now = path.states[done], path.states[done + 1], state(p)
         for key, value in now.items():
             if not same(value, before.get(key)) and not same(value, after.get(key)):
-                # an update counts, and gradients are copied into a program's memory, one by one
+                # an interrupt may come between counts of an update, or between copies of gradients
                 if not (key in ("gx", "steps") or (p.copies and key.endswith("gradient"))):
                     was = f"neither {before.get(key)!r} nor {after.get(key)!r}"
                     raise Fault(f"{name}, call {done}: {key} is {value!r}, {was}")
@@ -209,7 +210,7 @@ def main() -> int:
             except Fault as e:
                 faults[str(e)[:300]] += 1
                 run.counts["faults"] += 1
-                for mode in MODES:  # else each later trial would find them
+                for mode in MODES:  # a mode left set would fail every later trial
                     _C.set_mode(mode, None)
     print(args.frontend, dict(run.counts))
     for text, count in faults.most_common(20):

@@ -1,4 +1,4 @@
-"""Everything that saves, by name, with what reads it back.
+"""Every function that saves a file, by name, with one that reads the file back.
 
 `python -m tests.core.savers FOLDER 100` kills each of them 100 times.
 """
@@ -25,7 +25,7 @@ from compatgrad.nnabla import solvers
 from compatgrad.nnabla.utils import save as nnp
 from compatgrad.nnabla.utils.image_utils import imread, imsave
 
-SIZE = 100_000  # numbers, whose files are larger than what HDF5 and Python keep before they write
+SIZE = 100_000  # float32 numbers: more bytes than HDF5 and Python buffer before they write
 
 
 def _numbers(value):
@@ -155,7 +155,7 @@ SAVERS = {
 
 
 def kill(folder: str, name: str, seconds: float) -> bool:
-    """Kills a process that saves one file again and again; False where it leaves no whole file."""
+    """Kill a process that saves one file repeatedly. Return whether the file that it left is whole."""
     file, save, read = SAVERS[name]
     path = os.path.join(folder, file)
     save(path, 0)
@@ -182,7 +182,7 @@ def kill(folder: str, name: str, seconds: float) -> bool:
 
 
 def main(folder: str, times: int) -> int:
-    """Kills each saver so many times at random moments."""
+    """Kill each saver `times` times at random moments."""
     draw = random.Random(0)
     failed = 0
     for name in SAVERS:

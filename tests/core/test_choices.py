@@ -1,4 +1,4 @@
-"""Ops that choose between inputs: what is not taken gets 0, or the gradient times 0 as in the originals."""
+"""Ops that select from inputs: unselected elements get a gradient of 0, or the gradient times 0 as in the originals."""
 
 import math
 
@@ -32,7 +32,7 @@ def gradients(way, again):
 
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_not_taken_gets_zero(way, again):
+def test_unselected_elements_get_zero(way, again):
     first, second = gradients(way, again)
     assert math.isnan(first[0]) and first[1:] == [0, INF, 0]
     assert second[0] == 0 and math.isnan(second[1]) and second[2:] == [0, INF]
@@ -46,7 +46,7 @@ def test_a_mask_multiplies(way, again):
 
 
 def test_rows_that_are_masked_out():
-    """Attention over nothing: a row of -inf, the softmax of which is NaN and then replaced by 0."""
+    """A fully masked row of attention scores: the softmax of -inf everywhere is NaN, which is then replaced by 0."""
     x = compatgrad.Variable(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     mask = torch.tensor([[True, False], [False, False]])
     y = ops.softmax(ops.where(mask, x, torch.full((2, 2), -INF)), axis=1)

@@ -1,4 +1,4 @@
-"""The text of declarations that names the arrays of a function."""
+"""Parsing of the declarations that name a function's input arrays."""
 
 import pytest
 

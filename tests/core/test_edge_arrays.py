@@ -1,7 +1,7 @@
-"""Every public function with arrays at the edge, a share of the calls that `python -m tests.core.edge_arrays` makes.
+"""Public functions with edge cases of arrays: a share of the calls that `python -m tests.core.edge_arrays` makes.
 
-Found were: `image_augmentation` without channels or height ended the process; each error of an MXNet operator left a
-cycle that held the call's arrays; `mx.np.clip` of a number between arrays went on for ever.
+It detects faults such as a crash (`image_augmentation` of an image without channels or height), an error that leaves a
+cycle with the call's arrays (MXNet's operators), and an endless call (`mx.np.clip` of a number between arrays).
 """
 
 import subprocess
@@ -19,7 +19,7 @@ def test_no_call_ends_the_process_or_leaves_cycles(frontend):
     command = [sys.executable, "-m", "tests.core.edge_arrays", frontend, "--share", "0.01", "--tries", "12"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
-    assert len(edge_arrays.functions(frontend)) >= COUNTS[frontend]  # none is lost when modules move
+    assert len(edge_arrays.functions(frontend)) >= COUNTS[frontend]  # fails if functions are missed after modules moved
 
 
 def crashing(x):
@@ -42,7 +42,7 @@ def broken(x):
 @pytest.mark.parametrize(
     "function, kind", [(crashing, "ended the process (-11)"), (leaking, "cycle"), (broken, "unus")]
 )
-def test_what_is_wrong_is_found(monkeypatch, function, kind):
+def test_faults_are_reported(monkeypatch, function, kind):
     monkeypatch.setattr(edge_arrays, "functions", lambda name: [("a", abs), ("it", function), ("b", abs)])
     count, calls, found = edge_arrays.run("chainer", 1.0, 5)
     wrong = [line for line in found if not line.startswith("note")]

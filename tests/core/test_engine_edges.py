@@ -1,4 +1,4 @@
-"""Misuse of the engine's objects, and its places beside torch: an error that names what is wrong, or right numbers."""
+"""Misuse of the engine's objects, and mixing with torch, give correct numbers or an error that names the mistake."""
 
 import errno
 import gc
@@ -26,7 +26,7 @@ def leaf(*shape):
 
 # ---- Python's own protocol ------------------------------------------------------------------------------------------
 def test_a_result_is_not_initialised_again():
-    """A constant has no node before somebody asks for it: `__init__` wrote through a null pointer."""
+    """A constant's node is created on demand, so a second `__init__` must not write through a null pointer."""
     constant = cg.Variable(torch.ones(3), requires_grad=False) * 2
     for y in (constant, leaf(3) * 2):
         with pytest.raises(RuntimeError, match=r"Variable.__init__.*result"):
@@ -41,7 +41,7 @@ def test_a_result_is_not_initialised_again():
     "make", [lambda: leaf(3), lambda: leaf(3).node, lambda: (leaf(3) * 2).creator_node, lambda: _C.native_frontend]
 )
 def test_attributes_cannot_be_deleted(make):
-    """`del` reaches a setter as a null pointer, which some read."""
+    """`del` passes a null pointer to a setter, which must not read it."""
     target = make()
     names = [n for n in dir(type(target)) if isinstance(getattr(type(target), n), types.GetSetDescriptorType)]
     assert names
@@ -67,7 +67,7 @@ class Undecided:
 
 
 def test_truth_that_raises_is_raised():
-    """The error was left set behind the back of a function that succeeded: SystemError, or another call's error."""
+    """A function that returns normally with an error set would cause SystemError, or that error in another call."""
     x = leaf(2)
     for call in (
         lambda: setattr(x.node, "requires_grad", Undecided()),
@@ -80,8 +80,8 @@ def test_truth_that_raises_is_raised():
 
 
 # ---- beside torch ---------------------------------------------------------------------------------------------------
-def test_a_tensor_that_torch_came_to_differentiate_is_noticed():
-    """The Variable's graph would end there without a word."""
+def test_a_tensor_that_requires_grad_later_is_an_error():
+    """Without the error, the Variable's graph would silently end there."""
     t = torch.ones(2)
     x = cg.Variable(t)
     t.requires_grad_()
@@ -97,8 +97,8 @@ def test_a_tensor_that_torch_came_to_differentiate_is_noticed():
 
 
 @pytest.mark.parametrize("hooks", [(), (("clip_norm", 1.0),)])
-def test_torch_notices_what_an_update_overwrote(hooks):
-    """An update rule below torch's version counters made torch differentiate with the new value."""
+def test_torch_detects_updates_of_saved_tensors(hooks):
+    """Updates must count up torch's version counters, or torch would differentiate with the new value."""
     weight, a = torch.full((3,), 2.0), torch.ones(3, requires_grad=True)
     v = cg.Variable(weight)
     product = (a * weight).sum()
@@ -140,7 +140,7 @@ class Count(cg.FunctionHook):
 
 
 def test_heads_at_each_time_step_share_the_graph_behind_them():
-    """torch's backward went through the whole past once for each head: the square of the number of steps."""
+    """Otherwise torch's backward would pass the whole past once for each head: quadratic in the number of steps."""
     steps = 30
     w, h, p = leaf(8), cg.Variable(torch.zeros(8)), torch.ones(8, requires_grad=True)
     loss, same, state, v, q = 0, 0, torch.zeros(8), torch.ones(8, requires_grad=True), torch.ones(8, requires_grad=True)
@@ -160,7 +160,7 @@ def test_heads_at_each_time_step_share_the_graph_behind_them():
 
 
 def test_heads_are_differentiated_one_by_one():
-    """A head that was differentiated, and freed by torch, leaves its piece to heads that came after it."""
+    """A head that was differentiated, and freed by torch, leaves the shared graph to later heads."""
     x = leaf(3)
     h = x * 2
     first = interop.to("torch", h)
@@ -245,7 +245,7 @@ def test_a_finished_thread_leaves_no_hooks():
 
 # ---- threads --------------------------------------------------------------------------------------------------------
 def test_threads_that_free_one_graph_get_right_numbers_or_an_error():
-    """One thread's pass read what another one had freed: an internal assertion, or a crash."""
+    """A pass must not read what another thread freed: that would be an internal assertion or a crash."""
     import compatgrad.mxnet as mx
     from compatgrad.mxnet import autograd
 
@@ -307,14 +307,14 @@ print("survived")
 
 
 def test_an_array_may_be_replaced_while_a_pass_runs_without_the_lock():
-    """The formula read the node's tensor while another thread replaced it: a use after free."""
+    """A formula must hold the node's tensor while it runs, or another thread's replacement is a use after free."""
     done = subprocess.run([sys.executable, "-c", RACE], capture_output=True, text=True, timeout=120)
     assert done.stdout == "survived\n", done.stderr[-2000:]
 
 
 # ---- the build ------------------------------------------------------------------------------------------------------
 def test_a_full_disk_leaves_the_old_module_with_its_own_stamp(tmp_path, monkeypatch):
-    """The new stamp was there first: the old module passed for one that was built for the new torch."""
+    """A stamp written before the module would make the old module pass for one built for the new torch."""
 
     def target(torch_version):
         return types.SimpleNamespace(file_name=lambda: "_C.so", stamp=lambda: Stamp(torch_version, "g", None, "cp311"))

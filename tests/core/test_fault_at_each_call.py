@@ -1,9 +1,9 @@
-"""An exception at every call of torch's arithmetic, in forward, backward and update of usual programs.
+"""Raises an exception at every torch operation in the forward, backward and update of common programs.
 
-A program is a list of calls of the frontend's API, one training step. Where one of them fails, parameters, gradients,
-states of the optimizer, modes and hooks are as before that call, and the next step gives the numbers of an undisturbed
-run. Of an update, which goes through the parameters one by one, modes and hooks are as before, and of the copies into
-a program's own memory that end a pass of MXNet's all but gradients.
+A program is one training step as a list of calls of the frontend's API. If a call fails, parameters, gradients, states
+of the optimizer, modes and hooks must be as before that call, and the next step must give the numbers of an undisturbed
+run. There are two exceptions: an update changes the parameters one by one, so only modes and hooks must be as before;
+and MXNet's backward ends with copies into the program's own gradients, so all but gradients must be as before.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class Injected(Exception):
 
 
 class FailAt(TorchDispatchMode):
-    """Counts the calls; raises instead of call number `which`."""
+    """Counts torch's operations; raises in place of number `which`."""
 
     def __init__(self, which=-1):
         super().__init__()
@@ -50,10 +50,10 @@ MODES = ("enable_backprop", "train", "deferred", "auto_forward", "plain", "recor
 
 
 class Program:
-    """`calls`: one step, to be made in order; the last one updates. `state()`: what must be as before."""
+    """A training step: `calls` in order, the last of which updates. A failed call must not change `state()`."""
 
     updates = True
-    copies = 0  # gradients that the last calls of a pass copy into the program's own memory
+    copies = 0  # number of copies of gradients into the program's own memory at the end of a backward
 
     def __init__(self):
         self.calls = []
@@ -390,7 +390,7 @@ def test_a_call_that_fails_anywhere_leaves_everything_as_before(build):
     def started():
         np.random.seed(0)
         p = build()
-        counts = step(p)  # states of an optimizer are made in the first step
+        counts = step(p)  # the first step creates the optimizer's states
         return p, counts
 
     def step(p):
@@ -419,10 +419,10 @@ def test_a_call_that_fails_anywhere_leaves_everything_as_before(build):
                 raise AssertionError(f"{what}: the exception was swallowed")
             after = p.state()
             if p.updates and number == len(counts) - 1:
-                # Parameters are updated one by one, as in the originals: those before the fault are new.
+                # Parameters are updated one by one, as in the originals: those before the fault have changed.
                 after = {k: v for k, v in after.items() if not isinstance(v, np.ndarray)}
                 before = {k: v for k, v in before.items() if k in after}
-            if which > count - p.copies:  # of those copies, too, the first ones are made
+            if which > count - p.copies:  # the copies before the fault are made
                 after = {k: v for k, v in after.items() if k != "gx" and not k.endswith("gradient")}
                 before = {k: v for k, v in before.items() if k in after}
             assert_same(before, after, what)

@@ -1,4 +1,4 @@
-"""Files that are written: an old one stays as it was where a new one cannot be finished."""
+"""Writing files: the old file stays unchanged if the new one cannot be completed."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ from compatgrad.nnabla import parametric_functions as PF
 from compatgrad.nnabla.utils import save as nnp
 
 
-def test_a_file_stands_there_when_it_is_whole(tmp_path):
+def test_a_file_appears_only_when_it_is_complete(tmp_path):
     path = tmp_path / "a b ü.bin"
     with replacing(path) as file:
         file.write(b"one")
@@ -23,7 +23,7 @@ def test_a_file_stands_there_when_it_is_whole(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_old_file_survives_what_interrupts_a_new_one(tmp_path, error):
+def test_an_old_file_survives_an_interrupted_write(tmp_path, error):
     path = tmp_path / "old"
     path.write_bytes(b"old")
     with pytest.raises(error), replacing(path) as file:
@@ -57,7 +57,7 @@ def test_devices_are_written_to():
 
 
 class _Broken:
-    """An array that cannot be read."""
+    """An array whose conversion to NumPy fails."""
 
     def __array__(self, *args, **kwargs):
         raise RuntimeError("this array cannot be read")
@@ -66,7 +66,8 @@ class _Broken:
 
 
 def _h5(path):
-    nn.parameter.save_parameters(path, {"a": nn.Variable((2,)), "a/b": nn.Variable((2,))})  # a is no group
+    # fails: HDF5 needs "a" as a group
+    nn.parameter.save_parameters(path, {"a": nn.Variable((2,)), "a/b": nn.Variable((2,))})
 
 
 def _states(path):
@@ -87,7 +88,7 @@ def _states(path):
         (lambda path: chainer.serializers.save_hdf5(path, {"a": np.zeros(2), "b": object()}), "x.h5"),
     ],
 )
-def test_savers_leave_the_old_file_where_they_fail(tmp_path, save, name):
+def test_failing_savers_leave_the_old_file(tmp_path, save, name):
     path = tmp_path / name
     path.write_bytes(b"old")
     with pytest.raises(Exception):  # noqa: B017 - each format has its own

@@ -1,4 +1,4 @@
-"""Saves that are killed, or that find the disk full: the old file is there or the new one, whole."""
+"""If a save is killed or the disk is full, the old file or the whole new one remains."""
 
 import os
 import resource
@@ -44,10 +44,10 @@ def test_kills_leave_a_whole_file(tmp_path, name):
 
 @pytest.mark.skipif(not hasattr(__import__("fcntl"), "F_OFD_SETLK"), reason="needs locks of open files")
 @pytest.mark.parametrize("how", ["replacing", "in_folder_beside"])
-def test_leftovers_are_removed_and_what_others_write_is_not(tmp_path, how):
+def test_only_leftovers_of_dead_processes_are_removed(tmp_path, how):
     script = (
         "import runpy, sys, time; from types import SimpleNamespace\n"
-        f"files = SimpleNamespace(**runpy.run_path({files.__file__!r}))\n"  # alone: torch takes seconds to import
+        f"files = SimpleNamespace(**runpy.run_path({files.__file__!r}))\n"  # importing the package would take seconds
         f"with files.{how}(sys.argv[1]) as f:\n"
         "    f.write(b'x') if hasattr(f, 'write') else open(f, 'wb').close()\n"
         "    print('ready', flush=True); time.sleep(600)\n"
@@ -59,7 +59,7 @@ def test_leftovers_are_removed_and_what_others_write_is_not(tmp_path, how):
         (begun,) = [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
         with files.replacing(tmp_path / "b") as file:
             file.write(b"y")
-        assert begun in os.listdir(tmp_path)  # it is still being written
+        assert begun in os.listdir(tmp_path)  # the other process still writes it
         other.kill()
         other.wait()
     with files.replacing(tmp_path / "b") as file:

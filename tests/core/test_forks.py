@@ -1,4 +1,4 @@
-"""Processes forked after a step on arrays large enough for threads: they waited for ever for OpenMP's threads."""
+"""Processes forked after a step with OpenMP's threads compute; they must not wait for the threads, which fork drops."""
 
 import os
 import subprocess

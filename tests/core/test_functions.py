@@ -147,10 +147,10 @@ def test_hooks_see_tensors():
     with hook:
         y = sin(x * 2)
         y.backward()
-    y = sin(x)  # after the block nothing is seen
+    y = sin(x)  # the hook is removed at the end of the block
     names = [e[:2] for e in hook.events]
     assert names[:3] == [("forward", "mul_scalar"), ("forward", "sin"), ("backward", "sin")]
-    assert ("forward", "cos") in names[3:]  # what a backward is made of is seen as well
+    assert ("forward", "cos") in names[3:]  # the operations of a differentiable backward reach hooks too
     assert [name for what, name in names if what == "backward"] == ["sin", "mul_scalar"]
     assert all(isinstance(t, torch.Tensor) for e in hook.events for t in e[2])
 

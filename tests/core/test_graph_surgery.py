@@ -1,7 +1,7 @@
 """Programs that rewire, cut, revive and interrupt a graph while the engine works on it.
 
-Each test names the fault that it would show: a reference that outlives its object, or state of a pass that another one
-finds.
+Each docstring names the fault that the test detects: a reference that outlives its object, or state of a pass that
+leaks into another one.
 """
 
 import gc
@@ -50,7 +50,7 @@ def threes():
 
 # ---- objects that are being deallocated -----------------------------------------------------------------------------
 def test_a_callback_of_a_dying_variable_gets_another_one():
-    """The node still pointed to the Variable, whose memory was about to be freed."""
+    """Fault: the node still refers to the Variable whose memory is about to be freed."""
     x, got = threes(), []
     node = x.node
     weakref.finalize(x, lambda: got.extend([node.get_variable_or_none(), node.get_variable()]))
@@ -61,7 +61,7 @@ def test_a_callback_of_a_dying_variable_gets_another_one():
 
 
 def test_an_attribute_of_a_dying_variable_finds_it_gone():
-    """`__del__` of what a Variable's `__dict__` held reached the half deallocated Variable through its node."""
+    """Fault: `__del__` of an object in a Variable's `__dict__` reaches the half deallocated Variable by its node."""
 
     class Log:
         def __init__(self, node):
@@ -77,7 +77,7 @@ def test_an_attribute_of_a_dying_variable_finds_it_gone():
 
 
 def test_a_callback_of_a_dying_view_gets_another_one():
-    """The graph handed out the view that was being deallocated."""
+    """Fault: the graph returns the view that is being deallocated."""
     y, got = threes() * 2, []
     weakref.finalize(y.creator, lambda: got.append(y.creator))
     assert len(got) == 1 and got[0] is y.creator
@@ -85,8 +85,8 @@ def test_a_callback_of_a_dying_view_gets_another_one():
     assert got[0] not in others and got[0].op_name == "mul_scalar"
 
 
-def test_a_collection_while_a_view_is_made_makes_no_second_one():
-    """A finalizer that ran while memory for the view was allocated asked for the same view."""
+def test_a_collection_during_the_creation_of_a_view_makes_no_second_one():
+    """Fault: a finalizer that runs while memory for a view is allocated makes a second view of the same node."""
 
     class Cycle:
         def __init__(self):
@@ -114,7 +114,7 @@ def test_a_collection_while_a_view_is_made_makes_no_second_one():
 
 
 def test_a_finalizer_cannot_revive_a_dead_node():
-    """While dead nodes wait to be deleted, Python code of another one reached them as outputs of their function."""
+    """Fault: Python code of a dying node reaches other dead nodes, not yet deleted, as outputs of their function."""
     mul = _C.op("mul")
     for _ in range(50):
         array, a, got = np.ones(3, "f"), threes(), []
@@ -128,7 +128,7 @@ def test_a_finalizer_cannot_revive_a_dead_node():
 
 
 def test_a_collected_output_takes_no_gradient_of_a_stranger():
-    """The slot of an output kept the address of a collected node; a new Variable at this address lost its gradient."""
+    """Fault: an output's slot keeps the address of a collected node, and a new Variable there loses its gradient."""
 
     class Two(cg.FunctionNode):
         def forward(self, inputs):
@@ -152,8 +152,8 @@ def test_a_collected_output_takes_no_gradient_of_a_stranger():
     assert x.grad.tolist() == [1, 1, 1] and all(w.grad is not None for w in strangers)
 
 
-def test_a_finalizer_that_waits_holds_up_its_own_thread_alone():
-    """One queue of dying nodes for all threads: nothing was freed while one thread's finalizer slept."""
+def test_a_sleeping_finalizer_blocks_only_its_thread():
+    """Fault: all threads share one queue of dying nodes, and nothing is freed while one thread's finalizer sleeps."""
     started, go = threading.Event(), threading.Event()
 
     def wait():
@@ -183,8 +183,8 @@ def test_a_finalizer_that_waits_holds_up_its_own_thread_alone():
 
 # ---- hooks that cut and rewire --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("native", [True, False])
-def test_a_function_cut_off_after_its_backward_has_handed_on_its_gradient(native):
-    """The loop read the inputs again after the hook had cleared them: the gradient vanished."""
+def test_a_function_cut_off_after_its_backward_passes_its_gradient_on(native):
+    """Fault: the pass reads the inputs again after the hook cleared them, and drops the gradient."""
     x = threes()
     h = x * 2 if native else Same().apply((x * 2,))[0]
     with Hook(after=lambda f: f.unchain()):
@@ -192,7 +192,7 @@ def test_a_function_cut_off_after_its_backward_has_handed_on_its_gradient(native
     assert x.grad.tolist() == [24, 24, 24]
 
 
-def test_a_native_function_cut_off_before_its_backward_reads_what_it_had():
+def test_a_native_function_cut_off_before_its_backward_reads_its_old_inputs():
     x = threes()
     y = sin(x * 2).sum()
     with Hook(before=lambda f: f.unchain()):
@@ -202,7 +202,7 @@ def test_a_native_function_cut_off_before_its_backward_reads_what_it_had():
 
 @pytest.mark.parametrize("cut", ["variable", "node", "deleted"])
 def test_a_backward_reads_an_output_that_a_hook_cut_off(cut):
-    """The saved output went with the node: an internal assertion of torch."""
+    """Fault: the saved output is freed with the node, which ends in an internal assertion of torch."""
     x = threes()
     ys = [_C.op("tanh")(x)]
     f = ys[0].creator_node
@@ -238,7 +238,7 @@ def test_a_registered_backward_may_cut_its_function_off():
 
 
 def test_a_leaf_made_by_a_hook_has_gradients_in_later_passes():
-    """A slot that a pass left behind in a node belonged to the next pass at the same address of the stack."""
+    """Fault: a slot that a pass left in a node is taken for that of the next pass at the same stack address."""
     a, w = threes(), threes()
     x = a * 2
     u, c = x * 7.0, (w * 5) * 1.0
@@ -285,9 +285,9 @@ def test_an_interrupted_pass_leaves_no_trace():
     torch.testing.assert_close(x.grad, expected.grad)
 
 
-# ---- the door to user code ------------------------------------------------------------------------------------------
+# ---- calls of user code ----------------------------------------------------------------------------------------------
 def test_torch_works_inside_a_backward_and_a_hook_as_outside():
-    """The pass runs below torch's autograd; user code inherited that and recorded nothing."""
+    """Fault: user code inherits the pass's dispatch mode, in which torch's autograd records nothing."""
     weight, recorded = torch.ones(3), []
 
     class Cube(cg.FunctionNode):
@@ -315,7 +315,7 @@ def test_torch_works_inside_a_backward_and_a_hook_as_outside():
 
 @pytest.fixture
 def interrupts():
-    """Ctrl-C raises, which the background jobs of a shell ignore."""
+    """Make SIGINT raise KeyboardInterrupt; background jobs of a shell start with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -323,7 +323,7 @@ def interrupts():
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
 def test_an_interrupt_stops_a_long_pass_at_once(interrupts):
-    """Small functions never let go of the interpreter lock: Ctrl-C was seen when the pass was over."""
+    """Fault: small functions never release the interpreter lock, so that Ctrl-C takes effect only after the pass."""
     x = cg.Variable(torch.ones(1))
     y = x
     for _ in range(300_000):
@@ -338,7 +338,7 @@ def test_an_interrupt_stops_a_long_pass_at_once(interrupts):
         timer.start()
         y.backward()
         timer.join()
-        time.sleep(1)  # a signal that came too late
+        time.sleep(1)  # a signal that comes late ends this sleep
     assert time.perf_counter() - begun < 0.7 * whole + 0.5
     assert x.grad is None
     y.backward()
@@ -358,8 +358,8 @@ def chain(n):
 @pytest.mark.parametrize(
     "make", [lambda y: sin(sin(y) * 2), lambda y: y * y, lambda y: y + sin(y), chain(70), chain(5000)]
 )
-def test_a_function_that_keeps_what_came_of_its_result_is_collected(make):
-    """The collector did not see through nodes that are read twice, nor further than 64 nodes."""
+def test_a_function_that_keeps_a_graph_on_its_result_is_collected(make):
+    """Fault: the garbage collector does not traverse nodes that are read twice, or chains of more than 64 nodes."""
     function = Same()
     (y,) = function.apply((threes(),))
     function.kept = make(y)
@@ -369,7 +369,7 @@ def test_a_function_that_keeps_what_came_of_its_result_is_collected(make):
     assert alive() is None
 
 
-def test_what_a_living_object_reads_is_not_collected():
+def test_inputs_of_a_living_object_are_not_collected():
     function = Same()
     (y,) = function.apply((threes(),))
     z = y * y
@@ -387,7 +387,7 @@ def test_what_a_living_object_reads_is_not_collected():
 
 # ---- cost -----------------------------------------------------------------------------------------------------------
 def test_gradients_of_many_inputs_cost_as_much_as_a_backward():
-    """Each output was compared with each input."""
+    """Fault: each output is compared with each input, which takes quadratic time."""
 
     def cost(n):
         leaves = [cg.Variable(torch.ones(1)) for _ in range(n)]

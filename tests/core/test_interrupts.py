@@ -1,6 +1,7 @@
-"""Ctrl-C at random times of training steps, some of the 10,000 that `python -m tests.core.interrupts` sends.
+"""Ctrl-C at random times of training steps: a share of the 10,000 that `python -m tests.core.interrupts` sends.
 
-MXNet's recording flag was left on, and errors of torch's Python were in the place of KeyboardInterrupt.
+It detects faults such as MXNet's recording flag left on, or another error of torch's Python code in place of
+KeyboardInterrupt.
 """
 
 import subprocess
@@ -14,7 +15,7 @@ from tests.core.interrupts import OF
 
 
 @pytest.mark.parametrize("frontend", OF)
-def test_interrupts_come_out_and_leave_nothing(frontend):
+def test_interrupts_are_raised_and_leave_no_state(frontend):
     command = [sys.executable, "-m", "tests.core.interrupts", frontend, "150", "--minutes", "2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "'in a call': " in done.stdout, f"{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
@@ -35,7 +36,7 @@ def test_a_block_that_cannot_be_entered_sets_nothing():
         raise AssertionError("entered")
 
 
-def test_blocks_in_one_another_restore_in_order():
+def test_nested_blocks_restore_in_order():
     block = scope(lambda: ({"train": False}, ((Place, "level", Place.level + 1), (Place, "new", 1)), "said"))
     with block as said, block:
         assert (said, Place.level, _C.get_mode_raw("train")) == ("said", 2, False)

@@ -1,4 +1,4 @@
-"""What modules answer of names that they do not have."""
+"""An unknown name of a module raises AttributeError with the module's and the name's text."""
 
 import importlib
 import re

@@ -17,7 +17,7 @@ def test_data_is_shared():
     assert x.tensor is t or x.tensor.data_ptr() == t.data_ptr()
     t[0] = 5
     assert x.tensor[0] == 5
-    x.array[1] = 7  # the NumPy view
+    x.array[1] = 7  # a NumPy view of the same memory
     assert t[1] == 7
     x.tensor = torch.zeros(3)
     assert x.shape == (3,) and x.node.shape == (3,)
@@ -58,7 +58,8 @@ def test_a_tensor_with_torch_s_grad_is_refused_with_advice_where_its_history_wou
         with pytest.raises(ValueError, match="detach"):
             _C.op("sin")(bad)
         assert x.grad is None
-        assert cg.Variable(bad).tensor.requires_grad is False  # its history is a function of the graph
+        # a copy without torch's history, which became a function of the graph
+        assert cg.Variable(bad).tensor.requires_grad is False
     assert cg.Variable(t.detach()).tensor.requires_grad is False
 
 

@@ -1,4 +1,4 @@
-"""What the native API says to mistakes: the argument, what was expected and what came."""
+"""Errors of the native API name the argument, what was expected and what was passed."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_mistakes(call, error, words):
         call(leaf(3.0, 4.0))
 
 
-def test_a_gradient_of_another_shape_is_not_handed_out():
+def test_a_gradient_of_another_shape_is_an_error():
     class Wrong(compatgrad.FunctionNode):
         def forward(self, inputs):
             return (inputs[0] * 2,)
@@ -107,7 +107,7 @@ def test_gradients_of_a_function(returned, error, words):
     (lambda gys: gys[0], ValueError, r"not a Variable: \(gx,\)"),
 ])  # fmt: skip
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_gradient_without_its_tuple_is_told(base, returned, error, words, size):
+def test_a_gradient_without_its_tuple_is_an_error(base, returned, error, words, size):
     class Wrong(base):
         def forward(self, inputs):
             return (inputs[0] * 2,)

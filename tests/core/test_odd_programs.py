@@ -1,6 +1,6 @@
-"""Signals, finalizers, forks, threads at exit, and arrays and functions used in ways that nobody means.
+"""Signals, finalizers, forks, threads at exit, and unusual uses of arrays and functions.
 
-Each test names what came of it before.
+Each docstring names the fault that the test detects.
 """
 
 import os
@@ -30,7 +30,7 @@ def differentiated_by_torch():
 
 # ---- signals and finalizers -----------------------------------------------------------------------------------------
 def test_torch_differentiates_in_a_signal_handler():
-    """The handler ran below torch's autograd where the signal came in the middle of a pass: nothing was recorded."""
+    """Fault: a signal handler that runs during a pass inherits its dispatch mode, in which torch records nothing."""
     found, inside = [], []
 
     def handler(*_):
@@ -68,7 +68,7 @@ class Cut(chainer.FunctionHook):
 
 
 def test_torch_differentiates_in_the_finalizer_of_an_array():
-    """The same, where a pass freed the array."""
+    """The same fault in a finalizer that runs because a pass frees the array."""
     a = np.ones(3, "f").view(Finalized)
     a.found = found = []
     x = chainer.Variable(np.ones(3, "f"))
@@ -80,7 +80,7 @@ def test_torch_differentiates_in_the_finalizer_of_an_array():
 
 
 class Square(PythonFunction):
-    """Its arithmetic is torch's."""
+    """x ** 2, differentiated by torch."""
 
     def __init__(self):
         super().__init__()
@@ -114,7 +114,7 @@ class Square(PythonFunction):
 
 @pytest.mark.parametrize("auto", [False, True])
 def test_torch_differentiates_in_a_python_function_of_nnabla(auto):
-    """SystemError: element 0 of tensors does not require grad."""
+    """Fault: torch records nothing in the function ("element 0 of tensors does not require grad")."""
     with nn.auto_forward(auto):
         x = nn.Variable.from_numpy_array(np.array([3.0, 4.0], "f"), need_grad=True)
         y = NF.sum(Square()(x))
@@ -146,7 +146,7 @@ print(os.waitpid(pid, 0)[1])
 
 
 def test_a_forked_process_computes():
-    """It waited for ever for OpenMP's threads, which a fork does not copy."""
+    """Fault: the child waits forever for OpenMP's threads, which a fork does not copy."""
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     done = subprocess.run([sys.executable, "-c", FORK], env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout == "0\n", done.stderr[-2000:]
@@ -173,7 +173,7 @@ time.sleep(0.3)
 
 @pytest.mark.parametrize("size", [2, 200])
 def test_a_program_ends_while_daemon_threads_compute(size):
-    """CPython unwinds them, and a destructor of torch's in the way ended the process: terminate called."""
+    """Fault: CPython unwinds the threads' stacks at exit, and a destructor of torch's on them calls std::terminate."""
     code = DAEMONS.replace("SIZE", str(size))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -188,7 +188,7 @@ def read_only(*values):
 
 @pytest.mark.parametrize("optimizer", ["SGD", "MomentumSGD", "Adam"])
 def test_an_update_does_not_write_to_a_read_only_parameter(optimizer):
-    """It did; where the array was a file's (numpy.memmap), the process died."""
+    """Fault: the update writes to read-only memory; if that is a mapped file (numpy.memmap), the process crashes."""
     link = L.Linear(2, 1, nobias=True, initialW=np.ones((1, 2), "f"))
     link.W.array = read_only(1, 2).reshape(1, 2)
     rule = getattr(chainer.optimizers, optimizer)().setup(link)
@@ -220,7 +220,7 @@ def test_batch_normalization_does_not_write_to_read_only_statistics():
 
 
 def test_a_broadcast_gradient_is_read_only():
-    """One element was written to and all changed: they share their memory."""
+    """Fault: writing to one element changes all, because they share one number in memory."""
     x = chainer.Variable(np.ones(3, "f"))
     F.sum(x).backward()
     with pytest.raises(ValueError, match="read-only"):
@@ -256,7 +256,7 @@ class OldTwice(chainer.Function):
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("make", [lambda: OldTwice(), lambda: (lambda f: lambda x: f.apply((x,))[0])(Twice())])
 def test_two_calls_of_one_function_in_a_graph(make, double):
-    """The gradient through the first call was lost without a word. Chainer: AssertionError."""
+    """Fault: the gradient through the first call is silently lost. Chainer raises AssertionError."""
     call = make()
     x = chainer.Variable(np.array([1.0, 2.0], "f"))
     y = F.sum(call(x) * call(F.sin(x)))
@@ -266,7 +266,7 @@ def test_two_calls_of_one_function_in_a_graph(make, double):
         chainer.grad([y], [x], enable_double_backprop=double)
     assert x.grad is None
     del y
-    for _ in range(3):  # one after the other they are fine
+    for _ in range(3):  # calls in separate graphs are allowed
         x.cleargrad()
         F.sum(call(x)).backward(enable_double_backprop=double)
         assert x.grad.tolist() == [2, 4]
@@ -274,7 +274,7 @@ def test_two_calls_of_one_function_in_a_graph(make, double):
 
 @pytest.mark.parametrize("native", [False, True])
 def test_a_function_keeps_its_number_of_inputs(native):
-    """A backward read beyond the end of the inputs: memory of nodes that were gone."""
+    """Fault: a backward reads beyond the end of the inputs, in memory of freed nodes."""
     a, b = (chainer.Variable(np.array([1.0, 2.0], "f")) for _ in range(2))
     y = a * b if native else Twice().apply((a, b))[0]
     f = y.creator_node
@@ -289,7 +289,7 @@ def test_a_function_keeps_its_number_of_inputs(native):
         assert a.grad is None and b.grad.tolist() == [2, 4]
 
 
-def test_left_out_inputs_stay_left_out():
+def test_omitted_inputs_stay_omitted():
     rng = np.random.default_rng(0)
     x, w = (chainer.Variable(rng.random(shape, "f")) for shape in ((1, 2, 4, 4), (3, 2, 3, 3)))
     y = F.convolution_2d(x, w)
@@ -301,7 +301,7 @@ def test_left_out_inputs_stay_left_out():
 
 
 class Cuts(list):
-    """Indexes that cut the function off while they are read."""
+    """Indexes that unchain the function while they are read."""
 
     def __init__(self, function):
         super().__init__([0, 1])
@@ -313,15 +313,15 @@ class Cuts(list):
 
 
 def test_indexes_that_cut_the_function_off():
-    """The inputs were read although they were gone."""
+    """Fault: the inputs are read after they were freed."""
     a, b = (cg.Variable(torch.ones(2)) for _ in range(2))
     f = (a * b).creator_node
     with pytest.raises(IndexError, match="input 0 was left out"):
         f.backward(Cuts(f), (cg.Variable(torch.ones(2)),))
 
 
-def test_a_rank_is_not_cut_short():
-    """2 ** 40 became 0."""
+def test_a_rank_is_not_truncated():
+    """Fault: 2 ** 40 is truncated to 0."""
     y = cg.Variable(torch.ones(2)) * 2
     for target in (y.node, y.creator_node):
         with pytest.raises(OverflowError, match="rank: 1099511627776 is too large"):
@@ -330,7 +330,7 @@ def test_a_rank_is_not_cut_short():
 
 
 def test_views_of_read_only_memory_are_read_only():
-    """The array of a reshaped read-only one could be written to."""
+    """Fault: a reshaped read-only array is writable."""
     a = read_only(1, 2)
     y = F.reshape(chainer.Variable(a), (2, 1))
     with pytest.raises(ValueError, match="read-only"):
@@ -340,8 +340,7 @@ def test_views_of_read_only_memory_are_read_only():
 
 # ---- Ctrl-C while a graph is built ----------------------------------------------------------------------------------
 def test_an_interrupt_keeps_its_type_in_torch_s_python_kernels():
-    """Shapes of nnabla's static graphs come from torch's meta kernels, many of them in Python: RuntimeError: X: <EMPTY
-    MESSAGE>."""
+    """Fault: an interrupt in torch's meta kernels, by which nnabla infers shapes, becomes a RuntimeError."""
 
     class Interrupted(BaseException):
         pass

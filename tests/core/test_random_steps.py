@@ -1,4 +1,4 @@
-"""Random training runs end on compatgrad as they do on Chainer, nnabla and MXNet (see tests/golden/record_steps.py).
+"""Random training runs end with the numbers of Chainer, nnabla and MXNet (see tests/golden/record_steps.py).
 
 `python -m compatgrad run -m tests.random_programs.steps FRAMEWORK --show SEED` prints the run of a seed.
 """
@@ -13,7 +13,7 @@ import pytest
 from tests.golden import files, programs
 
 TOLERANCE = {"float32": 2e-5, "float64": 1e-10}
-FLOOR = 1e-3  # numbers below this size are compared absolutely: some are differences of larger ones
+FLOOR = 1e-3  # smaller numbers get an absolute tolerance: some are differences of larger numbers
 
 
 GOLDEN = {name: files.read(files.GOLDEN / f"random_steps_{name}.json.gz") for name in files.ORIGINALS}
@@ -44,7 +44,7 @@ def assert_same(value, want, what, tolerance):
         assert value == pytest.approx(want, rel=1e-6, nan_ok=True) if isinstance(want, float) else value == want, what
         return
     assert value["shape"] == want["shape"], what
-    if want["shape"]:  # NumPy makes float64 of what has no axes
+    if want["shape"]:  # NumPy turns results without axes into float64
         assert value["dtype"] == want["dtype"], what
     a, b = np.array(value["values"]), np.array(want["values"])
     finite = np.isfinite(b)
@@ -62,8 +62,8 @@ def test_random_steps(results, framework, seed):
     assert value["last"].keys() == want["last"].keys()
     tolerance = dict(TOLERANCE)
     if framework == "mxnet":
-        tolerance["float64"] = 1e-6  # the original forms constants in single precision
+        tolerance["float64"] = 1e-6  # the original computes constants in single precision
     elif any(isinstance(x, dict) and x["dtype"] == "float32" for x in want["last"].values()):
-        tolerance["float64"] = TOLERANCE["float32"]  # a common norm, or arrays of no axes
+        tolerance["float64"] = TOLERANCE["float32"]  # float32 enters by a common norm or by arrays without axes
     for key, item in want["last"].items():
         assert_same(value["last"][key], item, key, tolerance)

@@ -1,4 +1,4 @@
-"""Exceptions in the middle, threads, deep graphs and memory."""
+"""Exceptions during a pass, threads, deep graphs and memory."""
 
 import gc
 import sys
@@ -102,7 +102,7 @@ def test_threads():
 
 
 def test_threads_on_one_graph():
-    """Two passes over the same nodes at once: Python functions let the other thread run in the middle."""
+    """Two threads' passes over the same nodes at once; Python functions let the other thread run during a pass."""
 
     class Slow(cg.FunctionNode):
         def forward(self, inputs):
@@ -143,7 +143,7 @@ def test_threads_on_one_graph():
 
 
 def test_passes_that_overtake_one_another():
-    """The pass that came second must not lose what it put aside when the first lets go of a node."""
+    """The second pass must keep its own state in a node when the first pass leaves the node."""
     turns = {"first": threading.Semaphore(1), "second": threading.Semaphore(0)}
     stops = {"first": [], "second": []}
 
@@ -184,14 +184,14 @@ def test_passes_that_overtake_one_another():
         t.start()
     for t in threads:
         t.join(120)
-    # "source" is visited once by each, after both functions that used its output.
+    # Each pass visits "source" once, after both functions that read its output.
     assert stops == {"first": ["late", "early", "source"], "second": ["late", "early", "source"]}
     for g in results.values():
         assert g.tensor.tolist() == [8.0, 8.0]
 
 
 def test_large_tensors_release_the_lock():
-    """Passes on large tensors run without the interpreter lock, also against one another."""
+    """Passes on large tensors run in parallel, without the interpreter lock."""
     x = torch.rand(400, 400)
     errors = []
 

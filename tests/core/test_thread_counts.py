@@ -1,4 +1,4 @@
-"""One, two and three threads give the same bits, but for the reductions of torch's that `docs/reliability.md` names."""
+"""One, two and three threads give the same bits, except in the torch reductions that `docs/reliability.md` names."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What update rules are not for is named, and nothing has changed then."""
+"""Update rules name the arrays that they cannot update, and leave everything unchanged."""
 
 import numpy as np
 import pytest
@@ -73,9 +73,8 @@ def test_mxnet(strange):
 
 
 @pytest.mark.parametrize("change", [False, True])
-def test_what_an_update_only_reads_can_still_be_differentiated(change):
-    """The version of the gradient was counted up, or of the parameter where a gradient changes: torch refused the
-    backward of what had saved it."""
+def test_arrays_that_an_update_only_reads_can_be_differentiated(change):
+    """Updates must not count up the version of an array that they only read: torch would refuse to differentiate."""
     x, y = torch.ones(3), torch.ones(3)
     factor = torch.ones(3, requires_grad=True)
     read = x if change else y

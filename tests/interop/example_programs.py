@@ -1,4 +1,4 @@
-"""The example programs as modules, for tests that use their parts."""
+"""Loads the example programs as modules, for tests that use parts of them."""
 
 import importlib.util
 import sys
@@ -9,7 +9,7 @@ from tests.golden import programs
 
 
 def load(folder: str, name: str, *frontends: str) -> Any:
-    """The program examples/`folder`/`name`.py. `frontends`: what it imports; none named: all of them."""
+    """Load examples/`folder`/`name`.py with compatgrad in place of `frontends` (default: all)."""
     path = programs.ROOT / "examples" / folder
     compatgrad.install(*frontends)
     sys.path.insert(0, str(path))
@@ -19,7 +19,7 @@ def load(folder: str, name: str, *frontends: str) -> Any:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(path))
-        for helper in ("digits", "options", "losslog"):  # other folders have files of these names
+        for helper in ("digits", "options", "losslog"):  # other folders have modules of the same names
             sys.modules.pop(helper, None)
         compatgrad.uninstall(*frontends)
     return module

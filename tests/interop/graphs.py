@@ -1,4 +1,4 @@
-"""Graphs and what their pictures say, for the tests of pictures."""
+"""Helpers for tests of drawn graphs: variables, and the text of a picture."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -21,13 +21,13 @@ def var(*shape, name=None):
 
 
 def statements(graph):
-    """The boxes and arrows of the text, without the colours' attributes."""
+    """The lines of the DOT text for boxes and edges, without colours."""
     text = re.sub(r", style=filled|  node .*\n", "", str(graph))
     return re.sub(r', fillcolor="[^"]*"', "", text)
 
 
 def label(graph, start):
-    """The lines of the first box that starts so."""
+    """The lines of the first box whose label begins with `start`."""
     found = re.search(rf'label="({re.escape(start)}[^"]*)", shape', graph.dot)
     assert found, graph.dot
     return found[1].split("\\n")

@@ -1,7 +1,7 @@
-"""Runs the example of a public function or layer with Variables of another framework in the places of its own.
+"""Runs the docstring example of a public function or layer with another framework's Variables in place of its own.
 
-The docstring of each public name has an example (`tests/docs`), which names arguments that fit: so a name that is added
-is tried from its first day. `python -m tests.interop.mixing` tries all of them and prints what differs.
+As the docstring of each public name has an example (`tests/docs`), new names are tested without further work.
+`python -m tests.interop.mixing` runs all examples and prints the differences.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ MAKE: dict[str, Callable[[np.ndarray, bool], Any]] = {
 
 
 def gradient_of(x: Any) -> np.ndarray | None:
-    """What a pass left in a leaf, as its frontend keeps it."""
+    """The gradient of a leaf after backward, as its frontend stores it."""
     if isinstance(x, nnabla.Variable):
         return np.array(x.g)
     g = x.grad
@@ -83,10 +83,10 @@ def clear_gradient(x: Any) -> None:
 
 @dataclass
 class Run:
-    """One run of an example."""
+    """One run of an example, and the leaves that it was given."""
 
     target: Any
-    kind: str | None  # None: the target's own
+    kind: str | None  # whose Variables are passed; None for the target's own
     dtype: type
     recording: bool = True
     frontend: str = ""
@@ -96,7 +96,7 @@ class Run:
     calls: int = 0
 
     def enter(self, value: Any) -> Any:
-        """The value with Variables of the kind in the places of arrays and Variables."""
+        """Replace arrays and Variables in `value` by Variables of `kind`."""
         if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
             return type(value)(self.enter(v) for v in value)
         own: Callable[[np.ndarray, bool], Any]
@@ -148,7 +148,7 @@ class _Calls(ast.NodeTransformer):
 
 
 def statements(target: Any) -> Iterator[Any]:
-    """The example as code that hands calls to a `Run`, up to a statement that raises."""
+    """Compiled statements of the example, whose calls go through a `Run`, up to one that is expected to raise."""
     for example in doctest.DocTestParser().get_examples(inspect.cleandoc(target.__doc__ or "")):
         if example.exc_msg is not None:
             break
@@ -205,7 +205,7 @@ class Outcome:
 def run(
     frontend: str, target: Any, kind: str | None, dtype: type, recording: bool = True, first_only: bool = False
 ) -> Outcome:
-    """Values, gradients and gradients of gradients of an example."""
+    """Run the example of `target`, and return its values, first and second derivatives."""
     seed()
     one = Run(target, kind, dtype, recording, frontend, first_only)
     names = {**names_of_examples(frontend), "_call": one.call}
@@ -220,7 +220,7 @@ def run(
                     exec(code, names)
                 except Exception:
                     if one.calls and len(one.results) == one.calls:
-                        break  # what the example does with the result need not fit
+                        break  # later statements may not accept the other type
                     raise
             outcome.leaves = len(one.leaves)
             ys = list(flat(one.results))
@@ -234,7 +234,7 @@ def run(
                 return outcome
             floats = [x for x in one.leaves if array_of(x).dtype.kind == "f"]
             for x in floats:
-                clear_gradient(x)  # examples may have computed one
+                clear_gradient(x)  # the example may have called backward
             loss.backward()
             outcome.gradients = [gradient_of(x) for x in floats]
             where = "twice"
@@ -249,7 +249,7 @@ def run(
 
 
 def total(ys: list[Any], power: int = 1) -> Any:
-    """A number that depends on all elements, as a native Variable; None where nothing has a history."""
+    """A native Variable, a number that depends on all elements of `ys`; None if none of them has a history."""
     loss = None
     for y in ys:
         if not isinstance(y, _C.Variable):
@@ -269,7 +269,7 @@ def total(ys: list[Any], power: int = 1) -> Any:
 def differs(a: list[Any], b: list[Any], loose: bool) -> str:
     if len(a) != len(b):
         if not any(np.any(v) for v in (*a, *b) if v is not None):
-            return ""  # no gradient, or zeros
+            return ""  # no gradient on one side, zeros on the other
         return f"{len(a)} values, own {len(b)}"
     for i, (x, y) in enumerate(zip(a, b, strict=True)):
         x, y = (None if v is None else np.asarray(v) for v in (x, y))
@@ -295,7 +295,7 @@ def says_what_to_do(error: Exception) -> bool:
 
 
 def compare(own: Outcome, other: Outcome, kind: str, frontend: str) -> str:
-    """What is wrong with a run on another framework's Variables; "" where nothing is."""
+    """Describe the first fault of a run on another framework's Variables; "" if there is none."""
     if own.error is not None and own.where == "forward":
         if other.error is None:
             return f"own refuses: {type(own.error).__name__}: {own.error}"
@@ -317,7 +317,7 @@ def compare(own: Outcome, other: Outcome, kind: str, frontend: str) -> str:
 
 # ---- the names -------------------------------------------------------------------------------------------------------
 def names() -> dict[str, tuple[str, Any]]:
-    """All public functions and layers: name -> (frontend, the object)."""
+    """All public functions and layers: name -> (frontend, object)."""
     import compatgrad.chainer.functions as F
     import compatgrad.chainer.links as L
     import compatgrad.nnabla.functions as NF
@@ -337,26 +337,27 @@ def names() -> dict[str, tuple[str, Any]]:
     for short, (frontend, module) in modules.items():
         for name in sorted(vars(module)):
             value = getattr(module, name)
-            home = str(getattr(value, "__module__", "")).removeprefix("compatgrad.")  # without it once installed
+            # an installed frontend has no prefix
+            home = str(getattr(value, "__module__", "")).removeprefix("compatgrad.")
             if name.startswith("_") or not callable(value):
                 continue
             if inspect.isclass(value) and not issubclass(value, (chainer.Link, mxnet.gluon.Block, nd.CachedOp)):
-                continue  # an initializer, an error, an array
+                continue  # classes such as initializers, errors and arrays
             if home.partition(".")[0] == frontend and ">>>" in (value.__doc__ or ""):
                 found[f"{short}.{name}"] = frontend, value
     return found
 
 
 def differences(name: str, frontend: str, target: Any, dtypes: Any = (np.float32, np.float64)) -> tuple[int, list[str]]:
-    """The number of runs on other frameworks' Variables, and what is wrong with them."""
+    """Run an example on every other framework's Variables. Return the number of runs, and their faults."""
     count, found, single = 0, [], None
     for dtype in dtypes:
         how: dict[str, Any] = {}
         own = run(frontend, target, None, dtype)
         if own.error is not None and "Inplace operations" in str(own.error):
-            how = {"recording": False}  # an update of weights
+            how = {"recording": False}  # an update of weights is refused while recording
         elif own.error is not None and own.where == "forward":
-            how = {"first_only": True}  # arguments that are arrays alone
+            how = {"first_only": True}  # some arguments must be plain arrays
         if how:
             own = run(frontend, target, None, dtype, **how)
         single = (own, how) if single is None else single

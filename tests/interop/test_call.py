@@ -1,4 +1,4 @@
-"""torch modules and functions as nodes of the graph, for the frontends that run at once."""
+"""torch modules and functions as nodes of the graphs of the eager frontends."""
 
 import gc
 import weakref
@@ -59,7 +59,7 @@ def test_parameters_accumulate(net):
 def test_gradient_penalty_through_a_module(net):
     x = chainer.Variable(DATA.copy())
     (g,) = chainer.grad([F.sum(interop.call(net, x) ** 2)], [x], enable_double_backprop=True)
-    assert all(p.grad is None for p in net.parameters())  # chainer.grad leaves gradients alone
+    assert all(p.grad is None for p in net.parameters())  # chainer.grad does not write to the parameters' gradients
     F.sum(g * g * g).backward()
     got = taken(net)
     t = torch.tensor(DATA, requires_grad=True)
@@ -117,7 +117,7 @@ def test_mxnet(net):
     close([x.grad.asnumpy(), *got], [t.grad, *taken(net)])
 
 
-def test_nothing_is_recorded_where_nothing_is_asked_for(net):
+def test_nothing_is_recorded_without_gradients(net):
     x = chainer.Variable(DATA.copy())
     with chainer.no_backprop_mode():
         assert interop.call(net, x).creator is None
@@ -136,8 +136,8 @@ def test_results_outside_record_are_constants(net):
         z.backward()
 
 
-def test_a_call_goes_on_with_a_history_outside_record(net):
-    """MXNet's flag rules MXNet's operators. A module in the middle of a graph was a constant without a word."""
+def test_a_call_outside_record_continues_a_history(net):
+    """MXNet's recording flag applies to MXNet's operators only. Otherwise the module would silently be a constant."""
     x = mx.nd.array(DATA, dtype="float64")
     x.attach_grad()
     with mx.autograd.record():
@@ -205,7 +205,7 @@ def test_bad_calls(net):
 
 
 def test_large_tensors():
-    """Kernels on large tensors run without the interpreter's lock; a torch function needs it."""
+    """Kernels on large tensors run without the interpreter lock, which a torch function must take again."""
     x = chainer.Variable(np.ones((600, 600), "f"))
     y = interop.call(lambda t: t * 2, x)
     F.sum(y).backward()

@@ -1,4 +1,4 @@
-"""interop.cuda_graph: with a recorder of calls in the place of CUDA's, and on a GPU."""
+"""interop.cuda_graph on a GPU, and on the CPU with a stand-in that records calls."""
 
 from contextlib import contextmanager, nullcontext
 
@@ -16,12 +16,12 @@ from compatgrad.interop import _cuda_graph
 from compatgrad.nnabla.ext_utils import get_extension_context
 
 aten = torch.ops.aten
-# what makes the host wait for a GPU, and what CUDA therefore does not capture
+# operations that make the host wait for the GPU, so that CUDA cannot capture them
 WAITS = {aten._local_scalar_dense, aten.nonzero, aten.equal, aten.is_nonzero, aten.unique_dim, aten._unique2}
 
 
 class Calls(TorchDispatchMode):
-    """Writes down operations with the tensors they worked on."""
+    """Records operations with their arguments and results."""
 
     def __init__(self):
         super().__init__()
@@ -36,7 +36,7 @@ class Calls(TorchDispatchMode):
 
 
 class StandIn:
-    """Captures calls on the CPU, and repeats them into the memory that their results had."""
+    """Captures calls on the CPU, and replays them into the memory of their first results."""
 
     def __init__(self, device):
         self.mode = Calls()
@@ -65,7 +65,7 @@ class StandIn:
 
 @pytest.fixture(params=["recorder", pytest.param("cuda", marks=pytest.mark.cuda)])
 def context(request, monkeypatch):
-    """Where the network is made."""
+    """The context of the network: the CPU with the stand-in, or a GPU."""
     nn.clear_parameters()
     if request.param == "recorder":
         monkeypatch.setattr(_cuda_graph, "Recording", StandIn)
@@ -78,7 +78,7 @@ def context(request, monkeypatch):
 
 
 class Classifier:
-    """A network with running means, its data and its solver, always with the same numbers."""
+    """A network with running means, its data and its solver, with the same numbers in each instance."""
 
     def __init__(self, context, solver):
         nn.clear_parameters()
@@ -108,7 +108,7 @@ class Classifier:
         self.solver.update()
 
     def seen(self):
-        """All that a program can look at."""
+        """Copies of all values that a program can read."""
         params = nn.get_parameters(grad_only=False)
         states = self.solver.get_states()
         return {
@@ -142,7 +142,7 @@ def test_whole_steps(context, make):
     for k in range(5):
         model.feed(k)
         captured.replay()
-        if k % 2:  # looking at everything moves arrays away from a GPU, and they come back
+        if k % 2:  # reading the values copies arrays to the host and back
             same(model.seen(), expected[k])
     same(model.seen(), expected[4])
 
@@ -194,7 +194,7 @@ def test_gradients_start_from_zero(context):
         x.d = values
         captured.replay()
         assert x.g.tolist() == [2 * v for v in values] and float(y.d) == sum(v * v for v in values)
-    x.data = nn.NdArray.from_numpy_array(np.array([5.0, 6.0], np.float32))  # another array
+    x.data = nn.NdArray.from_numpy_array(np.array([5.0, 6.0], np.float32))  # an array in other memory
     captured.replay()
     assert x.g.tolist() == [10, 12] and x.d.tolist() == [5, 6]
     x.data.fill(1)
@@ -208,7 +208,7 @@ def test_gradients_start_from_zero(context):
         captured.replay()
 
 
-def test_what_cannot_be_captured_is_named(context):
+def test_errors_name_operations_that_cannot_be_captured(context):
     x = nn.Variable.from_numpy_array(np.ones((2, 3), np.float32))
     with nn.context_scope(context):
         drawn = F.sum(x + F.rand_gamma(shape=(2, 3)))

@@ -1,4 +1,4 @@
-"""The programs of examples/mixed do what they say."""
+"""The programs of examples/mixed compute what their descriptions say."""
 
 import copy
 import importlib.util
@@ -27,7 +27,7 @@ RUN = [sys.executable, "-m", "compatgrad", "run"]
 
 
 def execute(name, *arguments):
-    """What the program prints."""
+    """The output of the program."""
     return programs.execute([*RUN, str(EXAMPLES / f"{name}.py"), *map(str, arguments)])
 
 
@@ -40,7 +40,7 @@ def gan():
 
 
 class TorchGenerator(torch.nn.Module):
-    """The generator in torch, with the parameters of one."""
+    """The generator in torch, with the parameters of a given one."""
 
     def __init__(self, link):
         super().__init__()
@@ -59,7 +59,7 @@ class TorchGenerator(torch.nn.Module):
 
 
 class ChainerCritic(chainer.Chain):
-    """The critic in Chainer, with the parameters of one."""
+    """The critic in Chainer, with the parameters of a given one."""
 
     def __init__(self, module, width):
         super().__init__()
@@ -253,7 +253,7 @@ def test_a_gradient_penalty_through_four_frameworks(four):
 
 
 def assert_exported(network, example, other, run):
-    """The graph of `network`, made for `example`, gives what `run` gives for `other`, of another batch size."""
+    """Compare `network`, exported for `example`, with `run` on `other`, which has another batch size."""
     exported = interop.export(network, example)
     with torch.no_grad():
         found, expected = exported(other), run(other)
@@ -270,7 +270,7 @@ def test_networks_of_the_examples_are_exported(gan, four):
     assert_exported(model, torch.rand(3, 1, 8, 8), torch.rand(7, 1, 8, 8), model)
 
 
-# ---- what is missing is said -----------------------------------------------------------------------------------------
+# ---- missing packages are named --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

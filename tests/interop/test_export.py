@@ -1,4 +1,4 @@
-"""Networks of all frontends as graphs of ATen calls."""
+"""interop.export: networks of all frontends as graphs of ATen calls."""
 
 import copy
 import io
@@ -84,7 +84,7 @@ def parameters():
 
 
 def plain(target, *inputs, **how):
-    """What as_torch_module gives for the same."""
+    """The results of as_torch_module for the same network."""
     m = interop.as_torch_module(target, **how, example_inputs=inputs)
     m.eval()
     with torch.no_grad():
@@ -318,7 +318,7 @@ def test_batch_normalization_in_both_modes():
     same(interop.export(net, rows(4))(x), plain(net, x))
     gm, twin = interop.export(net, rows(4), train=True), copy.deepcopy(net)
     assert gm.training
-    same(net.norm.avg_mean, twin.norm.avg_mean, 0)  # no run of the export is left in it
+    same(net.norm.avg_mean, twin.norm.avg_mean, 0)  # exporting leaves the statistics unchanged
     same(gm(x), twin(x.numpy()).array)
     assert gm.state_dict()["norm.avg_mean"].data_ptr() == net.norm.avg_mean.ctypes.data
     same(net.norm.avg_mean, twin.norm.avg_mean)
@@ -393,7 +393,7 @@ def test_a_training_step_of_mxnet():
     same(first[0], loss.asnumpy())
     assert np.abs(moved).sum() > 0  # MXNet's statistics move in backward
     for a, b, c in zip(first[1], kept, gradients, strict=True):
-        same(a, b, 0)  # the second call has results of its own
+        same(a, b, 0)  # the second call does not overwrite the first one's results
         same(a, c.asnumpy(), 2e-6)
 
 

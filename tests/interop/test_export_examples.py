@@ -1,5 +1,5 @@
-"""The networks of the example programs as exported graphs: the program's numbers, at the batch size of the export and
-at another, with whatever the parameters and the running statistics become."""
+"""The example programs' networks as exported graphs give the programs' numbers, at two batch sizes and after changes
+of the parameters and running statistics."""
 
 import argparse
 import functools
@@ -23,12 +23,12 @@ BATCH, OTHER = 4, 9
 
 @functools.cache
 def load(folder: str, name: str, *frontends: str) -> Any:
-    """The program as a module. `frontends`: what it imports, if that is not what the folder is called."""
+    """Load a program as a module. `frontends`: those that it imports (default: the one named like the folder)."""
     return example_programs.load(folder, name, *(frontends or (folder,)))
 
 
 def eager(frontend: str, target: Callable, inputs: Sequence[torch.Tensor]) -> list[np.ndarray]:
-    """What the program gives, as its users call it."""
+    """The results of the program's own, eager network."""
     arrays = [x.numpy() for x in inputs]
     if frontend == "chainer":
         with chainer.using_config("train", False):
@@ -41,13 +41,13 @@ def eager(frontend: str, target: Callable, inputs: Sequence[torch.Tensor]) -> li
 
 
 def check(frontend: str, target: Callable, make: Callable, parameters: Any = None, dynamic: Any = True) -> None:
-    """`make(batch)` gives inputs."""
+    """Compare the exported and the eager network. `make(batch)` returns inputs."""
     options = {} if parameters is None else {"parameters": parameters, "frontend": frontend}
     graph = interop.export(target, make(BATCH), dynamic=dynamic, **options)
     state = [t for t in graph.state_dict().values() if t.is_floating_point()]
     assert state
     torch.manual_seed(1)
-    with torch.no_grad():  # the network's own memory
+    with torch.no_grad():  # writes to the network's own memory
         for t in state:
             t.copy_(0.05 + 0.2 * torch.rand_like(t))
     for batch in (BATCH, OTHER):
@@ -99,7 +99,7 @@ def test_chainer_lstm_reads_a_sequence():
 
 
 def test_chainer_norm_of_the_critics_gradient():
-    """What the gradient penalty of the WGAN is made of."""
+    """The norm of the gradient, of which WGAN's penalty is made."""
     critic = load("chainer", "train_digits_wgan_gp").Critic(4)
 
     def norm(x):
@@ -133,7 +133,7 @@ def test_nnabla(program, build, make):
 
 
 def test_nnabla_siren(monkeypatch):
-    """Its sine is computed by NumPy, which no graph can hold: the error says where. nnabla's own is exported."""
+    """The program's sine runs in NumPy, so the error names that line; with nnabla's sine the network is exported."""
     nn.clear_parameters()
     module = load("nnabla", "train_digits_siren")
 

@@ -1,6 +1,6 @@
-"""Parameter files: what the frameworks wrote, files that are damaged or hostile.
+"""Reading parameter files: those of the frameworks, and damaged or hostile ones.
 
-tests/golden/interop_files.py recorded the files and what is in them.
+tests/golden/interop_files.py recorded the files and their contents.
 """
 
 import os
@@ -31,14 +31,14 @@ MODEL = "updater/model:main/"
 
 
 def needs(name):
-    """Skips a test of that file where h5py is missing."""
+    """Return the path of a recorded file; skip the test if the file needs h5py, which is not installed."""
     if "h5" in name:
         pytest.importorskip("h5py")
     return GOLDEN / name
 
 
 def check(tensors, expected):
-    """Names in order, shapes, types and values."""
+    """Compare names, their order, shapes, dtypes and values."""
     found = {name: [list(t.shape), str(t.dtype)[6:], t.flatten().tolist()] for name, t in tensors.items()}
     assert list(found.items()) == [(name, value) for name, value in expected.items() if isinstance(value, list)]
 
@@ -66,7 +66,7 @@ def test_bfloat16_of_mxnet(tmp_path):
 @pytest.mark.parametrize(
     "name", ["model.npz", "model.h5", "parameters.h5", "network_h5.nnp", "network_protobuf.nnp", "gluon.params"]
 )
-def test_the_content_tells_where_the_name_does_not(name, tmp_path):
+def test_the_content_identifies_files_without_a_suffix(name, tmp_path):
     path = tmp_path / "snapshot_iter_10"
     path.write_bytes(needs(name).read_bytes())
     check(interop.read_parameters(path), EXPECTED[name])
@@ -153,10 +153,11 @@ def npy(header, data=b""):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
-def test_a_pickle_that_would_take_memory_is_not_looked_into(tmp_path):
+def test_a_pickle_that_would_take_memory_is_refused(tmp_path):
     payload = pickle.dumps(np.array(None), protocol=2)
     assert payload.startswith(b"\x80\x02")
-    big = payload[:2] + b"Nr\xff\xff\xff\x7f0" + payload[2:]  # remembers None under a number that makes a long table
+    # a memo index of 2 ** 31 - 1, for which pickle would allocate a table
+    big = payload[:2] + b"Nr\xff\xff\xff\x7f0" + payload[2:]
     header = "{'descr': '|O', 'fortran_order': False, 'shape': (), }"
     with_member(tmp_path / "a.npz", "x.npy", npy(header, payload))
     assert files.load(tmp_path / "a.npz").empty == ["x"]
@@ -169,7 +170,7 @@ def test_a_pickle_that_would_take_memory_is_not_looked_into(tmp_path):
     "array",
     [np.array("text"), np.array([b"bytes"]), np.zeros(2, "datetime64[s]"), np.zeros(2, "f4,i4"), np.longdouble(1)],
 )
-def test_types_that_tensors_do_not_have(array, tmp_path):
+def test_dtypes_that_torch_lacks(array, tmp_path):
     np.savez(tmp_path / "a.npz", fine=np.ones(2), **{"l1/W": array})
     with pytest.raises(ValueError, match=r"a\.npz: parameter 'l1/W': expected numbers, found"):
         interop.read_parameters(tmp_path / "a.npz")
@@ -183,7 +184,7 @@ def test_npz_whose_header_does_not_fit_its_data(shape, tmp_path):
         interop.read_parameters(tmp_path / "a.npz")
 
 
-def test_archives_that_unpack_to_more_than_they_hold(tmp_path):
+def test_archives_that_unpack_to_too_much(tmp_path):
     path = tmp_path / "a.npz"
     zeros = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2500000,), }", bytes(10**7))
     with_member(path, "x.npy", zeros)
@@ -197,7 +198,7 @@ def test_archives_that_unpack_to_more_than_they_hold(tmp_path):
     )
     with pytest.raises(ValueError, match="a.npz.*'x.npy' is compressed by method 14"):
         interop.read_parameters(path)
-    # both names lead to the same bytes
+    # two entries refer to the same bytes
     with_member(path, "x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), }", os.urandom(4000)))
     content = path.read_bytes()
     entry = content[content.index(b"PK\x01\x02") : content.index(b"PK\x05\x06")]
@@ -236,11 +237,11 @@ def test_h5_files_that_announce_too_much_or_lead_elsewhere(tmp_path):
             for name in ("l/x", "y"):
                 dataset = file.create_dataset(name, **kwargs)
                 if name == "y":
-                    dataset.attrs["need_grad"] = True  # so that the whole is nnabla's
+                    dataset.attrs["need_grad"] = True  # the attribute makes this a file of nnabla
                     file["fine"].attrs["need_grad"] = file["l/x"].attrs["need_grad"] = True
                     break
                 file.flush()
-                (tmp_path / "b.h5").write_bytes(path.read_bytes())  # Chainer's
+                (tmp_path / "b.h5").write_bytes(path.read_bytes())  # without the attribute, a file of Chainer
         for damaged in (path, tmp_path / "b.h5"):
             with pytest.raises(ValueError, match=f"{damaged.name}.*l/x.*{match}"):
                 interop.read_parameters(damaged)
@@ -295,7 +296,7 @@ def test_foreign_files(extension, tmp_path):
         foreign["params"] = (GOLDEN / "gluon.params").read_bytes()
     for kind, content in foreign.items():
         if extension in ("", ".nothing") and kind in ("zip", "params"):
-            continue  # known by their content
+            continue  # recognised by their content
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"a[.\w]*: expected .*(found|could not read)") as caught:
             interop.read_parameters(path)
@@ -315,7 +316,7 @@ def test_archives_of_other_things(tmp_path):
         interop.read_parameters(tmp_path / "none.npz")
 
 
-def test_what_is_no_file(tmp_path):
+def test_paths_that_are_no_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing.npz"):
         interop.read_parameters(tmp_path / "missing.npz")
     with pytest.raises(ValueError, match="expected a file, found a folder"):
@@ -349,7 +350,7 @@ def test_only_what_is_needed_is_imported():
 # ---- files that were damaged on the way -------------------------------------------------------------------------
 @pytest.fixture
 def little_memory():
-    """At most 256 MB more than now."""
+    """Limit the process to 256 MB more memory than it uses already."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20), hard))
@@ -358,7 +359,7 @@ def little_memory():
 
 
 def answered(path, content):
-    """Whether the file is read; it may only raise a ValueError that names it, soon, and not for want of memory."""
+    """Return whether the file is read. A failure must be a quick ValueError that names the file, no MemoryError."""
     path.write_bytes(content)
     start = time.process_time()
     try:
@@ -399,7 +400,7 @@ def test_damaged_files(name, tmp_path, little_memory):
     else:
         content = needs(name).read_bytes()
     assert answered(path, content)
-    # the larger HDF5 files are like the smallest
+    # larger HDF5 files are cut at fewer places, as they are like the smallest one
     for size in range(0, len(content), {"model.h5": 64, "network_h5.nnp": 8}.get(name, 1)):
         read = answered(path, content[:size])
         assert not read or name.endswith((".protobuf", ".nntxt")), f"read, cut to {size} bytes"

@@ -1,4 +1,4 @@
-"""Parameter files that are written, and the command that converts them."""
+"""Writing parameter files, and the command that converts them."""
 
 import json
 import os
@@ -100,7 +100,7 @@ W = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
         ('{"w": 1, "w": 2}', b"", "'w' twice"),
     ],
 )
-def test_safetensors_that_are_none(header, data, match, tmp_path):
+def test_invalid_safetensors(header, data, match, tmp_path):
     text = (header if isinstance(header, str) else json.dumps(header)).encode()
     (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
     with pytest.raises(ValueError, match=f"(?s)a.safetensors.*({match})"):
@@ -124,7 +124,7 @@ def test_only_the_tensors_themselves_are_written(ending, tmp_path):
     assert type(found["parameter"]) is torch.Tensor and not found["parameter"].requires_grad
 
 
-def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path):
+def test_a_refused_write_leaves_the_file_unchanged(tmp_path):
     path = tmp_path / "a.safetensors"
     interop.write_parameters(path, {"x": torch.ones(1)})
     before = path.read_bytes()
@@ -165,7 +165,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path, monkeypatch):
     assert interop.read_parameters(path)["x"].item() == 1
 
 
-def test_a_link_stays_one(tmp_path):
+def test_a_symbolic_link_stays_a_link(tmp_path):
     os.symlink(tmp_path / "real.pt", tmp_path / "link.pt")
     interop.write_parameters(tmp_path / "link.pt", {"x": torch.ones(1)})
     assert (tmp_path / "link.pt").is_symlink() and torch.load(tmp_path / "real.pt")["x"].item() == 1
@@ -212,7 +212,7 @@ def test_convert(tmp_path, capsys):
     assert os.stat(out).st_ino != before.st_ino
 
 
-def test_convert_names_what_has_no_value(tmp_path, capsys):
+def test_convert_lists_parameters_without_a_value(tmp_path, capsys):
     assert _convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "a.pt")]) == 0
     assert "  left out, having no value: l2/W\n" in capsys.readouterr().out
     assert len(torch.load(tmp_path / "a.pt")) == 8
@@ -235,7 +235,7 @@ def test_list(capsys):
     )
 
 
-def test_names_do_not_reach_the_terminal_as_they_are(tmp_path, capsys):
+def test_control_characters_in_names_are_escaped(tmp_path, capsys):
     np.savez(tmp_path / "a.npz", **{"x\x1b[31m": np.ones(1)})
     assert _convert.main(["--list", str(tmp_path / "a.npz")]) == 0
     assert "\x1b" not in capsys.readouterr().out

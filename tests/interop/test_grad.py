@@ -1,4 +1,4 @@
-"""compatgrad.grad and compatgrad.backward take what each frontend's own take."""
+"""compatgrad.grad and compatgrad.backward accept each frontend's Variables and options."""
 
 import numpy as np
 import pytest
@@ -64,14 +64,14 @@ def test_mxnet():
     assert isinstance(g, mx.np.ndarray) and g.asnumpy().tolist() == [2, 4]
 
 
-def test_gradients_are_bound_to_nnablas_inputs_alone():
-    """They were left out in silence."""
+def test_bind_grad_output_takes_only_nnablas_inputs():
+    """Inputs of other frontends are an error; otherwise they would silently get no gradient."""
     x = chainer.Variable(A.copy())
     with pytest.raises(ValueError, match=r"bind_grad_output: inputs\[0\] is of chainer"):
         nn.grad([NF.sum(NF.mul_scalar(x, 2))], [x], bind_grad_output=True)
 
 
-def test_torch_s_way_to_call_grad_is_answered_with_ours():
+def test_torch_s_way_to_call_grad_is_explained():
     t = torch.tensor([1.0, 2.0])
     for outputs, inputs in ((t.sum(), [t]), ([t.sum()], t)):
         with pytest.raises(TypeError, match=r"must be a Variable.*; compute with compatgrad.Variable\(tensor\)"):

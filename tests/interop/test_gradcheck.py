@@ -1,4 +1,4 @@
-"""torch's own checks of gradients and of their gradients, on the engine's ops, links, blocks and functions."""
+"""torch's gradcheck and gradgradcheck of the engine's ops, links, blocks and functions."""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ from tests.ops.harness import Sample
 
 
 def check(function, inputs, **tolerances):
-    """Both checks, along one random direction each."""
+    """Run gradcheck and gradgradcheck along one random direction each."""
     assert torch.autograd.gradcheck(function, inputs, fast_mode=True, **tolerances)
     assert torch.autograd.gradgradcheck(function, inputs, fast_mode=True, **tolerances)
 
 
 def check_with_parameters(module, inputs, **tolerances):
-    """Both checks by the inputs and by all parameters, which torch puts in for the module's own."""
+    """Run both checks by the inputs and by all parameters of the module."""
     names = [n for n, _ in module.named_parameters()]
     values = [p.detach().clone().requires_grad_() for p in module.parameters()]
     n = len(inputs)
@@ -37,7 +37,7 @@ def check_with_parameters(module, inputs, **tolerances):
 
 
 def tensors(inputs, seed=0, dtype=torch.float64):
-    """Floats as leaves that need a gradient, other arrays as they are."""
+    """Tensors of random numbers that need a gradient for entries of class A; other arrays unchanged."""
     rng = np.random.default_rng(seed)
     return tuple(
         torch.tensor(x.draw(rng), dtype=dtype, requires_grad=True) if isinstance(x, A) else torch.as_tensor(x)
@@ -45,7 +45,7 @@ def tensors(inputs, seed=0, dtype=torch.float64):
     )
 
 
-SINGLE = {"eps": 1e-2, "atol": 1e-2, "rtol": 2e-2}  # for float32
+SINGLE = {"eps": 1e-2, "atol": 1e-2, "rtol": 2e-2}  # tolerances for float32
 
 
 def cases(table):
@@ -54,7 +54,7 @@ def cases(table):
 
 # ---- ops -----------------------------------------------------------------------------------------------------------
 def float_outputs(sample: Sample) -> list:
-    """The places of outputs that have a gradient."""
+    """The positions of outputs with a floating dtype."""
     return [j for j, y in enumerate(sample.run(sample.variables(sample.arrays()))) if y.tensor.is_floating_point()]
 
 
@@ -63,18 +63,18 @@ def test_ops(sample):
     writes = writes_inputs(sample)
 
     def run(*xs):
-        if writes:  # what is written would be the next run's input
+        if writes:  # the op writes to these inputs, so each run needs copies
             xs = [_C.Variable(x.tensor.clone(), False) if i not in sample.targets else x for i, x in enumerate(xs)]
         return tuple(sample.run(xs))
 
-    plain = torch.contiguous_format  # NumPy gives empty arrays strides of 0, which torch's check refuses
+    plain = torch.contiguous_format  # NumPy's empty arrays have strides of 0, which torch's check refuses
     inputs = [None if a is None else torch.as_tensor(a).clone(memory_format=plain) for a in sample.arrays()]
     for i in sample.targets:
         inputs[i].requires_grad_()
     check(interop.as_torch_module(run, frontend="compatgrad"), inputs)
 
 
-def test_a_wrong_derivative_is_seen():
+def test_a_wrong_derivative_is_detected():
     x = tensors([A(3)])
     tanh = interop.as_torch_module(_C.op("tanh"), frontend="compatgrad")
     check(tanh, x)
@@ -210,7 +210,7 @@ CHAINER = {
     "sparse_matmul": (lambda x: F.sparse_matmul(chainer.utils.to_coo(MASK), x), A(3, 2)),
     "tensordot": (lambda x, y: F.tensordot(x, y, 1), A(2, 3), A(3, 2)),
     "zeta": (lambda q: F.zeta(np.full(q.shape, 2.5), q), A(3, low=1, high=3)),
-    # noise with what was drawn
+    # noise with given masks
     "dropout": (lambda x: F.dropout(x, 0.5, mask=MASK), A(2, 3)),
     "simplified_dropconnect": (
         lambda x, w: F.simplified_dropconnect(x, w, ratio=0.5, mask=np.ones((2, 4, 3)) > 0),
@@ -237,7 +237,7 @@ CHAINER = {
     "n_step_bigru": (n_step_bigru, A(2, 2, 2), A(3, 2, 3), A(6, 2, 3), A(6, 2, 2), A(2, 6, 2)),
 }
 
-CHAINER_SINGLE = {  # which Chainer has for float32 only
+CHAINER_SINGLE = {  # functions that Chainer has for float32 only
     "bilinear": (F.bilinear, A(2, 3), A(2, 4), A(3, 4, 2), A(3, 2), A(4, 2), A(2)),
     "resize_images": (lambda x: F.resize_images(x, (5, 3)), A(1, 2, 4, 4)),
     "roi_average_align_2d": (lambda x: F.roi_average_align_2d(x, BOXES, BOX_IDS, 2, 1.0, 2), A(1, 2, 5, 5)),
@@ -258,7 +258,7 @@ def test_chainer_functions_of_float32(function, inputs):
 
 # ---- links, with their parameters ------------------------------------------------------------------------------------
 def stateful(link):
-    """Three steps of a stateful link from no state."""
+    """A chain of three steps of a stateful link, starting without a state."""
 
     class Steps(chainer.Chain):
         def __init__(self):
@@ -274,7 +274,7 @@ def stateful(link):
 
 
 def n_step(link):
-    """A link for sequences, on two of different lengths."""
+    """A chain that calls a sequence link with two sequences of different lengths."""
 
     class Steps(chainer.Chain):
         def __init__(self):
@@ -328,7 +328,7 @@ def test_chainer_links(function, inputs):
 
 # ---- Gluon, with parameters ------------------------------------------------------------------------------------------
 def gluon_rnn(layer):
-    """A recurrent layer with the states that are given to it."""
+    """A block that calls a recurrent layer with given initial states."""
 
     class Steps(gluon.Block):
         def __init__(self):
@@ -450,7 +450,7 @@ NNABLA = {
 @pytest.mark.filterwarnings("ignore:Input .* is not a double precision")
 @cases(NNABLA)
 def test_nnabla_functions(function, inputs):
-    """In float32, which nnabla computes in whatever it is given."""
+    """The inputs are float32, because nnabla computes in float32 for every dtype."""
     check(interop.as_torch_module(function, frontend="nnabla"), tensors(inputs, dtype=torch.float32), **SINGLE)
 
 
@@ -470,7 +470,7 @@ PARAMETRIC = {
 def test_nnabla_parametric_functions(function, inputs):
     nn.clear_parameters()
     values = tensors(inputs, dtype=torch.float32)
-    with nn.auto_forward():  # makes the parameters
+    with nn.auto_forward():  # creates the parameters
         function(*(nn.Variable.from_numpy_array(t.detach().numpy()) for t in values))
     module = interop.as_torch_module(function, nn.get_parameters())
     assert any(True for _ in module.parameters())
@@ -479,7 +479,7 @@ def test_nnabla_parametric_functions(function, inputs):
 
 
 def test_sequences_in_lists():
-    """Tensors inside lists go in and come out as tensors."""
+    """Lists of tensors are accepted, and returned for lists of results."""
     np.random.seed(0)
     with chainer.using_config("dtype", np.float64):
         module = interop.as_torch_module(L.NStepLSTM(1, 2, 3, 0.0))

@@ -1,4 +1,4 @@
-"""Derivatives of torch functions inside the engine's graph: against finite differences, and against torch's own."""
+"""Derivatives of torch functions inside the engine's graph, against finite differences and against torch's own."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from tests.ops.harness import Problem, Sample, constants, gradients, strided, te
 
 
 class Called(Sample):
-    """A torch function, `reference`, as a sample of an op."""
+    """A sample whose `reference`, a torch function, is called in the engine's graph."""
 
     def run(self, xs):
         return flat(interop.call(self.reference, *xs))
 
 
 def flat(y):
-    """The results, of whatever structure, in a list."""
+    """A list of the tensors in a nested result."""
     return torch.utils._pytree.tree_leaves(y)
 
 
@@ -38,7 +38,7 @@ def test_derivatives(sample):
 
 
 def derivatives(order, ys, xs, grad):
-    """Gradients of weighted results by `xs`, then of those gradients, and so on."""
+    """Gradients of the weighted results by `xs`, then gradients of those gradients, and so on."""
     found = []
     for k in range(order):
         rng = np.random.default_rng(k)
@@ -63,7 +63,7 @@ def of_engine(ys, xs, gys, record):
 
 @every_function
 def test_the_same_as_in_torch(sample):
-    """Values of all outputs, and three orders of derivatives."""
+    """Compare the values of all outputs and three orders of derivatives."""
     p = Problem(sample)
     arrays = [torch.as_tensor(a) for a in p.arrays]
     for i in sample.targets:
@@ -96,7 +96,7 @@ def test_layouts(sample):
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if len(Problem(s).outputs) > 1], ids=str)
 @pytest.mark.parametrize("record", [False, True])
 def test_one_output_alone(sample, record):
-    """Outputs that a program does not use count as 0."""
+    """Unused outputs get gradients of 0."""
     p = Problem(sample)
     for j in range(len(p.outputs)):
         xs, ys = p.forward(p.inputs)

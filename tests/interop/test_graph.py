@@ -1,4 +1,4 @@
-"""Pictures of graphs: the text, by frontend, and what is drawn."""
+"""interop.graph: the text of pictures for each frontend, and which nodes are drawn."""
 
 import gc
 import re
@@ -96,7 +96,7 @@ digraph {
     g = interop.graph(y)
     assert "reads" not in str(g) and "keeps layer/affine/W (3, 4): 48 B" in label(g, "Affine")
     z = NF.exp(NF.exp(x))
-    z.forward(clear_buffer=True)  # frees the inner one, which a backward pass would compute again
+    z.forward(clear_buffer=True)  # frees the inner value, which backward would recompute
     assert caption(interop.graph(z)) == "kept for backward: 24 B in 1 tensor; 24 B not in memory"
 
 
@@ -216,13 +216,14 @@ def test_parameters_of_gluon_have_their_names():
     assert colours["net_weight"] == colours["net_bias"] == FILLS["parameter"] != colours["(2, 3"]
 
 
-def test_without_leaves_and_without_what_is_kept():
+def test_without_leaves_and_kept_tensors():
     l = L.Linear(3, 4)  # noqa: E741
     x = var(2, 3, name="x")
     g = interop.graph(l(x), parameters=False, saved=False)
     assert repr(g) == "<Graph of 1 variables and 1 functions>"
     assert "keeps" not in g.dot and "kept" not in g.dot
-    assert repr(interop.graph(x, parameters=False)) == "<Graph of 1 variables and 0 functions>"  # what was asked for
+    # the requested variable itself is drawn
+    assert repr(interop.graph(x, parameters=False)) == "<Graph of 1 variables and 0 functions>"
 
 
 def test_several_outputs():
@@ -241,7 +242,7 @@ def test_an_input_used_twice_has_two_arrows():
     assert len(set(paths)) == 3
 
 
-def test_names_with_letters_that_mean_something():
+def test_special_characters_in_names():
     x = var(3)
     y = x + 1
     name = 'a "b" \\ <c> & d\x07'
@@ -360,7 +361,7 @@ def test_hooks_that_hold_the_graph_or_draw_it():
     np.testing.assert_allclose(x.grad, 2 * np.exp(f32(3)), rtol=1e-6)
 
 
-def test_a_circle_ends():
+def test_a_cycle_in_the_graph_terminates():
     x = core.Variable(torch.ones(3))
     h = x * 2
     y = h + 1

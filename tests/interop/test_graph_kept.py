@@ -1,4 +1,4 @@
-"""What pictures say that functions keep for backward."""
+"""Pictures list the tensors that functions keep for backward."""
 
 import re
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_each_function_shows_what_it_reads_itself():
     g = interop.graph(F.exp(h) + (h + 1))
     assert label(g, "Tanh") == ["Tanh", "keeps output (4,): 16 B"]
     assert label(g, "_ + 1") == ["_ + 1"] and label(g, "_ + _") == ["_ + _"]
-    y = x * 2 + F.square(x)  # x is retained, for square alone
+    y = x * 2 + F.square(x)  # x is kept by the square, not by the product
     assert not any("keeps" in line for line in label(interop.graph(y), "_ * 2"))
 
 
@@ -66,7 +66,7 @@ def test_many_tensors_in_few_lines():
     assert len(lines) == 5 and lines[-1] == "and 6 more: 48 B"
 
 
-def test_what_ops_store_inside_themselves():
+def test_tensors_stored_in_ops():
     x = mx.nd.ones((2, 3, 4, 4))
     x.attach_grad()
     gamma, beta, mean, variance = (mx.nd.ones(3) for _ in range(4))
@@ -79,7 +79,7 @@ def test_what_ops_store_inside_themselves():
     assert "keeps indexes (2, 3, 2, 2): 24 B" in label(g, "Pooling")
 
 
-def test_what_nnablas_ops_store_is_there_after_a_pass():
+def test_tensors_of_nnablas_ops_after_a_pass():
     x = nn.Variable((2, 3), need_grad=True)
     y = NF.dropout(x, 0.5)
     assert "reads mask (2, 3): 24 B" in label(interop.graph(y), "Dropout")

@@ -1,4 +1,4 @@
-"""Pictures without Graphviz: where boxes and edges are."""
+"""Layout of pictures without Graphviz: positions of boxes and edges."""
 
 import random
 import re
@@ -44,7 +44,7 @@ def test_own_layout(direction):
 
 
 def penalty():
-    """A critic's loss with its gradient penalty: edges over many rows."""
+    """A critic's loss with its gradient penalty, whose edges span many rows."""
     critic = chainer.Sequential(L.Linear(6, 8), F.leaky_relu, L.Linear(8, 1))
     x = var(4, 6, name="x")
     (gx,) = chainer.grad([F.sum(critic(x))], [x], enable_double_backprop=True)
@@ -93,7 +93,7 @@ def test_thousands_of_functions():
     g = interop.graph(hs[-1])
     ElementTree.fromstring(g.svg())
     assert repr(g) == "<Graph of 2501 variables and 2500 functions>"
-    # one weight at thousands of steps
+    # one weight that is read by thousands of steps
     h = x
     for _ in range(2000):
         h = h * x

@@ -1,4 +1,4 @@
-"""Pictures of graphs of several frontends, and of torch modules in them."""
+"""Pictures of graphs with several frontends and torch modules."""
 
 import re
 
@@ -86,7 +86,7 @@ def test_from_nnabla_into_an_eager_graph():
     g = interop.graph(y, names={w: "weight"})
     assert re.findall(r'label="(\w+)[^"]*", shape=ellipse', g.dot) == ["sin", "mxnet", "Tanh"]
     assert "mxnet → nnabla" in g.dot
-    assert label(g, "sin") == ["sin", "keeps weight (2, 3): 24 B"]  # y is static: nothing is computed of its own part
+    assert label(g, "sin") == ["sin", "keeps weight (2, 3): 24 B"]  # y's static part has not run, so it keeps nothing
     assert caption(g) == "kept for backward: 24 B in 1 tensor, 24 B of it leaves; 24 B not in memory"
     assert "mxnet → nnabla" in interop.graph(y, parameters=False).dot
 
@@ -96,7 +96,7 @@ def test_a_recorded_gradient_across_the_boundary():
     y = F.sum(interop.to("chainer", NF.tanh(interop.to("nnabla", F.sin(x)))))
     (gx,) = chainer.grad([y], [x], enable_double_backprop=True)
     names = re.findall(r'label="([^"\\]*)[^"]*", shape=ellipse', interop.graph(gx).dot)
-    # the value goes in, and the gradient in and out
+    # the value and its gradient go to nnabla, and the result comes back
     assert (names.count("chainer → nnabla"), names.count("nnabla → chainer")) == (2, 1)
     assert {"sin", "Tanh", "TanhGrad"} <= set(names)
 
@@ -114,7 +114,7 @@ def test_parameters_and_record_of_a_torch_module():
         "0.bias\\n(4,) float32", "0.weight\\n(4, 3) float32", "2.bias\\n(1,) float32", "2.weight\\n(1, 4) float32"
     ]  # fmt: skip
     kept = ["keeps 0.weight (4, 3): 48 B", "keeps Addmm.mat1 (2, 4): 32 B", "keeps Gelu.self (2, 4): 32 B"]
-    assert label(g, "Sequential") == ["Sequential", "Linear, GELU, Linear", *kept, "and 2 more: 40 B"]  # largest first
+    assert label(g, "Sequential") == ["Sequential", "Linear, GELU, Linear", *kept, "and 2 more: 40 B"]  # sorted by size
     assert caption(g) == "kept for backward: 152 B in 5 tensors, 88 B of it leaves"
 
 
@@ -135,7 +135,7 @@ def test_a_torch_function_with_leaves_of_its_own():
     assert kept == ["keeps x (2, 3): 24 B", "keeps input 1 (3,): 12 B", "keeps Exp.result (2, 3): 24 B"]
 
 
-def test_what_torch_freed_is_not_kept():
+def test_tensors_freed_by_torch_are_not_listed():
     class Twice(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):

@@ -1,4 +1,4 @@
-"""What crosses between torch and the engine dies by reference counts alone, and memory stays level in a loop."""
+"""Graphs across torch and the engine are freed by reference counts alone, and loops do not increase memory."""
 
 import contextlib
 import gc
@@ -26,11 +26,11 @@ def without_gc():
 
 
 class Token:
-    """Something that lives as long as the record that holds it."""
+    """An object whose lifetime is that of the graph node that holds it."""
 
 
 class Probe(torch.autograd.Function):
-    """x * x, whose place in torch's record holds a token."""
+    """x * x, whose node in torch's graph holds a token."""
 
     @staticmethod
     def forward(ctx, x, tokens):
@@ -45,7 +45,7 @@ class Probe(torch.autograd.Function):
 
 
 class EngineProbe(chainer.FunctionNode):
-    """x * x, a function of the engine's graph."""
+    """x * x as a function of the engine's graph."""
 
     def forward(self, inputs):
         self.retain_inputs((0,))
@@ -56,7 +56,7 @@ class EngineProbe(chainer.FunctionNode):
 
 
 class Probed:
-    """A torch module around an engine function that is watched."""
+    """A torch module around an engine function whose nodes hold tokens."""
 
     def __init__(self):
         self.tokens = []
@@ -81,7 +81,7 @@ def variable():
 
 
 # ---- torch inside ----------------------------------------------------------------------------------------------------
-def test_a_call_dies_with_its_result():
+def test_a_call_is_freed_with_its_result():
     tokens, x, layer = [], variable(), torch.nn.Linear(3, 3)
     y = interop.call(lambda t: Probe.apply(layer(t), tokens), x)
     dead = weakref.ref(y)
@@ -90,12 +90,12 @@ def test_a_call_dies_with_its_result():
     assert alive(tokens) == 0 and dead() is None
     y = F.sum(interop.call(lambda t: Probe.apply(layer(t), tokens), x))
     y.backward()
-    assert alive(tokens) == 1  # Chainer keeps its graph
+    assert alive(tokens) == 1  # Chainer's backward does not free the graph
     del y
     assert alive(tokens) == 0
 
 
-def test_a_call_dies_with_the_graph_of_its_gradient():
+def test_a_call_is_freed_with_the_graph_of_its_gradient():
     tokens, x, layer = [], variable(), torch.nn.Linear(3, 3)
     y = F.sum(interop.call(lambda t: Probe.apply(layer(t), tokens), x))
     (g,) = chainer.grad([y], [x], enable_double_backprop=True)
@@ -107,7 +107,7 @@ def test_a_call_dies_with_the_graph_of_its_gradient():
     assert alive(tokens) == 0
 
 
-def test_a_module_inside_dies_with_its_last_user():
+def test_a_module_inside_is_freed_with_its_last_user():
     x, layer = variable(), torch.nn.Linear(3, 3)
     w, dead = weakref.ref(layer.weight), weakref.ref(layer)
     y = F.sum(interop.call(layer, x))
@@ -118,7 +118,7 @@ def test_a_module_inside_dies_with_its_last_user():
     assert dead() is None and w() is None
 
 
-def test_nnabla_call_dies_with_its_result():
+def test_nnabla_call_is_freed_with_its_result():
     tokens, x = [], nn.Variable.from_numpy_array(np.ones((2, 3)), need_grad=True)
     with nn.auto_forward():
         y = NF.sum(interop.call(lambda t: Probe.apply(t, tokens), x))
@@ -127,8 +127,8 @@ def test_nnabla_call_dies_with_its_result():
     assert alive(tokens) == 0
 
 
-def test_a_result_does_not_keep_what_no_gradient_reads():
-    """The engine drops inputs and outputs as it does for its own functions."""
+def test_a_result_keeps_no_tensors_that_no_gradient_reads():
+    """As for its own functions, the engine drops inputs and outputs that no gradient reads."""
     x = variable()
     h = x * 2
     y = interop.call(lambda t: t + 1, h)
@@ -138,7 +138,7 @@ def test_a_result_does_not_keep_what_no_gradient_reads():
 
 
 # ---- inside torch ----------------------------------------------------------------------------------------------------
-def test_a_graph_inside_torch_dies_with_its_result():
+def test_a_graph_inside_torch_is_freed_with_its_result():
     probed, x = Probed(), torch.rand(2, 3, requires_grad=True)
     y = probed.module(x)
     assert probed.alive() == 1
@@ -147,7 +147,7 @@ def test_a_graph_inside_torch_dies_with_its_result():
 
 
 def test_backward_releases_the_graph_inside_torch():
-    """As torch releases what its own functions have saved, though the loss is still there."""
+    """Backward frees the inner graph while the loss still exists, as torch frees the saved tensors of its functions."""
     probed, x = Probed(), torch.rand(2, 3, requires_grad=True)
     loss = probed.module(x).sum()
     loss.backward(retain_graph=True)
@@ -168,13 +168,13 @@ def test_gradients_of_gradients_inside_torch():
     assert probed.alive() == 0
 
 
-def test_a_module_around_a_network_dies_with_it():
+def test_a_module_around_a_network_is_freed_with_it():
     link = L.Linear(3, 2)
     module = interop.as_torch_module(link)
     module(torch.rand(2, 3)).sum().backward()
     dead = [weakref.ref(o) for o in (link, link.W, module, module.W)]
     del link, module
-    gc.collect()  # a module and its parts refer to each other in torch too
+    gc.collect()  # torch's modules and the engine's wrappers form reference cycles
     assert all(r() is None for r in dead)
 
 
@@ -229,7 +229,7 @@ def across_frontends(net):
 
 
 def aborted(net):
-    """Passes that fail half-way."""
+    """Passes that raise an error half-way."""
     x = chainer.Variable(np.ones((512, 512), "f"))
     module = interop.as_torch_module(lambda v: F.tanh(v) * v, frontend="chainer")
     t = torch.ones(512, 512, requires_grad=True)
@@ -261,5 +261,5 @@ def test_memory_stays_level(loop):
     objects, before = len(gc.get_objects()), resident()
     for _ in range(30):
         step()
-    assert resident() - before < 15 * MB  # one tensor that stays is 30 MB
+    assert resident() - before < 15 * MB  # a single leaked tensor has 30 MB
     assert len(gc.get_objects()) - objects < 30

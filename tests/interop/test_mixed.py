@@ -24,7 +24,7 @@ def clean():
 
 
 class Mixed:
-    """A Chainer link, an nnabla parametric function, a Gluon block and a torch layer, one after the other."""
+    """A Chainer link, an nnabla parametric function, a Gluon block and a torch layer in sequence."""
 
     def __init__(self):
         rng = np.random.RandomState(0)
@@ -46,7 +46,7 @@ class Mixed:
             return (y * y).mean()
 
     def places(self):
-        """(memory, its gradient after backward) of one element of everything that has a gradient."""
+        """Yield each weight's memory, and a function that returns the gradient of its first element after backward."""
         w, weight = nn.get_parameters()["net/affine/W"], self.block.weight.data()
         yield self.link.W.array, lambda: self.link.W.grad[0, 0]
         yield w.d, lambda: w.g[0, 0]
@@ -73,11 +73,11 @@ def test_one_backward_reaches_all(static):
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_backward_of_nnabla_goes_on(static):
+def test_backward_of_nnabla_continues_into_other_frontends(static):
     nn.set_auto_forward(not static)
     x = chainer.Variable(np.float32([1, 2, 3]))
     a, b = x * 2, x * 3
-    y = NF.sum(NF.mul2(a, b) + NF.add2(a, a))  # 6 x^2 + 4 x
+    y = NF.sum(NF.mul2(a, b) + NF.add2(a, a))  # 6 x ** 2 + 4 x
     y.forward()
     assert y.d == 6 * 14 + 4 * 6
     y.backward()

@@ -1,6 +1,6 @@
-"""All functions and layers of the frontends on each other's Variables and on native ones: `tests/interop/mixing.py`.
+"""All functions and layers of the frontends on each other's and on native Variables (see `tests/interop/mixing.py`).
 
-float32 is tried here; `-m slow` and `python -m tests.interop.mixing` try float64 too.
+This module tests float32; `-m slow` and `python -m tests.interop.mixing` test float64, too.
 """
 
 import re
@@ -12,20 +12,20 @@ import compatgrad
 from compatgrad import chainer, interop
 from tests.interop import mixing
 
-# Names whose examples call nothing on arrays: they make arrays, draw, read files, ask or set something.
+# Names whose examples pass no arrays: they create arrays, draw random numbers, read files, query or set something.
 NO_ARRAYS = re.compile(
     r"(nd|np)\.(arange|array|empty|eye|linspace|ones|zeros|indices|logspace|blackman|hamming|hanning"
     r"|from_dlpack|from_numpy|genfromtxt|load|load_frombuffer|save|waitall|set_printoptions)|nd\.full|np\.identity"
     r"|nd\.(random\.|random_)(normal|exponential|gamma|poisson|randint|randn|negative_binomial"
     r"|generalized_negative_binomial)|nd\.(random_uniform|normal|uniform)"
-    r"|nd\.contrib\.(dgl_adjacency|getnnz)"  # csr arrays alone
+    r"|nd\.contrib\.(dgl_adjacency|getnnz)"  # accept csr arrays only
     r"|npx\.(constraint_check|cpu|cpu_pinned|current_context|current_device|get_cuda_compute_capability|gpu"
     r"|gpu_memory_info|is_np_array|is_np_shape|load|num_gpus|reset_np|save|set_np|waitall)"
     r"|NF\.(arange|constant|linspace|rand|rand_beta|rand_binomial|rand_gamma|randint|randn)"
     r"|PF\.(calc_uniform_lim_glorot|get_parameter|get_parameter_or_create|parametric_function_api)"
-    r"|L\.(GoogLeNet|ResNet\d+Layers|VGG\d+Layers)"  # minutes: their layers are tried
+    r"|L\.(GoogLeNet|ResNet\d+Layers|VGG\d+Layers)"  # take minutes; their layers are tested
     r"|L\.(Parameter|TheanoFunction)"
-    r"|rnn\.(ModifierCell|RecurrentCell)"  # bases of the others
+    r"|rnn\.(ModifierCell|RecurrentCell)"  # base classes
 )
 DIFFERENT = {"np.empty_like": "what it gives is nothing but memory"}
 NAMES = mixing.names()
@@ -58,13 +58,13 @@ def test_all_names_in_both_dtypes():
     check(NAMES, np.float32, np.float64)
 
 
-def test_the_matrix_is_whole():
+def test_the_matrix_is_complete():
     kinds = {name.split(".")[0] for name in NAMES}
     assert len(NAMES) > 1200 and kinds == {"F", "L", "NF", "PF", "nd", "np", "npx", "nn", "rnn", "loss", "contrib"}
 
 
-def test_a_wrong_number_would_be_seen():
-    """The comparison itself can fail."""
+def test_a_wrong_number_is_detected():
+    """The comparison detects a wrong number."""
 
     def f(x):
         """Example:
@@ -89,7 +89,7 @@ def test_a_wrong_number_would_be_seen():
     assert len(found) == 2 and all("on native: values" in said for said in found)
 
 
-# ---- what a program's own code sees ----------------------------------------------------------------------------------
+# ---- types that a program's own code gets ----------------------------------------------------------------------------
 def own(x, kind):
     return mixing.MAKE[kind](np.array(x, "f"), False)
 
@@ -130,7 +130,7 @@ def test_a_function_node_of_a_program_gets_chainer_s_variables(kind):
 
 
 def test_a_written_statistic_of_float64_is_refused():
-    """nnabla would write it into a copy, and the gradient would be of other numbers."""
+    """nnabla would write the statistic to a float32 copy, and the gradient would belong to other numbers."""
     import compatgrad.nnabla.functions as NF
 
     x = compatgrad.Variable(np.zeros((2, 2)))

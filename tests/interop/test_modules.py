@@ -1,4 +1,4 @@
-"""Networks as torch modules, torch modules as links and blocks."""
+"""Networks as torch modules, and torch modules as links and blocks."""
 
 import copy
 import io
@@ -87,7 +87,7 @@ def test_torch_trains_a_chainer_network():
         optimizer.step()
     assert loss.item() < 0.05
     with chainer.using_config("train", False):
-        seen = net(X).array  # the link itself has learnt
+        seen = net(X).array  # training the module changed the link
     m.eval()
     np.testing.assert_array_equal(m(x).detach().numpy(), seen)
     assert abs(net.norm.avg_mean).sum() > 0
@@ -141,7 +141,7 @@ def test_nnabla_function():
             return NF.tanh(PF.affine(x, 2))
 
     m = interop.as_torch_module(f, frontend="nnabla", example_inputs=[torch.zeros(4, 3)])
-    assert not list(m.parameters())  # a function's parameters are named
+    assert not list(m.parameters())  # parameters of a function must be given by name
     m = interop.as_torch_module(f, nn.get_parameters())
     x = torch.rand(4, 3, requires_grad=True)
     (g,) = torch.autograd.grad(m(x).sum(), x, create_graph=True)
@@ -250,7 +250,7 @@ def test_shared_and_fresh_copies_of_a_link_of_a_module():
     assert len(list(chainer.Sequential(link).repeat(2).params())) == 12
 
 
-def test_what_a_module_does_not_train_is_saved_but_no_parameter():
+def test_frozen_tensors_of_a_module_are_saved_but_no_parameters():
     module = small()
     module[0].weight.requires_grad_(False)
     link, old = interop.as_chainer_link(module), module[0].weight.clone()
@@ -279,7 +279,7 @@ def test_hooks_name_a_torch_function():
     assert {"Sequential", "relu"} <= set(timer.summary())
 
 
-def test_torchs_own_exporter_is_told_where_to_go():
+def test_torchs_exporter_is_referred_to_ours():
     module = interop.as_torch_module(L.Linear(3, 2))
     with pytest.raises(Exception, match="compatgrad.interop.export"):
         torch.export.export(module, (torch.zeros(2, 3),), strict=False)
@@ -287,7 +287,7 @@ def test_torchs_own_exporter_is_told_where_to_go():
 
 @pytest.mark.parametrize("frontend", [None, "chainer", "mxnet", "nnabla"])
 def test_result_of_nnabla_in_a_function_of_any_frontend(frontend):
-    """nnabla's functions record; the module executes what they give, also where its Variables are another's."""
+    """nnabla's functions return static Variables, which the module executes, also if it passes another frontend's."""
 
     def function(x):
         return NF.sin(NF.pow_scalar(x, 2.0)), {"product": x * NF.sigmoid(x)}
@@ -312,7 +312,7 @@ def test_result_of_nnabla_in_a_function_of_any_frontend(frontend):
 
 
 class Biases(chainer.Chain):
-    """Two parameters and an input whose gradients are one array in Chainer."""
+    """Adds two parameters to an input; in Chainer their three gradients are one array."""
 
     def __init__(self):
         super().__init__()

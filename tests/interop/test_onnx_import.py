@@ -1,4 +1,4 @@
-"""`mx.contrib.onnx.import_model`: ONNX files as symbols, beside onnx's own evaluator."""
+"""`mx.contrib.onnx.import_model`: ONNX files as symbols, compared with onnx's own evaluator."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def f(*shape):
 
 X2, X3, X4 = f(3, 4), f(2, 3, 5), f(2, 4, 6, 6)
 N = np.array
-# operator, inputs, constants, attributes, and where it matters opset and number of outputs
+# operator, inputs, constants, attributes, and if needed the opset and the number of outputs
 CASES = [
     ("Conv", [X4], [f(5, 4, 3, 3), f(5)], {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
     ("Conv", [X4], [f(4, 2, 3, 3)], {"group": 2, "dilations": [2, 1]}),
@@ -146,14 +146,14 @@ def test_there_and_back_as_a_block(tmp_path):
         ("Conv", [X4], [f(5, 4, 3, 3)], {"auto_pad": "SAME_UPPER"}, "depends on the input's size"),
     ],
 )
-def test_what_there_is_no_symbol_for_is_refused_by_name(operator, inputs, constants, attributes, reason, tmp_path):
+def test_unsupported_nodes_are_refused_by_name(operator, inputs, constants, attributes, reason, tmp_path):
     path = str(tmp_path / "net.onnx")
     onnx.save(model(operator, inputs, constants, attributes), path)
     with pytest.raises(NotImplementedError, match=f"{operator} node: .*{reason}"):
         mx.contrib.onnx.import_model(path)
 
 
-def test_files_that_are_no_models_are_told_by_name(tmp_path):
+def test_files_that_are_no_models_are_named(tmp_path):
     from google.protobuf.message import DecodeError
 
     path = tmp_path / "bad.onnx"

@@ -71,7 +71,7 @@ def test_a_solver_trains_the_module(graph):
         loss.backward(clear_buffer=True)
         solver.update()
     assert loss.d < 0.02
-    # batches are counted once per run
+    # each run counts one batch; a dynamic graph also ran when it was built
     assert module[1].num_batches_tracked == (150 if graph == "static" else 151)
     y = f(x, train=False)
     y.forward()

@@ -1,4 +1,4 @@
-"""Recorded gradients through nnabla's graph and those of the frontends that run at once."""
+"""Recorded gradients (create_graph) through nnabla's static graph and the eager frontends' graphs."""
 
 import gc
 import weakref
@@ -68,7 +68,7 @@ SUM = {"nnabla": lambda x: NF.sum(x), "chainer": lambda x: F.sum(x), "mxnet": la
 
 
 def grad(y, x):
-    """The recorded gradient by the call of y's frontend."""
+    """The recorded gradient of `y` by `x`, with the options of y's frontend."""
     options = {"chainer": {"enable_double_backprop": True}, "compatgrad": {"enable_double_backprop": True},
                "mxnet": {"create_graph": True}, "nnabla": {}}[y._frontend.name]  # fmt: skip
     (g,) = compatgrad.grad([y], [x], **options)
@@ -77,7 +77,7 @@ def grad(y, x):
 
 
 def expected(order):
-    """Derivatives of sum(sin(x)^3 + sin(x))."""
+    """Derivatives of sum(sin(x) ** 3 + sin(x)) by torch."""
     x = torch.from_numpy(A.copy()).requires_grad_()
     h = torch.sin(x)
     g = (h**3 + h).sum()
@@ -108,7 +108,7 @@ def test_derivatives_of_any_order(path):
 
 @pytest.mark.parametrize("path", PATHS, ids="-".join)
 def test_backward_of_a_recorded_gradient(path):
-    """A penalty on the gradient, whose own backward goes to the leaf by every way."""
+    """The backward of a gradient penalty reaches the leaf by every path."""
     first, middle, last = path
     x = leaf(first)
     with mx.autograd.record():
@@ -123,7 +123,7 @@ def test_backward_of_a_recorded_gradient(path):
 
 
 class Gan:
-    """A generator, a critic and the penalty on the critic's gradient; `sides` are the frontends of the two."""
+    """A generator and a critic with a gradient penalty; `sides` are their frontends."""
 
     def __init__(self, sides):
         self.sides = sides
@@ -132,7 +132,7 @@ class Gan:
         self.weights = [rng.randn(3, 3).astype("f") for _ in range(2)] + [rng.randn(3, 1).astype("f")]
 
     def network(self, side, weights):
-        """A function of Variables, and the gradients of its weights."""
+        """Return a function of Variables, and a function that returns the gradients of its weights."""
         if side == "nnabla":
             places = [nn.parameter.get_parameter_or_create(f"w{len(w)}{k}", w.shape, w)
                       for k, w in enumerate(weights)]  # fmt: skip
@@ -162,7 +162,7 @@ class Gan:
         return run, gradients
 
     def step(self):
-        """The gradients of all weights by the critic's loss with its penalty, the generator's path included."""
+        """The gradients of all weights, the generator's included, of the critic's loss with its penalty."""
         generate, of_generator = self.network(self.sides[0], self.weights[:1])
         criticise, of_critic = self.network(self.sides[1], self.weights[1:])
         z = chainer.Variable(self.z) if self.sides[0] == "chainer" else nn.Variable.from_numpy_array(self.z)
@@ -205,7 +205,7 @@ def test_a_gradient_penalty_through_both_sides(sides):
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_parameters_of_nnabla_from_the_other_side(recorded):
-    """A registered parameter stands for all Variables on its arrays, in every segment of the graph."""
+    """A gradient by a registered parameter includes all Variables on its arrays, in every part of the graph."""
     x = chainer.Variable(A.copy())
     h = interop.to("chainer", NF.mul2(x, nn.parameter.get_parameter_or_create("w", (3,), A)))
     h = NF.mul2(F.exp(h), nn.parameter.get_parameter_or_create("w", (3,)))
@@ -222,7 +222,7 @@ def test_parameters_of_nnabla_from_the_other_side(recorded):
         np.testing.assert_allclose(gg.array, torch.autograd.grad((ew * ex).sum(), tw)[0], rtol=1e-4)
 
 
-def test_what_is_not_reached_is_none_or_zeros():
+def test_unreachable_inputs_get_none_or_zeros():
     x, v = chainer.Variable(A.copy()), leaf("nnabla")
     y = F.sum(interop.to("chainer", NF.sin(x)))
     assert chainer.grad([y], [v]) == [None]
@@ -269,7 +269,7 @@ def test_doubles_stay_doubles_on_their_side():
 
 
 def test_random_functions_draw_once():
-    """The gradient of a static graph uses the numbers with which its value was computed."""
+    """The gradient of a static graph uses the random numbers of its forward."""
     x = nn.Variable.from_numpy_array(np.ones((50,), "f"), need_grad=True)
     h = interop.to("chainer", NF.dropout(x, 0.5))
     (g,) = chainer.grad([F.sum(h * h)], [x], enable_double_backprop=True)
@@ -279,7 +279,7 @@ def test_random_functions_draw_once():
     np.testing.assert_array_equal(gg.array, 2 * h.array * h.array)
 
 
-def test_what_forward_freed_is_computed_again(graph):
+def test_values_freed_by_forward_are_recomputed(graph):
     v = leaf("nnabla")
     h = NF.exp(NF.sin(NF.exp(v)))
     if graph == "static":
@@ -326,7 +326,7 @@ def test_functions_written_in_python():
 
 
 def test_a_static_graph_runs_its_gradient_again(graph):
-    """nn.grad through another frontend's segment is a static graph up to there."""
+    """nn.grad returns a static graph up to the part of another frontend."""
     x = chainer.Variable(A.copy())
     y = NF.sum(NF.pow_scalar(x, 3))
     (g,) = nn.grad([y], [x])
@@ -367,7 +367,7 @@ def test_unchaining_leaves_the_static_graph_as_it_is():
     np.testing.assert_allclose(v.g, np.cos(A), rtol=1e-5)
 
 
-def test_a_copy_of_the_graph_keeps_what_enters():
+def test_a_copy_of_the_graph_keeps_its_inputs():
     x = chainer.Variable(A.copy())
     w = nn.parameter.get_parameter_or_create("w", (3,), A)
     y = NF.sum(NF.mul2(x, w)).no_grad()
@@ -472,7 +472,7 @@ def test_set_grad_reaches_the_arrays_of_nnabla():
     assert g.array.all()
 
 
-def test_debug_mode_looks_at_values_that_are_there():
+def test_debug_mode_checks_computed_values():
     x = chainer.Variable(A.copy())
     with chainer.using_config("debug", True):
         (g,) = chainer.grad([F.sum(interop.to("chainer", NF.sin(x)))], [x], enable_double_backprop=True)

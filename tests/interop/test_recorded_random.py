@@ -1,4 +1,4 @@
-"""Random graphs whose functions belong to any of the frontends, with gradients inside, against torch."""
+"""Random graphs of all frontends' functions, with gradients as parts of the graph, compared with torch."""
 
 import random
 
@@ -14,7 +14,7 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
 from compatgrad import interop
 
-# name -> the function of each frontend, by arity
+# number of inputs -> name -> the function in each frontend and in torch
 FUNCTIONS = {
     1: {
         "sin": (NF.sin, F.sin, mx.nd.sin, compatgrad.ops.sin, torch.sin),
@@ -72,7 +72,7 @@ def gradient(v):
 
 
 class Program:
-    """Pairs of a Variable and torch's tensor, the leaves first."""
+    """A random program as pairs of a Variable and torch's tensor, beginning with the leaves."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -93,7 +93,7 @@ class Program:
         return chosen[side], chosen[-1]
 
     def total(self):
-        """The side, and the sum of what came last."""
+        """Return a random frontend, the sum of the last values in it, and that sum in torch."""
         side = self.random.randrange(4)
         ys = [SUM[side](interop.to(SIDES[side], v)) for v, _ in self.pairs[-4:]]
         total = ys[0]
@@ -102,7 +102,7 @@ class Program:
         return side, total, sum(t.sum() for _, t in self.pairs[-4:])
 
     def differentiate(self):
-        """Checks the gradients by the leaves, which become part of the program."""
+        """Check the gradients by the leaves, and add them to the program's values."""
         side, y, t = self.total()
         expected = torch.autograd.grad(t, [t for _, t in self.leaves], create_graph=True, allow_unused=True)
         reached = [(v, e) for (v, _), e in zip(self.leaves, expected, strict=True) if e is not None]

@@ -1,4 +1,4 @@
-"""Tensors of torch's graph that enter the engine's, and results that leave it into torch's."""
+"""Tensors with torch's history as inputs of the engine's graph, and the engine's results in torch's graph."""
 
 import gc
 import weakref
@@ -51,7 +51,7 @@ def test_a_leaf_enters(enter):
 
 
 @pytest.mark.parametrize("enter", ENTRIES)
-def test_what_torch_computed_enters(enter):
+def test_a_result_of_torch_enters(enter):
     w, v = leaf(3), leaf(3, seed=1)
     x = enter(torch.exp(w) * v)
     with mx.autograd.record():
@@ -90,7 +90,7 @@ def test_nnablas_parameters_get_gradients_of_torchs_pass():
 
 
 def test_a_leaf_before_and_after_the_other_side():
-    """Its gradient counts once on each way, whichever side goes on behind the boundary."""
+    """The gradient of such a leaf is the sum over all paths, in torch and in the engine."""
     for enter in (enter_chainer, enter_native):
         w = leaf(3)
         x = enter(leaf(3, seed=1).detach().numpy() if enter is enter_chainer else leaf(3, seed=1).detach())
@@ -103,12 +103,12 @@ def test_a_leaf_before_and_after_the_other_side():
         torch.testing.assert_close(found[0], expected[0])
         interop.to("torch", y).backward(retain_graph=True)
         torch.testing.assert_close([w.grad, torch.as_tensor(x.grad)], [e.detach() for e in expected])
-        y.backward()  # Chainer's leaves add, torch's too
+        y.backward()  # gradients of leaves accumulate, as in Chainer and torch
         torch.testing.assert_close([w.grad, torch.as_tensor(x.grad)], [2 * e.detach() for e in expected])
 
 
 def test_modules_of_networks_inside_the_engine():
-    """A link as a torch module, which runs as a node or belongs to another frontend's network."""
+    """A torch module of a link, called as a node of the engine's graph or in another frontend's network."""
     link = chainer.links.Linear(3, 2)
     module, x = interop.as_torch_module(link), chainer.Variable(np.ones((5, 3), "f"))
     F.sum(interop.call(module, x) ** 2).backward()
@@ -134,7 +134,7 @@ def test_a_variable_that_a_module_holds_gets_its_gradient_from_inside_the_engine
     assert w.grad.tolist() == [1, 1, 1] and x.grad.tolist() == [2, 2, 2]
 
 
-def test_parameters_that_are_torchs_or_shared():
+def test_parameters_of_torch_and_shared_ones():
     layer, w = torch.nn.Linear(3, 3), chainer.Parameter(np.ones(3, "f"))
     parameters = {"layer.weight": layer.weight, "a": w, "b": w}
     module = interop.as_torch_module(lambda v: interop.call(layer, v) * w, parameters, frontend="chainer")
@@ -169,11 +169,11 @@ def test_results_leave_to_leaves_of_the_engine():
     (t * w).sum().backward()
     np.testing.assert_allclose(x.grad, np.exp(x.array) * w.detach().numpy())
     torch.testing.assert_close(w.grad, t.detach())
-    (interop.to("torch", x * 2) * 1).sum().backward()  # a second pass adds, as Chainer's does
+    (interop.to("torch", x * 2) * 1).sum().backward()  # a second pass accumulates, as in Chainer
     np.testing.assert_allclose(x.grad, np.exp(x.array) * w.detach().numpy() + 2)
 
 
-def test_a_leaf_reached_on_two_ways_counts_once_per_way():
+def test_gradients_of_two_paths_to_a_leaf_are_added():
     x = compatgrad.Variable(leaf(3).detach())
     a, b = interop.to("torch", x * x), interop.to("torch", x.sum())
     (a.sum() * b).backward()
@@ -191,7 +191,7 @@ def test_mxnet_leaves_keep_their_grad_req():
     assert x.grad.asnumpy().tolist() == [4, 8]
 
 
-def test_only_what_is_asked_for_gets_a_gradient():
+def test_only_requested_inputs_get_a_gradient():
     x, w = chainer.Variable(leaf(3).detach().numpy()), leaf(3, seed=1)
     t = (interop.to("torch", F.exp(x)) * w).sum()
     (g,) = torch.autograd.grad(t, w)
@@ -200,7 +200,7 @@ def test_only_what_is_asked_for_gets_a_gradient():
 
 
 def test_there_and_back():
-    """chainer.grad by a Variable on the far side of torch's part, and by one after it."""
+    """chainer.grad by a Variable before torch's part of the graph, and by one after it."""
     x, w = chainer.Variable(leaf(3).detach().numpy()), leaf(3, seed=1)
     h = chainer.Variable(torch.sin(interop.to("torch", F.exp(x))) * w)
     y = F.sum(h * h)
@@ -209,7 +209,7 @@ def test_there_and_back():
     k = torch.sin(torch.exp(z)) * v
     e = torch.autograd.grad((k * k).sum(), [z, k])
     torch.testing.assert_close([gx.tensor, gh.tensor], list(e))
-    assert w.grad is None  # chainer.grad leaves gradients alone
+    assert w.grad is None  # chainer.grad writes to no leaf
     y.backward()
     torch.testing.assert_close(w.grad, torch.autograd.grad(((torch.sin(torch.exp(z)) * v) ** 2).sum(), v)[0])
     np.testing.assert_allclose(x.grad, e[0].numpy())
@@ -253,7 +253,7 @@ def test_any_order_from_either_side(order, driver):
         e.backward()
         torch.testing.assert_close([w.grad, torch.from_numpy(x.grad)], [a.grad, b.grad])
     else:
-        c = a.detach().requires_grad_()  # what reaches the end without passing xw
+        c = a.detach().requires_grad_()  # w in the last factor, whose path does not pass through xw
         e = ((torch.sin(torch.exp(torch.sin(a) * b)) * c) ** 3).sum()
         for _ in range(order):
             (f,) = torch.autograd.grad(e, a, create_graph=True)
@@ -324,7 +324,7 @@ def test_functions_that_take_arrays_refuse_tensors_with_history():
         x.tensor = leaf(3)
 
 
-def test_writing_in_place_is_noticed():
+def test_writing_in_place_is_detected():
     x = compatgrad.Variable(leaf(3).detach())
     t = interop.to("torch", ops.tanh(x))
     t.detach().mul_(2)
@@ -360,7 +360,7 @@ def test_errors_of_a_hook_come_through():
         y.backward()
 
 
-def test_nothing_is_kept_alive():
+def test_graphs_are_freed_without_the_collector():
     gc.collect()
     gc.disable()
     try:
@@ -389,7 +389,7 @@ def test_threads():
                 interop.to("torch", ops.exp(compatgrad.Variable(w * 2) * x)).sum().backward()
                 expected = 2 * x.tensor * torch.exp(2 * w.detach() * x.tensor)
                 torch.testing.assert_close(w.grad, expected)
-        except Exception as e:  # shown by the assertion below
+        except Exception as e:  # the assertion below shows it
             errors.append(e)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
@@ -400,7 +400,7 @@ def test_threads():
     assert not errors
 
 
-def test_a_pass_inside_a_pass_goes_through_what_the_outer_one_ends_at():
+def test_an_inner_pass_goes_beyond_the_inputs_of_the_outer_one():
     w, seen = leaf(3), []
     x = compatgrad.Variable(w * 2)
     other = ops.sum(x * 1)
@@ -425,7 +425,7 @@ def test_nnablas_values_keep_their_history_on_the_way_to_mxnet():
     np.testing.assert_allclose(p.g, 2 * np.exp(p.d), rtol=1e-6)
 
 
-def test_hooks_that_only_torchs_pass_calls_are_not_left_out():
+def test_hooks_that_only_torchs_pass_calls_are_an_error():
     layer = torch.nn.Linear(3, 1)
     accumulator = layer.weight.view_as(layer.weight).grad_fn.next_functions[0][0]
     accumulator.register_hook(lambda *args: None)

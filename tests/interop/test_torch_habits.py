@@ -1,4 +1,4 @@
-"""Habits of torch modules: with legacy networks inside torch, and with torch modules inside the engine."""
+"""Common uses of torch modules work on legacy networks in torch, and on torch modules in the engine."""
 
 import copy
 import io
@@ -59,7 +59,7 @@ def x():
 
 
 def legacy(net, x):
-    """What the legacy network itself predicts."""
+    """The prediction of the legacy network itself."""
     with chainer.using_config("train", False):
         y = net._target(
             mx.nd.array(x.numpy(), dtype=x.numpy().dtype) if isinstance(net._target, mx.gluon.Block) else x.numpy()
@@ -212,7 +212,7 @@ def test_parametrizations(net, x, kind):
 
 # ---- files and copies ------------------------------------------------------------------------------------------------
 def test_state_dict_round_trip(net, x):
-    net(x)  # statistics
+    net(x)  # changes the running statistics
     state = net.state_dict()
     other = copy.deepcopy(net)
     with torch.no_grad():
@@ -282,15 +282,15 @@ def test_other_dtypes(net, x, dtype):
         assert torch.equal(legacy(net, x.double()), net.eval()(x.double()))
 
 
-def test_a_float64_input_is_not_rounded_in_secret(x):
-    """The legacy framework's own rule for mixed dtypes holds: Chainer refuses them."""
+def test_a_float64_input_is_not_silently_rounded(x):
+    """The legacy framework's rule for mixed dtypes applies: Chainer refuses them."""
     with pytest.raises(chainer.utils.type_check.InvalidType):
         of_chainer()(x.double())
 
 
 def test_bfloat16(x):
     assert of_gluon().bfloat16()(x.bfloat16()).dtype == torch.bfloat16
-    with pytest.raises(TypeError, match="BFloat16"):  # NumPy has none
+    with pytest.raises(TypeError, match="BFloat16"):  # NumPy has no bfloat16
         of_chainer().bfloat16()(x.bfloat16())
 
 
@@ -311,14 +311,14 @@ def test_no_grad_and_inference_mode(net, x):
     assert y.is_inference() and torch.equal(y, expected)
     with torch.inference_mode():
         made = x * 1
-    net(made).sum().backward()  # nothing of it is kept in torch
+    net(made).sum().backward()  # torch saves no inference tensor for the backward
     got = [p.grad.clone() for p in net.parameters()]
     net.zero_grad()
     expected.sum().backward()
     torch.testing.assert_close([p.grad for p in net.parameters()], got)
 
 
-def test_nothing_is_recorded_where_nothing_is_asked_for(x):
+def test_nothing_is_recorded_without_gradients(x):
     recorded = []
 
     def f(v):
@@ -336,7 +336,7 @@ def test_nothing_is_recorded_where_nothing_is_asked_for(x):
 
 
 def test_autocast(net, x):
-    """A legacy network computes in the dtypes it has, between layers that change theirs."""
+    """Under autocast a legacy network keeps its dtypes, while torch's layers around it change theirs."""
     net.eval()
     expected = net(x)
     layer = torch.nn.Linear(3, 3)
@@ -383,7 +383,7 @@ def forward_mode(net, x):
     lambda net, x: torch.func.hessian(lambda x: net(x).sum())(x),
     forward_mode,
 ], ids=["vmap", "grad", "jvp", "hessian", "forward"])  # fmt: skip
-def test_transforms_that_would_lose_a_gradient_refuse(net, x, transform):
+def test_transforms_that_would_lose_a_gradient_are_refused(net, x, transform):
     with pytest.raises(RuntimeError, match="as_torch_module"):
         transform(net.eval(), x)
 
@@ -419,7 +419,7 @@ def test_frozen_parameters_of_a_module_inside():
 
 
 def test_constants_need_no_gradient():
-    """torch's functions see what needs a gradient, and refuse it where they have none."""
+    """torch's functions get tensors with the right requires_grad, as some refuse an input without a derivative."""
     v, target = variable(), variable(requires_grad=False)
     needs = []
     interop.call(lambda *ts: needs.extend(t.requires_grad for t in ts) or ts[0] * ts[1], v, target)
@@ -429,7 +429,7 @@ def test_constants_need_no_gradient():
 
 
 def test_torch_modes_around_the_engine():
-    """They are torch's: the engine records as its own modes say."""
+    """torch.no_grad does not stop the engine, which follows its own modes."""
     v, layer = variable(), torch.nn.Linear(3, 2)
     with torch.no_grad():
         y = F.sum(interop.call(layer, F.sigmoid(v)))
@@ -446,7 +446,7 @@ def test_torch_modes_around_the_engine():
 
 
 def test_autocast_of_a_module_inside():
-    """torch's module does as it is told, and gradients have the dtypes of what they are for."""
+    """A torch module in the engine is autocast, and gradients have the dtypes of their Variables and parameters."""
     layer, v = torch.nn.Linear(3, 3), variable()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         y = interop.call(layer, v)
@@ -456,7 +456,7 @@ def test_autocast_of_a_module_inside():
     assert v.grad.dtype == np.float32 and layer.weight.grad.dtype == torch.float32
 
 
-def test_writing_to_what_is_needed_raises():
+def test_writing_to_saved_tensors_raises():
     layer, v = torch.nn.Linear(3, 2), variable()
     y = F.sum(interop.call(layer, v) ** 2)
     with torch.no_grad():

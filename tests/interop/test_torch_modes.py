@@ -1,4 +1,4 @@
-"""torch's modes around the frontends: autocast changes no dtype, transforms refuse, modes that watch change nothing."""
+"""Frontends under torch's modes: autocast changes no dtype, torch.func is refused, observers change no numbers."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_numbers_and_dtypes_are_those_without_the_mode(program, mode):
         got = list(numbers(program()))
     for a, b in zip(got, expected, strict=True):
         assert a.dtype == b.dtype
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-4)  # where a mode watches, other kernels run
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-4)  # under some modes other kernels run
 
 
 def test_flops_of_a_frontend_are_counted():
@@ -113,7 +113,7 @@ def test_a_module_of_torch_inside_casts_as_outside():
     lambda f, t: torch.func.grad(f)(t), lambda f, t: torch.func.vjp(f, t), lambda f, t: torch.func.jvp(f, (t,), (t,)),
     lambda f, t: torch.vmap(f)(t[None]), lambda f, t: torch.func.jacrev(f)(t), lambda f, t: torch.func.hessian(f)(t),
 ], ids=["grad", "vjp", "jvp", "vmap", "jacrev", "hessian"])  # fmt: skip
-def test_transforms_are_refused_where_a_tensor_of_theirs_enters(make, transform):
+def test_tensors_of_transforms_are_refused(make, transform):
     def f(t):
         v = make(t)
         return (v.data.tensor if isinstance(v, nn.Variable) else v.tensor).sum()

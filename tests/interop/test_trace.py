@@ -1,5 +1,5 @@
-"""Every op, forward and gradients, is seen by tracers: a graph traced on tensors without data gives on fresh numbers
-what the engine gives."""
+"""Tracers see every op and its gradients: a graph that was traced on fake tensors gives the engine's results on new
+numbers."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from compatgrad import _C
 from tests.ops.all_samples import SAMPLES
 from tests.ops.harness import Sample, gradients
 
-# ops that read values on the host; their error names them, or what they are called in nnabla
+# ops that read values on the host; the error has the op's name, or its name in nnabla
 REFUSED = {
     "bipartite_matching", "bool_gather", "box_nms", "box_suppression", "draw", "dropout_drawn", "image_augmentation",
     "inq_weights", "multibox_detection", "multibox_target", "new_generator", "nms_detection2d",
@@ -22,7 +22,7 @@ REFUSED = {
 OPS: dict[str, list[Sample]] = {}
 for s in SAMPLES:
     OPS.setdefault(s.op, []).append(s)
-MOST = 4  # samples of an op
+MOST = 4  # samples per op
 
 
 def refused(s: Sample) -> str | None:
@@ -36,14 +36,14 @@ def refused(s: Sample) -> str | None:
 
 
 class Program:
-    """A sample as a function of tensors alone: of its inputs, and of those parameters that are tensors."""
+    """A sample as a function of its inputs and of those parameters that are tensors."""
 
     def __init__(self, sample: Sample, order: int) -> None:
         self.sample, self.order = sample, order
         self.held = [k for k, v in sample.params.items() if isinstance(v, torch.Tensor) and k != "active"]
 
     def arguments(self, seed: int) -> list[torch.Tensor | None]:
-        """Numbers that differ from seed to seed; integers, which must fit, are those of the sample."""
+        """Arguments drawn by `seed`; integers are the sample's, as others might be out of range."""
         rng = np.random.default_rng(seed)
         drawn = [x.draw(rng) if hasattr(x, "draw") else x for x in self.sample.inputs]
         tensors = [None if x is None else torch.tensor(x) for x in drawn]

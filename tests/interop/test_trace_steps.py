@@ -1,4 +1,4 @@
-"""Whole training steps of each frontend, with backward passes and optimizers, as graphs that make_fx traced."""
+"""Training steps of each frontend, with backward passes and optimizers, traced by make_fx."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,15 +19,15 @@ from compatgrad.mxnet import autograd, gluon
 
 
 def data(parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Inputs, labels and parameters of one step."""
+    """The inputs, labels and parameters of a step."""
     torch.manual_seed(4)
     drawn = [p + 0.3 * torch.rand_like(p) for p in parameters]
     return [torch.randn(6, 4), torch.randint(0, 3, (6,)), *drawn]
 
 
 def check(step: Callable, parameters: Sequence[torch.Tensor], state: Sequence[torch.Tensor] = ()) -> None:
-    """The graph gives what the step gives, on numbers that the trace did not have. `state`: real tensors that the step
-    changes, which tracing leaves alone and the graph changes as well."""
+    """Compare the traced graph with the step on numbers that were not traced. `state`: tensors that the step changes;
+    tracing must not change them, and the graph must."""
     given, before = data(parameters), [t.clone() for t in state]
     expected = [y.clone() for y in step(*(t.clone() for t in given))]
     changed = [t.clone() for t in state]
@@ -96,7 +96,7 @@ def test_chainer_with_a_gradient_penalty():
 
 @pytest.mark.parametrize("name", ["MomentumSGD", "RMSprop", "AdaGrad", "AdaDelta"])
 def test_states_of_chainers_optimizers_move_with_an_exported_step(name):
-    """Two steps of the graph are two steps of the program, whose state of momentum and the like the first one moved."""
+    """Two runs of the graph give the numbers of two steps, the second of which depends on the optimizer's state."""
     net = Net()
     optimizer = getattr(chainer.optimizers, name)().setup(net)
 

@@ -1,4 +1,4 @@
-"""An update of parameters beside torch's graphs: those that read what it changed fail, all others go on."""
+"""After an update of parameters, the backward of torch graphs that saved a changed array fails; others work."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from compatgrad import _C
 
 
 def graph_of(t):
-    """A torch graph that keeps `t` for its backward, and the leaf that it differentiates by."""
+    """A torch result whose backward reads `t`, and the leaf to differentiate by."""
     leaf = torch.ones(t.shape, dtype=t.dtype, requires_grad=True)
     return (leaf * t).sum(), leaf
 
@@ -102,7 +102,7 @@ def test_mxnet_update():
 
 
 def test_mxnet_update_of_two_precisions():
-    """The master in single precision is what the rule computes; the weight in half precision follows it."""
+    """The rule updates the float32 master copy, and writes it to the float16 weight."""
     for k in (0, 2):
         weight, gradient, master = arrays = mxnet_arrays()
         weight, gradient = arrays = weight.astype("float16"), gradient.astype("float16")

@@ -1,4 +1,4 @@
-"""Torch functions and modules of every kind that networks are made of, with inputs away from kinks and ties."""
+"""torch functions and modules of every kind used in networks, with inputs away from kinks and ties."""
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ def parts(z):
 
 
 def attention(q, k, v):
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # the fused one has no second derivative
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # fused kernels have no second derivative
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
@@ -34,7 +34,7 @@ def in_place(x):
 
 
 class Cube(torch.autograd.Function):
-    """A user's function with a derivative of its own."""
+    """A user-defined function with its own derivative."""
 
     @staticmethod
     def forward(ctx, x):
@@ -298,7 +298,7 @@ FUNCTIONS = {
     "complex": COMPLEX,
 }
 
-# torch has no second derivative of these
+# functions whose second derivative torch lacks
 ONCE = [
     ("cdist", lambda x, y: torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist"), A(2, 3), A(3, 3)),
     ("embedding_bag", lambda i, w: F.embedding_bag(i, w, mode="sum"), IDS, A(4, 2)),
@@ -308,7 +308,7 @@ ONCE = [
 
 
 class Decoder(torch.nn.Module):
-    """A decoder layer on its own memory, which keeps nothing of the fused kernels without second derivatives."""
+    """A decoder layer with itself as the memory, without the fused kernels, which have no second derivatives."""
 
     def __init__(self):
         super().__init__()
