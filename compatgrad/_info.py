@@ -1,4 +1,4 @@
-"""`python -m compatgrad info`: what a bug report needs."""
+"""`python -m compatgrad info`: the facts that a bug report needs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _torch_rows() -> Iterator[tuple[str, str]]:
     yield "torch", f"{torch}, in {torch.path}"
     try:
         module = existing_module(torch)
-    except BuildError as error:  # somebody else's
+    except BuildError as error:  # the file belongs to another user
         yield "module", str(error)
         return
     stamp = read_stamp(module) if module else None
@@ -113,7 +113,7 @@ def _cuda_kernels() -> str:
         there = find_nvcc()
     except BuildError:
         there = None
-    return "compiled when they are first used" if there else "none, and no nvcc: ATen does their work"
+    return "compiled when they are first used" if there else "none, and no nvcc: ATen computes instead"
 
 
 def _rows() -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
-"""Answers `import chainer` with compatgrad's frontend of that name.
+"""Makes `import chainer` import compatgrad's frontend of that name.
 
-While a frontend is installed its modules run under their legacy names (`chainer.links.connection.linear`), so
-that classes, pickles and log records say what the original's would. The finder below makes the other name,
-under `compatgrad.`, mean the very same module objects.
+While a frontend is installed, its modules have the original's names (`chainer.links.connection.linear`), so that
+classes, pickles and log records contain the same names as with the original. The finder below makes the names under
+`compatgrad.` refer to the same module objects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 _PACKAGE = "compatgrad"
 _FOLDER = Path(__file__).resolve().parent
 
-# frontend -> the top-level names that its original brings
+# frontend -> the top-level packages of its original
 _ROOTS = {
     "chainer": ("chainer", "chainerx", "chainermn", "onnx_chainer"),
     "nnabla": ("nnabla", "nnabla_ext"),
@@ -40,14 +40,14 @@ def _root_file(root: str) -> Path:
 
 
 class _Alias(Loader):
-    """Loads `compatgrad.chainer.x` by handing out the module `chainer.x`."""
+    """Loads `compatgrad.chainer.x` by returning the module `chainer.x`."""
 
     def __init__(self, legacy: str) -> None:
         self.legacy = legacy
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.legacy)
-        self.own_spec = module.__spec__  # the import system is about to replace it by `spec`
+        self.own_spec = module.__spec__  # saved, because the import system replaces it by `spec`
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -64,7 +64,7 @@ class _Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if path is None:
-            # what lies below a root is found by the import system itself, in the root's folder
+            # the import system itself finds modules below a root, in the root's folder
             return _spec(fullname, _root_file(fullname)) if fullname in self.roots else None
         package, _, legacy = fullname.partition(".")
         if package != _PACKAGE or legacy.partition(".")[0] not in self.roots:
@@ -97,10 +97,10 @@ def _claim(owner: Any, old: str, new: str) -> None:
 
 
 def _rename(module: ModuleType, new: str) -> None:
-    """Gives a loaded module, and what it defined, another name: relative imports and pickles go by it."""
+    """Gives a loaded module, and the objects that it defined, another name, which relative imports and pickles use."""
     old, module.__name__ = module.__name__, new
     file = getattr(module, "__file__", None)
-    if file is not None:  # else it was made without one, as mxnet.symbol.op is
+    if file is not None:  # modules without a file, such as mxnet.symbol.op, are skipped
         spec = module.__spec__ = _spec(new, Path(file))
         assert spec is not None
         module.__loader__, module.__package__ = spec.loader, spec.parent
@@ -116,12 +116,12 @@ def _check_names(names: tuple[str, ...]) -> list[str]:
 
 
 def install(*names: str) -> None:
-    """Answers imports of the frontends from now on: `import chainer` gives compatgrad's.
+    """Makes later imports of the frontends import compatgrad's: `import chainer` then imports compatgrad's Chainer.
 
-    names: "chainer", "nnabla" or "mxnet"; all three, if none is named. With "chainer" go `chainerx`, `chainermn` and
-        `onnx_chainer`, with "nnabla" `nnabla_ext`.
+    names: "chainer", "nnabla" or "mxnet"; all three, if none is named. "chainer" includes `chainerx`, `chainermn` and
+        `onnx_chainer`, "nnabla" includes `nnabla_ext`.
 
-    Raises ValueError for an unknown name, and RuntimeError where the original itself is already imported.
+    Raises ValueError for an unknown name, and RuntimeError if the original itself is already imported.
 
         >>> import compatgrad
         >>> compatgrad.install("chainer")
@@ -148,10 +148,10 @@ def install(*names: str) -> None:
 
 
 def uninstall(*names: str) -> None:
-    """Undoes `install`: the names mean what they meant before, and modules in use keep working.
+    """Undoes `install`: the names refer to the originals again, and modules in use keep working.
 
-    names: as for `install`; all three frontends, if none is named. One that is not installed is passed over. Raises
-    ValueError for an unknown name.
+    names: as for `install`; all three frontends, if none is named. A frontend that is not installed is skipped. Raises
+        ValueError for an unknown name.
 
         >>> import compatgrad
         >>> compatgrad.uninstall("chainer")
@@ -182,13 +182,13 @@ def unload_ipython_extension(ipython: Any) -> None:
     uninstall()
 
 
-# A process that multiprocessing spawns imports the main script anew: the frontends must be installed before.
+# A process that multiprocessing spawns imports the main script again, before which the frontends must be installed.
 
 _plain_preparation_data = multiprocessing.spawn.get_preparation_data
 
 
 class _InstallOnLoad:
-    """Unpickles into an installation."""
+    """An object that installs the frontends when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = [name for name in available() if _finder.roots.intersection(_ROOTS[name])]
@@ -198,7 +198,7 @@ class _InstallOnLoad:
 
 def _preparation_data(name: str) -> dict[str, Any]:
     data = _plain_preparation_data(name)
-    if name == "ignore":  # asked by the fork server, which takes no more than strings: it shall not preload the script
+    if name == "ignore":  # for the fork server, which takes only strings: it does not preload the script
         data.pop("init_main_from_path", None)
         data.pop("main_path", None)
     else:

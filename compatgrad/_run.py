@@ -1,4 +1,5 @@
-"""`python -m compatgrad run`: a program runs as under plain `python`, its legacy imports answered."""
+"""`python -m compatgrad run`: runs a program as plain `python` would, with compatgrad's frontends in place of the
+originals."""
 
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ from types import CodeType, ModuleType, TracebackType
 
 from compatgrad._install import install
 
-_run_module_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]  # what `python -m` itself calls
+_run_module_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]  # `python -m` itself calls this
 
 
 class UsageError(Exception):
-    """The command line names nothing to run."""
+    """The command line does not say what to run, or is wrong."""
 
 
 def run(arguments: list[str]) -> None:
-    """Runs what `arguments` name, as `python` would given the same. Raises what the program raises."""
+    """Runs the program that `arguments` name, as `python` would with the same arguments. The program's exceptions are
+    passed on."""
     if not arguments:
         raise UsageError("name a script, -m MODULE or -c CODE")
     what, rest = arguments[0], arguments[1:]
@@ -52,7 +54,7 @@ def run(arguments: list[str]) -> None:
 
 
 def _sets_path() -> bool:
-    """Whether Python puts a script's folder first on the path, and thus has put ours there."""
+    """Whether Python puts a script's folder first on the path, and so has put compatgrad's there."""
     return not getattr(sys.flags, "safe_path", sys.flags.isolated)
 
 
@@ -104,9 +106,9 @@ def _execute(code: CodeType | str | bytes, name: str, main: ModuleType) -> None:
 
 
 def _without_own_frames(body: Callable[[], None]) -> None:
-    """Calls `body`; what it raises is reported by Python itself, but without the frames down to `body`'s own.
+    """Calls `body`. Python itself reports its exceptions, but without the frames of compatgrad above `body`.
 
-    The traceback is cut when it is reported and not here: raising again would add our frames again.
+    The traceback is cut when it is reported and not here, because raising again would add these frames again.
     """
     try:
         body()

@@ -1,5 +1,5 @@
-"""How the compiled module is built: in place, by pip, and at first import, all from one set of parameters.
+"""The build of the compiled module: in place, by pip, and at first import, all with the same parameters.
 
-`target` says for what and how, `compiler` does it; `backend`, `__main__` and `loader` ask for it.
-Nothing here needs torch or the rest of compatgrad to be importable: a build comes before either.
+`target` defines what is built and how, `compiler` builds it; `backend`, `__main__` and `loader` start builds. Nothing
+here imports torch or the rest of compatgrad, because a build may run before either can be imported.
 """

@@ -17,12 +17,12 @@ def _build(target: Buildable, folder: str, jobs: int | None) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m compatgrad._build", description=__doc__)
-    parser.add_argument("--inplace", action="store_true", help="the module; where torch has CUDA also the kernels")
-    parser.add_argument("--kernels", action="store_true", help="the CUDA kernels, whatever torch there is")
-    parser.add_argument("-j", "--jobs", type=int, help="compilers at a time (default: one per core)")
+    parser.add_argument("--inplace", action="store_true", help="compile the module and, with CUDA, the CUDA kernels")
+    parser.add_argument("--kernels", action="store_true", help="compile the CUDA kernels, with any torch")
+    parser.add_argument("-j", "--jobs", type=int, help="number of compilers at a time (default: one per core)")
     args = parser.parse_args()
     if not (args.inplace or args.kernels):
-        parser.error("nothing to do; say --inplace or --kernels")
+        parser.error("nothing to do; pass --inplace or --kernels")
     try:
         kernels = args.kernels
         if args.inplace:
@@ -33,7 +33,7 @@ def main() -> int:
             if cuda := cuda_target():
                 _build(cuda, cuda.object_folder(), args.jobs)
             else:
-                print_line("no nvcc: the CUDA kernels are not compiled; ATen does their work")
+                print_line("no nvcc: the CUDA kernels are not compiled; ATen computes instead")
     except BuildError as error:
         print_line(f"build failed: {error}")
         return 1

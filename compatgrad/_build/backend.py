@@ -1,7 +1,7 @@
 """The build backend that pip calls (PEP 517 and PEP 660).
 
-It compiles for the torch that the target environment has and never asks for one: a build requirement on torch
-would make pip download a second one. Where there is none, the wheel carries the sources alone.
+It compiles for the torch in the target environment and has no build requirement on torch, because with one pip would
+download a second torch. If there is no torch, the wheel contains only the sources.
 """
 
 from __future__ import annotations
@@ -124,13 +124,13 @@ def _write_wheel(folder: str, tag: str, contents: Iterator[tuple[str, bytes]]) -
 def _installed_target() -> Target | None:
     torch = find_torch()
     if torch is None:
-        print_line("no torch here: the wheel carries the sources, which are compiled at first import")
+        print_line("no torch found: the wheel contains the sources, which are compiled at first import")
         return None
     return target_for(torch)
 
 
 def _installed_targets() -> list[Target | CudaTarget]:
-    """The module, and for a torch with CUDA the kernels; those not compiled now are at their first use."""
+    """The module and, for a torch with CUDA, the kernels; what is not compiled here is compiled at its first use."""
     target = _installed_target()
     if target is None:
         return []
@@ -151,7 +151,7 @@ def _published(targets: list[Target | CudaTarget], folder: Path) -> list[Path]:
 
 
 def _build_folder(target: Target | CudaTarget) -> Path:
-    """The checkout's folder of object files, to build again quickly; elsewhere if it is read-only."""
+    """The checkout's folder of object files, which makes later builds fast; another folder if it is read-only."""
     writable = os.access(ROOT, os.W_OK)
     return (ROOT / "build" if writable else Path(tempfile.mkdtemp())) / target.object_folder()
 
@@ -159,7 +159,7 @@ def _build_folder(target: Target | CudaTarget) -> Path:
 def _wheel_contents(tag: str, targets: list[Target | CudaTarget]) -> Iterator[tuple[str, bytes]]:
     for path in _files_below(PACKAGE):
         yield str(path.relative_to(ROOT)), path.read_bytes()
-    # where the loader looks for what it compiles at first import
+    # the folder in which the loader looks for sources at first import
     for path in _files_below(ROOT / "csrc"):
         yield f"compatgrad/{path.relative_to(ROOT)}", path.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
@@ -189,7 +189,8 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
 
 
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Any = None) -> str:
-    """Without it pip would compile once for the metadata and once more for the wheel."""
+    """Makes the metadata without compiling; without this function pip would compile once for the metadata and again for
+    the wheel."""
     folder = Path(metadata_directory) / _dist_info()
     for name, data in _dist_info_files(_tag(compiled=False), pure=True):
         path = folder / name

@@ -1,4 +1,4 @@
-"""Compiles and links a target, redoing only what changed."""
+"""Compiles and links a target; only changed files are compiled again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def print_line(text: str) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Makes a folder, and those above it that are missing, which only their owner may enter."""
+    """Makes a folder, and missing folders above it, with access for the owner only."""
     if not folder.is_dir():
         private_folder(folder.parent)
         with suppress(FileExistsError):
@@ -58,19 +58,19 @@ def private_folder(folder: Path) -> None:
 
 
 def expect_own(path: Path) -> None:
-    """Raises BuildError where somebody else may have made, or may change, what is loaded from `path`."""
+    """Raises BuildError if another user may have made, or can change, the file to be loaded from `path`."""
     try:
         found = path.stat()
     except FileNotFoundError:
         return
     if found.st_uid not in (os.geteuid(), 0):
         raise BuildError(
-            f"{path} belongs to user {found.st_uid}, not to user {os.geteuid()}: what is compiled there is not loaded; "
+            f"{path} belongs to user {found.st_uid}, not to user {os.geteuid()}: modules there are not loaded; "
             "name a folder of your own in COMPATGRAD_CACHE"
         )
     if found.st_mode & 0o022:
         raise BuildError(
-            f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):o}): what is compiled there is not "
+            f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):o}): modules there are not "
             f"loaded; run `chmod go-w {shlex.quote(str(path))}` if nobody changed it, or name another folder in "
             "COMPATGRAD_CACHE"
         )
@@ -86,9 +86,9 @@ def file_hash(path: Path) -> str:
 
 
 def read_cached(module: Path, read: Callable[[Path], S | None], cache: Path) -> S | None:
-    """The stamp of a file in the cache; None where there is none, or the file is another than the stamp was made for.
+    """The stamp of a file in the cache; None if there is none, or if the stamp was made for another file.
 
-    Raises BuildError where the file, or a folder up to the cache, may be somebody else's.
+    Raises BuildError if another user may have made, or can change, the file or a folder up to the cache.
     """
     if not module.exists():
         return None
@@ -120,17 +120,17 @@ def _is_current(target: Buildable, obj: Path) -> bool:
     try:
         made = obj.stat().st_mtime_ns
         dependencies = _dependencies(obj.with_suffix(".d"))
-        if target.prefix and (target.root / target.prefix).exists():  # depfiles do not name what was compiled ahead
+        if target.prefix and (target.root / target.prefix).exists():  # depfiles do not list the precompiled header
             dependencies.append(target.prefix)
         return all((target.root / name).stat().st_mtime_ns < made for name in dependencies)
-    except OSError:  # the object, its depfile or a header that it names is gone
+    except OSError:  # the object, its depfile or a header listed in it is missing
         return False
 
 
 def _precompile(target: Buildable, folder: Path, report: Report) -> list[str]:
-    """The flags that give each file the prefix header, which is compiled here once.
+    """Precompiles the prefix header, and returns the flags that include it in each file.
 
-    Without that a file takes twice as long. A compiler that cannot use the result reads the header instead.
+    Without precompilation a file takes twice as long. A compiler that cannot use the result reads the header instead.
     """
     source = target.root / (target.prefix or "")
     if not source.is_file():
@@ -144,7 +144,7 @@ def _precompile(target: Buildable, folder: Path, report: Report) -> list[str]:
         new = made.with_name(f"{made.name}.new")
         command = [*target.compile_command(), "-x", "c++-header", str(header), "-o", str(new)]
         if subprocess.run(command, cwd=target.root, capture_output=True).returncode:
-            report("the prefix header cannot be compiled ahead")
+            report("the prefix header cannot be precompiled")
         else:
             os.replace(new, made)
     return ["-include", str(header)]
@@ -160,14 +160,14 @@ def _compile(target: Buildable, source: Path, obj: Path, prefix: list[str], repo
         obj.unlink(missing_ok=True)
         lines = done.stderr.splitlines()
         first = next((i for i, line in enumerate(lines) if "error:" in line), 0)
-        # from the "In file included from" lines that lead to the first error
+        # starts at the "In file included from" lines before the first error
         while first and not lines[first - 1].startswith((" ", "\t")) and "warning:" not in lines[first - 1]:
             first -= 1
         text = "\n".join(lines[first : first + _MAX_ERROR_LINES])
         raise BuildError(f"{command[0]} (exit code {done.returncode}) on {source}:\n{text}")
     if done.stderr:
         report(done.stderr.rstrip())
-    # The object is as old as the moment its sources were read: what is edited meanwhile is compiled again.
+    # The object gets the time at which its sources were read, so that a file edited meanwhile is compiled again.
     os.utime(obj, ns=(begun, begun))
     return (time.time_ns() - begun) / 1e9
 
@@ -212,7 +212,7 @@ def _link(target: Buildable, objects: list[Path], out: Path) -> None:
 
 
 def build(target: Buildable, folder: Path, report: Report = print_line, jobs: int | None = None) -> Path:
-    """Brings `folder`'s object files and what is linked from them up to date; returns that file's path."""
+    """Brings the object files in `folder` and the linked file up to date; returns the path of the linked file."""
     sources = target.sources()
     if not sources:
         raise BuildError(f"no sources below {target.root / 'csrc'}")
@@ -229,10 +229,11 @@ def build(target: Buildable, folder: Path, report: Report = print_line, jobs: in
 
 
 def publish(target: Buildable, module: Path, folder: Path) -> Path:
-    """Puts a built file and its stamp into `folder`; a process that has the old one loaded keeps it.
+    """Puts a built file and its stamp into `folder`; a process that has loaded the old file keeps it.
 
-    Both are written beside their places first: a full disk leaves the old file with its own stamp. Between the two moves
-    there is no stamp, so a process that is killed there leaves a file that counts as unknown, never a wrong stamp.
+    Both are first written under temporary names, so that a full disk leaves the old file with its stamp. Between the
+    two renames there is no stamp, so a process that is killed there leaves a file without a stamp, never one with a
+    wrong stamp.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _remove_unpublished(folder)
@@ -264,7 +265,7 @@ def _is_running(pid: str) -> bool:
 
 
 def remove_leftovers(cache: Path) -> None:
-    """Removes what killed builds left in a cache. Folders in which somebody compiles are left alone."""
+    """Removes files that killed builds have left in a cache, except in folders in which a build is running."""
     for folder in cache.glob("*/"):
         lock = folder / "lock"
         try:
@@ -272,7 +273,7 @@ def remove_leftovers(cache: Path) -> None:
             with open(lock, "r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _remove_leftovers_of(folder)
-        except (OSError, BuildError):  # locked, without a lock, or of somebody else
+        except (OSError, BuildError):  # locked, without a lock file, or owned by another user
             continue
 
 
@@ -289,7 +290,8 @@ def _remove_unpublished(folder: Path) -> None:
 
 
 def compile_into(target: Buildable, folder: Path, announced: str) -> Path:
-    """Builds a target into `folder`, a part of the cache, without its objects; says `announced`, and how long it took."""
+    """Builds a target into `folder` in the cache, without keeping object files; prints `announced`, and how long it
+    took."""
     print_line(f"compatgrad: {announced}; kept in {folder}")
     remove_leftovers(folder.parent)
     _remove_leftovers_of(folder)
@@ -307,7 +309,7 @@ def compile_into(target: Buildable, folder: Path, announced: str) -> Path:
 def locked_cache(folder: Path) -> Iterator[None]:
     """Holds the lock of a folder of the cache, so that two processes never compile into it at once.
 
-    Raises BuildError where somebody else may write there.
+    Raises BuildError if another user can write there.
     """
     private_folder(folder)
     for path in (folder.parent, folder):
@@ -322,7 +324,7 @@ def stamp_path(module: Path) -> Path:
 
 
 def read_json(module: Path, kind: Callable[..., S]) -> S | None:
-    """The stamp beside `module`, as a `kind`; None where there is no such module or stamp."""
+    """The stamp of `module`, as a `kind`; None if the module or its stamp does not exist."""
     try:
         return kind(**json.loads(stamp_path(module).read_text())) if module.exists() else None
     except (OSError, ValueError, TypeError):
@@ -330,5 +332,5 @@ def read_json(module: Path, kind: Callable[..., S]) -> S | None:
 
 
 def read_stamp(module: Path) -> Stamp | None:
-    """For what `module` was built; None where it does not exist or was not stamped."""
+    """The stamp that says what `module` was built for; None if the module or its stamp does not exist."""
     return read_json(module, Stamp)

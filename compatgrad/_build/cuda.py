@@ -1,7 +1,7 @@
-"""The library of CUDA kernels: compiled by nvcc alone, and found when the first CUDA tensor meets a kernel.
+"""The library of CUDA kernels: compiled by nvcc alone, and loaded when a kernel gets its first CUDA tensor.
 
-It knows nothing of torch, so one build serves every torch. Where there is neither a build nor nvcc, the same work is
-done by ATen's operations, which is said once.
+It does not depend on torch, so one build serves every torch. If there is neither a build nor nvcc, ATen's operations
+compute instead, and one warning says so.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from compatgrad._build.target import PACKAGE, BuildError, source_root
 
 LIBRARY = "libcompatgrad_cuda.so"
 SWITCH = "COMPATGRAD_CUDA_KERNELS"
-# PTX of the newest of these runs on what comes after it, compiled by the driver when it is loaded.
+# The driver compiles the PTX of the newest of these for newer GPUs when the library is loaded.
 _ARCHITECTURES = ("arch=compute_80,code=sm_80", "arch=compute_90,code=sm_90", "arch=compute_90,code=compute_90")
-# --fmad=false: a formula gives on a GPU what the CPU loop gives, for which there are tests everywhere
-# --threads=0: the architectures of a file at the same time, where the other files are done
-# -compress-all: the machine code is stored compressed, to a tenth of its size, and decompressed when the library is loaded
+# --fmad=false: a formula gives the same results on a GPU as in the CPU loop, which is tested on every machine
+# --threads=0: compiles the architectures of a file in parallel when the other files are done
+# -compress-all: stores the machine code compressed to a tenth of its size; it is decompressed at loading
 _FLAGS = (
     "-std=c++20 -O3 --fmad=false -DNDEBUG --threads=0 -Xfatbin -compress-all -Xcompiler -fPIC,-fvisibility=hidden"
 ).split()
@@ -39,14 +39,15 @@ _HOW = (
 
 @cache
 def find_nvcc() -> str | None:
-    """nvcc's path: `$CUDACXX`, else that of `$CUDA_HOME`, of the environment's packages, on the PATH, or the usual one.
+    """nvcc's path: `$CUDACXX`, else nvcc of `$CUDA_HOME`, of the environment's packages, on the PATH, or in the usual
+    folder.
 
-    Raises BuildError where CUDACXX names something that is not there.
+    Raises BuildError if CUDACXX names a program that does not exist.
     """
     if named := os.environ.get("CUDACXX"):
         if path := shutil.which(named):
             return path
-        raise BuildError(f"CUDACXX={named} is no program; {_HOW}")
+        raise BuildError(f"CUDACXX={named} is not a program; {_HOW}")
     homes = [Path(home) for name in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(name))]
     homes += sorted(Path(sysconfig.get_path("purelib")).glob("nvidia/cu[0-9]*"), reverse=True)
     candidates = [*(str(home / "bin" / "nvcc") for home in homes), "nvcc", "/usr/local/cuda/bin/nvcc"]
@@ -55,7 +56,7 @@ def find_nvcc() -> str | None:
 
 @cache
 def nvcc_version(nvcc: str) -> str:
-    """Such as 13.0.88."""
+    """The version of nvcc, such as 13.0.88."""
     done = subprocess.run([nvcc, "--version"], capture_output=True, text=True)
     found = re.search(r"\bV(\d[\d.]*)", done.stdout)
     return found.group(1) if found else "unknown"
@@ -63,7 +64,7 @@ def nvcc_version(nvcc: str) -> str:
 
 @dataclass(frozen=True)
 class CudaStamp:
-    """From what a library was made; lies beside it as JSON."""
+    """What a library was made from; stored beside it as JSON."""
 
     nvcc: str
     flags: str
@@ -80,7 +81,7 @@ def _flags() -> list[str]:
 
 
 def sources_hash(root: Path) -> str:
-    """Changes with any file that a CUDA kernel may include."""
+    """A hash that changes with any file that a CUDA kernel may include."""
     digest = hashlib.sha256()
     for path in sorted((root / "csrc" / "kernels").glob("*.*")):
         if path.suffix in (".cu", ".cuh", ".h"):
@@ -94,7 +95,7 @@ class CudaTarget:
 
     nvcc: str
     root: Path
-    prefix = None  # no header is compiled ahead
+    prefix = None  # no header is precompiled
 
     def __str__(self) -> str:
         return f"CUDA, by nvcc {nvcc_version(self.nvcc)}"
@@ -123,7 +124,7 @@ def _digest(*texts: str) -> str:
 
 
 def cuda_target(root: Path | None = None) -> CudaTarget | None:
-    """The build by the nvcc there is; None without one, or without sources."""
+    """The target for the installed nvcc; None without nvcc, or without sources."""
     root = root or source_root()
     nvcc = find_nvcc()
     target = CudaTarget(nvcc, root) if nvcc and root else None
@@ -131,19 +132,20 @@ def cuda_target(root: Path | None = None) -> CudaTarget | None:
 
 
 def _cache_key(root: Path) -> str:
-    """Names finished builds of these sources, less nvcc's version: nvcc may be gone when a build is used again."""
+    """The key of finished builds of these sources. It does not contain nvcc's version, because nvcc may be missing when
+    a build is used again."""
     return f"cuda-{_digest(sources_hash(root), *_flags())}-nvcc"
 
 
 def read_cuda_stamp(library: Path) -> CudaStamp | None:
-    """From what `library` was made; None where it does not exist."""
+    """What `library` was made from; None if it does not exist."""
     return read_json(library, CudaStamp)
 
 
 def existing_library(cache: Path) -> Path | None:
-    """The package's own library or a cached one, made from the sources there are.
+    """The package's library or a cached one that was made from the current sources.
 
-    Raises BuildError where a cached one may be somebody else's.
+    Raises BuildError if another user may have made, or can change, a cached one.
     """
     root = source_root()
     if root is None:
@@ -167,12 +169,13 @@ def _compiled_now(target: CudaTarget, cache: Path) -> Path:
 
 
 def _without(why: str) -> None:
-    text = f"{why}. ATen does the work of compatgrad's CUDA kernels, with more passes over memory"
+    text = f"{why}. ATen computes in place of compatgrad's CUDA kernels, with more passes over memory"
     warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def find_library() -> str | None:
-    """The library's path, compiled where it must be; None, after a warning, without one. The engine asks once."""
+    """The path of the library, which is compiled if necessary; None, after a warning, if there is none. The engine
+    calls this once."""
     from compatgrad._build.loader import cache_dir
 
     if os.environ.get(SWITCH) == "0":
@@ -191,8 +194,8 @@ def find_library() -> str | None:
 
 
 def report_unusable(library: str, error: str) -> None:
-    """Warns that a library was found which does not run here."""
+    """Warns that the library cannot be used on this machine."""
     _without(
         f"{library} does not run here ({error}): it needs a driver for its CUDA version and a GPU from sm_80 on; "
-        f"compile it by another nvcc, or set {SWITCH}=0 to leave it alone"
+        f"compile it by another nvcc, or set {SWITCH}=0 to turn it off"
     )

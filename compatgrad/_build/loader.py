@@ -25,14 +25,14 @@ _NO_COMPILE = "COMPATGRAD_NO_COMPILE"
 
 
 def cache_dir() -> Path:
-    """Where modules compiled at first import are kept: `$COMPATGRAD_CACHE`, else the user's cache folder."""
+    """The folder of modules that are compiled at first import: `$COMPATGRAD_CACHE`, else the user's cache folder."""
     if named := os.environ.get("COMPATGRAD_CACHE"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compatgrad"
 
 
 def built_words() -> str:
-    """For what the package's own compiled module was built."""
+    """A text that says what the package's own compiled module was built for."""
     if built := read_stamp(LIB / module_file()):
         return f"built for {built}"
     others = sorted(path.name for path in LIB.glob("_C.*.so"))
@@ -46,7 +46,7 @@ def _import_torch() -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and error.name == "torch":
             why, do = "is not installed", f"install it: `{sys.executable} -m pip install torch`"
         else:
-            why, do = f"cannot be imported ({error})", "mend or reinstall torch"
+            why, do = f"cannot be imported ({error})", "repair or reinstall torch"
         raise ImportError(
             f"compatgrad runs on torch, which {why}. Its compiled module was {built_words()}. To do: {do}"
         ) from error
@@ -54,9 +54,9 @@ def _import_torch() -> ModuleType:
 
 
 def existing_module(torch: Torch) -> Path | None:
-    """The package's own module or the cached one, if either was built for `torch`.
+    """The package's own module or the cached one, if one was built for `torch`.
 
-    Raises BuildError where the cached one may be somebody else's.
+    Raises BuildError if another user may have made, or can change, the cached one.
     """
     stamp = read_stamp(bundled := LIB / module_file())
     if stamp is not None and stamp.serves(torch.stamp()):
@@ -72,23 +72,24 @@ def _compiled_now(torch: Torch) -> Path:
     target = target_for(torch)
     if os.environ.get(_NO_COMPILE):
         raise BuildError(f"compiling at import is switched off by {_NO_COMPILE}")
-    target.compiler  # noqa: B018  raises where there is none, before anything is announced or written
+    target.compiler  # noqa: B018  raises an error if there is none, before anything is printed or written
     folder = cache_dir() / target.cache_folder()
     try:
         with locked_cache(folder):
             return existing_module(torch) or compile_into(
                 target,
                 folder,
-                f"the compiled module was {built_words()}; compiling it for {target.torch}. This takes some minutes, once",
+                f"the compiled module was {built_words()}; compiling it for {target.torch}. "
+                "This takes some minutes, once",
             )
     except OSError as error:
         raise BuildError(f"the cache cannot be written ({error}); name a folder in COMPATGRAD_CACHE") from error
 
 
 def find_module(torch_folder: Path) -> Path:
-    """The module for the torch in `torch_folder`: the package's own, else the cached one, else a new one.
+    """The module for the torch in `torch_folder`: the package's own, else the cached one, else a newly compiled one.
 
-    Raises ImportError that says what was built, what runs and what to do.
+    Raises ImportError that says what the existing module was built for, which torch is running and what to do.
     """
     wanted = None
     try:
@@ -99,7 +100,7 @@ def find_module(torch_folder: Path) -> Path:
         raise ImportError(
             f"compatgrad's compiled module was {built_words()}; running is {wanted or 'an older torch'}. "
             f"It has to be compiled for that, which is not possible: {error}\n"
-            "To do: mend that and import again, or reinstall compatgrad with the running torch in place, by "
+            "To do: fix that and import again, or reinstall compatgrad with the running torch in place, by "
             "`pip install --force-reinstall --no-deps --no-cache-dir`"
         ) from None
 

@@ -19,7 +19,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent
 MODULE = "_C"
 MIN_TORCH = (2, 9)
-# slowest to compile first, so that no job is left alone at the end
+# slowest files first, so that parallel jobs end at about the same time
 SOURCE_DIRS = ("python", "core", "ops", "kernels")
 
 # -fno-plt, no interposition, hidden symbols: calls inside the module become direct ones
@@ -28,7 +28,8 @@ COMPILE_FLAGS = (
     "-std=c++20 -O2 -fno-math-errno -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-plt "
     "-fno-semantic-interposition -DAT_PER_OPERATOR_HEADERS"
 ).split()
-# in no key: they change no object. -Wno-maybe-uninitialized: gcc wrongly blames torch's SmallVector
+# not part of cache keys, because they do not change object files. -Wno-maybe-uninitialized: gcc wrongly blames torch's
+# SmallVector
 WARNING_FLAGS = (
     "-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers "
     "-Wno-unknown-warning-option -Wno-maybe-uninitialized"
@@ -42,7 +43,7 @@ class BuildError(Exception):
 
 
 def python_tag() -> str:
-    """Names the Python ABI, as in the file names of extension modules."""
+    """The tag of the Python ABI, as in the file names of extension modules."""
     return str(sysconfig.get_config_var("SOABI"))
 
 
@@ -52,7 +53,7 @@ def module_file() -> str:
 
 @dataclass(frozen=True)
 class Stamp:
-    """For what a compiled module was built; lies beside it as JSON."""
+    """What a compiled module was built for; stored beside it as JSON."""
 
     torch: str
     torch_git: str
@@ -64,7 +65,7 @@ class Stamp:
     module: str = ""  # the file's SHA-256
 
     def serves(self, other: Stamp) -> bool:
-        """Whether a module with this stamp may be loaded where `other` is wanted."""
+        """Whether a module with this stamp can be loaded if `other` is needed."""
         return self.runtime() == other.runtime()
 
     def runtime(self) -> tuple[str, str, str | None, str]:
@@ -79,7 +80,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Torch:
-    """The torch to build for, as its `version.py` names it."""
+    """The torch to build for, described by its `version.py`."""
 
     version: str
     git: str
@@ -90,12 +91,12 @@ class Torch:
         return self.stamp().torch_words()
 
     def stamp(self) -> Stamp:
-        """What a module must be stamped with to run on this torch and this Python."""
+        """The stamp of a module that runs with this torch and this Python."""
         return Stamp(self.version, self.git, self.cuda, python_tag())
 
     @property
     def cxx11_abi(self) -> int:
-        # Asked of the library: importing torch costs seconds and fails where its GPU libraries are absent.
+        # Read from the library file, because importing torch takes seconds and fails if its GPU libraries are missing.
         return int(b"ErrorC1ENS_14SourceLocationESs" not in (self.path / "lib" / "libc10.so").read_bytes())
 
 
@@ -110,10 +111,10 @@ def read_torch(path: Path) -> Torch:
 
 
 def find_torch() -> Torch | None:
-    """The torch of this interpreter, not imported; None where there is none.
+    """The torch of this interpreter, found without importing it; None if there is none.
 
-    pip's build isolation takes the environment's site-packages off `sys.path` but leaves `sys.prefix`,
-    so those folders (and what their .pth files name) are asked next.
+    pip's build isolation removes the environment's site-packages from `sys.path` but keeps `sys.prefix`, so those
+    folders (and the folders in their .pth files) are searched next.
     """
     spec = PathFinder.find_spec("torch")
     if spec is None:
@@ -124,11 +125,11 @@ def find_torch() -> Torch | None:
         spec = PathFinder.find_spec("torch")
     if spec is None or spec.origin is None:
         return None
-    return read_torch(Path(spec.origin).resolve().parent)  # by whichever link it is reached: one folder of objects
+    return read_torch(Path(spec.origin).resolve().parent)  # links resolved: one folder of objects
 
 
 def source_root() -> Path | None:
-    """The folder that holds `csrc`: the package itself once installed, the checkout otherwise."""
+    """The folder that contains `csrc`: the package itself if it is installed, otherwise the checkout."""
     return next((root for root in (PACKAGE, PACKAGE.parent) if (root / "csrc").is_dir()), None)
 
 
@@ -139,7 +140,7 @@ def source_files(root: Path) -> list[Path]:
 
 
 def source_hash(root: Path) -> str:
-    """Changes with any file below `csrc`."""
+    """A hash that changes with any file below `csrc`."""
     digest = hashlib.sha256()
     for path in sorted((root / "csrc").rglob("*")):
         if path.is_file():
@@ -149,7 +150,7 @@ def source_hash(root: Path) -> str:
 
 @cache
 def find_compiler() -> tuple[str, ...]:
-    """The C++ compiler's command: `$CXX`, else the first of c++, g++, clang++ that is there."""
+    """The C++ compiler's command: `$CXX`, else the first of c++, g++, clang++ that exists."""
     named = os.environ.get("CXX")
     candidates = [named] if named else ["c++", "g++", "clang++"]
     for candidate in candidates:
@@ -158,7 +159,7 @@ def find_compiler() -> tuple[str, ...]:
             return tuple(command)
     asked = f"CXX={named}" if named else "c++, g++ and clang++"
     raise BuildError(
-        f"no C++ compiler found (looked for {asked}); install one that knows C++20, such as "
+        f"no C++ compiler found (looked for {asked}); install one that supports C++20, such as "
         "g++ 11 or clang 14 (Debian: `apt install g++`, conda: `conda install gxx`), or name it in CXX"
     )
 
@@ -176,7 +177,7 @@ class Target:
 
     torch: Torch
     root: Path
-    prefix = "csrc/prefix.h"  # of headers that are not ours, compiled ahead
+    prefix = "csrc/prefix.h"  # the precompiled header, which includes external headers
 
     def __str__(self) -> str:
         return str(self.torch)
@@ -186,13 +187,13 @@ class Target:
         return find_compiler()
 
     def portable_flags(self) -> list[str]:
-        """The compiler's flags, less the folders of this machine's headers."""
+        """The compiler's flags without the folders of this machine's headers."""
         abi = f"-D_GLIBCXX_USE_CXX11_ABI={self.torch.cxx11_abi}"
         return [*COMPILE_FLAGS, abi, *shlex.split(os.environ.get("CXXFLAGS", ""))]
 
     def compile_flags(self) -> list[str]:
         include = self.torch.path / "include"
-        # -isystem: warnings in headers that are not ours stay silent
+        # -isystem: no warnings for external headers
         systems = [include, include / "torch" / "csrc" / "api" / "include", sysconfig.get_path("include")]
         return [*self.portable_flags(), "-Icsrc", *(f"-isystem{path}" for path in systems)]
 
@@ -200,7 +201,7 @@ class Target:
         return [*self.compiler, *WARNING_FLAGS, *self.compile_flags()]
 
     def link_flags(self) -> list[str]:
-        # No rpath: torch is imported first, and its libraries are then found by name, being loaded already.
+        # No rpath is needed: torch is imported first, so its libraries are already loaded and found by name.
         lib = f"-L{self.torch.path / 'lib'}"
         return [*LINK_FLAGS, lib, *LIBRARIES, *shlex.split(os.environ.get("LDFLAGS", ""))]
 
@@ -220,11 +221,13 @@ class Target:
         return replace(running, compiler=compiler_version(self.compiler), flags=flags, sources=source_hash(self.root))
 
     def object_folder(self) -> str:
-        """Names the folder of object files: all that shapes them but the sources, which depfiles follow."""
+        """The name of the folder of object files, made from everything that affects them except the sources, which
+        depfiles track."""
         return self._folder(*self.compiler, compiler_version(self.compiler), *self.compile_flags())
 
     def cache_folder(self) -> str:
-        """Names a finished build. Without the compiler, which may be gone when the build is used again."""
+        """The name of a finished build. It does not depend on the compiler, which may be missing when the build is used
+        again."""
         return self._folder(*self.portable_flags(), source_hash(self.root))
 
     def _folder(self, *shapes: str) -> str:
@@ -234,7 +237,7 @@ class Target:
 
 
 def current_target() -> Target:
-    """The build for this interpreter's torch. Raises BuildError where torch or the sources are absent."""
+    """The target for this interpreter's torch. Raises BuildError if torch or the sources are missing."""
     torch = find_torch()
     if torch is None:
         raise BuildError(f"no torch found for {sys.executable}; install one first: `pip install torch`")
@@ -244,5 +247,5 @@ def current_target() -> Target:
 def target_for(torch: Torch) -> Target:
     root = source_root()
     if root is None:
-        raise BuildError(f"the C++ sources lie neither in {PACKAGE} nor beside it; reinstall compatgrad")
+        raise BuildError(f"the C++ sources are neither in {PACKAGE} nor beside it; reinstall compatgrad")
     return Target(torch, root)

@@ -1,4 +1,4 @@
-"""Places for the boxes of a graph, layer by layer, and the picture as SVG. Needs no program and no recursion."""
+"""Layout of a graph's boxes, layer by layer, and the picture as SVG. Needs no external program and no recursion."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-# how the letters are measured: nobody tells the real widths
+# assumed sizes of letters, because the real widths are unknown
 FONT_SIZE = 11
 _LETTER, _LINE = 6.6, 14.0
 _GAP, _LAYER_GAP = 14.0, 34.0
-# An edge over many layers bends around the boxes in between at a point per layer. Where that makes more points than
-# this (one weight, thousands of steps), long edges are drawn straight.
+# An edge over many layers has one point per layer, to bend around the boxes in between. If there would be more points
+# than this (one weight, thousands of steps), long edges are drawn straight.
 _MOST_BENDS = 20_000
 
 
 @dataclass
 class Box:
-    """A vertex of the picture: a variable, or an oval for a function."""
+    """A node of the picture: a box for a variable, or an oval for a function."""
 
     lines: Sequence[str]
     fill: str
     oval: bool = False
-    bold: bool = False  # a result that was asked for
+    bold: bool = False  # one of the Variables to be drawn
 
 
 @dataclass
 class Edge:
-    """From a box to a box, by their numbers; `text` stands beside it."""
+    """An edge between two boxes, given by their numbers; `text` is written beside it."""
 
     tail: int
     head: int
@@ -59,12 +59,12 @@ def svg_text(boxes: Sequence[Box], edges: Sequence[Edge], direction: str = "TB",
 def _size(box: Box) -> tuple[float, float]:
     w = _LETTER * max((len(line) for line in box.lines), default=0) + 12
     h = _LINE * max(len(box.lines), 1) + 8
-    # the ellipse through the corners of the text
+    # the size of the ellipse through the corners of the text
     return (w * 1.35, h * 1.42) if box.oval else (w, h)
 
 
 def _layers(n: int, edges: Sequence[Edge]) -> list[int]:
-    """The length of the longest path to each box; a leaf stands just before what uses it first."""
+    """The layer of each box: the length of the longest path to it; a leaf is in the layer before its first user."""
     after: list[list[int]] = [[] for _ in range(n)]
     waits = [0] * n
     for e in edges:
@@ -87,14 +87,14 @@ def _layers(n: int, edges: Sequence[Edge]) -> list[int]:
 
 
 def _rows(layer: list[int], edges: Sequence[Edge]) -> tuple[list[list[int]], list[list[int]]]:
-    """The boxes of each layer, and the way of each edge: boxes at its ends, bends between."""
+    """The boxes of each layer, and the points of each edge: boxes at its ends, bends between them."""
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for i, k in enumerate(layer):
         rows[k].append(i)
     bends = sum(max(layer[e.head] - layer[e.tail] - 1, 0) for e in edges)
     chains = []
     fresh = len(layer)
-    shared: dict[tuple[int, int], int] = {}  # a leaf with many users: its edges run together as far as they can
+    shared: dict[tuple[int, int], int] = {}  # edges of a leaf with many users share their bends as far as possible
     for e in edges:
         chain = [e.tail]
         if bends <= _MOST_BENDS:
@@ -109,7 +109,7 @@ def _rows(layer: list[int], edges: Sequence[Edge]) -> tuple[list[list[int]], lis
 
 
 def _neighbours(chains: list[list[int]], n: int) -> tuple[list[list[int]], list[list[int]]]:
-    """What stands in the row above and in the row below, by box."""
+    """For each box its neighbours in the row above and in the row below."""
     above: list[list[int]] = [[] for _ in range(n)]
     below: list[list[int]] = [[] for _ in range(n)]
     for chain in chains:
@@ -120,7 +120,7 @@ def _neighbours(chains: list[list[int]], n: int) -> tuple[list[list[int]], list[
 
 
 def _pulls(n: int, edges: Sequence[Edge]) -> list[float]:
-    """How much a box wants its place: leaves give way, so that a chain of functions is a straight line."""
+    """The weight of each box's preferred position: low for leaves, so that a chain of functions is a straight line."""
     pulls = [1.0] * n
     for e in edges:
         pulls[e.head] = 1e4
@@ -128,7 +128,8 @@ def _pulls(n: int, edges: Sequence[Edge]) -> list[float]:
 
 
 def _untangle(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
-    """Orders each row by where its neighbours in the row before it are, a few times down and up: few edges cross."""
+    """Orders each row by the positions of its neighbours in the previous row, a few times down and up, so that few
+    edges cross."""
     place: dict[int, float] = {}
     for row in rows:
         place.update((i, k / len(row)) for k, i in enumerate(row))
@@ -146,7 +147,7 @@ def _untangle(rows: list[list[int]], above: list[list[int]], below: list[list[in
 
 
 def _spread(rows: list[list[int]], neighbours: list[list[int]], widths: list[float], pulls: list[float]) -> list[float]:
-    """The coordinate along the row: near the neighbours' weighted mean, nothing overlapping."""
+    """The coordinates along the rows: near the weighted mean of the neighbours, without overlaps."""
     x = [0.0] * len(widths)
     for row in rows:
         at = 0.0
@@ -170,11 +171,13 @@ def _mean(x: list[float], pulls: list[float], members: list[int]) -> float:
 
 
 def _apart(wanted: list[float], widths: list[float], pulls: list[float]) -> list[float]:
-    """The places closest to the wanted ones that keep the order and the gaps: pools of boxes that touch move as one."""
+    """The positions closest to the wanted ones that keep the order and the gaps; groups of touching boxes move
+    together."""
     offsets = [0.0]
     for a, b in zip(widths, widths[1:], strict=False):
         offsets.append(offsets[-1] + (a + b) / 2 + _GAP)
-    pools: list[tuple[float, float, int]] = []  # sums of the weighted wanted places and of the weights, members
+    # for each group: the sum of weighted wanted positions, the sum of weights, the number of boxes
+    pools: list[tuple[float, float, int]] = []
     for at, offset, weight in zip(wanted, offsets, pulls, strict=True):
         total, pull, n = (at - offset) * weight, weight, 1
         while pools and pools[-1][0] * pull > total * pools[-1][1]:
@@ -186,7 +189,7 @@ def _apart(wanted: list[float], widths: list[float], pulls: list[float]) -> list
 
 
 def _depths(rows: list[list[int]], heights: list[float]) -> tuple[list[float], list[float], float]:
-    """The coordinate across the rows, half the height of its row, by box; and where the last row ends."""
+    """For each box the coordinate across the rows and half the height of its row; and the end of the last row."""
     y, halves = [0.0] * len(heights), [0.0] * len(heights)
     at = 0.0
     for row in rows:
@@ -224,7 +227,7 @@ def _written(
     for e, chain in zip(edges, chains, strict=True):
         nth = seen[e.tail, e.head] = seen.get((e.tail, e.head), -1) + 1
         way = [points[e.tail]]
-        for i in chain[1:-1]:  # straight through the row, past the boxes in it
+        for i in chain[1:-1]:  # straight through the row, between its boxes
             x, y = points[i]
             dx, dy = (halves[i], 0.0) if direction in ("LR", "RL") else (0.0, halves[i])
             way += [(x - dx, y - dy), (x + dx, y + dy)]
@@ -256,7 +259,8 @@ def _curve(
     aside: float,
     text: str,
 ) -> str:
-    """A smooth line from border to border. `aside`: the second edge between two boxes does not hide the first."""
+    """A smooth line from border to border. `aside`: shifts it, so that a second edge between two boxes does not hide
+    the first."""
     across = direction in ("LR", "RL")
     side, ahead = (0 if across else 1), (-0.5 if direction in ("BT", "RL") else 0.5)
     start, end = list(way[0]), list(way[-1])
@@ -278,5 +282,5 @@ def _curve(
 
 
 def printable(text: str) -> str:
-    """The text without what no XML file may contain."""
+    """The text without characters that XML does not allow."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\N{REPLACEMENT CHARACTER}", text)

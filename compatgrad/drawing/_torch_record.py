@@ -1,4 +1,5 @@
-"""What pictures show of a torch function that runs as a node (`interop.call`): its parameters, and what torch keeps."""
+"""The data for pictures of torch functions that are nodes (`interop.call`): parameters, and tensors that torch
+keeps."""
 
 from __future__ import annotations
 
@@ -13,21 +14,21 @@ from compatgrad import _C
 
 @dataclass
 class Record:
-    """A torch function's run."""
+    """A call of a torch function."""
 
     name: str
-    module: torch.nn.Module | None  # where it is one
-    ys: Sequence[torch.Tensor]  # the results, with torch's record of them
+    module: torch.nn.Module | None  # None if the function is not a module
+    ys: Sequence[torch.Tensor]  # the results, with torch's graph behind them
 
     def words(self) -> list[str]:
-        """The settings of a module as its repr tells them, or the kinds of its children."""
+        """The settings of a module, from its repr, or the classes of its children."""
         if self.module is None:
             return []
         children = [type(child).__name__ for child in self.module.children()]
         return children or [word for word in self.module.extra_repr().split(", ") if word]
 
     def parameters(self, inputs: Sequence[Any]) -> Iterator[tuple[Any, str, torch.Tensor]]:
-        """Which of a function's inputs stand for the module's parameters: node, name, parameter."""
+        """The inputs of the function that represent parameters of the module: node, name, parameter."""
         if self.module is None:
             return
         nodes = {node.tensor.data_ptr(): node for node in inputs if node.tensor is not None}
@@ -36,7 +37,7 @@ class Record:
                 yield node, name, p
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """What torch holds for backward, under the name of its function and of what it is to that."""
+        """The tensors that torch keeps for backward, named by torch's function and the tensor's role in it."""
         todo = [y.grad_fn for y in self.ys if y.grad_fn is not None]
         seen = set(todo)
         while todo:
@@ -53,7 +54,7 @@ class Record:
 
 
 def record_of(f: Any) -> Record | None:
-    """The run that a function node stands for; None where it is no torch function's."""
+    """The call that a function node represents; None if it is not a torch function."""
     found = _C.torch_record(f)
     if found is None:
         return None
@@ -62,7 +63,7 @@ def record_of(f: Any) -> Record | None:
 
 
 def _saved(f: Any) -> Iterator[tuple[str, Any]]:
-    """Of a function of torch's own the `_saved_` attributes, of one written in Python `saved_tensors`."""
+    """The `_saved_` attributes of a built-in torch function, or the `saved_tensors` of one written in Python."""
     for name in dir(f):
         if name == "saved_tensors" or name.startswith("_saved_"):
             try:

@@ -1,4 +1,4 @@
-"""What stands in a graph: variables and functions, inputs first, and which tensors wait there for a backward pass."""
+"""The contents of a graph: variables and functions, inputs first, and the tensors that are kept for a backward pass."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from compatgrad import _C, core
 from compatgrad.core.function import FunctionAdapter
 from compatgrad.drawing import _torch_record
 
-# Below this many elements an op is tried on zeros, above on the meta device, which takes no time for large shapes but
-# seconds at its first use.
+# Below this number of elements an op is tried on zeros, above it on the meta device, which is fast for large shapes but
+# takes seconds at its first use.
 _SMALL = 1 << 21
 
-# the engine's own attributes: frontends' classes show Variables, or parameters of their own, under these names
+# the attributes of the engine's class, because frontends' classes override these names
 _inputs = vars(_C.FunctionNode)["inputs"].__get__
 _op_params = vars(_C.FunctionNode)["op_params"].__get__
 _op_stored = vars(_C.FunctionNode)["op_stored"].__get__
@@ -27,25 +27,25 @@ _creator = vars(_C.VariableNode)["creator_node"].__get__
 
 
 def inputs_of(f: Any) -> tuple[Any, ...]:
-    """The nodes a function was applied to; none where they were released."""
+    """The input nodes of a function; none if they were released."""
     return _inputs(f) or ()
 
 
 def source_of(f: Any) -> Any:
-    """The Variable of another frontend's graph that a function stands for in its own (core/bridge.py), or None."""
+    """The Variable of another frontend's graph whose value a function has (core/bridge.py), or None."""
     source = getattr(_C.function_host(f), "source", None)
     return source if isinstance(source, _C.Variable) else None
 
 
 def before(f: Any) -> tuple[Any, ...]:
-    """The nodes that a picture shows before a function."""
-    # The Variable is asked first: the view of a node is made for the frontend that first asks for one.
+    """The nodes that a picture shows as a function's inputs."""
+    # The Variable comes first, because a node's Python object is made for the first frontend that asks for it.
     source = source_of(f)
     return inputs_of(f) if source is None else (source.node,)
 
 
 def outputs_of(f: Any) -> list[Any]:
-    """The output nodes, None for those that are gone."""
+    """The output nodes, None for deleted ones."""
     return [ref() for ref in _outputs(f) or ()]
 
 
@@ -55,7 +55,7 @@ def creator_of(v: Any) -> Any:
 
 
 def in_order(roots: Iterable[Any]) -> list[Any]:
-    """All nodes, of variables and functions, that the roots depend on: each after what it depends on."""
+    """All variable and function nodes that the roots depend on, each after its dependencies."""
     order: list[Any] = []
     seen: set[Any] = set()
     stack: list[tuple[Any, bool]] = [(root, False) for root in reversed(list(roots))]
@@ -76,9 +76,8 @@ def in_order(roots: Iterable[Any]) -> list[Any]:
 
 
 def frontends(order: Sequence[Any], first: str) -> dict[Any, str]:
-    """The frontend's name by function: that of the roots, `first`, up to where a function stands for a Variable of
-    another graph.
-    """
+    """The name of each function's frontend: `first`, the frontend of the roots, up to functions that represent a
+    Variable of another graph."""
     names: dict[Any, str] = {}
     for node in reversed(order):
         name = names.setdefault(node, first)
@@ -95,15 +94,15 @@ def frontends(order: Sequence[Any], first: str) -> dict[Any, str]:
 class Kept:
     """A tensor that a function's backward reads."""
 
-    what: str  # "input 0", "output", a parameter's name
+    what: str  # "input 0", "output", or the name of a parameter
     shape: tuple[int, ...]
     nbytes: int
-    node: Any  # of the variable, None for others
-    place: Any  # what shares memory has this in common
-    part: Any  # where in there
-    limit: int  # bytes of all that memory
+    node: Any  # the variable's node; None for other tensors
+    place: Any  # equal for tensors that share memory
+    part: Any  # the part of that memory
+    limit: int  # the size of that memory in bytes
     leaf: bool
-    there: bool = True  # False: a static graph has not computed it yet, or freed it
+    there: bool = True  # False: a static graph has not computed it yet, or has freed it
 
 
 def _kept(what: str, t: torch.Tensor, node: Any = None, leaf: bool = False) -> Kept:
@@ -111,15 +110,15 @@ def _kept(what: str, t: torch.Tensor, node: Any = None, leaf: bool = False) -> K
     try:
         storage = t.untyped_storage()
         place, limit = (t.device, storage.data_ptr()), storage.nbytes()
-    except (RuntimeError, NotImplementedError):  # of a layout that has no one storage
+    except (RuntimeError, NotImplementedError):  # a layout without a single storage
         place, limit = (t.device, id(t)), nbytes
-    if t.is_meta or nbytes and not limit:  # a static graph's: planned, not computed
+    if t.is_meta or nbytes and not limit:  # in a static graph: not computed
         return Kept(what, tuple(t.shape), nbytes, node, object(), 0, nbytes, leaf, False)
     return Kept(what, tuple(t.shape), nbytes, node, place, (t.storage_offset() if limit else 0, nbytes), limit, leaf)
 
 
 def total(kept: Iterable[Kept]) -> int:
-    """Bytes of all together; memory that several share counts once."""
+    """The total number of bytes; memory that several tensors share counts once."""
     parts: dict[Any, dict[Any, int]] = {}
     limits: dict[Any, int] = {}
     for k in kept:
@@ -129,7 +128,7 @@ def total(kept: Iterable[Kept]) -> int:
 
 
 def is_deferred(f: Any) -> bool:
-    """Whether a function belongs to a static graph (nnabla's), whose values lie in arrays beside the nodes."""
+    """Whether a function belongs to a static graph (nnabla's), whose values are in separate arrays."""
     try:
         _C.function_rank(f)
     except TypeError:
@@ -138,7 +137,8 @@ def is_deferred(f: Any) -> bool:
 
 
 def kept_by(f: Any, tried: Trial) -> list[Kept]:
-    """What waits for the backward of `f`: its inputs and outputs that it reads, and what it stores itself."""
+    """The tensors kept for the backward of `f`: the inputs and outputs that it reads, and the tensors that it
+    stores."""
     if _inputs(f) is None:
         return []
     if is_deferred(f):
@@ -156,7 +156,7 @@ def kept_by(f: Any, tried: Trial) -> list[Kept]:
 
 
 def _inside(f: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors that a function holds beside its inputs and outputs."""
+    """The tensors that a function stores in addition to its inputs and outputs."""
     held: Mapping[str, Any]
     if (host := _C.function_host(f)) is not None:
         held = host.kept() if hasattr(host, "kept") else {}
@@ -165,7 +165,7 @@ def _inside(f: Any) -> Iterator[tuple[str, torch.Tensor]]:
     else:
         held = {**vars(f), **(vars(f.function) if isinstance(f, FunctionAdapter) else {})}
     for name, value in held.items():
-        for t in value if isinstance(value, tuple) else (value,):  # an index holds several
+        for t in value if isinstance(value, tuple) else (value,):  # an index may contain several
             if isinstance(t, np.ndarray) and t.dtype.kind in "biuf":
                 t = torch.as_tensor(t)
             if isinstance(t, torch.Tensor):
@@ -173,7 +173,7 @@ def _inside(f: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _with_record(found: list[Kept], record: _torch_record.Record, inputs: tuple[Any, ...]) -> list[Kept]:
-    """`found` of a torch function, and what torch's record holds; parameters only where the record holds them."""
+    """`found` for a torch function, together with the tensors that torch keeps; parameters only if torch keeps them."""
     held = {k.place: k for k in (_kept(name, t) for name, t in record.tensors())}
     parameters = {node for node, _, _ in record.parameters(inputs)}
     found = [k for k in found if k.node not in parameters or k.place in held]
@@ -190,7 +190,7 @@ def _kept_deferred(f: Any) -> list[Kept]:
         return []
     xs = _C.function_inputs(f)
     needs = [x.need_grad if isinstance(x, _C.DeferredVariable) else x.requires_grad for x in xs]
-    # further flags stand for optional inputs that were left out
+    # the additional flags are for optional inputs that were left out
     reads, writes = _C.function_saves(f, needs + [False] * 32)
     found = [_kept_array(_word("input", i, len(xs)), x, inputs_of(f)[i]) for i, x in enumerate(xs) if reads[i]]
     if any(writes):
@@ -202,7 +202,7 @@ def _kept_deferred(f: Any) -> list[Kept]:
 
 def _kept_array(what: str, x: Any, node: Any) -> Kept:
     leaf = creator_of(node) is None
-    if not isinstance(x, _C.DeferredVariable):  # of another frontend
+    if not isinstance(x, _C.DeferredVariable):  # a Variable of another frontend
         return _kept(what, x.tensor, node, leaf)
     array = x.data
     if not array._lazy:
@@ -243,22 +243,22 @@ def _kept_native(f: Any, tried: Trial) -> list[Kept]:
 
 
 class Trial:
-    """Which inputs and outputs an op's backward reads.
+    """Finds which inputs and outputs an op's backward reads.
 
-    A node tells that its data is retained, not for which of the functions around it. So the op is recorded once more,
-    alone, on zeros of the same shapes.
+    A node says that its data is retained, but not for which function. So the op is recorded again, alone, on zeros of
+    the same shapes.
     """
 
     def __init__(self) -> None:
         self._known: dict[Any, tuple[list[bool], list[bool]]] = {}
 
     def reads(self, f: Any, xs: Sequence[Any], ys: Sequence[Any]) -> tuple[list[bool], list[bool]]:
-        """Flags for inputs and outputs. Where the trial fails, all inputs: nothing else is known then."""
+        """Flags for inputs and outputs. If the trial fails, all inputs are flagged."""
         guess = [True] * len(xs), [False] * len(ys)
         if f.op_name is None:
             return guess
         params = _op_params(f)
-        # A frontend that records constants saves for their sake too.
+        # A frontend that records constants also saves data for gradients of constants.
         always = bool(getattr(getattr(f, "_frontend", None), "record_constants", False))
         tensors = [(x.shape, _dtype(x), always or x.requires_grad) for x in xs]
         elements = sum(_count(n.shape) for n in (*xs, *ys) if n is not None)
@@ -266,7 +266,7 @@ class Trial:
         if key not in self._known:
             try:
                 flags = _recorded(f.op_name, params, tensors, "cpu" if elements < _SMALL else "meta")
-            except Exception:  # any op may refuse zeros, or the meta device, in its own way
+            except Exception:  # an op may fail on zeros, or on the meta device, with any error
                 flags = guess
             self._known[key] = flags if len(flags[1]) == len(ys) else guess
         return self._known[key]
@@ -277,7 +277,7 @@ def _recorded(name: str, params: dict[str, Any], tensors: Sequence[Any], device:
         core.Variable(torch.zeros(shape, dtype=dtype, device=device), requires_grad=needs)
         for shape, dtype, needs in tensors
     ]
-    # copies: an op may write into its tensors (running statistics)
+    # copies, because an op may write into its tensors (running statistics)
     params = {k: v.to(device, copy=True) if isinstance(v, torch.Tensor) else v for k, v in params.items()}
     op = _C.op(name)
     ys = op(xs, **params) if _C.op_info(name)["inputs"] < 0 else op(*xs, **params)
@@ -287,7 +287,7 @@ def _recorded(name: str, params: dict[str, Any], tensors: Sequence[Any], device:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Trials inside leave no trace: no hook sees them, no random number is used up."""
+    """A context for trials: no hook sees them, and they use up no random numbers."""
     hooks = _C.function_hooks()
     active = dict(hooks)
     modes = {name: _C.get_mode_raw(name) for name in ("debug", "deferred")}

@@ -22,21 +22,21 @@ __all__ = ["Graph", "graph"]
 
 FILLS = {"parameter": "#fff2b3", "leaf": "#cfe8cf", "constant": "#e6e6e6", "result": "#ffffff", "function": "#cfe0f5",
          "boundary": "#e6d9f2"}  # fmt: skip
-# Graphviz takes minutes for more than this; the own layout takes seconds
+# Graphviz takes minutes for more boxes than this; the built-in layout takes seconds
 _MOST_FOR_DOT = 800
 _MOST_KEPT_LINES = 4
 
 
 class Graph:
-    """A drawn graph, made by `graph`. `str()` of it is text for Graphviz, `svg()` the picture, and notebooks show it.
-    It keeps no Variable and no function alive.
+    """A drawn graph, made by `graph`. `str()` returns the source for Graphviz, `svg()` the picture; notebooks display
+    it. It keeps no Variable and no function alive.
 
     Args:
         boxes: the boxes.
         edges: the arrows between them.
         direction: "TB", from top to bottom, or "LR", from left to right.
         caption: text below the picture.
-        dot: the text for Graphviz, where it is to be another one than the boxes and edges give.
+        dot: the source for Graphviz; None makes it from the boxes and edges.
 
     Example:
         >>> import torch
@@ -56,7 +56,7 @@ class Graph:
 
     @property
     def dot(self) -> str:
-        """The text for Graphviz."""
+        """The source for Graphviz."""
         if self._dot is not None:
             return self._dot
         out = [
@@ -74,9 +74,8 @@ class Graph:
         return "\n".join([*out, "}\n"])
 
     def svg(self, layout: str | None = None) -> str:
-        """The picture as SVG. `layout`: "dot" is Graphviz's, "own" the one built in; by default Graphviz's where it is
-        installed and the graph is not too large for it.
-        """
+        """The picture as SVG. `layout`: "dot" is Graphviz's layout, "own" the built-in one; the default is Graphviz's
+        if it is installed and the graph is not too large for it."""
         if layout not in (None, "dot", "own"):
             raise ValueError(f"svg: layout must be 'dot', 'own' or None, got {layout!r}")
         if layout is None:
@@ -86,10 +85,10 @@ class Graph:
         return svg_text(self._boxes, self._edges, self._direction, self._caption)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file; the ending of `path` says which kind.
+        """Writes a file, in the format of the extension of `path`.
 
-        .dot and .gv are the text, .svg the picture. Others (.png, .pdf) need Graphviz: RuntimeError where it is not
-        installed or does not know them. OSError where the file cannot be written.
+        .dot and .gv are the source for Graphviz, .svg the picture. Other formats (.png, .pdf) need Graphviz:
+        RuntimeError if it is not installed or does not support them. OSError if the file cannot be written.
         """
         path = Path(path)
         kind = path.suffix[1:].lower()
@@ -137,23 +136,24 @@ def graph(
 ) -> Graph:
     """A picture of everything from which Variables of any frontend were computed. Boxes are variables: yellow for
     parameters, green for other leaves that get a gradient, grey for constants. Ovals are functions with their
-    parameters and what they keep for backward; the last line sums that up, memory that several share counts once.
+    parameters and the data that they keep for backward; the last line gives its total size, in which shared memory
+    counts once.
 
     Args:
         y: the Variable.
         *more: further Variables.
         parameters: whether to show the leaves.
-        saved: whether to show what is kept.
+        saved: whether to show the data that is kept.
         direction: "TB", from top to bottom, or "LR", from left to right.
-        names: a dict that pairs Variables with texts, which replace their own names; the texts may be the keys, as
-            Chainer's Variables cannot be.
+        names: a dict from Variables to texts, or from texts to Variables (Chainer's Variables cannot be keys); the
+            texts replace the Variables' names.
 
     Returns:
-        The picture: `str()` of it is text for Graphviz, `svg()` the picture, `save(path)` writes a file.
+        The drawn graph: `str()` returns the source for Graphviz, `svg()` the picture, `save(path)` writes a file.
 
     Raises:
-        TypeError: an argument is no Variable, or `names` pairs something else.
-        ValueError: `direction` is another one.
+        TypeError: an argument is not a Variable, or `names` contains other objects.
+        ValueError: `direction` is not one of these.
 
     Example:
         >>> import torch
@@ -177,7 +177,7 @@ def graph(
 
 
 class _Names:
-    """What variables are called."""
+    """The names of variables."""
 
     def __init__(self, given: Mapping[Any, Any] | None) -> None:
         if not isinstance(given, Mapping | None):
@@ -192,11 +192,11 @@ class _Names:
         self._given = {v.node: text for v, text in pairs}
         self._arrays = {k: text for a in FRONTENDS.loaded() for k, text in a.parameter_names().items()}
         self.parameters = set(self._arrays)
-        # nnabla's Variables on the same arrays are the same to a user
+        # to a user, nnabla Variables that share arrays are the same
         self._arrays.update({v.data: text for v, text in pairs if isinstance(v, _C.DeferredVariable)})
 
     def add(self, node: Any, text: str) -> None:
-        """A name that counts where the caller gave none."""
+        """Adds a name that is used if the caller has given none."""
         self._given.setdefault(node, text)
 
     def of(self, node: Any, array: Any) -> str:
@@ -212,8 +212,8 @@ class _Drawing:
         self.number: dict[Any, int] = {}
         self.kept: list[walk.Kept] = []
         self.arrays = {v.node: v for v in outputs if isinstance(v, _C.DeferredVariable)}
-        self.parameters: dict[Any, torch.Tensor] = {}  # torch's, by the nodes that stand for them
-        self.places: dict[torch.Tensor, int] = {}  # their boxes
+        self.parameters: dict[Any, torch.Tensor] = {}  # torch's parameters, by the nodes that represent them
+        self.places: dict[torch.Tensor, int] = {}  # the boxes of these parameters
         self.tried = walk.Trial()
         order = walk.in_order(self.roots_in_order(outputs))
         self.frontends = walk.frontends(order, outputs[0]._frontend.name)
@@ -228,7 +228,7 @@ class _Drawing:
                     self.variable(node)
 
     def look(self, f: Any) -> None:
-        """Finds what a function tells of the variables before it."""
+        """Collects what a function says about its input variables."""
         if (source := walk.source_of(f)) is not None:
             if isinstance(source, _C.DeferredVariable):
                 self.arrays[source.node] = source
@@ -255,7 +255,7 @@ class _Drawing:
 
     def variable(self, node: Any) -> None:
         f = walk.creator_of(node)
-        if (parameter := self.parameters.get(node)) is not None:  # each call has a node of its own for it
+        if (parameter := self.parameters.get(node)) is not None:  # each call has its own node for the parameter
             self.number[node] = self.places.setdefault(parameter, len(self.boxes))
             if self.number[node] < len(self.boxes):
                 return
@@ -294,7 +294,7 @@ class _Drawing:
             name, words = record.name, record.words()
         else:
             name, params = _named(f, inputs, frontend)
-            # tensors among the parameters are listed with what is kept
+            # tensors among the parameters are listed with the kept data
             words = [
                 f"{k}={_short(v)}"
                 for k, v in params.items()
@@ -348,9 +348,9 @@ def _described(node: Any) -> str:
 
 
 def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[str, Any]]:
-    """The frontend's name of a function, and the parameters that tell something."""
+    """The frontend's name of a function, and its relevant parameters."""
     if f.op_name is not None or (walk.is_deferred(f) and _C.function_info(f) is not None):
-        adapter = FRONTENDS.get(frontend.partition(".")[0])  # mxnet.numpy's is mxnet's
+        adapter = FRONTENDS.get(frontend.partition(".")[0])  # mxnet.numpy has the adapter of mxnet
         if adapter is not None and (found := adapter.operator(f, inputs)) is not None:
             return found[0], _telling(found[1])
     if f.op_name is None:
@@ -373,7 +373,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _telling(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is off: most frameworks list every flag."""
+    """The parameters without those that are switched off; most frameworks list every flag."""
     return {k: v for k, v in params.items() if str(v) not in ("None", "False")}
 
 
@@ -387,7 +387,7 @@ def _short(value: Any) -> str:
 
 
 def _wrapped(words: list[str]) -> list[str]:
-    """The words in lines of about 36 letters, three at most."""
+    """The words in at most three lines of about 36 letters."""
     lines: list[str] = []
     for word in words:
         if lines and len(lines[-1]) + len(word) < 36:

@@ -1,4 +1,4 @@
-"""Numbers of a graph as expressions of the inputs' sizes, found from runs at several sizes."""
+"""Finds expressions of the inputs' sizes for numbers in a graph, from their values in runs at several sizes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["Expression", "Sizes", "Symbol"]
 # A number, a Symbol, or (function of two numbers, left, right)
 Expression = Any
 MOST_DIVISOR = 64
-# so many runs tell a rounded quotient from its neighbours
+# runs that are needed to distinguish a rounded quotient from similar ones
 RUNS_FOR_QUOTIENTS = 6
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A size that differs from run to run: that of dimension `dim` of a tensor of the graph."""
+    """A size that differs between runs: that of dimension `dim` of a tensor of the graph."""
 
     tensor: Any
     dim: int
 
 
 class Sizes:
-    """What is known of sizes: their values in each run, and how to write them."""
+    """The known sizes: their values in each run, and the expressions for them."""
 
     def __init__(self, symbols: Mapping[Symbol, Sequence[int]]) -> None:
         self.known: dict[tuple[int, ...], Symbol] = {tuple(v): s for s, v in symbols.items()}
@@ -39,11 +39,11 @@ class Sizes:
             self._monomials.append(((operator.mul, a, b), tuple(p * q for p, q in zip(x, y, strict=True))))
 
     def seen(self, values: Sequence[int], tensor: Any, dim: int) -> None:
-        """A tensor of the graph has such a size."""
+        """Registers a size of a tensor of the graph."""
         self.known.setdefault(tuple(values), Symbol(tensor, dim))
 
     def fit(self, values: Sequence[Any], near: Sequence[tuple[Symbol, Sequence[int]]] = ()) -> Expression | None:
-        """The expression that has these values in the runs, or None. `near`: sizes of the call's own tensors."""
+        """The expression that has these values in the runs, or None. `near`: sizes of the tensors of the call."""
         if all(v == values[0] for v in values):
             return values[0]
         if all(isinstance(v, int) for v in values):
@@ -129,7 +129,7 @@ def _float_forms(m: Expression, x: Sequence[int], values: Sequence[float]) -> It
 
 
 def _neat(v: float) -> float:
-    """The short number where the difference is rounding."""
+    """A short number, if it differs from `v` only by rounding."""
     short = float(f"{v:.9g}")
     return short if math.isclose(v, short, rel_tol=1e-13, abs_tol=1e-300) else v
 
@@ -145,7 +145,7 @@ def plus(e: Expression, c: float) -> Expression:
 
 
 def evaluate(e: Expression, value: float, of: Expression) -> float:
-    """The expression's value where `of` has `value`."""
+    """The expression's value if `of` has the value `value`."""
     if e == of:
         return value
     if isinstance(e, tuple):

@@ -1,4 +1,4 @@
-"""Traces of one network at several sizes as one graph."""
+"""Combines the traces of one network at several sizes into one graph."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ aten = torch.ops.aten
 
 
 class Unfitted(ExportError):
-    """A number that follows from the sizes in no way that is known."""
+    """A number for which no expression of the sizes was found."""
 
 
 class Assembly:
-    """One graph of several traces.
+    """Makes one graph of several traces.
 
-    traces: of the network, one per run. sizes: for each name of a dynamic size its values in the runs. places: for each
-    name the input and dimension where it is read. `graph` is the result, `constants` the tensors that it holds by name.
+    traces: the traces of the network, one per run. sizes: for each name of a dynamic size its values in the runs.
+        places: for each name the input and dimension from which the size is read. `graph` is the result, `constants`
+        its constant tensors by name.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class Assembly:
         self.sizes_text = sizes
         self.graph = fx.Graph()
         self.constants: dict[str, torch.Tensor] = {}
-        self._nodes: dict[int, fx.Node] = {}  # of the first trace's Values
-        self._same: list[dict[int, Value]] = [{} for _ in traces]  # of the others', the first one's
+        self._nodes: dict[int, fx.Node] = {}  # the nodes of the first trace's Values
+        # for the other traces: the corresponding Value of the first trace
+        self._same: list[dict[int, Value]] = [{} for _ in traces]
         self._state: dict[str, fx.Node] = {}
         self._expressions: dict[Any, fx.Node] = {}
         self._kept: list[Any] = []
@@ -69,15 +71,15 @@ class Assembly:
             return self._nodes[id(first)]
         kinds = {v.kind for v in values}
         if any(v is not None for v in known) or len(kinds) > 1:
-            raise ExportError(f"{where} is given different tensors{self._at()}: the code takes other ways by the size")
+            raise ExportError(f"{where} gets different tensors{self._at()}: the code depends on the size")
         if first.kind == "state":
             if len({v.source for v in values}) > 1:
-                raise ExportError(f"{where} is given {', '.join(str(v.source) for v in values)}{self._at()}")
+                raise ExportError(f"{where} gets {', '.join(str(v.source) for v in values)}{self._at()}")
             node = self.state(first.source)
         elif first.kind == "constant":
             node = self._constant(values, where)
         else:
-            raise ExportError(f"{where} is given a tensor of another run")
+            raise ExportError(f"{where} gets a tensor of another run")
         self._pair(values, node)
         return node
 
@@ -91,10 +93,11 @@ class Assembly:
         written = any(w is values[0] for call in self.traces[0].calls for w in call.written())
         if all(t.shape == tensors[0].shape and torch.equal(t, tensors[0]) for t in tensors):
             node = self._attribute(tensors[0])
-            own = self.runs > 1 and len({v.place for v in values}) == 1  # it was there before, and is not made anew
+            # it existed before the runs, and is not made again in each
+            own = self.runs > 1 and len({v.place for v in values}) == 1
             return self._call(aten.clone.default, (node,), {}) if written and not own else node
         if len({t.dim() for t in tensors}) > 1:
-            raise ExportError(f"{where} is given a constant array of {_shapes(tensors)}{self._at()}")
+            raise ExportError(f"{where} gets a constant array of {_shapes(tensors)}{self._at()}")
         shape = self.argument([list(t.shape) for t in tensors], where, [])
         options = {"dtype": tensors[0].dtype, "device": tensors[0].device}
         if all(t.numel() and bool((t == t.flatten()[0]).all()) for t in tensors):
@@ -120,7 +123,7 @@ class Assembly:
                 return self._call(aten.view.default, (node, shape), {}) if tensors[0].dim() > 1 else node
         what = self._at() if changing else ", and its values are not the same in every run: it may be random"
         raise ExportError(
-            f"{where} is given an array of {_shapes(tensors)} that the code makes by itself{what}. "
+            f"{where} gets an array of {_shapes(tensors)} that the code itself makes{what}. "
             "Make it from a Variable by the frontend's functions, or pass it as an input"
         )
 
@@ -132,13 +135,13 @@ class Assembly:
     # ---- arguments ---------------------------------------------------------------------------------------------------
 
     def argument(self, given: Sequence[Any], where: str, near: Sequence[Any]) -> Any:
-        """What stands in the graph for one argument, given as it was in each run."""
+        """The graph's node or value for an argument, from its values in each run."""
         first = given[0]
         if all(isinstance(g, Value) for g in given):
             return self.node(given, where)
         if isinstance(first, (list, tuple, dict)):
             if any(type(g) is not type(first) or len(g) != len(first) for g in given):
-                raise ExportError(f"{where} is given {_texts(given)}{self._at()}")
+                raise ExportError(f"{where} gets {_texts(given)}{self._at()}")
             if isinstance(first, dict):
                 return {k: self.argument([g[k] for g in given], where, near) for k in first}
             items = [self.argument(list(g), where, near) for g in zip(*given, strict=True)]
@@ -150,13 +153,13 @@ class Assembly:
             if found is not None:
                 return self.expression(found)
             raise Unfitted(
-                f"{where} is given {_texts(given)}{self._at()}, which follows from the sizes in no way that is known "
-                "here, or is counted from call to call"
+                f"{where} gets {_texts(given)}{self._at()}: no expression of the sizes gives these numbers, "
+                "or the number is counted from call to call"
             )
-        raise ExportError(f"{where} is given {_texts(given)}{self._at()}: the code takes other ways by the size")
+        raise ExportError(f"{where} gets {_texts(given)}{self._at()}: the code depends on the size")
 
     def expression(self, e: Any) -> Any:
-        """The node, or number, that is the expression's value; one node for all uses of an expression."""
+        """The node or number for an expression's value; all uses of an expression share one node."""
         if not isinstance(e, (Symbol, tuple)):
             return e
         if e not in self._expressions:
@@ -180,7 +183,7 @@ class Assembly:
             node.meta.clear()
 
     def _output(self, node: fx.Node) -> fx.Node:
-        """A copy of what the next call writes to: buffers of the graph's own."""
+        """A copy of a result that is a buffer of the graph and that the next call would overwrite."""
         first = self.traces[0]
         kept = {v.memory for call in first.calls for v in call.written() if v.kind == "constant"}
         mine = node.meta.get("runs")
@@ -207,7 +210,7 @@ class Assembly:
             near += [(Symbol(node, d), n) for d, n in enumerate(_lengths(values)) if len(set(n)) > 1]
         args = self.argument([c.args for c in calls], where, near)
         kwargs = self.argument([c.kwargs for c in calls], where, near)
-        if any(v.kind == "state" for v in calls[0].written()):  # is no part of what autograd sees
+        if any(v.kind == "state" for v in calls[0].written()):  # autograd must not see this call
             args, kwargs = fx.map_arg(
                 (args, kwargs), lambda n: self._call(aten.detach.default, (n,), {}) if "runs" in n.meta else n
             )
@@ -235,5 +238,5 @@ def _texts(given: Sequence[Any]) -> str:
 
 
 def _few(values: Sequence[Any]) -> list[str]:
-    """The first three as text."""
+    """The first three values as text."""
     return [str(v) for v in values[:3]] + ["..."] * (len(values) > 3)

@@ -20,7 +20,8 @@ from compatgrad.exporting.module import _submodule
 
 __all__ = ["Exporter"]
 
-# Sizes of the runs: primes tell a size from products of others, the last ones quotients from their neighbours
+# Sizes in the runs: primes distinguish a size from products of others; the last ones distinguish quotients from similar
+# ones
 _RUNS = (5, 7, 11)
 _MORE_RUNS = (*_RUNS, 6, 8, 9, 10, 12, 13)
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
@@ -29,7 +30,8 @@ _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, tor
 
 
 class Exporter:
-    """One export. `module`: a torch module with the target's state; `random`: whether the graph draws numbers."""
+    """One export. `module`: a torch module with the target's state; `random`: whether the graph draws random
+    numbers."""
 
     def __init__(self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
         self.who = who
@@ -40,7 +42,7 @@ class Exporter:
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()
         self.state = state = dict(self.module.state_dict(keep_vars=True))
-        try:  # states that the code makes at its first call are there then
+        try:  # so that states which the code makes at its first call exist
             with self.target.unchanged(state), targets.Undo():
                 self._call()
         except Exception as e:
@@ -80,7 +82,7 @@ class Exporter:
         self.rebuild = rebuild
 
     def dynamic_places(self, dynamic: Any) -> list[dict[int, str]]:
-        """For each input the names of its dynamic dimensions; empty where none has any."""
+        """For each input the names of its dynamic dimensions; an empty list if no input has any."""
         if dynamic is None or dynamic is False:
             return []
         if dynamic is True:
@@ -119,7 +121,7 @@ class Exporter:
         """A module with the target's state."""
         try:
             return self.target.module()
-        except (ValueError, RuntimeError):  # parameters get their shapes from data
+        except (ValueError, RuntimeError):  # the shapes of parameters are still unknown
             train, self.target.train = self.target.train, False
             try:
                 self._call()
@@ -142,7 +144,7 @@ class Exporter:
                 dims = self.places[k] if self.places else {}
                 fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
             try:
-                with self.target.unchanged({}):  # a trace leaves no values
+                with self.target.unchanged({}):  # a trace must not change values
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
             except Exception as e:
                 raise_readable(e, self.who)
@@ -151,7 +153,7 @@ class Exporter:
                 at = ", ".join(f"{name} {sizes[name][r]}" for name in names)
                 raise ExportError(
                     f"{self.who}: the network runs on the examples, but not at {at}{place_of(e)}: "
-                    f"{type(e).__name__}: {e}. With dynamic=False it is exported for the examples' sizes alone"
+                    f"{type(e).__name__}: {e}. With dynamic=False it is exported only for the examples' sizes"
                 ) from e
             trace.without_writes()
             trace.drop_dead()
@@ -187,7 +189,7 @@ class Exporter:
         graph.lint()
         kind = type(self.target.target).__name__
         gm = fx.GraphModule(root, graph, class_name=kind if kind.isidentifier() and kind != "function" else "Exported")
-        for name, child in root._modules.items():  # with what the graph does not read
+        for name, child in root._modules.items():  # including parameters and buffers that the graph does not read
             gm._modules[name] = child
         gm._parameters.update(root._parameters)
         gm._buffers.update(root._buffers)
@@ -198,7 +200,7 @@ class Exporter:
     def _check(
         self, gm: fx.GraphModule, state: Mapping[str, torch.Tensor], changing: Mapping[str, torch.Tensor]
     ) -> None:
-        """Compares the graph with the target, with parameters that are others than in the trace."""
+        """Compares the graph with the target, with other parameter values than in the trace."""
 
         def results(call: Callable[[], Any]) -> list[tuple[str, Any]]:
             with self.target.unchanged(changing):
@@ -219,14 +221,13 @@ class Exporter:
         for (name, a), (_, b) in zip(expected, found, strict=True):
             if not _close(a, b, whole):
                 raise ExportError(
-                    f"{self.who}: {name} of the graph differs from the network's by {_difference(a, b)}, tried with "
+                    f"{self.who}: {name} of the graph differs from the network's by {_difference(a, b)}, tested with "
                     "other parameters than in the trace: the network reads values of its parameters or of other arrays "
-                    "while it runs, keeps a state of its own from call to call, or takes another way at the examples' "
-                    "sizes"
+                    "while it runs, keeps a state between calls, or behaves differently at the examples' sizes"
                 )
 
     def wrong_gradients(self, gm: fx.GraphModule) -> list[str]:
-        """The parameters and inputs to which the graph's calls give other gradients than the target does."""
+        """The parameters and inputs whose gradients differ between the graph and the target."""
         inputs = {name: x.clone() for name, x in zip(self.names, self.examples, strict=True)}
         for x in inputs.values():
             x.requires_grad_(x.is_floating_point())
@@ -243,7 +244,8 @@ class Exporter:
 def _gradients(
     module: torch.nn.Module, call: Callable[[], Any], inputs: Mapping[str, torch.Tensor], gys: Any
 ) -> tuple[list[torch.Tensor], dict[str, torch.Tensor]]:
-    """Gradients of a call's outputs, weighted by gys, drawn where None, by the module's parameters and by inputs."""
+    """Gradients of a call's outputs, weighted by gys (random if None), with respect to the module's parameters and the
+    inputs."""
     with torch.enable_grad():
         ys = [y for y in _pytree.tree_leaves(call()) if isinstance(y, torch.Tensor) and y.is_floating_point()]
         gys = [torch.randn_like(y) for y in ys] if gys is None else gys
@@ -257,7 +259,7 @@ def _gradients(
 
 
 def _scale(a: torch.Tensor) -> float:
-    """The largest number."""
+    """The largest absolute value."""
     finite = a[a.isfinite()].abs()
     return float(finite.max()) if finite.numel() else 0.0
 
@@ -268,7 +270,7 @@ def _close(a: torch.Tensor, b: torch.Tensor, whole: float) -> bool:
     if not (a.is_floating_point() or a.is_complex()):
         return torch.equal(a, b)
     tolerance = _TOLERANCE.get(a.dtype, 1e-4)
-    near = tolerance * (_scale(a) + 0.1 * whole)  # sums that cancel leave what larger numbers were rounded by
+    near = tolerance * (_scale(a) + 0.1 * whole)  # sums with cancellation contain the rounding errors of larger numbers
     return torch.allclose(a, b, rtol=tolerance, atol=near, equal_nan=True)
 
 
@@ -279,8 +281,8 @@ def _difference(a: torch.Tensor, b: torch.Tensor) -> str:
 
 
 def _names(paths: Sequence[Any], target: Any) -> list[str]:
-    """Names of the graph's inputs: those of the function's arguments, with the way inside them."""
-    target = getattr(target, "_target", target)  # of a TorchModule
+    """Names of the graph's inputs: the names of the function's arguments, with the path inside them."""
+    target = getattr(target, "_target", target)  # the target of a TorchModule
     function = target.forward if hasattr(target, "forward") else target
     try:
         arguments = [p for p in inspect.signature(function).parameters.values()]

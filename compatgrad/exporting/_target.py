@@ -1,4 +1,4 @@
-"""What is exported: how it is run, what its state is, and how it gets back what a run changed."""
+"""The target of an export: running it, its state, and undoing the changes of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Target"]
 
 
 class Target:
-    """A link, a block, a function of Variables, or a torch module, which may hold such."""
+    """A link, a block, a function of Variables, or a torch module, which may contain such."""
 
     def __init__(self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
         if not callable(target):
@@ -33,7 +33,7 @@ class Target:
         self.is_module = isinstance(target, torch.nn.Module)
         if self.is_module and (parameters is not None or frontend is not None):
             raise ValueError(f"{who}: parameters and frontend are for functions; a torch module has its own")
-        # what has the state: the target, the object whose method it is, or what was named
+        # the owner of the state: the target, the object whose method it is, or the given `parameters`
         self.given: Mapping[str, Any] | None = parameters if isinstance(parameters, Mapping) else None
         self.holder: Any = target
         if parameters is not None and self.given is None:
@@ -46,7 +46,7 @@ class Target:
         self.leaves_gradients = False  # whether a run put gradients into parameters
 
     def choose_frontend(self, leaves: Sequence[Any]) -> None:
-        """That of the target, or of the first Variable it is given."""
+        """Sets the frontend: that of the target, or that of the first Variable among the inputs."""
         if self.is_module:
             return
         if self._named is not None:
@@ -69,19 +69,19 @@ class Target:
             parameter = place._parameters[name]
             if isinstance(variable, _C.DeferredVariable) and not variable.need_grad:  # running statistics
                 parameter.requires_grad_(False)
-            place._parameters[name] = first.setdefault(id(variable), parameter)  # one that several links share
+            place._parameters[name] = first.setdefault(id(variable), parameter)  # several links may share a parameter
         return module
 
     # ---- runs --------------------------------------------------------------------------------------------------------
 
     def run(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool], rebuild: Callable[..., Any]) -> Any:
-        """Calls the target; its result with tensors in the places of Variables."""
+        """Calls the target and returns its result, with Variables replaced by tensors."""
         if self.frontend is None:
             args, kwargs = rebuild(tensors)
             with mode_of(self.target, self.train):
                 return self._read(self.target(*args, **kwargs))
         args, kwargs = rebuild([self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)])
-        # whether to record in MXNet, and whether nnabla's graphs are static, is the code's affair
+        # the code itself decides whether MXNet records and whether nnabla's graphs are static
         with self.frontend.modes(self.train), using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
             result = self.target(*args, **kwargs)
             flat = _pytree.tree_leaves(result)
@@ -90,7 +90,7 @@ class Target:
             return self._read(result)
 
     def differentiable(self, module: Any) -> torch.nn.Module:
-        """The target for torch's autograd, which gets the gradients that the target's own frontend computes."""
+        """The target as a module whose gradients, in torch's autograd, are those that its frontend computes."""
         if self.frontend is None:
             own: torch.nn.Module = self.target
             return own
@@ -114,13 +114,13 @@ class Target:
             return result.tensor
         if result is None or isinstance(result, (torch.Tensor, bool, int, float)):
             return result
-        raise ExportError(f"the network gives a {_kind(result)}, and a graph gives tensors: return Variables")
+        raise ExportError(f"the network returns a {_kind(result)}, but a graph returns tensors: return Variables")
 
     @contextlib.contextmanager
     def unchanged(self, state: Mapping[str, torch.Tensor]) -> Iterator[None]:
-        """After the block the target is as it was before: values of the state, gradients, what links and blocks hold.
+        """Restores the target after the block: values of the state, gradients, attributes of links and blocks.
 
-        In the block there are no gradients yet: those of passes before would become a part of the graph.
+        Inside the block there are no gradients, because gradients of earlier passes would become a part of the graph.
         """
         values = {name: t.detach().clone() for name, t in state.items()}
         holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
@@ -145,7 +145,8 @@ class Target:
 
 
 class Undo(TorchDispatchMode):
-    """Takes back, at the end, what calls write to tensors: also states of optimizers, which nobody else finds."""
+    """Undoes, at the end, all writes of calls to tensors, including states of optimizers, which are not found
+    otherwise."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's has no types
@@ -171,7 +172,7 @@ def _has_parameters(x: Any) -> bool:
 
 
 def _holders(target: Any) -> Iterator[Any]:
-    """Links and blocks, whose attributes a run may set (the state of a recurrent link)."""
+    """The links and blocks whose attributes a run may set (the state of a recurrent link)."""
     if isinstance(target, torch.nn.Module):
         for module in target.modules():
             if (inner := module.__dict__.get("_target")) is not None:

@@ -1,4 +1,4 @@
-"""One run of a network on tensors without values, as a list of the ATen calls that it makes."""
+"""Runs a network on tensors without values and records its ATen calls in a list."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _FILLS = {aten.zero_.default: aten.zeros_like.default, aten.fill_.Scalar: aten.f
 
 
 class ExportError(RuntimeError):
-    """The error of a network that cannot be written as one graph of ATen calls; the message names the call and the
-    place.
+    """The error for a network that cannot be written as one graph of ATen calls; the message names the call and the
+    line.
 
     Example:
         >>> import torch
@@ -53,23 +53,23 @@ class Value:
     """A tensor of a trace: an input, a tensor of the state, a constant, or a result of a call."""
 
     kind: str  # "input", "state", "constant", "result"
-    source: Any  # number of the input, name in the state, the constant's values, the call
+    source: Any  # number of the input, name in the state, values of the constant, or the call
     fake: torch.Tensor
-    index: int | None = None  # of a call that has several results
-    place: int = 0  # where a constant's memory is
-    key: Any = None  # of a constant, by which its memory is found again
-    real: torch.Tensor | None = None  # of a constant, the tensor that the code has
+    index: int | None = None  # which result of a call with several
+    place: int = 0  # address of a constant's memory
+    key: Any = None  # key of a constant's memory, to find it again
+    real: torch.Tensor | None = None  # for a constant, the tensor of the code
 
     @property
     def memory(self) -> int:
-        """Tells which values are views of each other."""
+        """Equal for values that are views of the same memory."""
         place: int = self.fake.untyped_storage()._cdata
         return place
 
 
 @dataclass(eq=False)
 class Call:
-    """An ATen call; Values stand in the places of tensors."""
+    """An ATen call, with Values in place of tensors."""
 
     op: Any
     args: tuple[Any, ...]
@@ -96,10 +96,10 @@ def written_arguments(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 class Trace(TorchDispatchMode):
-    """Inside, ATen calls run on shapes and dtypes alone, and are written down.
+    """A mode in which ATen calls run only on shapes and dtypes, and are recorded.
 
-    state: the tensors of the network's state by name. Real tensors that calls are given are found there by their
-    memory; others are constants.
+    state: the tensors of the network's state by name. Real tensors in calls are looked up there by their memory; others
+        are constants.
     """
 
     def __init__(self, state: Mapping[str, torch.Tensor]) -> None:
@@ -109,7 +109,7 @@ class Trace(TorchDispatchMode):
         self.outputs: Any = None
         self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
         self._values: dict[int, Value] = {}
-        self._aliases: list[torch.Tensor] = []  # alive, so that no other tensor gets their ids
+        self._aliases: list[torch.Tensor] = []  # kept alive, so that no other tensor gets their ids
         self._real: dict[tuple[Any, ...], list[Value]] = {}
         self._state = [(t.data_ptr(), t.data_ptr() + _extent(t), name, t) for name, t in state.items() if t.numel()]
 
@@ -127,14 +127,14 @@ class Trace(TorchDispatchMode):
         return value
 
     def value(self, t: torch.Tensor) -> Value:
-        """The Value of a tensor that stood in a call, or came out of the network."""
+        """The Value of a tensor in a call or in the network's results."""
         known = self._values.get(id(t))
         if known is not None:
             return known
         if isinstance(t, FakeTensor):
             raise ExportError(
-                f"a call is given a tensor of shape {tuple(t.shape)} that an earlier run left behind: the code keeps a "
-                "state from call to call, which is in no parameter or buffer of what is exported"
+                f"a call gets a tensor of shape {tuple(t.shape)} from an earlier run: the code keeps a state between "
+                "calls that is not a parameter or buffer of the exported network"
             )
         return self._value_of_real(t)
 
@@ -143,7 +143,8 @@ class Trace(TorchDispatchMode):
             key = (t.data_ptr(), t.dtype, tuple(t.shape), t.stride())
             found = self._real.setdefault(key, [])
             for value in found:
-                if value.kind != "constant" or torch.equal(value.source, t):  # else its memory was written to by NumPy
+                # otherwise NumPy has written to its memory
+                if value.kind != "constant" or torch.equal(value.source, t):
                     return value
             for start, end, name, tensor in self._state if t.numel() else ():
                 if start <= t.data_ptr() < end and t.dtype == tensor.dtype:
@@ -172,11 +173,11 @@ class Trace(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func.namespace == "prim":  # asks for a device
+        if func.namespace == "prim":  # a query of the device
             with self._shapes:
                 return func(*args, **kwargs)
         with self:
-            result = func.decompose(*args, **kwargs)  # of a composite operation the calls that it is made of
+            result = func.decompose(*args, **kwargs)  # the calls that a composite operation consists of
         if result is not NotImplemented:
             return result
         flat, structure = _pytree.tree_flatten((args, kwargs))
@@ -187,14 +188,14 @@ class Trace(TorchDispatchMode):
         with self._shapes:
             result = func(*fake_args, **fake_kwargs)
         if func is aten.detach.default or (func in _VIEWS and result.shape == given[0].fake.shape):
-            # the same numbers; what torch's autograd may not see is no part of what is computed
+            # the same values: detaching from autograd does not change what is computed
             self._values[id(result)] = given[0]
             self._aliases.append(result)
             return result
         own = {id(v.fake): a for v, a in zip(given, flat, strict=True) if isinstance(v, Value)}
         given_args, given_kwargs = _pytree.tree_unflatten(given, structure)
         self._record(func, given_args, given_kwargs, result)
-        if func._schema.is_mutable:  # what was written to is given back as it came
+        if func._schema.is_mutable:  # a call that writes to an argument returns the argument itself
             return _pytree.tree_map_only(torch.Tensor, lambda t: own.get(id(t), t), result)
         return result
 
@@ -205,11 +206,11 @@ class Trace(TorchDispatchMode):
             if isinstance(t, torch.Tensor):
                 value = Value("result", call, t, k if call.several else None)
                 call.results.append(value)
-                if id(t) not in held:  # the state stays the state where it is written to
+                if id(t) not in held:  # a written tensor of the state still belongs to the state
                     self._known(value)
         self.calls.append(call)
         for v in call.written():
-            if v.key is not None and call.results:  # what reads this memory from now on reads the result
+            if v.key is not None and call.results:  # later reads of this memory read the result
                 self._real[v.key] = call.results[:1]
                 call.results[0].key, call.results[0].place = v.key, v.place
         return call.results
@@ -217,7 +218,7 @@ class Trace(TorchDispatchMode):
     # ---- the whole ---------------------------------------------------------------------------------------------------
 
     def run(self, network: Callable[..., Any], *args: Any) -> None:
-        """Sets `outputs`, the tensors that `network` gives, in its structure."""
+        """Runs `network` and sets `outputs` to its result tensors, in their structure."""
         was = _C.set_tracing(True)
         try:
             with self:
@@ -227,14 +228,14 @@ class Trace(TorchDispatchMode):
             _C.set_tracing(was)
 
     def written_arrays(self) -> list[torch.Tensor]:
-        """The code's own arrays that it writes to."""
+        """The arrays of the code to which it writes."""
         written = (v for call in self.calls for v in call.written())
         return list({v.place: v.real for v in written if v.real is not None}.values())
 
     def without_writes(self) -> None:
-        """Replaces calls that write to a tensor by calls that give a new one, where no other view of it is read later.
+        """Replaces calls that write to a tensor by calls that return a new one, if no other view of it is read later.
 
-        autograd may refuse to go back through the former.
+        Autograd may refuse to differentiate calls that write.
         """
         views: dict[int, list[Value]] = {}
         first: dict[int, int] = {}
@@ -255,7 +256,7 @@ class Trace(TorchDispatchMode):
                 views.setdefault(v.memory, []).append(v)
 
     def drop_dead(self) -> None:
-        """Leaves out calls whose results nobody reads."""
+        """Removes calls whose results are not used."""
         live = [v for v in _pytree.tree_leaves(self.outputs) if isinstance(v, Value)]
         used, memories = {id(v) for v in live}, {v.memory for v in live}
         memories |= {v.memory for v in self.inputs}
@@ -272,7 +273,8 @@ class Trace(TorchDispatchMode):
 
 
 def _may_go(written: Value, call: Call, k: int, first: Mapping[int, int]) -> bool:
-    """Whether nobody sees from outside that a tensor is written to: a result, or a buffer that is filled before use."""
+    """Whether a write to a tensor is invisible outside: to a result of a call, or to a buffer that is filled before it
+    is used."""
     if written.kind == "result":
         return True
     fills = call.op in _FILLS or (call.op is aten.copy_.default and call.args[1].fake.shape == written.fake.shape)
@@ -280,7 +282,7 @@ def _may_go(written: Value, call: Call, k: int, first: Mapping[int, int]) -> boo
 
 
 def _make_functional(call: Call) -> None:
-    """Changes a call that writes to one tensor into one that gives its result, where there is such an operation."""
+    """Changes a call that writes to one tensor into a call that returns the result, if such an operation exists."""
     op, args = call.op, call.args
     if op is aten.copy_.default:
         to, source = args[0].fake, args[1]
@@ -304,7 +306,7 @@ def _make_functional(call: Call) -> None:
 
 
 def _extent(t: torch.Tensor) -> int:
-    """Bytes from a tensor's first element to behind its last."""
+    """The number of bytes from a tensor's first element to the end of its last."""
     return (1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))) * t.element_size()
 
 
@@ -321,24 +323,24 @@ _READS = (
 
 
 def raise_readable(e: Exception, who: str) -> None:
-    """Raises an ExportError with the place where `e` comes from reading values, or is one already."""
+    """Raises an ExportError with the line of the code if `e` was caused by reading values, or is an ExportError."""
     place = place_of(e)
     if isinstance(e, ExportError):
         raise ExportError(f"{who}: {e}{place}") from e.__cause__
     if isinstance(e, DynamicOutputShapeException):
         raise ExportError(
-            f"{who}: the shape of what {e.func} gives depends on values, and a graph has only shapes that follow from "
+            f"{who}: the shape of the result of {e.func} depends on values, but in a graph all shapes depend only on "
             f"the inputs' shapes{place}"
         ) from e
     if isinstance(e, DataDependentOutputException) or any(text in str(e) for text in _READS):
         raise ExportError(
-            f"{who}: a value is read, and in a trace tensors have shapes and dtypes but no values{place}. Return what "
-            "is to be read as an output, and choose by values inside the graph (where) or outside the exported function"
+            f"{who}: a value is read, but in a trace tensors have only shapes and dtypes{place}. Return the value "
+            "as an output, and select by values inside the graph (where) or outside the exported function"
         ) from e
 
 
 def place_of(e: BaseException) -> str:
-    """Which line outside of compatgrad and torch came to an error, and by which call of a frontend."""
+    """The line outside compatgrad and torch that led to an error, and its call of a frontend."""
     frames = list(traceback.walk_tb(e.__traceback__))
     own = [k for k, (f, _) in enumerate(frames) if not f.f_code.co_filename.startswith(_INSIDE)]
     if not own:

@@ -29,26 +29,26 @@ def compile(
     dynamic: Any = True,
     **torch_compile_options: Any,
 ) -> Callable[..., Any]:
-    """A function that runs compiled: traced as by `export`, then given to `torch.compile` as one whole graph. It is
-    traced at the first call, and again where the structure, dtypes, sizes that are not dynamic, fixed arguments or the
-    train mode are new. It never runs `fn` as it is instead: what cannot be traced or compiled raises, as `export` does.
-    So does a function that calls `backward` and leaves gradients in its parameters, as a graph has only results, and a
-    backward pass through one whose gradients are not those of its calls (unchained Variables, functions with a gradient
-    of their own).
+    """Compiles a function: it is traced as by `export`, and the whole graph is compiled by `torch.compile`. It is
+    traced at the first call, and again if the structure, dtypes, sizes that are not dynamic, fixed arguments or the
+    train mode are new. The result never falls back to running `fn` itself: it raises an error, like `export`, if `fn`
+    cannot be traced or compiled; if `fn` calls `backward` and leaves gradients in its parameters, because a graph has
+    only results; and in a backward pass, if the gradients of `fn` are not those of its calls (unchained Variables,
+    functions that define their own gradient).
 
     Args:
-        fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such.
-        example_inputs: traces for these at once; None waits for the first call.
+        fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may contain such.
+        example_inputs: if given, `fn` is traced for these at once; None waits for the first call.
         parameters, frontend, dynamic: as for `export`.
-        **torch_compile_options: those of `torch.compile`, such as `backend` and `mode`.
+        **torch_compile_options: options of `torch.compile`, such as `backend` and `mode`.
 
     Returns:
-        A function of what `fn` takes. Variables, or arrays, give Variables, and gradients go on through them to the
-        parameters of `fn` as from `fn` itself; torch tensors give tensors, in torch's autograd.
+        A function with the arguments of `fn`. For Variables or arrays it returns Variables, whose gradients reach the
+        parameters of `fn` as with `fn` itself; for torch tensors it returns tensors of torch's autograd.
 
     Raises:
-        ExportError: in a call, `fn` cannot be written as one graph.
-        TypeError: `fn` cannot be called, or the option `fullgraph` is given.
+        ExportError: in a call, if `fn` cannot be written as one graph.
+        TypeError: `fn` is not callable, or the option `fullgraph` is given.
 
     Example:
         >>> import torch
@@ -76,9 +76,10 @@ class _Compiled:
             raise TypeError("interop.compile: fullgraph cannot be chosen: a part that is not compiled is an error")
         self.fn, self.parameters, self.frontend, self.dynamic, self.options = fn, parameters, frontend, dynamic, options
         self.graphs: dict[Any, _CompiledGraph] = {}
-        self.kinds: dict[Any, tuple[list[dict[int, str]], str]] = {}  # dynamic sizes and mode, by the inputs' kinds
+        # dynamic sizes and mode, by the structure of the inputs
+        self.kinds: dict[Any, tuple[list[dict[int, str]], str]] = {}
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
-        self.exporter(False)  # for its errors
+        self.exporter(False)  # raises errors in the arguments
 
     def exporter(self, train: bool) -> Exporter:
         return Exporter("interop.compile", self.fn, self.parameters, self.frontend, train)
@@ -116,7 +117,7 @@ class _Compiled:
 
 
 class _CompiledGraph(torch.nn.Module):
-    """One graph, compiled, with the Variables that are its parameters."""
+    """One compiled graph, with the Variables that are its parameters."""
 
     compiled: Callable[..., Any]
 
@@ -126,8 +127,8 @@ class _CompiledGraph(torch.nn.Module):
         target = exporter.target
         if target.leaves_gradients:
             raise ExportError(
-                "interop.compile: the function calls backward and leaves gradients in its parameters, and a compiled "
-                "one has results only: return the gradients, or call backward on what the compiled function gives"
+                "interop.compile: the function calls backward and leaves gradients in its parameters, but a compiled "
+                "function only has results: return the gradients, or call backward on the compiled function's result"
             )
         self.wraps, self.places = target.frontend, exporter.places
         self.legacy = list(exporter.module._legacy) if isinstance(exporter.module, TorchModule) else []
@@ -135,11 +136,11 @@ class _CompiledGraph(torch.nn.Module):
         self.__dict__["compiled"] = torch.compile(self.graph, fullgraph=True, **options)
 
     def forward(self, *tensors: torch.Tensor) -> Any:
-        if any(isinstance(t, FakeTensor) for t in tensors):  # asked for shapes alone
+        if any(isinstance(t, FakeTensor) for t in tensors):  # only shapes are needed
             return self.graph(*tensors)
         for t, dims in zip(tensors, self.places, strict=False):
             for d in dims:
-                torch._dynamo.maybe_mark_dynamic(t, d)  # else each second size is compiled once more
+                torch._dynamo.maybe_mark_dynamic(t, d)  # otherwise torch compiles again for a second size
         with functorch.patch(donated_buffer=False):
             result = self.compiled(*tensors)
         nodes: set[Any] = {y.grad_fn for y in _pytree.tree_leaves(result) if isinstance(y, torch.Tensor)} - {None}
@@ -164,7 +165,7 @@ class _CompiledGraph(torch.nn.Module):
         for variable, place, name in self.legacy:
             parameter = place._parameters[name]
             tensor = targets.tensor_of(variable)
-            if tensor.data_ptr() != parameter.data_ptr():  # given another array: the Variable's counts
+            if tensor.data_ptr() != parameter.data_ptr():  # the Variable was assigned another array, which is used
                 parameter.data = tensor
             if parameter.requires_grad:
                 pairs.append((variable, parameter))
@@ -172,7 +173,7 @@ class _CompiledGraph(torch.nn.Module):
 
 
 def _go_back_often(node: Any) -> None:
-    """Lets the engine keep the record of a compiled function, to go back again; torch asks a global option for it."""
+    """Makes torch keep the graph of a compiled function for several backward passes, which needs a global option."""
     patches = []
 
     def before(gradients: Any) -> None:
@@ -187,12 +188,13 @@ def _go_back_often(node: Any) -> None:
 
 
 def _wrong_gradients(exporter: Exporter, graph: Any) -> str:
-    """What to say where a backward pass comes through that would give others than the function's own gradients."""
+    """The error text for a backward pass whose gradients would differ from those of the function; empty if they do
+    not."""
     names = exporter.wrong_gradients(graph)
     if not names:
         return ""
     return (
         f"interop.compile: the gradient of {', '.join(names)} is not that of the function's calls: it unchains "
-        "Variables, stops gradients or uses functions with a gradient of their own. Compile a function that gives the "
-        "gradients"
+        "Variables, stops gradients or uses functions that define their own gradient. Compile a function that returns "
+        "the gradients"
     )

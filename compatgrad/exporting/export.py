@@ -1,4 +1,4 @@
-"""The way out: networks of the frontends as `torch.fx` graphs of ATen calls."""
+"""Export of networks of the frontends as `torch.fx` graphs of ATen calls."""
 
 from __future__ import annotations
 
@@ -24,31 +24,30 @@ def export(
     train: bool = False,
     check: bool = True,
 ) -> fx.GraphModule:
-    """A network as a `torch.fx.GraphModule` of ATen calls, for `torch.export`, `torch.compile` and other tools. The
-    graph's parameters and buffers are the target's, on the same memory, under the names that `as_torch_module` gives
-    them. The target is as it was afterwards.
+    """Exports a network as a `torch.fx.GraphModule` of ATen calls, for `torch.export`, `torch.compile` and other tools.
+    The graph's parameters and buffers share memory with the target's, and have the names that `as_torch_module` gives
+    them. The target itself is not changed.
 
     Args:
         target: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such.
-        example_inputs: a tuple or list of what it is called with, or one input alone: torch tensors, arrays or
-            Variables, also inside tuples, lists and dicts. Each becomes an input of the graph; arguments of other kinds
-            are fixed.
-        kwargs: arguments by name.
-        parameters: of a function, the Variables that it uses, by name, or the link or block that has them; that of a
-            bound method is found.
-        frontend: of a function, whose Variables it takes, as for `as_torch_module`.
-        dynamic: True, the first dimension of every input is the batch, of any size; False or None, all sizes are fixed;
-            or for each input a dict from dimensions to names, or None, where sizes of one name are equal.
-        train: True lets layers train; running statistics are written to buffers.
-        check: True runs the result on the examples, and compares it with the target's.
+        example_inputs: a tuple or list of arguments, or a single one: torch tensors, arrays or Variables, also inside
+            tuples, lists and dicts. Each becomes an input of the graph; arguments of other types are fixed.
+        kwargs: keyword arguments.
+        parameters: for a function, the Variables that it uses, by name, or the link or block that contains them; for a
+            bound method the default is its object.
+        frontend: for a function, the frontend whose Variables it takes, as for `as_torch_module`.
+        dynamic: True: the first dimension of every input is the batch, of any size; False or None: all sizes are fixed;
+            or for each input a dict from dimensions to names, or None; sizes with the same name are equal.
+        train: True exports layers in training mode; running statistics are written to buffers.
+        check: True runs the graph on the examples, and compares its results with the target's.
 
     Returns:
         The graph.
 
     Raises:
-        ExportError: values are read, the calls differ by the size, a number follows from the sizes in no known way, or
-            the result is not the target's; the message names the call and the place.
-        TypeError: an argument is another object.
+        ExportError: the code reads values, the calls depend on sizes, no expression of the sizes is found for a number,
+            or the results are not the target's; the message names the call and the line.
+        TypeError: an argument has a wrong type.
         ValueError: an argument is wrong.
 
     Example:
@@ -63,7 +62,7 @@ def export(
         >>> graph(torch.ones(7, 3)).shape
         torch.Size([7, 2])
 
-    Source: `compatgrad/exporting/export.py` and the modules beside it; docs/mixing.md.
+    Source: `compatgrad/exporting/export.py` and the other modules of its package; docs/mixing.md.
     """
     args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     exporter = Exporter("interop.export", target, parameters, frontend, train)

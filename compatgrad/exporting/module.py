@@ -29,12 +29,12 @@ def _give(variable: Any, t: torch.Tensor) -> None:
 
 
 class TorchModule(torch.nn.Module):
-    """A legacy network as a torch module; `as_torch_module` makes it.
+    """A frontend's network as a torch module; `as_torch_module` makes it.
 
     Args:
         target: the link, block or function.
         frontend: adapter of the frontend to which it belongs.
-        parameters: pairs of a name with dots and a Variable.
+        parameters: pairs of a dotted name and a Variable.
 
     Example:
         >>> import torch
@@ -49,12 +49,12 @@ class TorchModule(torch.nn.Module):
     def __init__(self, target: Callable[..., Any], frontend: Adapter, parameters: Sequence[tuple[str, Any]]) -> None:
         super().__init__()
         self._target, self._legacy_frontend = target, frontend
-        self._legacy: list[tuple[Any, Any, str]] = []  # Variable, the module that has its parameter, its name there
-        known: dict[int, torch.nn.Parameter] = {}  # layers may share one
+        self._legacy: list[tuple[Any, Any, str]] = []  # Variable, the module that owns its parameter, its name there
+        known: dict[int, torch.nn.Parameter] = {}  # layers may share a parameter
         for name, variable in parameters:
             owner, _, own = name.rpartition(".")
             place = _submodule(self, owner)
-            if isinstance(variable, torch.nn.Parameter):  # of a torch module inside
+            if isinstance(variable, torch.nn.Parameter):  # a parameter of a torch module inside
                 place.register_parameter(own, variable)
                 continue
             t = _tensor(variable)
@@ -75,9 +75,9 @@ class TorchModule(torch.nn.Module):
             self._legacy_buffers.append((buffer, place, own))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The network's result: tensors, also inside tuples, lists and dicts, in the places of Variables."""
+        """The network's result with Variables replaced by tensors, also inside tuples, lists and dicts."""
         refuse_transforms("as_torch_module")
-        if torch._C._is_any_autocast_enabled():  # legacy code computes in the dtypes that it has
+        if torch._C._is_any_autocast_enabled():  # the frontend's code computes in its own dtypes
             first = next((a for a in args if isinstance(a, torch.Tensor)), None)
             device = "cpu" if first is None else first.device.type
             if torch.is_autocast_enabled(device):
@@ -108,11 +108,12 @@ class TorchModule(torch.nn.Module):
         return _pytree.tree_unflatten(flat, structure)
 
     def _parameters_in_place(self) -> tuple[list[Any], list[torch.Tensor]]:
-        """The legacy parameters, and torch's. Where one was given other memory, torch's counts; so do buffers."""
+        """The frontend's parameters, and torch's. If one was assigned other memory, torch's parameter is used; likewise
+        for buffers."""
         variables, tensors = [], []
         for variable, place, name in self._legacy:
             parameter = place._parameters.get(name)
-            if parameter is None:  # a parametrization has put another one there
+            if parameter is None:  # replaced by a parametrization
                 parameter = getattr(place, name)
             if type(parameter) is not torch.nn.Parameter:
                 _refuse_fake(parameter)
@@ -122,18 +123,18 @@ class TorchModule(torch.nn.Module):
             tensors.append(parameter)
         for buffer, place, name in self._legacy_buffers:
             t = getattr(place, name)
-            if type(t) is torch.Tensor and buffer.address() != t.data_ptr():  # a tracer's has none
+            if type(t) is torch.Tensor and buffer.address() != t.data_ptr():  # a tracer's tensor has no address
                 buffer.give(t)
         return variables, tensors
 
     def _in_own_dtype(self, t: torch.Tensor) -> torch.Tensor:
-        """`t`, made as wide as the parameters where a layer under autocast has left it narrow."""
+        """`t`, converted to the parameters' dtype if a layer under autocast has returned a narrower one."""
         if t.dtype not in (torch.float16, torch.bfloat16):
             return t
         return t.to(next((p.dtype for p in self.parameters() if p.is_floating_point()), torch.float32))
 
     def _at_once(self, y: Any) -> Any:
-        """`y`; a result of nnabla's, in a function of another frontend, is executed here."""
+        """`y`; an nnabla result in a function of another frontend is computed here."""
         frontend = self._legacy_frontend
         if not isinstance(y, _C.DeferredVariable) or frontend.deferred:
             return y
@@ -148,7 +149,7 @@ class TorchModule(torch.nn.Module):
         return _C.torch_leave(ys[0]._frontend, ys, variables, tensors, self._legacy_frontend.grad_of_tensors)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Of a copy: a frontend's copies of parameters may be constants."""
+        """Restores a copy, in which the frontend's copies of parameters may be constants."""
         super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch's has no types
         for variable, place, name in self._legacy:
             parameter = place._parameters.get(name)
@@ -164,7 +165,7 @@ def _refuse_fake(parameter: torch.Tensor) -> None:
 
     if isinstance(parameter, FakeTensor):
         raise NotImplementedError(
-            "as_torch_module: torch's tracers do not see parameters of the engine's graph: trace with "
+            "as_torch_module: torch's tracers cannot trace parameters of the engine's graph: trace with "
             "compatgrad.interop.export, whose graph torch.export takes, or with compatgrad.interop.compile"
         )
 
@@ -186,24 +187,23 @@ def as_torch_module(
     frontend: str | None = None,
     example_inputs: Sequence[Any] = (),
 ) -> TorchModule:
-    """A torch module that runs a Chainer link, a Gluon block, or a function of Variables. Its parameters are torch
-    Parameters on the very memory of the legacy ones, under their names with dots, and its buffers are the running
-    statistics; so a torch optimizer trains the network, `state_dict` saves it, and the legacy code sees every step. It
-    can be differentiated any number of times. `train()` and `eval()` rule what layers do.
+    """Makes a torch module that runs a Chainer link, a Gluon block, or a function of Variables. Its parameters are
+    torch Parameters that share memory with the frontend's parameters, under their dotted names, and its buffers are the
+    running statistics; so a torch optimizer trains the network, `state_dict` saves it, and the frontend's code sees
+    every step. It can be differentiated any number of times. `train()` and `eval()` set the mode of its layers.
 
     Args:
         target: the link, block or function.
-        parameters: of a function, the Variables that it holds, by name (nnabla: `nn.get_parameters()`).
-        frontend: of a function, "chainer", "nnabla", "mxnet" or "compatgrad", whose Variables it takes; None is that of
-            its parameters.
-        example_inputs: tensors on which the network is called once first, where its parameters get their shapes from
-            data.
+        parameters: for a function, the Variables that it uses, by name (nnabla: `nn.get_parameters()`).
+        frontend: for a function, the frontend whose Variables it takes: "chainer", "nnabla", "mxnet" or "compatgrad";
+            None is that of its parameters.
+        example_inputs: tensors on which the network is called once first, if its parameters get their shapes from data.
 
     Returns:
         The module.
 
     Raises:
-        TypeError: `target` cannot be called or is a torch module, or `parameters` holds something else than Variables.
+        TypeError: `target` is not callable or is a torch module, or `parameters` contains other objects than Variables.
         ValueError: `frontend` is unknown, or a parameter has no value.
 
     Example:

@@ -1,4 +1,4 @@
-"""Exported graphs as ONNX models, by torch's exporter: what the ONNX modules of the frontends share."""
+"""Exported graphs as ONNX models, by torch's exporter; shared by the ONNX modules of the frontends."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def need_onnx(who: str) -> None:
     """Checks that onnx and onnxscript are installed.
 
     Args:
-        who: what the message calls the caller.
+        who: the name of the caller in the message.
 
     Raises:
-        ImportError: one is not installed; the message says what to install.
+        ImportError: one of them is not installed; the message says what to install.
 
     Example:
         need_onnx("my_export")
@@ -45,16 +45,16 @@ def model_of(
     opset_version: int | None = None,
     optimize: bool = True,
 ) -> Any:
-    """The ONNX model of a graph of `interop.export`, without a word on stdout.
+    """The ONNX model of a graph from `interop.export`; nothing is printed to stdout.
 
     Args:
         graph: the graph.
         tensors: examples of its inputs.
         in_names: names of the inputs.
         out_names: names of the outputs.
-        dynamic: for each input, names of the dimensions that vary, or None; False, none do.
-        opset_version: version of ONNX's operators; None is that of torch's exporter.
-        optimize: True folds constants and leaves out what nothing reads.
+        dynamic: for each input, names of the variable dimensions, or None; False for none.
+        opset_version: version of ONNX's operators; None is the version of torch's exporter.
+        optimize: True folds constants and removes unused nodes.
 
     Returns:
         The `onnx.ModelProto`.
@@ -83,7 +83,7 @@ def model_of(
     assert program is not None
     model = program.model_proto
     found = max(x.version for x in model.opset_import if x.domain in ("", "ai.onnx"))
-    if opset_version is not None and found != opset_version:  # torch leaves it as it is where that fails
+    if opset_version is not None and found != opset_version:  # torch returns the old version if the conversion fails
         raise ValueError(
             f"opset_version: expected one that the model can be converted to from {found}, got {opset_version}"
         )

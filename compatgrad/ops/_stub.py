@@ -1,6 +1,6 @@
 """Writes `compatgrad/ops/__init__.pyi`, the types of all ops, from the registry: `make stubs`.
 
-The compiled module makes the ops when it is loaded, so that type checkers and editors cannot see them in a source file.
+The compiled module makes the ops when it is loaded, so type checkers and editors find them in no source file.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ FLAGS = {
     "top_k": ("with_index",),
     "unique": ("with_index", "with_inverse", "with_counts"),
 }
-ALONE = "only_index"  # a parameter that makes the result one Variable, whatever the flag says
-# Ops that give as many results as their inputs or a parameter say, and one without a tuple.
+ALONE = "only_index"  # a parameter that makes the result one Variable, even if a flag is true
+# Ops whose number of results depends on their inputs or on a parameter; a single result is not in a tuple.
 VARYING = {"rnn_layer", "split", "unstack"}
 
 _TYPES = {
@@ -114,7 +114,7 @@ _ONE, _MANY = "_Variable", "tuple[_Variable, ...]"
 
 
 def _typed(p: Parameter, info: dict[str, Any], fixed: str | None = None) -> str:
-    """A parameter as it stands in a stub; `fixed` is the one value that an overload takes."""
+    """A parameter as written in a stub; `fixed` is the only value that an overload accepts."""
     kinds = {name: kind for name, kind, _ in info["params"]}
     if p.name in kinds:
         type_ = f"Literal[{fixed}]" if fixed else _TYPES[kinds[p.name]]
@@ -135,7 +135,7 @@ def _written(name: str, parameters: list[str], result: str, body: str) -> str:
 
 
 def _parameters(name: str, values: dict[str, str], keyword: str | None = None) -> list[str]:
-    """The op's parameters, `values` those that an overload fixes; from `keyword` on they are given by name."""
+    """The op's parameters; `values` are those that an overload fixes; from `keyword` on they are keyword-only."""
     info, op, found, kind = _C.op_info(name), _C.op(name), [], None
     for p in signature_of(op).parameters.values():
         if kind is Parameter.POSITIONAL_ONLY and p.kind is not kind:
@@ -171,7 +171,7 @@ def _functions(name: str) -> Iterator[str]:
 
 
 def text() -> str:
-    """The stub of all ops that the compiled module has."""
+    """The text of the stub for all ops of the compiled module."""
     names = ["describe", *_C.op_names()]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]\n\n"
     return _HEAD + listed + "\n".join(f for name in _C.op_names() for f in _functions(name))

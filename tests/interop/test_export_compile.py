@@ -1,4 +1,4 @@
-"""Compiled functions of Variables."""
+"""interop.compile: compiled functions of Variables."""
 
 import textwrap
 
@@ -59,7 +59,7 @@ def test_compiled_chainer(backend):
 
 
 def test_a_compiled_function_sees_new_parameters():
-    np.random.seed(0)  # Chainer's initial values
+    np.random.seed(0)  # for Chainer's initial values
     net = Net()
     compiled = interop.compile(net, backend="eager", example_inputs=X)
     assert len(compiled.graphs) == 1
@@ -115,7 +115,7 @@ def test_higher_derivatives_and_no_record():
     np.testing.assert_allclose(*found, rtol=1e-4)
     with chainer.no_backprop_mode():
         assert compiled(x).creator_node is None
-    with pytest.raises(RuntimeError, match="double backward"):  # torch says so, where its compiler takes no second one
+    with pytest.raises(RuntimeError, match="double backward"):  # torch's compiler has no second derivatives
         y = F.sum(interop.compile(net, backend="aot_eager")(x) ** 3)
         (gx,) = chainer.grad([y], [x], enable_double_backprop=True)
         chainer.grad([F.sum(gx * gx)], [x])
@@ -137,8 +137,8 @@ def test_compiled_functions_refuse_what_they_would_get_wrong():
         textwrap.fill(str(e.value), 110) + "\n",
         """\
 interop.compile: the gradient of first.W, first.b, x is not that of the function's calls: it unchains
-Variables, stops gradients or uses functions with a gradient of their own. Compile a function that gives the
-gradients
+Variables, stops gradients or uses functions that define their own gradient. Compile a function that returns
+the gradients
 """,
     )
 

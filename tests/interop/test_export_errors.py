@@ -1,4 +1,4 @@
-"""What cannot be exported says so, and leaves the network as it was."""
+"""Exports that are impossible raise errors that say why, and leave the network unchanged."""
 
 import re
 import textwrap
@@ -29,9 +29,9 @@ def test_a_value_is_read_in_chainer():
     assert_expected_inline(
         message(f),
         """\
-interop.export: a value is read, and in a trace tensors have shapes and dtypes but no values
-(test_export_errors.py:LINE: `return x if float(F.sum(x).array) > 0 else -x`). Return what is to be read as an
-output, and choose by values inside the graph (where) or outside the exported function
+interop.export: a value is read, but in a trace tensors have only shapes and dtypes
+(test_export_errors.py:LINE: `return x if float(F.sum(x).array) > 0 else -x`). Return the value as an output,
+and select by values inside the graph (where) or outside the exported function
 """,
     )
 
@@ -47,10 +47,9 @@ def test_a_value_is_read_by_a_function_on_arrays():
     assert_expected_inline(
         message(f),
         """\
-interop.export: a value is read, and in a trace tensors have shapes and dtypes but no values
+interop.export: a value is read, but in a trace tensors have only shapes and dtypes
 (test_export_errors.py:LINE: `return Twice().apply((x,))[0]`, in compatgrad.chainer.function_node.apply).
-Return what is to be read as an output, and choose by values inside the graph (where) or outside the exported
-function
+Return the value as an output, and select by values inside the graph (where) or outside the exported function
 """,
     )
 
@@ -67,8 +66,8 @@ def test_a_shape_that_depends_on_values():
     assert_expected_inline(
         message(f, frontend="compatgrad"),
         """\
-interop.export: the shape of what aten.nonzero.default gives depends on values, and a graph has only shapes
-that follow from the inputs' shapes (test_export_errors.py:LINE: `return torch.nonzero(x.tensor).float()`)
+interop.export: the shape of the result of aten.nonzero.default depends on values, but in a graph all shapes
+depend only on the inputs' shapes (test_export_errors.py:LINE: `return torch.nonzero(x.tensor).float()`)
 """,
     )
 
@@ -88,8 +87,8 @@ def test_a_number_that_follows_in_no_known_way():
     assert_expected_inline(
         message(lambda x: x * 2 ** -len(x)),
         """\
-interop.export: aten.mul.Scalar is given 0.03125 or 0.0078125 or 0.00048828125 or ... at batch 5, 7, 11, ...,
-which follows from the sizes in no way that is known here, or is counted from call to call
+interop.export: aten.mul.Scalar gets 0.03125 or 0.0078125 or 0.00048828125 or ... at batch 5, 7, 11, ...: no
+expression of the sizes gives these numbers, or the number is counted from call to call
 """,
     )
 
@@ -98,16 +97,16 @@ def test_an_array_that_the_code_makes():
     assert_expected_inline(
         message(lambda x: x * np.linspace(0, 1, len(x) ** 2).astype("f")[:: len(x), None] ** 2),
         """\
-interop.export: aten.mul.Tensor is given an array of (5, 1) or (7, 1) or (11, 1) that the code makes by itself
-at batch 5, 7, 11. Make it from a Variable by the frontend's functions, or pass it as an input
+interop.export: aten.mul.Tensor gets an array of (5, 1) or (7, 1) or (11, 1) that the code itself makes at
+batch 5, 7, 11. Make it from a Variable by the frontend's functions, or pass it as an input
 """,
     )
     assert_expected_inline(
         message(lambda x: x * np.random.rand(3).astype("f"), dynamic=False),
         """\
-interop.export: aten.mul.Tensor is given an array of (3,) that the code makes by itself, and its values are
-not the same in every run: it may be random. Make it from a Variable by the frontend's functions, or pass it
-as an input
+interop.export: aten.mul.Tensor gets an array of (3,) that the code itself makes, and its values are not the
+same in every run: it may be random. Make it from a Variable by the frontend's functions, or pass it as an
+input
 """,
     )
 
@@ -121,7 +120,7 @@ def test_a_network_for_one_batch_size():
         """\
 interop.export: the network runs on the examples, but not at batch 5 (test_export_errors.py:LINE: `return
 F.reshape(x, (2, 6))`, in compatgrad.chainer.functions.array.reshape.reshape): RuntimeError: shape '[2, 6]' is
-invalid for input of size 15. With dynamic=False it is exported for the examples' sizes alone
+invalid for input of size 15. With dynamic=False it is exported only for the examples' sizes
 """,
     )
     assert interop.export(f, X, frontend="chainer", dynamic=None)(X).shape == (2, 6)
@@ -132,9 +131,9 @@ def test_values_of_parameters_that_were_read():
     assert_expected_inline(
         re.sub(r"by [\d.e-]+,", "by NUMBER,", message(lambda x: link(x) / np.abs(link.W.array).sum(), parameters=link)),
         """\
-interop.export: output 0 of the graph differs from the network's by NUMBER, tried with other parameters than
-in the trace: the network reads values of its parameters or of other arrays while it runs, keeps a state of
-its own from call to call, or takes another way at the examples' sizes
+interop.export: output 0 of the graph differs from the network's by NUMBER, tested with other parameters than
+in the trace: the network reads values of its parameters or of other arrays while it runs, keeps a state
+between calls, or behaves differently at the examples' sizes
 """,
     )
 
@@ -150,7 +149,7 @@ def test_a_count_of_calls():
         optimizer.update()
         return loss
 
-    assert "is counted from call to call" in message(step, parameters=link)
+    assert "number is counted from call to call" in message(step, parameters=link)
 
 
 def test_wrong_arguments():
@@ -176,7 +175,7 @@ interop.export: parameters: expected a dict, a link or a block, got int
 interop.export: dynamic: expected names of ['x'], got 'y'
 interop.export: dynamic: input x has 2 dimensions, got dimension 2
 interop.export: dynamic: 'batch' is 4 in example input x and 2 in y; give sizes that differ different names
-interop.export: the network gives a str, and a graph gives tensors: return Variables
+interop.export: the network returns a str, but a graph returns tensors: return Variables
 interop.export: parameters and frontend are for functions; a torch module has its own
 """,
     )
@@ -207,9 +206,9 @@ def test_the_network_is_as_it_was_after_an_error():
     now += [model.norm.avg_mean, model.norm.avg_var, model.lstm.h.array]
     for a, b in zip(values, now, strict=True):
         np.testing.assert_array_equal(a, b)
-    model(X.numpy())  # and runs
+    model(X.numpy())  # the network still runs
 
 
-def test_another_way_at_the_size_of_the_examples_is_found():
-    with pytest.raises(interop.ExportError, match="another way at the examples' sizes"):
+def test_another_branch_at_the_examples_size_is_detected():
+    with pytest.raises(interop.ExportError, match="differently at the examples' sizes"):
         interop.export(lambda x: x * 2 if len(x) > 20 else x * 3, chainer.Variable(np.ones((30, 3), "f")))

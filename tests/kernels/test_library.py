@@ -124,7 +124,7 @@ def test_it_can_be_switched_off(sources, monkeypatch):
 def test_the_named_nvcc_must_be_there(monkeypatch):
     monkeypatch.setenv("CUDACXX", "/nowhere/nvcc")
     cuda.find_nvcc.cache_clear()
-    with pytest.raises(BuildError, match="CUDACXX=/nowhere/nvcc is no program; install"):
+    with pytest.raises(BuildError, match="CUDACXX=/nowhere/nvcc is not a program; install"):
         cuda.find_nvcc()
     monkeypatch.undo()
     cuda.find_nvcc.cache_clear()

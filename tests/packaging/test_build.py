@@ -69,7 +69,7 @@ def test_the_prefix_header_is_compiled_ahead(checkout):
     assert checkout.output(ANSWER).startswith("43 ")
     checkout.write("site/csrc/prefix.h", "#include <nowhere>\n")
     done = checkout.build()
-    assert done.returncode == 1 and "cannot be compiled ahead" in done.stderr and "nowhere" in done.stderr
+    assert done.returncode == 1 and "cannot be precompiled" in done.stderr and "nowhere" in done.stderr
 
 
 def test_a_compile_error_is_shown_and_leaves_the_module(checkout):
@@ -120,7 +120,7 @@ def test_cuda_kernels_are_built_where_torch_has_cuda(checkout):
     info = checkout.python("-m", "compatgrad", "info", env=env)
     assert re.search(r"^CUDA kernels: .*/_lib/libcompatgrad_cuda.so, by nvcc 13.0.88$", info.stdout, re.M), info
     assert f"nvcc:         {nvcc}: 13.0.88" in info.stdout
-    assert "CUDACXX=absent is no program" in checkout.build(env={"CUDACXX": "absent"}).stderr
+    assert "CUDACXX=absent is not a program" in checkout.build(env={"CUDACXX": "absent"}).stderr
 
 
 def test_stamp(checkout):
@@ -194,8 +194,8 @@ def test_message_no_compiler(checkout):
     assert_expected_inline(
         error_of(checkout, env={"CXX": "absent-c++"}),
         """\
-compatgrad's compiled module was not built by the installation; running is torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI. It has to be compiled for that, which is not possible: no C++ compiler found (looked for CXX=absent-c++); install one that knows C++20, such as g++ 11 or clang 14 (Debian: `apt install g++`, conda: `conda install gxx`), or name it in CXX
-To do: mend that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
+compatgrad's compiled module was not built by the installation; running is torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI. It has to be compiled for that, which is not possible: no C++ compiler found (looked for CXX=absent-c++); install one that supports C++20, such as g++ 11 or clang 14 (Debian: `apt install g++`, conda: `conda install gxx`), or name it in CXX
+To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
 """,  # noqa: E501
     )
     assert "(looked for c++, g++ and clang++)" in error_of(checkout, env={"PATH": ""})
@@ -222,7 +222,7 @@ def test_message_broken_torch(checkout):
     assert_expected_inline(
         error_of(checkout),
         """\
-compatgrad runs on torch, which cannot be imported (libcudart.so.13 is absent). Its compiled module was not built by the installation. To do: mend or reinstall torch
+compatgrad runs on torch, which cannot be imported (libcudart.so.13 is absent). Its compiled module was not built by the installation. To do: repair or reinstall torch
 """,  # noqa: E501
     )
 
@@ -233,7 +233,7 @@ def test_message_old_torch(checkout):
         error_of(checkout),
         """\
 compatgrad's compiled module was not built by the installation; running is an older torch. It has to be compiled for that, which is not possible: compatgrad needs torch 2.9 or newer, found torch 2.8.1 (git aaaaaaaa, CUDA none) in DIR/site/torch
-To do: mend that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
+To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
 """,  # noqa: E501
     )
 
@@ -245,7 +245,7 @@ def test_message_built_for_another_torch(checkout):
         error_of(checkout, env={"COMPATGRAD_NO_COMPILE": "1"}),
         """\
 compatgrad's compiled module was built for torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI; running is torch 2.14.0 (git aaaaaaaa, CUDA 13.0), ABI. It has to be compiled for that, which is not possible: compiling at import is switched off by COMPATGRAD_NO_COMPILE
-To do: mend that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
+To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
 """,  # noqa: E501
     )
 
