@@ -25,6 +25,20 @@ def test_every_reader_refuses_what_is_damaged():
     assert {name: problems for name, problems in found.items() if problems} == {}
 
 
+@pytest.mark.parametrize(
+    "name, seed",
+    [
+        ("mxnet load_parameters", 2002890),  # another dtype
+        ("mxnet symbol", 2001858),  # "inf" for the number of a node
+        ("mxnet SymbolBlock", 2000680),  # a sparse parameter
+        ("mxnet image list", 2000464),  # labels of three numbers
+    ],
+)
+def test_mutants_that_were_refused_badly(name, seed, tmp_path):
+    found = worker.Reading(name, str(tmp_path)).check(seed)
+    assert found == (False, [])
+
+
 def test_mutants_are_the_same_for_the_same_seed():
     content = (ROOT / "LICENSE").read_bytes()
     assert mutant(content, 3) == mutant(content, 3) != mutant(content, 4)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
 from compatgrad.core.entering import entered, let_in
+from compatgrad.core.files import naming
 
 from .._frontend import as_np_ndarrays, fe
 from ..util import is_np_array
@@ -240,7 +241,7 @@ class Block:
                     f"Parameter '{name}' loaded from file '{filename}' is not present in ParameterDict, which "
                     f"contains parameters {_brief_print_list(params)}. Set ignore_extra=True to ignore. "
                 )
-        with all_or_nothing(params.values()):
+        with naming(filename, to=AssertionError), all_or_nothing(params.values()):
             for name, value in found.items():
                 if name in params:
                     params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from .. import symbol
 from .._checkpoint import checkpoint_file
 from ..base import MXNetError, mx_real_t
@@ -68,7 +70,8 @@ class SymbolBlock(HybridBlock):
         """The block of a file of HybridBlock.export (or Symbol.save), with the parameters of `param_file`."""
         out = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else input_names
-        block = SymbolBlock(out, [symbol.var(name) for name in names])
+        with naming(symbol_file), naming(symbol_file, to=AssertionError):
+            block = SymbolBlock(out, [symbol.var(name) for name in names])
         if param_file is not None:
             block.collect_params().load(
                 param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from compatgrad.core.files import naming
 
 from .. import initializer
 from .. import ndarray as nd
@@ -254,7 +257,8 @@ class ParameterDict:
                 f"{_brief_print_list(self.keys())}. Set ignore_extra to True to ignore. Please make sure source "
                 f"and target networks have the same prefix. {_NAMING}"
             )
-        with all_or_nothing(self._params.values()):
+        source = naming(filename, to=AssertionError) if filename else contextlib.nullcontext()
+        with source, all_or_nothing(self._params.values()):
             for name, value in values.items():
                 if name in self._params:
                     self._params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)

@@ -97,6 +97,7 @@ class ImageIter(io.DataIter):
         elif path_imgrec:
             self.imgrec = recordio.MXRecordIO(path_imgrec, "r")
         self.imglist = self._listed(path_imglist, imglist, dtype)
+        self._source = path_imglist or path_imgrec or "imglist"  # for errors
         self.seq: list[Any] | None = list(self.imglist) if self.imgrec is None else None
         if self.imgrec is not None and (shuffle or num_parts > 1 or path_imgidx):
             if self.imgidx is None:
@@ -198,8 +199,11 @@ class ImageIter(io.DataIter):
 
     def _joined(self, labels: list[Any]) -> np.ndarray:
         """The labels of a batch as one array."""
-        rows = np.stack([np.asarray(label, np.float32).reshape(-1) for label in labels])
-        return rows.reshape(self.provide_label[0][1])
+        rows = [np.asarray(label, np.float32).reshape(-1) for label in labels]
+        for row in rows:
+            if row.size != self.label_width:
+                raise ValueError(f"{self._source}: a label has {row.size} numbers, label_width is {self.label_width}")
+        return np.stack(rows).reshape(self.provide_label[0][1])
 
     def check_data_shape(self, data_shape: Any) -> None:
         """ValueError unless it is (3, height, width)."""

@@ -223,11 +223,11 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
             params = {k: v for k, v in found.items() if k not in hidden}
             inner = [_from_dict(g, unknown, wrong) for g in raw.get("subgraphs") or ()]
             nodes.append(Node(op, str(raw["name"]), inputs, params, hidden, inner))
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as e:
             raise wrong(f"node {i}: {type(e).__name__} {e}") from None
     try:
         return [_entry(nodes, h) for h in graph["heads"]]
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, TypeError, ValueError, OverflowError):
         raise wrong(f"heads {graph['heads']} name nodes that are not there, there are {len(nodes)}") from None
 
 
