@@ -1,1 +1,1 @@
-"""Public programs: their own models, trained on made data by the originals and here, compared step by step."""
+"""Public programs: their models are trained on synthetic data by the originals and here, and compared step by step."""

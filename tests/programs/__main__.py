@@ -26,7 +26,7 @@ ROOT = FOLDER.parents[1]
 
 
 def programs() -> list[dict[str, Any]]:
-    """The list."""
+    """The entries of programs.json."""
     return json.loads((FOLDER / "programs.json").read_text())
 
 
@@ -35,13 +35,13 @@ def driver_of(name: str) -> pathlib.Path:
 
 
 class Failed(Exception):
-    """A run ended with an error; the text is its last lines."""
+    """A run that ended with an error, with the last lines of its output."""
 
 
 def run(
     command: list[Any], driver: pathlib.Path, repo: pathlib.Path, steps: int, seed: int | None, double: bool
 ) -> dict[str, Any]:
-    """Run a driver once; raises Failed."""
+    """Run a driver once. Raises Failed."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
     environment["CHAINER_DTYPE"] = "float64" if double else "float32"
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -58,12 +58,12 @@ def run(
 
 
 def median_ms(result: dict[str, Any], clock: str = "seconds") -> float:
-    """Milliseconds of a step, without the first three, which compile and allocate. `clock`: "cpu" for busy machines."""
+    """Median milliseconds per step after three that compile and allocate. clock: "cpu" for busy machines."""
     return 1000 * statistics.median(result[clock][3:] or result[clock])
 
 
 def judge(program: dict[str, Any], options: argparse.Namespace, double: bool = False) -> dict[str, Any]:
-    """Run one program everywhere; a row of the table. `double`: in double precision, which nnabla lacks."""
+    """Run a program on the original and here, and return a row of the table. double: in float64, which nnabla lacks."""
     row: dict[str, Any] = {"name": program["name"], "frontend": program["frontend"], "double": double}
     driver = driver_of(program["name"])
     repo = options.repos / program["repository"].replace("/", "+")
@@ -88,7 +88,7 @@ def judge(program: dict[str, Any], options: argparse.Namespace, double: bool = F
     except Failed as e:
         return {**row, "status": "fails", "error": str(e), "original_ms": median_ms(original)}
     verdict = compare(original["curves"], here["curves"], others, double)
-    if not verdict.same and not double:  # a threshold that is seldom crossed is so in some of the original's runs only
+    if not verdict.same and not double:  # more runs of the original, as few of them cross a rare threshold
         try:
             verdict = compare(original["curves"], here["curves"], others + perturbed(3, 4, 5), double)
         except Failed as e:
@@ -162,13 +162,13 @@ def main() -> int:
             rows.append(judge(program, options, options.double))
             print(line(rows[-1]), flush=True)
             if rows[-1]["status"] == "differs" and program["frontend"] != "nnabla" and not options.double:
-                rows.append(judge(program, options, double=True))  # rounding, or a fault?
+                rows.append(judge(program, options, double=True))  # tells rounding from a fault
                 print(line(rows[-1]), flush=True)
             if options.only and "error" in rows[-1]:
                 print(rows[-1]["error"])
     if options.json:
         options.json.write_text(json.dumps(rows))
-    # a verdict in double precision is the last word; where the original has no double precision there is none
+    # the verdict in float64 replaces that in float32, if the original supports float64
     last = {r["name"]: r["status"] for r in rows if "first" in r or not r.get("double") or options.double}
     print(f"{sum(s == 'same' for s in last.values())} of {len(last)} are the same; {len(chosen)} are on the list")
     return int(any(s != "same" for s in last.values()))

@@ -1,20 +1,21 @@
-"""Whether two runs of a program are the same run."""
+"""Decides whether two runs of a program agree up to rounding errors."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-FIRST = 10  # steps that must agree to rounding
-ROUNDING = 1e-4  # relative to the curve's size: some hundred additions of float32 one after the other
+FIRST = 10  # steps that must agree up to rounding
+ROUNDING = 1e-4  # relative to the curve's size; some hundred float32 additions in sequence
 DOUBLE = 1e-9  # the same in double precision
-GROWTH = 3.0  # how much faster than the originals' own a difference may grow
+GROWTH = 3.0  # a difference may grow so many times as fast as the original's own
 
 
 @dataclass
 class Verdict:
-    """`same`: whether the runs agree; `first`: largest difference of the first steps, `drift` and `own`: here against
-    the original, and the original against itself perturbed, over the rest. All are relative to the curve's size."""
+    """same: whether the runs agree. first: the largest difference in the first steps. drift, own: the largest ones
+    after them, between here and the original, and between the original and its perturbed runs. All are relative to the
+    curve's size."""
 
     same: bool
     first: float
@@ -38,7 +39,7 @@ def _kind(x: float) -> str:
 
 
 def _alike(runs: list[list[float]]) -> int:
-    """The number of steps before the first at which one run has a finite number, or an infinity, and another not."""
+    """The number of steps before one run has a finite number, and another one an infinity or NaN."""
     kinds = [{*map(_kind, values)} for values in zip(*runs, strict=False)]
     return next((i for i, found in enumerate(kinds) if len(found) > 1), len(kinds))
 
@@ -49,14 +50,14 @@ def compare(
     perturbed: list[dict[str, list[float]]],
     double: bool = False,
 ) -> Verdict:
-    """Compare the curves of a run with the original's, and with the original's after perturbations of the start.
+    """Compare the curves of a run with the original's, with the original's runs from perturbed parameters as a measure.
 
-    In the first steps a curve may differ by rounding, or by what the perturbations make of it where that is more;
-    later by what they make of it, some times over, since an error enters there at each step and not only at the first.
-    Where one run of the original overflows and another does not, nothing is measured any more: the curve ends there for
-    the comparison, and has no verdict if that is among the first steps.
-    In double precision errors are a billion times smaller than the perturbation: what it makes of them is divided by a
-    million.
+    In the first steps a curve may differ by rounding, or as much as the perturbed runs differ if that is more. Later it
+    may differ GROWTH times as much as they do, because rounding errors enter at every step, not only at the first.
+    If some of the original's runs overflow at a step and others do not, the comparison of the curve ends there; in the
+    first steps, that leaves the curve without a verdict.
+    In double precision rounding errors are a billion times smaller than the perturbation, so the differences of the
+    perturbed runs are divided by a million.
     """
     rounding, growth = (DOUBLE, 1e-6) if double else (ROUNDING, GROWTH)
     worst = Verdict(True, 0.0, 0.0, 0.0)

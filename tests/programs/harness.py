@@ -27,12 +27,12 @@ import warnings
 
 import numpy as np
 
-SIZE = 1e-7  # of a perturbation, relative to each number: about the distance of two float32
+SIZE = 1e-7  # relative size of perturbations, about the spacing of float32
 
 
 class Run:
-    """What a driver is given: `repo`, the folder of the program's code; `steps`, how many will be asked for; `dtype`,
-    of the floating point numbers it makes."""
+    """The argument of a driver: `repo` is the folder of the program's code, `steps` the number of steps to be run, and
+    `dtype` that of floating point numbers to create."""
 
     dtype = np.dtype(os.environ.get("CHAINER_DTYPE", "float32"))
 
@@ -42,7 +42,7 @@ class Run:
         self.edits = [self.double] if self.dtype == "float64" else []
 
     def perturb(self, arrays):
-        """Disturb initial parameters, in place, in runs that measure how fast rounding errors grow.
+        """Perturb initial parameters in place, in runs that measure the growth of rounding errors.
 
         Returns the arrays, for drivers that must write them back.
         """
@@ -55,12 +55,12 @@ class Run:
         return arrays
 
     def path(self, *parts):
-        """Let the program's modules in the folder `parts` of its repository be imported."""
+        """Make the modules in the folder `parts` of the program's repository importable."""
         sys.path.insert(0, str(self.repo.joinpath(*parts)))
 
     @staticmethod
     def without(*names):
-        """Answer imports of packages that a program names and its training does not use, where they are absent."""
+        """Replace missing packages, which a program imports and its training does not use, by mocks."""
         for name in names:
             try:
                 importlib.import_module(name)
@@ -68,11 +68,11 @@ class Run:
                 sys.modules[name] = unittest.mock.MagicMock(name=name)
 
     def sources(self, *edits):
-        """Import the program's modules from changed text: each of `edits` is a function from text to text."""
+        """Edit the source of the program's modules at import; each of `edits` is a function from text to text."""
         self.edits += edits
 
     def hook(self):
-        """Let `edits` act."""
+        """Install the import hook that applies `edits`."""
         root, edits = str(self.repo), self.edits
 
         class Loader(importlib.machinery.SourceFileLoader):
@@ -93,12 +93,12 @@ class Run:
 
     @staticmethod
     def double(text):
-        """A text without its own single precision."""
+        """Replace float32 by float64 in a source text."""
         return re.sub(r"""(astype\(|, |dtype=)(["'])f\2\)""", r"\1\2d\2)", text.replace("float32", "float64"))
 
     @staticmethod
     def python2(text):
-        """Python 3 of Python 2, for `sources`: what lib2to3 (Python up to 3.12) makes of it."""
+        """Translate Python 2 to Python 3 by lib2to3 (Python up to 3.12), for `sources`."""
         from lib2to3.refactor import RefactoringTool, get_fixers_from_package
 
         tool = RefactoringTool(get_fixers_from_package("lib2to3.fixes"))
@@ -106,7 +106,7 @@ class Run:
 
     @staticmethod
     def together(**trainings):
-        """Several trainings side by side: a step of each, with its name before its curves."""
+        """Yield a step of each training together, with the training's name before its curves' names."""
         while True:
             values = {}
             for name, training in trainings.items():
@@ -115,7 +115,7 @@ class Run:
 
 
 def old_surroundings():
-    """Names that NumPy and Python had when the programs were written."""
+    """Restore names that older versions of NumPy and Python had."""
     for name, value in (("int", int), ("float", float), ("bool", bool), ("object", object), ("str", str)):
         if name not in vars(np):
             setattr(np, name, value)
@@ -124,7 +124,7 @@ def old_surroundings():
     for name in collections.abc.__all__:
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))
-    # of a NumPy before 1.24 these warn at each use
+    # before NumPy 1.24 each use of these names warns
     warnings.simplefilter("ignore")
 
 
@@ -139,12 +139,12 @@ def main(arguments=None):
     old_surroundings()
     random.seed(0)
     np.random.seed(0)
-    shared = str(options.driver.resolve().parent)  # what drivers share
+    shared = str(options.driver.resolve().parent)  # modules that drivers share
     sys.path.insert(0, shared)
     spec = importlib.util.spec_from_file_location(options.driver.stem.replace("-", "_"), str(options.driver))
     driver = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(driver)
-    sys.path.remove(shared)  # drivers are named as the programs are
+    sys.path.remove(shared)  # drivers have the names of the programs' packages
     run = Run(options.repo.resolve(), options.steps, options.perturb)
     run.hook()
     curves, seconds, cpu = {}, [], []

@@ -93,7 +93,7 @@ def test_an_original_that_overflows_at_once_in_one_run_gives_no_verdict():
 
 @pytest.mark.parametrize("crossed", [1, 3, None])
 def test_more_perturbed_runs_before_a_program_differs(tmp_path, monkeypatch, crossed):
-    """Where a number is rounded, a run jumps whose number lies on the other side: few do."""
+    """Where a program rounds a number, a perturbed run jumps if its number rounds differently, which is rare."""
     jump = [*CURVE[:5], *[v + 0.5 for v in CURVE[5:]]]
     seeds = []
 

@@ -18,8 +18,8 @@ def test_cases():
     assert REFUSED < set(CASES)
 
 
-def test_two_scripts_that_stop_at_once_are_not_the_same():
-    # A package that was missing on both sides counted as agreement.
+def test_two_scripts_that_fail_at_once_do_not_agree():
+    # A package that is missing on both sides must not count as agreement.
     nothing = {"ended": [["ModuleNotFoundError"]], "curves": {"0: printed": []}}
     assert stopped(nothing, nothing)
     assert stopped({**nothing, "curves": {"0: printed": [1.0]}}, nothing)
@@ -27,7 +27,7 @@ def test_two_scripts_that_stop_at_once_are_not_the_same():
     assert not stopped({**nothing, "ended": [["returns"]]}, nothing)
 
 
-def test_numbers_of_what_is_printed():
+def test_numbers_of_printed_text():
     found, text = numbers("epoch  main/loss\n\x1b[J1   2.5e-3   -4\ntook 0.31 [s]\nv1.2 done. 3.5\n")
     assert found == [1.0, 0.0025, -4.0]
     assert text == "epoch main/loss\n# # #\nTIME [s]\nv1.2 TIME\n"
@@ -70,7 +70,7 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 
 
 def test_biases_before_a_normalization_are_left_out_and_processes_have_a_seed(tmp_path):
-    # Adam made steps of a bias's rounding errors, and each process of an iterator cut its pictures elsewhere.
+    # Otherwise Adam makes steps of the rounding errors, and each process of an iterator crops its images differently.
     (tmp_path / "script.py").write_text(NORMALIZED)
     command = [sys.executable, "-m", "compatgrad", "run", FOLDER / "harness.py", "--out", "out.json", "script.py"]
     done = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
@@ -94,7 +94,7 @@ def test_harness(tmp_path):
         results.append(json.loads(out.read_text()))
     plain, perturbed = (r["curves"] for r in results)
     steps = plain["optimizer 0 /b"]
-    assert len(steps) == 4 and steps[0] == 1 and steps[3] == 4  # two biases, one half each
+    assert len(steps) == 4 and steps[0] == 1 and steps[3] == 4  # two elements, which change by 0.5 each in every step
     assert plain["optimizer 0 gradient /b"] == [2.0] * 4
     assert plain["left.npz W"] == [plain["optimizer 0 /W"][-1]] and results[0]["files"] == ["left.npz"]
     assert results[0]["ended"][0] == "KeyError" and "KeyError: 1" in results[0]["error"]

@@ -1,9 +1,9 @@
-"""GluonCV's model zoo on MXNet and on compatgrad: outputs and gradients for the same random parameters and one image.
+"""GluonCV's model zoo on MXNet and on compatgrad: outputs and gradients of the same random parameters and one image.
 
     python -m tests.programs.zoo --gluoncv DIR --legacy PYTHON --out results.jsonl [--only NAME ...] [--double]
 
 `DIR` holds the package `gluoncv`; `PYTHON` has MXNet 1.9.1. Each network runs in a process of its own on either side.
-Names that `--out` holds already are not run again, so a run that was stopped can be continued.
+Networks that `--out` already has are not run again, so an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import time
 import zlib
 from pathlib import Path
 
-INFERENCE = ("rcnn", "yolo3", "rfcn", "smot", "siamrpn")  # their outputs are detections
-TRAINING = ("ssd_", "center_net")  # they give detections unless a pass is recorded for training
+INFERENCE = ("rcnn", "yolo3", "rfcn", "smot", "siamrpn")  # networks whose outputs are detections
+TRAINING = ("ssd_", "center_net")  # networks that return detections unless they record for training
 
 
 def shapes(name):
-    """Shapes of inputs to try, the first that the network takes is used."""
+    """Shapes of inputs to try; the first that the network accepts is used."""
     if "siamrpn" in name:
         return [[(1, 3, 127, 127), (1, 3, 287, 287)]]
     if name.startswith("ssd_"):
@@ -56,7 +56,7 @@ def flat(outputs):
 
 
 def digest(array):
-    """Size, sum of sizes and a projection of an array."""
+    """The size, sum of absolute values and a projection of an array."""
     import numpy as np
 
     a = array.asnumpy().astype(np.float64).ravel()
@@ -64,7 +64,7 @@ def digest(array):
 
 
 def build(get_model, name):
-    """The network: some take `pretrained_base`, those named custom want their classes."""
+    """Build a network; some take `pretrained_base`, and custom ones need classes."""
     failures = []
     for words in ({"pretrained_base": False}, {}, {"classes": ["cat", "dog"], "pretrained_base": False}):
         try:
@@ -75,7 +75,7 @@ def build(get_model, name):
 
 
 def worker(name, shape, double):
-    """Runs one network; prints a JSON line."""
+    """Run one network, and print a JSON line."""
     import builtins
 
     import numpy as np
@@ -116,7 +116,7 @@ def worker(name, shape, double):
         elif key.endswith("running_var"):
             value = 1 + 0.1 * np.abs(n)
         elif p.grad_req == "null" and not key.endswith("running_mean"):
-            continue  # anchors and the like
+            continue  # constants such as anchors
         elif key.endswith("weight"):
             value = n * np.sqrt(2.0 / max(1, int(np.prod(p.shape[1:]))))
         else:
@@ -125,7 +125,7 @@ def worker(name, shape, double):
     result = {"shape": candidate, "parameters": len(parameters)}
     if any(part in name for part in INFERENCE):
         if hasattr(net, "set_nms"):
-            net.set_nms(nms_thresh=0)  # all boxes: suppression leaves next to none of a network that is not trained
+            net.set_nms(nms_thresh=0)  # keeps all boxes, of which suppression would leave few in an untrained network
         result["outputs"] = [digest(a) for a in flat(net(*inputs))]
         return result
     training = name.startswith(TRAINING)
@@ -141,7 +141,7 @@ def worker(name, shape, double):
 
 
 def run(side, name, args, shape=None):
-    """The worker's answer on one side."""
+    """Run the worker on one side, and return its answer."""
     me = str(Path(__file__).resolve())
     words = [me, "--worker", name, "--gluoncv", args.gluoncv]
     words += ["--shape", json.dumps(shape)] if shape else []
@@ -161,12 +161,12 @@ def run(side, name, args, shape=None):
 
 
 def difference(a, b):
-    """How far two digests are apart, by the sizes of what they are of."""
+    """The difference of two digests, relative to the sum of absolute values."""
     return max(abs(x - y) for x, y in zip(a[1:], b[1:], strict=True)) / max(abs(a[1]), 1e-30)
 
 
 def compare(mine, original):
-    """The largest difference of outputs, the median one and the largest one of gradients."""
+    """The largest difference of the outputs, and the median and largest differences of the gradients."""
     if len(mine["outputs"]) != len(original["outputs"]):
         return {"verdict": "another number of outputs"}
     result = {
@@ -176,7 +176,7 @@ def compare(mine, original):
     }
     if "gradients" in original:
         largest = max((g[1] / g[0] for g in original["gradients"].values()), default=0.0)
-        # a gradient that is zero but for rounding says nothing
+        # skips gradients that are zero up to rounding
         kept = [k for k, g in original["gradients"].items() if g[1] / g[0] > 1e-6 * largest]
         far = sorted(difference(original["gradients"][k], mine["gradients"][k]) for k in kept)
         result |= {"median": far[len(far) // 2], "largest": far[-1]} if far else {}

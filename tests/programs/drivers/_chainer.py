@@ -1,4 +1,4 @@
-"""What drivers of Chainer programs share."""
+"""Helpers for the drivers of Chainer programs."""
 
 import sys
 import types
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def arrays(*models):
-    """The arrays of all parameters that have one."""
+    """The arrays of all initialized parameters."""
     return [p.array for model in models for _, p in sorted(model.namedparams()) if p.array is not None]
 
 
@@ -17,7 +17,7 @@ def number(value):
 
 
 def updates(updater, *models):
-    """Step an updater; yield what it and its models report."""
+    """Update repeatedly, and yield the values that the updater and its models report."""
     reporter = chainer.Reporter()
     for i, model in enumerate(models):
         reporter.add_observer(f"model{i}", model)
@@ -29,9 +29,9 @@ def updates(updater, *models):
 
 
 class Narrow:
-    """`chainer.links`, but with `by` times fewer channels where there are 32 or more: a wide network's steps get short.
+    """`chainer.links` with numbers of channels from 32 on divided by `by`, so that steps of wide networks are short.
 
-    A program's module is given it as its `L`.
+    It replaces the name `L` in a program's module.
     """
 
     def __init__(self, by):
@@ -55,20 +55,20 @@ class Narrow:
 
 
 def numpy_for_cupy():
-    """Programs that name CuPy get NumPy's functions under its name: they do not take NumPy's arrays for the GPU's."""
+    """Make `cupy` a module of NumPy's functions, without a class of its own for GPU arrays."""
     cupy = types.ModuleType("cupy")
     cupy.__getattr__ = lambda name: getattr(np, name)
     sys.modules["cupy"] = chainer.cuda.cupy = chainer.backends.cuda.cupy = cupy
 
 
 def uninstalled():
-    """Programs that ask for the version under which they were installed get none."""
+    """Give programs that look up their installed version an empty one."""
     release = types.SimpleNamespace(version="")
     sys.modules["pkg_resources"] = types.SimpleNamespace(get_distribution=lambda name: release)
 
 
 def double(run):
-    """In double precision, other ways to what Chainer has in single precision only."""
+    """In double precision, replace functions that Chainer has in single precision only."""
     functions = chainer.functions
     if run.dtype == "float64":
         resize, cast = functions.resize_images, functions.cast

@@ -1,10 +1,10 @@
-"""Chainer 1 on Chainer 7, as far as programs for it need that are driven: `train=`, `test=`, names since gone."""
+"""The parts of Chainer 1's API that driven programs need, on Chainer 7: `train=`, `test=` and removed names."""
 
 import chainer
 
 
 class Rule(chainer.UpdateRule):
-    """The rule of an optimizer that has `init_state` and `update_one_cpu`."""
+    """An update rule for an optimizer with `init_state` and `update_one_cpu`."""
 
     def __init__(self, optimizer):
         super().__init__()
@@ -18,7 +18,7 @@ class Rule(chainer.UpdateRule):
 
 
 def install():
-    """Give Chainer the arguments and names of its version 1."""
+    """Add the arguments and names of version 1 to Chainer."""
     functions, links = chainer.functions, chainer.links
     dropout, batch_normalization = functions.dropout, functions.batch_normalization
     functions.dropout = lambda x, ratio=0.5, train=True: dropout(x, ratio) if train else x
@@ -51,14 +51,14 @@ def install():
 
     def new(cls, *args, **kwargs):
         self = object.__new__(cls)
-        chainer.GradientMethod.__init__(self)  # which optimizers did not have to call
+        chainer.GradientMethod.__init__(self)  # Chainer 1's optimizers did not call it themselves
         return self
 
     chainer.GradientMethod.__new__ = new
 
 
 def deferred(link):
-    """Let a class of links have parameters whose shapes come with the first input, in the way of Chainer 1."""
+    """Add Chainer 1's API for uninitialized parameters to a class of links."""
     link.add_uninitialized_param = lambda self, name: self.__dict__.setdefault("_waiting", {name})
     link.has_uninitialized_params = property(lambda self: bool(self.__dict__.get("_waiting")))
     link._device_id = None

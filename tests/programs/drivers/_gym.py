@@ -1,4 +1,4 @@
-"""Stand-ins for gym and gymnasium, of which programs take classes to derive from, spaces, and a registry."""
+"""Stand-ins for gym and gymnasium: base classes, spaces, and a registry."""
 
 import importlib.abc
 import importlib.machinery
@@ -24,7 +24,7 @@ KNOWN = {"Box": Box, "Discrete": Discrete}
 
 
 class Stub(types.ModuleType):
-    """A module with any class that is asked for, and functions that do nothing."""
+    """A module with every requested name: a class, or a function that does nothing."""
 
     __path__ = []
     __version__ = "0.26.0"
@@ -60,5 +60,5 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install(*roots):
-    """Answer imports of these packages, installed or not."""
+    """Replace these packages by stand-ins, even if they are installed."""
     sys.meta_path.insert(0, Finder(roots))

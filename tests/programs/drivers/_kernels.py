@@ -1,4 +1,4 @@
-"""CuPy's elementwise kernels on a CPU: their text is compiled as C++ with a loop around it."""
+"""CuPy's elementwise kernels on a CPU, with their source compiled as C++ inside a loop."""
 
 import ctypes
 import hashlib
@@ -19,7 +19,7 @@ TYPES = {"f": "float", "d": "double", "i": "int", "l": "long"}
 
 
 def elementwise(inputs, outputs, body, name):
-    """What `chainer.cuda.elementwise` does, for NumPy's arrays: those that are not `raw` say how many times."""
+    """`chainer.cuda.elementwise` for NumPy arrays; it runs once per element of the arrays that are not `raw`."""
     parameters = [p.split() for p in f"{inputs},{outputs}".split(",") if p.strip()]
 
     def run(*arrays):
@@ -47,7 +47,7 @@ LIBRARIES = {}
 
 
 def compiled(text):
-    """The library of a text; compiled once."""
+    """Compile a source text, once, and return the library."""
     if text not in LIBRARIES:
         folder = pathlib.Path(tempfile.mkdtemp())
         path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"

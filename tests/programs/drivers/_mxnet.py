@@ -1,4 +1,4 @@
-"""What drivers of MXNet programs share."""
+"""Helpers for the drivers of MXNet programs."""
 
 import os
 import threading
@@ -6,11 +6,11 @@ import threading
 import mxnet as mx
 import numpy as np
 
-REAL = os.environ.get("CHAINER_DTYPE", "float32")  # the type of numbers of which nothing else is said
+REAL = os.environ.get("CHAINER_DTYPE", "float32")  # the default floating dtype
 
 
 def double():
-    """Give new arrays and parameters the type `REAL` where MXNet would choose float32."""
+    """Create arrays and parameters in the dtype `REAL` where MXNet's default is float32."""
 
     def of_type(make):
         def made(*args, **named):
@@ -46,7 +46,7 @@ def _shape(shape):
 
 
 def _parameters(values):
-    """The numbers of a distribution, and the shape that they have (and each sample appends its own to)."""
+    """Broadcast the parameters of a distribution. Return them and their shape, which samples' shapes begin with."""
     arrays = np.broadcast_arrays(*[v.asnumpy() if hasattr(v, "asnumpy") else v for v in values])
     return arrays, arrays[0].shape
 
@@ -72,8 +72,8 @@ def _drawn(sample, names, defaults, array):
 
 
 def streams(seed=0):
-    """Let NumPy draw what MXNet draws, so that the same numbers come there and here; and let those be
-    float64 where the harness asks for it."""
+    """Replace MXNet's random functions by NumPy's, for the same numbers on both sides, in float64 if the harness asks
+    for it."""
     if REAL == "float64":
         double()
     rng = np.random.RandomState(seed)
@@ -94,12 +94,12 @@ def streams(seed=0):
 
 
 def on_cpu():
-    """For programs that name a GPU wherever they run."""
+    """Let mx.gpu return the CPU, for programs that always use a GPU."""
     mx.gpu = lambda *_: mx.cpu()
 
 
 def no_dropout(net):
-    """Whose masks would be others there and here."""
+    """Turn off dropout, whose masks would differ between the original and here."""
 
     def still(block):
         if isinstance(block, mx.gluon.nn.Dropout):
@@ -109,7 +109,7 @@ def no_dropout(net):
 
 
 def perturb(run, *models):
-    """Let `run` perturb the parameters of Blocks, whose shapes must be known, and of bound Modules."""
+    """Perturb the parameters of Blocks with known shapes and of bound Modules by `run`."""
     array = mx.np.array if mx.util.is_np_array() else mx.nd.array
     for model in models:
         if isinstance(model, mx.gluon.Block):
@@ -129,7 +129,7 @@ def mean(loss):
 
 
 def stepwise(body):
-    """The steps of a program's own loop: `body(report)` runs it, and calls `report` with a dictionary at each step."""
+    """Yield the steps of a program's own loop: `body(report)` runs it, and calls `report(dictionary)` per step."""
     go, done, box = threading.Semaphore(0), threading.Semaphore(0), []
 
     def report(values):

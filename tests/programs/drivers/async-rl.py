@@ -1,4 +1,4 @@
-"""A3C, one of its processes, feedforward and recurrent, in a made environment; Chainer 1."""
+"""A3C: one of its processes, feedforward and recurrent, in a synthetic environment; Chainer 1."""
 
 import functools
 import re
@@ -14,7 +14,7 @@ import numpy as np
 def train(run):
     _chainer1.install()
     run.path()
-    run.sources(lambda text: re.sub(r"\basync\b", "parallel", text))  # which is a word of the language now
+    run.sources(lambda text: re.sub(r"\basync\b", "parallel", text))  # a keyword of Python 3
     run.without("ale", "parallel")
     sys.modules["cached_property"] = types.SimpleNamespace(cached_property=functools.cached_property)
     import a3c

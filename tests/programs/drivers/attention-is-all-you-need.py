@@ -1,4 +1,4 @@
-"""The transformer, its batches and its rule of the learning rate, on made sentences."""
+"""The transformer, its batches and its schedule of the learning rate, on synthetic sentences."""
 
 import _chainer
 import _sentences

@@ -41,7 +41,7 @@ def train(run):
             model = Regressor(set_up_predictor(method, 8, 2, 1))
         data = [molecule(method) for _ in range(24)]
         with chainer.no_backprop_mode():
-            model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
+            model(*chainer.dataset.concat_examples(data[:2]))  # initializes parameters whose sizes depend on the input
         run.perturb(_chainer.arrays(model))
         updater = chainer.training.updaters.StandardUpdater(
             chainer.iterators.SerialIterator(data, 8), chainer.optimizers.Adam().setup(model)

@@ -1,4 +1,4 @@
-"""Glow with both couplings, its loss and optimizer, on random images. (Its LU one names a function it lacks.)"""
+"""Glow with both couplings, its loss and optimizer, on random images (its LU variant calls a missing function)."""
 
 import math
 

@@ -35,7 +35,7 @@ def train(run):
         optimizer = AdamOptimizer(model.parameters, initial_lr=1e-3)
         step = 0
         while True:
-            # as train.py: some views show the scene, one is asked for. The viewpoints are variables: Chainer 7.8 fails
+            # as in train.py, some views show the scene, one is predicted. Viewpoints are variables: Chainer 7.8 fails
             # to compute the gradient of the filters of a deconvolution whose input is an array
             places = np.random.permutation(6)[:batch]
             chosen = random.sample(range(views), random.choice(range(1, views + 1)))
@@ -49,7 +49,7 @@ def train(run):
                 return model.sample_z_and_x_params_from_posterior(x, chainer.Variable(viewpoints[places, query]), scene)
 
             if not step:
-                forward()  # sizes that depend on the input
+                forward()  # initializes parameters whose sizes depend on the input
                 run.perturb(_chainer.arrays(model.parameters))
             steps, mean = forward()
             divergence = 0

@@ -1,4 +1,4 @@
-"""Spectral graph convolution with pooling, on a grid's graph and made digits; Chainer 1."""
+"""Spectral graph convolution with pooling, on the graph of a grid and synthetic digits; Chainer 1."""
 
 import _chainer
 import _chainer1
@@ -9,7 +9,7 @@ import numpy as np
 def train(run):
     _chainer1.install()
     run.path()
-    # NumPy and scikit-learn of today: np.float("inf") worked by chance, matrices are no arrays, n_jobs starts processes
+    # newer NumPy and scikit-learn lack np.float("inf"), refuse matrices as arrays, and start processes for n_jobs
     run.sources(
         lambda text: text.replace('np.float("inf")', "np.inf").replace("n_jobs=-2", "n_jobs=1"),
         lambda text: text.replace("WW_diag = W.dot(", "WW_diag = np.asarray(W.dot("),
@@ -28,14 +28,14 @@ def train(run):
     graph_cnn.L = _chainer.Narrow(8)
     side = 10
     rng = np.random.RandomState(1)
-    # not quite a grid: which of several equal distances are the shortest depends on the version of SciPy
+    # a slightly irregular grid, as the order of equal distances depends on SciPy's version
     points = graph.grid(side) + rng.uniform(0, 0.01, (side * side, 2))
     model = graph_cnn.GraphCNN(graph.adjacency(*graph.distance_sklearn_metrics(points, k=8)))
     labels = rng.randint(0, 10, 40).astype("i")
     means = rng.uniform(size=(10, 1, side * side))
     images = (means[labels] + rng.normal(0, 0.3, (40, 1, side * side))).astype(run.dtype)
     with chainer.no_backprop_mode():
-        model(images[:2])  # sizes that depend on the input
+        model(images[:2])  # initializes parameters whose sizes depend on the input
     run.perturb(_chainer.arrays(model))
     optimizer = chainer.optimizers.Adam(alpha=1e-3).setup(model)
     optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(5e-4))

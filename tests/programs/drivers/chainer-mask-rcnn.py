@@ -1,4 +1,4 @@
-"""Mask R-CNN on a narrow ResNet with its training chain, on made boxes; `cv2.resize` is stood in for."""
+"""Mask R-CNN on a narrow ResNet with its training chain, on synthetic boxes, with a stand-in for `cv2.resize`."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def resize(image, size):
-    """The nearest pixels."""
+    """Resize by nearest pixels."""
     rows, columns = ((np.arange(n) + 0.5) * m / n for n, m in zip(size[::-1], image.shape[:2], strict=True))
     return image[rows.astype("i")][:, columns.astype("i")]
 
@@ -20,7 +20,7 @@ def train(run):
     sys.path.insert(0, str(run.repo.parent / "chainer+chainercv"))
     sys.modules["cv2"] = types.SimpleNamespace(resize=resize)
     _chainer.uninstalled()
-    # Chainer 7 no longer goes through a variable as through a list
+    # Chainer 7's variables cannot be iterated over
     run.sources(lambda text: re.sub(r"F\.concat\((rpn_\w+), axis=0\)", r"F.concat(list(\1), axis=0)", text))
     run.without(
         "chainercv.utils.bbox._nms_gpu_post",
@@ -47,13 +47,13 @@ def train(run):
     build = resnet.BuildingBlock.__init__
 
     def init(self, layers, channels, *sizes, **kwargs):
-        channels = channels if channels == 64 else narrow.divide(channels)  # the first convolution's stay
+        channels = channels if channels == 64 else narrow.divide(channels)  # the first convolution keeps its channels
         build(self, layers, channels, *map(narrow.divide, sizes), **kwargs)
 
     resnet.BuildingBlock.__init__ = init
     mask_rcnn_resnet.L = region_proposal_network.L = narrow
     resnet_extractor.ResNet50Extractor.download = lambda self: None
-    chainer.serializers.load_npz = lambda path, link: None  # trained weights
+    chainer.serializers.load_npz = lambda path, link: None  # skips loading trained weights
 
     model = models.MaskRCNNResNet(
         50,
@@ -68,7 +68,7 @@ def train(run):
             p.array[...] = np.random.normal(0, np.sqrt(2 / p[0].size), p.shape)
     for link in model.links():
         if isinstance(link, AffineChannel2D):
-            link.W.array[...] *= 0.5  # trained ones keep what passes sixteen blocks in bounds
+            link.W.array[...] *= 0.5  # keeps activations bounded through sixteen blocks, as trained weights would
     chain = models.MaskRCNNTrainChain(
         model,
         anchor_target_creator=AnchorTargetCreator(n_sample=32),

@@ -1,7 +1,7 @@
-"""The convolutional acoustic models with CTC and Gram-CTC, on made sound (the recurrent layer has
+"""The convolutional acoustic models with CTC and Gram-CTC, on synthetic sound (the recurrent layer has
 no gradient on a CPU).
 
-The repository's modules name each other as they were called in the middle of a change; the driver says where they are.
+The repository was committed during a renaming of its modules; the driver maps the names in its imports.
 """
 
 import sys
@@ -16,12 +16,12 @@ import numpy as np
 
 def train(run):
     _chainer.numpy_for_cupy()
-    sys.modules["cupy.cuda"] = unittest.mock.MagicMock()  # of the recurrent layer
+    sys.modules["cupy.cuda"] = unittest.mock.MagicMock()  # the recurrent layer imports it
     run.path()
     run.path("run", "ctc", "cnn")
     run.sources(
         lambda text: text.replace("collections.Sequence", "(tuple, list)"),
-        # private helpers that Chainer no longer has: sums to and from a shape
+        # private helpers that Chainer 7 lacks: sums to and from a shape
         lambda text: text.replace(
             "from chainer.functions.array.broadcast import _backward_one",
             "_backward_one = lambda xp, shape, dtype, g: chainer.utils.sum_to(g, shape)",
@@ -46,7 +46,7 @@ def train(run):
 
     def training(model, loss, rate=0.001):
         with chainer.no_backprop_mode():
-            model(batch()[0])  # sizes that depend on the input
+            model(batch()[0])  # initializes parameters whose sizes depend on the input
         run.perturb(_chainer.arrays(model))
         optimizer = get_optimizer("adam", rate, 0.9).setup(model)
         optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1))

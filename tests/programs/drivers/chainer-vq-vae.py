@@ -1,4 +1,4 @@
-"""VQ-VAE with WaveNet: its network, losses and updater, on made sound; both ways of drawing the output."""
+"""VQ-VAE with WaveNet: its network, losses and updater, on synthetic sound, with both kinds of output distribution."""
 
 import _chainer
 import chainer
@@ -30,11 +30,11 @@ def train(run):
         decoder = wavenet if logistic else ExponentialMovingAverage(wavenet, 0.99)
         loss = wavenet.calculate_logistic_loss if logistic else chainer.functions.softmax_cross_entropy
         model = VAE(Encoder(8), decoder, ConditionEmbed(2, 4, 8), 8, 5, 0.25, loss)
-        if logistic:  # wider: of narrow ones the loss is the logarithm of a difference of two numbers near 1
+        if logistic:  # wide, as for narrow ones the loss is the logarithm of a difference of two numbers near 1
             wavenet.proj2.b.array[6:] = 3
         data = [sound(logistic) for _ in range(12)]
         with chainer.no_backprop_mode():
-            model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
+            model(*chainer.dataset.concat_examples(data[:2]))  # initializes parameters whose sizes depend on the input
         run.perturb(_chainer.arrays(model))
         updater = VQVAE_StandardUpdater(
             chainer.iterators.SerialIterator(data, 3), chainer.optimizers.Adam(2e-3).setup(model)

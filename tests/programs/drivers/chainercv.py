@@ -19,7 +19,7 @@ def train(run):
 
     def training(model, data, optimizer):
         with chainer.no_backprop_mode():
-            model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
+            model(*chainer.dataset.concat_examples(data[:2]))  # initializes parameters whose sizes depend on the input
         run.perturb(_chainer.arrays(model))
         optimizer.setup(model)
         optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(rate=0.0005))

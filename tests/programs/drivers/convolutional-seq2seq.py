@@ -1,6 +1,6 @@
-"""Convolutional sequence to sequence, its batches and its optimizer, on made sentences.
+"""Convolutional sequence to sequence, its batches and its optimizer, on synthetic sentences.
 
-The repository lacks its module of weight normalization (a submodule elsewhere); a short one stands in for it.
+The repository lacks its module for weight normalization (a submodule); a short stand-in is used.
 """
 
 import sys
@@ -13,7 +13,7 @@ import chainer.functions as F
 
 
 def convert_with_weight_normalization(link, *args, **kwargs):
-    """A link whose filters are directions times lengths."""
+    """A link whose filters are products of a direction and a length."""
 
     class Normalized(link):
         def __init__(self):

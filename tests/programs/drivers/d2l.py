@@ -1,4 +1,4 @@
-"""The book's networks on `mx.np` arrays: residual networks, recurrent ones, sequence to sequence, BERT, anchors."""
+"""The book's networks on `mx.np` arrays: residual and recurrent networks, sequence to sequence, BERT, anchor boxes."""
 
 import _mxnet
 import mxnet as mx
@@ -77,7 +77,7 @@ def train(run):
             yield {"mlm": _mxnet.mean(mlm[0]), "nsp": _mxnet.mean(nsp[0])}
 
     class Translator(d2l.AttentionDecoder):
-        """The book's text, not its module, has the decoder."""
+        """The decoder, which is in the book's text but not in its module."""
 
         def __init__(self):
             super().__init__()

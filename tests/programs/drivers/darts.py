@@ -63,7 +63,7 @@ def train(run):
         epsilon = 0.01 / np.sum([np.linalg.norm(v.d) for v in slope.values()])
         for sign in (1.0, -1.0):
             darts.weight_modify(before, slope, weights, sign * epsilon)
-            for k, v in weights.items():  # the graph keeps its own variables
+            for k, v in weights.items():  # the graph has its own Variables
                 v.data.copy_from(nn.get_parameters()[k].data)
             gradients(*own)
             total = darts.store_gradient(total, alphas, -sign * 0.025 / 2.0 * epsilon)

@@ -1,6 +1,6 @@
 """Depth from one image: the program's network and loss on random pictures.
 
-It starts from ResNet-50, trained, in a file of the original's. A narrow ResNet-50, made here, stands in for it.
+The program starts from a trained ResNet-50 in a file; the driver uses a narrow, untrained one instead.
 """
 
 import _nnabla
@@ -39,7 +39,7 @@ def resnet(x):
 
 
 class ResNet50:
-    """As the original's class: a network out of a file, put on top of a variable."""
+    """A stand-in for nnabla's class that applies a network from a file to a Variable."""
 
     def __init__(self):
         x = nn.Variable((1, 3, *SIZE))

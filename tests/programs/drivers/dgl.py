@@ -1,7 +1,7 @@
 """Graph convolutions and attention of the program's MXNet modules, on a graph of MXNet's own operators.
 
-DGL 0.4 keeps graphs in a compiled library, of which there is no build for the Pythons here. `Graph` stands in for it:
-the messages and sums that these modules ask for, by products with the incidence matrices.
+DGL 0.4 keeps graphs in a compiled library that has no build for the Python versions here. `Graph` stands in for it: it
+computes the messages and sums that these modules need by products with the incidence matrices.
 """
 
 import sys
@@ -14,7 +14,7 @@ from mxnet import autograd, gluon
 
 
 class Graph:
-    """Edges from `u` to `v` between n nodes."""
+    """A graph of n nodes with edges from `u` to `v`."""
 
     def __init__(self, u, v, n):
         self.out, self.into = (mx.nd.one_hot(mx.nd.array(ends), n) for ends in (u, v))
@@ -56,7 +56,7 @@ class Graph:
 
 
 def stand_in(run):
-    """The names that the modules import from the package above them."""
+    """Define the names that the modules import from their parent package."""
 
     def module(name, **members):
         made = sys.modules[name] = types.ModuleType(name)

@@ -1,4 +1,4 @@
-"""Fully convolutional networks in their three strides, trained as the examples do, on random images."""
+"""Fully convolutional networks with strides 32, 16 and 8, trained as in the examples, on random images."""
 
 import _chainer
 import chainer
@@ -31,7 +31,7 @@ def train(run):
         vars(__import__(kind.__module__, fromlist=["L"]))["L"] = _chainer.Narrow(32)
         model = kind(n_class=classes)
         for p in model.params():
-            if not p.array.any():  # the weights come from another network
+            if not p.array.any():  # weights that the example copies from another network are zeros
                 p.array[...] = rng.normal(0, np.sqrt(2 / max(1, p[0].size)), p.shape)
         run.perturb(_chainer.arrays(model))
         optimizer = chainer.optimizers.MomentumSGD(lr=1e-6, momentum=0.9).setup(model)

@@ -1,4 +1,4 @@
-"""DCGAN by Modules: both networks that the program has, by the loop of its train.py, on made images."""
+"""DCGAN by Modules: both of the program's networks, in the loop of its train.py, on synthetic images."""
 
 import os
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def train(run):
-    os.environ["MXNET_MKLDNN_ENABLED"] = "0"  # with it the original fails: "could not create a primitive descriptor"
+    os.environ["MXNET_MKLDNN_ENABLED"] = "0"  # oneDNN fails in the original: "could not create a primitive descriptor"
     os.environ["MXNET_STORAGE_FALLBACK_LOG_VERBOSE"] = "0"
     _mxnet.on_cpu()
     _mxnet.streams()

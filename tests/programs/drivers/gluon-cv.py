@@ -1,4 +1,4 @@
-"""SSD, YOLOv3 and FCN: small networks of the program's classes, its targets and losses, by the steps of its scripts."""
+"""SSD, YOLOv3 and FCN: small networks of the program's classes, its targets and losses, in the steps of its scripts."""
 
 import _mxnet
 import mxnet as mx
@@ -29,7 +29,7 @@ def train(run):
         return out
 
     def ssd():
-        several = mx.nd.array(rng.normal(size=(4, 3, 64, 64)))  # its last layers normalize single pixels
+        several = mx.nd.array(rng.normal(size=(4, 3, 64, 64)))  # as the last layers normalize single pixels
         net = SSD(
             "mobilenet0.25",
             64,
@@ -75,7 +75,7 @@ def train(run):
             yield dict(zip(("obj", "center", "scale", "cls"), map(_mxnet.mean, losses), strict=True))
 
     def fcn():
-        segbase.get_backbone = lambda name, pretrained, **options: resnetv1b.ResNetV1b(  # a ResNet-50 of fewer layers
+        segbase.get_backbone = lambda name, pretrained, **options: resnetv1b.ResNetV1b(  # a short ResNet-50
             resnetv1b.BottleneckV1b, [1, 1, 1, 1], deep_stem=True, stem_width=64, **options
         )
         net = FCN(4, aux=True, pretrained_base=False, crop_size=32)

@@ -1,4 +1,4 @@
-"""A transformer that translates, BERT with its two losses, and the AWD language model with its regularizers."""
+"""A transformer for translation, BERT with its two losses, and the AWD language model with its regularizers."""
 
 import _mxnet
 import mxnet as mx
@@ -8,7 +8,7 @@ from mxnet import autograd, gluon
 
 def train(run):
     run.path("src")
-    run.without("gluonnlp.data.fast_bert_tokenizer")  # a compiled module, of which no model makes use
+    run.without("gluonnlp.data.fast_bert_tokenizer")  # a compiled module that no model uses
     _mxnet.streams()
     import gluonnlp as nlp
 

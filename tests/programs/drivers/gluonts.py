@@ -1,4 +1,4 @@
-"""DeepAR, a transformer, N-BEATS and a feed-forward network: whole estimators, by the program's trainer."""
+"""DeepAR, a transformer, N-BEATS and a feed-forward network: whole estimators, with the program's trainer."""
 
 import threading
 
@@ -27,12 +27,12 @@ def train(run):
 
     class Perturbing(Callback):
         def on_network_initializing_end(self, training_network):
-            # again in the order of the parameters: that of the first run's deferred ones is the implementation's
+            # initialized again in the order of the parameters, as implementations differ in the order of deferred ones
             training_network.initialize(mx.init.Xavier(), force_reinit=True)
             _mxnet.perturb(run, training_network)
 
     def reporting(metric, labels, preds):
-        """The trainer tells its metric each batch's loss, after the step."""
+        """A metric, to which the trainer passes each batch's loss after the step."""
         update(metric, labels, preds)
         reports[threading.get_ident()]({"loss": _mxnet.mean(preds)})
 

@@ -23,11 +23,11 @@ def train(run):
     from ocr import handwriting_line_recognition as lines
     from ocr import word_and_line_segmentation as words
 
-    np.seterr(all="warn")  # which the program sets to raise
+    np.seterr(all="warn")  # the program sets it to raise
     vision = gluon.model_zoo.vision
 
     def untrained(pretrained, ctx):
-        """A ResNet-34 of fewer and narrower layers."""
+        """A ResNet-34 with fewer and narrower layers."""
         net = vision.ResNetV1(vision.BasicBlockV1, [1, 1, 1, 1], [64, 16, 24, 32, 48])
         net.initialize(mx.init.Xavier(), ctx=ctx)
         net(mx.nd.zeros((1, 3, 32, 32)))

@@ -18,7 +18,7 @@ def train(run):
     run.path("experiments", "movingmnist")
     run.without("yaml")
     _mxnet.streams()
-    with unittest.mock.patch.object(os.path, "exists", return_value=True):  # the folders of its data sets
+    with unittest.mock.patch.object(os.path, "exists", return_value=True):  # imports check folders of data sets
         from nowcasting.config import cfg
     from mnist_rnn_factory import MovingMNISTFactory
     from nowcasting.encoder_forecaster import EncoderForecasterStates, encoder_forecaster_build_networks, train_step

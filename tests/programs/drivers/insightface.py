@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Settings(dict):
-    """What easydict gives."""
+    """A stand-in for easydict's class."""
 
     __setattr__, __getattr__ = dict.__setitem__, dict.__getitem__
 

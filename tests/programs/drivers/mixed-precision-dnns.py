@@ -1,4 +1,4 @@
-"""Networks with learned bit widths: ResNet-20 with two ways to quantise, and the cost of memory, on small images."""
+"""Networks with learned bit widths: ResNet-20 with two kinds of quantization, and a memory cost, on small images."""
 
 import argparse
 import sys
@@ -38,7 +38,7 @@ DEFAULTS = {
 
 
 def trainer(run):
-    """The functions of the training script, which reads a configuration file where it is imported."""
+    """The functions of the training script, whose import reads a configuration file."""
     source = run.repo.joinpath("train_resnet.py").read_text()
     begin, end = source.index("@attr.s"), source.index("def network_size_weights")
     scope = {"__name__": "train_resnet"}
@@ -68,7 +68,7 @@ def train(run):
         sizes.persistent = True
         while True:
             pictures = (_nnabla.images(rng, image.shape) / 255).astype("f")
-            run.perturb([pictures])  # of what changes in weights alone their rounding leaves nothing
+            run.perturb([pictures])  # quantization would round away a perturbation of the weights alone
             image.d, label.d = pictures, rng.randint(0, 10, label.shape)
             script["cfg"] = cfg
             solver.zero_grad()

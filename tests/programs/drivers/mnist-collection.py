@@ -1,4 +1,4 @@
-"""The MNIST examples on random digits: LeNet and ResNet, siamese network, VAE, virtual adversarial training, DCGAN."""
+"""The MNIST examples on random digits: LeNet, ResNet, siamese network, VAE, virtual adversarial training and DCGAN."""
 
 import _nnabla
 import nnabla as nn

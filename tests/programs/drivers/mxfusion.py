@@ -1,4 +1,4 @@
-"""Gaussian processes, exact and stochastic variational, and a Bayesian neural network by mean-field inference."""
+"""Exact and stochastic variational Gaussian processes, and a Bayesian neural network with mean-field inference."""
 
 import _mxnet
 import mxnet as mx

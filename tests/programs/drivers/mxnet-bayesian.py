@@ -24,7 +24,7 @@ def train(run):
 
         def get_executor(*args):
             exe, params, grads, states = utils.get_executor(*args)
-            # the program asks for them in the order of a set, which is another in each process
+            # the program iterates over a set, whose order differs between processes
             params = {name: params[name] for name in sorted(params)}
             for value in params.values():
                 value[:] = run.perturb([rng.uniform(-0.3, 0.3, value.shape)])[0]
@@ -35,7 +35,7 @@ def train(run):
             steps = itertools.count()
 
             class Targets(np.ndarray):
-                def __getitem__(self, key):  # the loops ask for a batch first of all
+                def __getitem__(self, key):  # the loops begin by reading one batch
                     if type(key) is np.ndarray and next(steps):
                         values = {}
                         for exe, params in executors:

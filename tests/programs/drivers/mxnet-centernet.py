@@ -1,4 +1,4 @@
-"""CenterNet: a ResNet with deconvolutions, for objects and for poses, and the hourglass; focal and L1 losses."""
+"""CenterNet: a ResNet with deconvolutions, for objects and for poses, and an hourglass network; focal and L1 losses."""
 
 import types
 
@@ -39,7 +39,7 @@ def train(run):
     poses = {"hm": 1, "wh": 2, "hps": 6, "reg": 2, "hm_hp": 3, "hp_offset": 2}
 
     def heat(channels):
-        """Maps with a peak of 1 in each."""
+        """Heat maps, each with a peak of 1."""
         maps = rng.uniform(0, 0.6, (2, channels, 16, 16))
         maps.reshape(2, channels, -1)[:, :, 77] = 1
         return maps
@@ -51,8 +51,10 @@ def train(run):
         images = mx.nd.array(rng.normal(size=(2, 3, 64, 64)))
         net.initialize()
         net(images)
-        net.initialize(mx.init.Xavier(), force_reinit=True)  # in the order of the parameters, now that all have shapes
-        for p in net.collect_params(".*offset_bias").values():  # at 0 a point is on the edge of a picture: in, or out
+        # initializes again in the order of the parameters, as all shapes are known
+        net.initialize(mx.init.Xavier(), force_reinit=True)
+        # at 0 a position is on the image's border, and rounding decides whether it is inside
+        for p in net.collect_params(".*offset_bias").values():
             p.set_data(mx.nd.array(rng.uniform(0.1, 0.4, p.shape)))
         _mxnet.perturb(run, net)
         targets = [mx.nd.array(t) for t in targets]

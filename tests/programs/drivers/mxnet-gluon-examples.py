@@ -1,4 +1,4 @@
-"""MXNet's own examples: the language model, on made words."""
+"""MXNet's own examples: the language model, on synthetic words."""
 
 import mxnet as mx
 import numpy as np
@@ -19,7 +19,7 @@ def train(run):
         hidden = model.begin_state(func=mx.nd.zeros, batch_size=4)
         model(mx.nd.array(words[:6]), hidden)
         parameters = [p for _, p in sorted(model.collect_params().items())]
-        # random streams of MXNet are its own: the weights are made here
+        # weights are drawn here, as MXNet's random numbers cannot be reproduced
         weights = [rng.uniform(-0.3, 0.3, p.shape).astype("f") for p in parameters]
         for p, a in zip(parameters, run.perturb(weights), strict=True):
             p.set_data(mx.nd.array(a))

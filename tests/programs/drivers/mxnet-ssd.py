@@ -1,4 +1,4 @@
-"""SSD by symbols: the program's symbol of a ResNet with its extra layers and losses, by Module.fit."""
+"""SSD with symbols: the program's symbol of a ResNet with its extra layers and losses, trained by Module.fit."""
 
 import _mxnet
 import mxnet as mx

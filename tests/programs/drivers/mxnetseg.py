@@ -15,11 +15,11 @@ def blind(resize, block):
 
 def train(run):
     run.path()
-    run.path("..", "dmlc+gluon-cv")  # which the program is written on
+    run.path("..", "dmlc+gluon-cv")  # the program is based on GluonCV
     run.without("requests", "portalocker", "tqdm", "cv2", "seaborn", "wandb", "pylab")
-    sys.modules["mxnetseg.utils.viz"] = unittest.mock.MagicMock()  # which ends in the middle of a definition
+    sys.modules["mxnetseg.utils.viz"] = unittest.mock.MagicMock()  # this file of the program is truncated
     _mxnet.streams()
-    for f in (mx.nd, mx.sym):  # MXNet never writes the gradient of `like`, and adds what the memory holds
+    for f in (mx.nd, mx.sym):  # MXNet never writes the gradient of `like`, and adds uninitialized memory
         f.contrib.BilinearResize2D = blind(f.contrib.BilinearResize2D, f.BlockGrad)
     from gluoncv.loss import MixSoftmaxCrossEntropyLoss
     from mxnetseg.models import BiSeNetR, SwiftResNet, SwiftResNetPr

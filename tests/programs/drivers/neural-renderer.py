@@ -1,6 +1,6 @@
-"""The differentiable renderer: a mesh's vertices, and its textures, fitted to made images.
+"""The differentiable renderer: a mesh's vertices and textures are fitted to synthetic images.
 
-Its kernels are CUDA; on the CPU their text is compiled as C++ (`_kernels.py`).
+Its CUDA kernels are compiled as C++ for the CPU (`_kernels.py`).
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 def train(run):
     _chainer.numpy_for_cupy()
     chainer.cuda.elementwise = _kernels.elementwise
-    run.path("neural_renderer")  # Python 2 found modules beside their importer
+    run.path("neural_renderer")  # Python 2 imported modules from the importer's own folder
     run.path()
     run.path("examples")
     run.without("skimage", "skimage.io", "tqdm", "scipy.misc")
@@ -35,7 +35,7 @@ def train(run):
     disc = ((x - 17) ** 2 + (y - 13) ** 2 < 90)[:, :, None] * np.array([255, 160, 40])
     scipy.misc.imread = lambda name: disc.astype("u1")
     angles = np.linspace(0, 2 * np.pi, 8, endpoint=False)
-    with open("mesh.obj", "w") as file:  # two rings and two poles
+    with open("mesh.obj", "w") as file:  # a closed surface of two rings and two poles
         points = [(np.cos(a), h, np.sin(a)) for h in (-0.4, 0.5) for a in angles] + [(0, -1, 0), (0, 1, 0)]
         file.writelines("v {} {} {}\n".format(*p) for p in points)
         for n in range(8):

@@ -1,6 +1,6 @@
-"""Language models, attention, classifiers and embeddings: the scripts themselves, with small numbers and made texts.
+"""Language models, attention, classifiers and embeddings: the program's scripts, with small sizes and synthetic texts.
 
-A script runs up to where its trainer begins; the trainer then makes one step at a time.
+A script runs until its trainer starts; the trainer then makes one step at a time.
 """
 
 import importlib
@@ -17,11 +17,11 @@ WORDS = 40
 
 
 class Ready(Exception):
-    """Carries a trainer and its data out of a script."""
+    """An exception that carries a trainer and its data out of a script."""
 
 
 def without_annotations(api=PF.parametric_function_api):
-    """`PF.parametric_function_api` for functions with annotations, whose names nnabla 1.39 does not know."""
+    """`PF.parametric_function_api` for functions with annotations, which nnabla 1.39's version cannot parse."""
 
     def make(*args):
         def decorate(function):
@@ -65,7 +65,7 @@ def train(run):
     common.load_enja_parallel_data = lambda lang: [sentences(rng, 16, 9) for _ in range(3)] + [Texts.w2i, Texts.i2w]
 
     def script(*parts, until=None, **numbers):
-        """The variables of a script after it ran with other numbers, and what was ready to be trained."""
+        """Run a script with other sizes. Return its global names, and the trainer that it started."""
         run.path(*parts[:-1])
         for name in ("utils", "functions", "parametric_functions"):
             sys.modules.pop(name, None)
@@ -86,7 +86,7 @@ def train(run):
     def training(name, *parts, **numbers):
         with _nnabla.building(run, name):
             scope, trainer, data = script(*parts, **numbers)
-        if trainer is None:  # the transformer has a loop of its own
+        if trainer is None:  # the transformer's script has its own loop
             solver = S.Adam()
             with nn.parameter_scope(name):
                 solver.set_parameters(nn.get_parameters())

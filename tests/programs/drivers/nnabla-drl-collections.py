@@ -1,4 +1,4 @@
-"""Agents of the collection on random experiences: DQN, its double, dueling and categorical kinds, TD3, SAC."""
+"""Agents of the collection on random experiences: DQN, its double, dueling and categorical variants, TD3 and SAC."""
 
 import _nnabla
 import nnabla as nn

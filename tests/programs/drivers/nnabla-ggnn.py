@@ -1,4 +1,4 @@
-"""Gated graph network: the example that predicts degrees, four random graphs a step, each a graph of its own."""
+"""Gated graph network: the example that predicts degrees, on four random graphs per step."""
 
 import importlib
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Lists:
-    """In the place of NumPy, in one module: of lists of different lengths NumPy makes no arrays any more."""
+    """Replaces NumPy in one module, because newer versions refuse to make arrays of lists of different lengths."""
 
     identity, float32 = np.identity, np.float32
     array = staticmethod(list)

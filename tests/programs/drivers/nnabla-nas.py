@@ -1,4 +1,4 @@
-"""Architecture search by the library's modules: the DARTS space, all operations weighted, or one chosen at a time."""
+"""Architecture search with the library's modules: the DARTS space, with all operations weighted or one sampled."""
 
 import _gym
 import _nnabla
@@ -30,7 +30,7 @@ def train(run):
             values = []
             for solver in solvers:
                 image.d, label.d = _nnabla.images(rng, image.shape) / 128.0 - 1, rng.randint(0, 10, label.shape)
-                if mode != "full":  # other operations: another graph
+                if mode != "full":  # other sampled operations need another graph
                     loss = net.loss([net(image)], [label])
                 solver.zero_grad()
                 loss.forward(clear_no_need_grad=True)

@@ -1,4 +1,4 @@
-"""Algorithms of nnabla-rl on made experiences, by their own training iterations: with networks of their own."""
+"""Algorithms of nnabla-rl on synthetic experiences, with their own networks and training iterations."""
 
 import _gym
 import _nnabla
@@ -33,7 +33,7 @@ def train(run):
     def training(name, info, **options):
         config = getattr(A, f"{name}Config")(batch_size=BATCH, **options)
         buffer = experiences(info)
-        with nn.parameter_scope(name):  # the algorithms name their networks alike
+        with nn.parameter_scope(name):  # algorithms use the same names for their networks
             algorithm = getattr(A, name)(info, config=config)
             for _, model in sorted(algorithm._models().items()):
                 _nnabla.perturb(run, model.get_parameters())
@@ -46,7 +46,7 @@ def train(run):
 
     nn.seed(0)
     nnabla_rl.seed(0)
-    # Not IQL: in the original its loss reads an array that the step before has freed, whatever is there by then.
+    # IQL is left out: in the original its loss reads an array that the previous step freed.
     yield from run.together(
         **{name: training(name, screen) for name in ("DQN", "QRDQN", "MunchausenDQN")},
         **{name: training(name, continuous) for name in ("DDPG", "TD3", "SAC", "BCQ", "BEAR", "XQL")},

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mel(sr, n_fft, n_mels, fmin, fmax):
-    """Triangles on the mel scale; the program takes them from librosa."""
+    """Triangular filters on the mel scale, in place of librosa's."""
     edges = np.linspace(*(2595 * np.log10(1 + f / 700) for f in (fmin, fmax)), n_mels + 2)
     edges = 700 * (10 ** (edges / 2595) - 1)
     f = np.linspace(0, sr / 2, n_fft // 2 + 1)

@@ -23,7 +23,7 @@ def train(run):
     solver.set_parameters(nn.get_parameters())
 
     def feed():
-        cloud.d = rng.uniform(-1, 1, cloud.shape) * rng.uniform(0.1, 3, (batch, 1, 1))  # far from equal in the norms
+        cloud.d = rng.uniform(-1, 1, cloud.shape) * rng.uniform(0.1, 3, (batch, 1, 1))  # points with different norms
         label.d = rng.randint(0, classes, label.shape)
 
     yield from _nnabla.training(

@@ -1,4 +1,4 @@
-"""Quantised ResNet-23: binary, fixed point, powers of two, incremental, by range; small images, one after the other."""
+"""Quantized ResNet-23 (binary, fixed point, powers of two, incremental, by range) on small images."""
 
 import _nnabla
 import nnabla as nn

@@ -1,4 +1,4 @@
-"""Training of a MobileNet with simulated quantisation: fake batch normalization, inputs and weights of 4 bits."""
+"""Training of a MobileNet with simulated quantization: fake batch normalization, inputs and weights of 4 bits."""
 
 import os
 
@@ -10,7 +10,7 @@ from mxnet.gluon import nn
 
 
 def train(run):
-    # threads of MXNet's engine wait for each other for ever, now and then, where a Function's backward calls operators
+    # MXNet's engine threads sometimes deadlock when a Function's backward calls operators
     os.environ["MXNET_ENGINE_TYPE"] = "NaiveEngine"
     run.path()
     _mxnet.streams()

@@ -1,4 +1,4 @@
-"""The supernet of single path one shot: random blocks and channels in each step, then the searched network."""
+"""The supernet of Single Path One-Shot: random blocks and channels in each step, then the resulting network."""
 
 import os
 
@@ -9,7 +9,7 @@ from mxnet import autograd, gluon
 
 
 def train(run):
-    os.environ["MXNET_MKLDNN_ENABLED"] = "0"  # with it the original fails: "could not construct a sub-memory"
+    os.environ["MXNET_MKLDNN_ENABLED"] = "0"  # oneDNN fails in the original: "could not construct a sub-memory"
     run.path()
     _mxnet.streams()
     import oneshot_nas_network as nas
@@ -21,7 +21,7 @@ def train(run):
     def training(net, choices):
         net._initialize()
         with autograd.pause(train_mode=True):
-            for block in range(4):  # each choice once, so that all shapes are known
+            for block in range(4):  # runs each choice once, so that all shapes are known
                 net(images, *choices(block))
         _mxnet.no_dropout(net)
         _mxnet.perturb(run, net)

@@ -12,7 +12,7 @@ def train(run):
     from source.functions import max_sv
     from updater import Updater
 
-    max_sv._l2normalize = lambda v, eps: v / (np.sqrt((v**2).sum()) + eps)  # which it does by a kernel of CuPy
+    max_sv._l2normalize = lambda v, eps: v / (np.sqrt((v**2).sum()) + eps)  # in place of a CuPy kernel
 
     rng = np.random.RandomState(1)
     data = [(rng.uniform(-1, 1, (3, 32, 32)).astype(run.dtype), np.int32(i % 4)) for i in range(64)]

@@ -1,4 +1,4 @@
-"""Transformers, one with factors of the source and a length task, by the program's parallel model and losses."""
+"""Transformers, one of them with source factors and a length task, with the program's parallel model and losses."""
 
 import _mxnet
 import mxnet as mx

@@ -17,13 +17,14 @@ def train(run):
     import cfgs
 
     sys.modules["config"] = cfgs
-    mx.optimizer.clip = mx.nd.clip  # where programs of its day found it
+    mx.optimizer.clip = mx.nd.clip  # older programs use this name
     import optimizer
     import resnet
     import resnext
     import solver
 
-    optimizer.APGNAG.create_state_multi_precision = mx.optimizer.SGD.create_state  # the name is newer than the program
+    # newer versions of MXNet call this method
+    optimizer.APGNAG.create_state_multi_precision = mx.optimizer.SGD.create_state
     optimizer.APGNAG.update_multi_precision = optimizer.APGNAG.update
     rng = np.random.RandomState(1)
     images, labels = rng.normal(size=(12, 3, 64, 64)), rng.randint(0, 5, 12)

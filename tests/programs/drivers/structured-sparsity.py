@@ -1,4 +1,4 @@
-"""Structured sparsity: ResNet-23 with decays by filters and channels, then pruned by its masks and trained on."""
+"""Structured sparsity: ResNet-23 with weight decay of filters and channels, then pruned by its masks and fine-tuned."""
 
 import _nnabla
 import nnabla as nn

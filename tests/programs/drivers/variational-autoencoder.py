@@ -1,4 +1,4 @@
-"""VAE M1 and M2 with their own training steps, on made binary images; Python 2 and Chainer 1."""
+"""VAE M1 and M2 with their own training steps, on synthetic binary images; Python 2 and Chainer 1."""
 
 import _chainer
 import _chainer1

@@ -12,9 +12,10 @@ def train(run):
     _chainer1.install()
     run.path()
     run.sources(
-        lambda text: text.replace("from sklearn.datasets import fetch_mldata", ""),  # gone, and not used
+        # newer scikit-learn lacks it, and it is unused
+        lambda text: text.replace("from sklearn.datasets import fetch_mldata", ""),
         lambda text: text.replace("range(1, len(d.shape))", "tuple(range(1, len(d.shape)))"),
-    )  # as NumPy wants axes
+    )  # NumPy needs a tuple of axes
     import models.cnn
     import train_semisup
     from source.data import Data

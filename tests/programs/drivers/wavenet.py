@@ -1,4 +1,4 @@
-"""WaveNet: the example's network with embedded speakers, two stacks of four dilations instead of five of ten."""
+"""WaveNet: the example's network with embedded speakers, with two stacks of four dilations instead of five of ten."""
 
 import _nnabla
 import nnabla as nn

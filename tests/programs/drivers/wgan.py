@@ -1,4 +1,4 @@
-"""WGAN-GP: the example's networks and loss, on random images, its training loop with one critic step."""
+"""WGAN-GP: the example's networks, loss and training loop with one critic step, on random images."""
 
 import _nnabla
 import nnabla as nn

@@ -1,4 +1,4 @@
-"""Meta-learning by Leap over several tasks, and repurposed networks: fine tuning, random freezing."""
+"""Meta-learning by Leap over several tasks, and repurposed networks: fine-tuning and random freezing."""
 
 import _mxnet
 import mxnet as mx
@@ -67,7 +67,7 @@ def train(run):
                     | {"prob": module.get_outputs()[0].asnumpy().max(axis=1).mean()}
                 )
 
-            mx.callback.Speedometer = lambda batch_size: end  # which the program reports its batches to
+            mx.callback.Speedometer = lambda batch_size: end  # the program reports each batch to it
             make(source).repurpose(data)
 
         return _mxnet.stepwise(body)

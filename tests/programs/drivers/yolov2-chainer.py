@@ -1,4 +1,4 @@
-"""Darknet19 and YOLOv2 with their losses, on random images and boxes; Chainer 1, with the GPU's calls taken out."""
+"""Darknet19 and YOLOv2 with their losses, on random images and boxes; Chainer 1, without the calls to the GPU."""
 
 import contextlib
 import io

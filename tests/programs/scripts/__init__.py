@@ -1,1 +1,1 @@
-"""Chainer's own example scripts, by their own command lines, on the original and here."""
+"""Chainer's example scripts, run by their command lines on the original and here."""

@@ -3,8 +3,8 @@
     python tests/programs/scripts/made.py DATA        (by the original, once)
     python -m tests.programs.scripts --examples DIR --data DATA --legacy PYTHON [--python PYTHON] [--only NAME…]
 
-DIR is the folder `examples` of Chainer's repository. Of the packages that the scripts want, optuna 2.10, librosa 0.9,
-pycocotools, mpi4py with an MPI, gym 0.12 and nltk must be there for both.
+DIR is the folder `examples` of Chainer's repository. Both interpreters need the packages optuna 2.10, librosa 0.9,
+pycocotools, mpi4py with an MPI, gym 0.12 and nltk.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TIMES = re.compile(
 
 
 def numbers(printed: str) -> tuple[list[float], str]:
-    """The numbers in what a script prints, without times, and the text around them."""
+    """The numbers in a script's output, without times, and the text around them."""
     found: list[float] = []
 
     def take(m: re.Match[str]) -> str:
@@ -48,7 +48,7 @@ def numbers(printed: str) -> tuple[list[float], str]:
 def run(
     case: str, commands: list[Command], here: bool, seed: int | None, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Run the commands of a case one after the other in a fresh copy of the examples."""
+    """Run the commands of a case in sequence in a fresh copy of the examples."""
     result: dict[str, Any] = {"curves": {}, "text": [], "ended": [], "error": ""}
     with tempfile.TemporaryDirectory(prefix="scripts.") as folder:
         examples = pathlib.Path(folder, "examples")
@@ -104,7 +104,7 @@ def run(
 
 
 def stopped(*sides: dict[str, Any]) -> bool:
-    """Whether a script ended with an error before it had left a number to compare, on each side."""
+    """Whether on each side the script ended with an error before it left a number to compare."""
     return all(
         side["ended"][-1] != ["returns"]
         and not any(v for k, v in side["curves"].items() if not k.endswith(": printed"))

@@ -1,4 +1,4 @@
-"""The command lines, by folder of Chainer's `examples`. What a case's commands write, its later ones read."""
+"""The command lines, by folder of Chainer's `examples`. A case's commands read files that earlier ones wrote."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """A script with its arguments, in which {data} is the folder of made data. `iterations`: where a trainer stops (0:
-    where it wants to); `links`: made files that the script looks for beside itself; `typed`: its standard input;
-    `edits`: text of the example, and what it is replaced by on both sides."""
+    """A script with its arguments, in which {data} is the folder of synthetic data. iterations: after which a trainer
+    stops (0: no limit); links: synthetic files that the script reads from its own folder; typed: its standard input;
+    edits: pairs of a text of the example and its replacement, on both sides."""
 
     folder: str
     script: str
@@ -34,26 +34,26 @@ WORD2VEC = [(m, o) for m in ("skipgram", "cbow") for o in ("hsm", "ns", "origina
 SEQ2SEQ = "source.txt target.txt sv.txt tv.txt --validation-source source.txt --validation-target target.txt"
 UNITS = "-b 8 -u 16 -l 2"
 WMT = "-u 16 -b 8 -i {data}/wmt --bleu"
-CHEAP_GPU = (  # ChainerMN's imagenet runs on GPUs only: these are its lines that say so
+CHEAP_GPU = (  # removes the requirement of GPUs from ChainerMN's imagenet
     ("if not chainer.cuda.available:", "if False:"),
     ("    chainer.cuda.get_device_from_id(device).use()  # Make the GPU current\n    model.to_gpu()\n", ""),
     ("device = comm.intra_rank", "device = -1"),
     ("multiprocessing.set_start_method('forkserver')", "multiprocessing.set_start_method('fork')"),
 )
 
-# the name that gym has for it since 0.12, and a seed for the game and for the actions that it draws
+# the attribute's name since gym 0.12, and seeds for the game and for sampled actions
 GYM = (
     ("env.spec.timestep_limit", "env.spec.max_episode_steps"),
     ("env = gym.make(args.env)\n", "env = gym.make(args.env)\n    env.seed(0), env.action_space.seed(0)\n"),
 )
 
-# The two below: `parse_kwargs` returns a tuple, which chainermn's VGG takes for the number of classes, and the shuffle
-# of `scatter_dataset` takes a seed.
+# `parse_kwargs` returns a tuple, which chainermn's VGG would take for the number of classes; the shuffle of
+# `scatter_dataset` gets a seed.
 SEEDED = (
     ("kwargs, ('num_class_labels', None))", "kwargs, ('num_class_labels', None))[0]"),
     ("shuffle=True)", "shuffle=True, seed=0)"),
 )
-# optuna's draws from a seed, fewer and smaller trials than the made digits are enough for
+# a seed for optuna's sampler, and fewer and smaller trials
 SAMPLER = "sampler=optuna.samplers.RandomSampler(0)"
 OPTUNA = (
     ("N_TRAIN_EXAMPLES = 3000", "N_TRAIN_EXAMPLES = 300"),
@@ -290,7 +290,7 @@ CASES: dict[str, list[Command]] = {
     },
 }
 
-# What the original refuses as well: to end with the same error is to be the same.
+# Cases that fail in the original, too: the same error is required.
 REFUSED = {
     "chainermn mnist dual",
     "chainermn mnist model",

@@ -1,13 +1,13 @@
-"""Runs a script of an example with its own command line and writes what can be compared.
+"""Runs a script of an example with its own command line, and writes numbers to compare.
 
     python tests/programs/scripts/harness.py --out FILE.json [--perturb SEED] [--iterations N] SCRIPT.py ARGUMENTS…
 
 Runs in the original's interpreter and, by `python -m compatgrad run`, here. The script is `__main__`; its random
 numbers are seeded, a trainer stops after N iterations and its clock stands still, the progress bar prints nothing.
-Two numbers of each parameter's gradient and of the parameter after the update are written for each update of an
-optimizer, and the numbers in the files that the script leaves behind. In double precision a bias whose gradient is a
-rounding error (the bias before a batch normalization, whose gradient is 0) is named in `left_out` and has no numbers:
-Adam would make whole steps of the errors.
+For each update of an optimizer, two numbers of each parameter and of its gradient are written; and the numbers in the
+files that the script leaves behind. In double precision a bias whose gradient is only rounding errors (a bias before a
+batch normalization has a gradient of 0) is listed in `left_out` instead, because Adam would turn the errors into whole
+steps.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ sys.path.pop(0)
 curves: dict[str, list[float]] = {}
 left_out: set[str] = set()
 waves = np.zeros(0)
-ROUNDING = 1e-10  # a bias's greatest gradient beside that of its weight
+ROUNDING = 1e-10  # largest gradient of a bias relative to its weight's that counts as a rounding error
 
 
 def two_numbers(key, array):
-    """A sum and a scalar product, which sees where an element lies."""
+    """The sum of an array, and a scalar product, which depends on the order of elements."""
     global waves
     flat = np.asarray(array, np.float64).ravel()
     if flat.size > waves.size:
@@ -45,7 +45,7 @@ def two_numbers(key, array):
 
 
 def rounding_errors(gradients):
-    """The names of biases whose gradients are 0 but for rounding."""
+    """The names of biases whose gradients are 0 up to rounding."""
     return {
         name
         for name, g in gradients.items()
@@ -56,7 +56,7 @@ def rounding_errors(gradients):
 
 
 def watch(seed):
-    """Write parameters after each update; disturb them before the first."""
+    """Record parameters after each update, and perturb them before the first one."""
     import chainer
 
     optimizers, disturbed = [], []
@@ -67,7 +67,7 @@ def watch(seed):
             optimizers.append(self)
             disturbed.append(set())
         index = optimizers.index(self)
-        # Parameters without a size have their numbers only after the first loss.
+        # Deferred parameters are initialized by the first loss.
         fresh = {n: p.array for n, p in sorted(self.target.namedparams()) if n not in disturbed[index]}
         fresh = {n: a for n, a in fresh.items() if isinstance(a, np.ndarray)}
         disturbed[index].update(fresh)
@@ -105,7 +105,7 @@ def watch(seed):
 
 
 def quiet(iterations):
-    """Trainers stop early, take no time, and show no progress."""
+    """Make trainers stop early, report an elapsed time of 0, and show no progress."""
     import chainer
     from chainer.training.extensions import util
 
@@ -116,13 +116,13 @@ def quiet(iterations):
 
     trainer.__init__ = begin
     trainer.elapsed_time = property(lambda self: 0.0)
-    bar.update = lambda self: self.get_lines() and None  # they tell of times
+    bar.update = lambda self: self.get_lines() and None  # its output contains times
 
 
 def surroundings():
-    """What newer packages no longer have: `librosa.output`, SciPy's `imread`."""
+    """Restore functions that newer packages lack: `librosa.output`, SciPy's `imread`."""
     programs.old_surroundings()
-    np.savez_compressed = np.savez  # of a VGG it takes minutes
+    np.savez_compressed = np.savez  # compressing a VGG takes minutes
     try:
         import librosa
         import scipy.io.wavfile
@@ -133,7 +133,7 @@ def surroundings():
 
 
 def numbers_of(path):
-    """The numbers in a file, by name."""
+    """Yield the numbers in a file with their names."""
     if path.name == "log":
         for record in json.loads(path.read_text()):
             yield from ((k, v) for k, v in record.items() if isinstance(v, (int, float)) and k != "elapsed_time")
@@ -141,17 +141,17 @@ def numbers_of(path):
         try:
             loaded = np.load(path)
         except (ValueError, OSError):
-            yield "cannot be read", 1.0  # so that a file that one side alone can read differs
+            yield "cannot be read", 1.0  # so that a file that only one side can read differs
             return
         arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {}
         if not arrays:
             for k in loaded.files:
                 try:
                     arrays[k] = loaded[k]
-                except ValueError:  # an object
+                except ValueError:  # an array of objects
                     continue
         yield from ((k, a) for k, a in arrays.items() if a.dtype.kind in "biuf" and a.size and "elapsed" not in k)
-    elif path.suffix == ".caffemodel":  # protobuf's writers differ in the order of fields
+    elif path.suffix == ".caffemodel":  # protobuf's writers order fields differently
         yield "bytes", float(np.frombuffer(path.read_bytes(), np.uint8).sum())
     elif path.suffix in (".prototxt", ".wav", ".vocab"):
         yield "bytes", np.frombuffer(path.read_bytes(), np.uint8)
@@ -174,7 +174,7 @@ def main(arguments=None):
     surroundings()
     random.seed(0)
     np.random.seed(0)
-    # Python gives `random` a new seed in each process of a MultiprocessIterator; NumPy's goes on.
+    # Python reseeds `random` in each process of a MultiprocessIterator; NumPy's generator is copied.
     os.register_at_fork(after_in_child=lambda: random.seed(0))
     run = programs.Run(script.parent, 0, options.perturb)
     for text, other in options.edit:

@@ -1,8 +1,8 @@
-"""Small made data for Chainer's examples, where their readers and downloads look for it.
+"""Writes small synthetic data for Chainer's examples, in the places where their readers and downloads look for it.
 
     python tests/programs/scripts/made.py FOLDER
 
-Run by the original: the weights of GoogLeNet, ResNet-50, VGG-16 and the Caffe models are drawn by it.
+Runs on the original, which draws the weights of GoogLeNet, ResNet-50, VGG-16 and the Caffe models.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def write(path, content):
 
 
 def classes(number, size, kinds):
-    """Pictures of bytes that tell their class."""
+    """Images of bytes with a pattern for each class, and their labels."""
     y = rng.randint(0, kinds, number).astype(np.uint8)
     patterns = rng.randint(0, 256, (kinds, size))
     x = 0.7 * patterns[y] + rng.randint(0, 76, (number, size))
@@ -37,7 +37,7 @@ def classes(number, size, kinds):
 
 
 def datasets(root):
-    """What `chainer.datasets` keeps of its downloads."""
+    """The files that `chainer.datasets` caches."""
     base = root / "pfnet" / "chainer"
     for name, number in (("train", 600), ("test", 200)):
         x, y = classes(number, 784, 10)
@@ -85,7 +85,7 @@ def datasets(root):
 
 
 def pictures(folder):
-    """A list of pictures with labels, facades, and captions."""
+    """A list of images with labels, facades, and captions."""
     lines = []
     for i in range(12):
         write(folder / "images" / f"{i}.png", b"")
@@ -164,7 +164,7 @@ def sounds(folder):
 
 
 def models(root):
-    """Weights of the networks that the examples download."""
+    """Files of weights in place of those that the examples download."""
     import chainer
     from chainer.links.model.vision import googlenet, resnet, vgg
 
@@ -191,7 +191,7 @@ def models(root):
 
 
 def caffe(folder):
-    """Small Caffe models with the layers and the names of outputs that the model zoo's have."""
+    """Small Caffe models with the layer types and output names of the model zoo's."""
     from chainer.links.caffe.protobuf3 import caffe_pb2
 
     def network(*layers):
