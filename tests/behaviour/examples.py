@@ -1,8 +1,8 @@
-"""The examples in the docstrings of public names, as a probe takes them.
+"""Collects the docstring examples of public names, for `probe.py`.
 
     python -m tests.behaviour.examples FRONTEND
 
-prints them as JSON: what is asked of them -> name -> example.
+prints them as JSON: probe ("memory", "refusal", "symbol") -> name -> example.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.behaviour.probe import spelling
 from tests.census.walk import parameters
 from tests.docs.public_names import names_of_examples, public
 
-# the modules whose names give arrays: functions, layers, distributions
+# modules whose functions, layers and distributions return arrays
 GIVE_ARRAYS = {
     "chainer": r"chainer\.(functions|links|distributions)\.",
     "nnabla": r"nnabla\.(functions|parametric_functions|experimental\.parametric_function_classes)\.",
@@ -30,7 +30,7 @@ GIVE_ARRAYS = {
 
 
 def example(frontend: str, value: Any) -> dict[str, list[str]]:
-    """The statements of the example in a docstring, up to one that raises, and their names for what has it."""
+    """The statements of the docstring's example, up to one that raises, and the names by which they call `value`."""
     sources: list[str] = []
     for part in doctest.DocTestParser().get_examples(inspect.cleandoc(getattr(value, "__doc__", None) or "")):
         if part.exc_msg is not None:
@@ -51,24 +51,24 @@ def _means(spelled: str, known: dict[str, Any]) -> Any:
 
 
 def names(frontend: str) -> dict[str, Any]:
-    """The public classes and functions of a frontend by their names in the original."""
+    """The public classes and functions of a frontend, by their full names in the original."""
     found = {name.removeprefix("compatgrad."): value for name, value in public(f"compatgrad.{frontend}").items()}
     return {name: value for name, value in found.items() if not _imported(name, found)}
 
 
 def _imported(name: str, found: dict[str, Any]) -> bool:
-    """Whether a package around the module shows the name too: `chainer.functions.math.det.reshape` is an import."""
+    """Whether a parent package has the name, too, as for the import `chainer.functions.math.det.reshape`."""
     *modules, last = name.split(".")
     return any(".".join([*modules[:i], last]) in found for i in range(1, len(modules)))
 
 
 def giving_arrays(frontend: str) -> dict[str, Any]:
-    """Functions and layers."""
+    """The public functions and layers that return arrays."""
     return {name: value for name, value in names(frontend).items() if re.match(GIVE_ARRAYS[frontend], name)}
 
 
 def taking_any_keyword(frontend: str) -> dict[str, Any]:
-    """What does not leave it to Python to refuse a keyword."""
+    """Names with **kwargs or unknown parameters, for which Python itself does not refuse a keyword."""
     found = {}
     for name, value in names(frontend).items():
         seen = parameters(value)
@@ -78,7 +78,7 @@ def taking_any_keyword(frontend: str) -> dict[str, Any]:
 
 
 def symbols() -> list[str]:
-    """All functions of symbols by their names."""
+    """The names of all functions on symbols."""
     nd, found = mxnet.nd, {"": mxnet.symbol}
     for part in ("contrib", "linalg", "image", "random", "np", "npx", "np.linalg", "np.random"):
         found[f"{part}."] = functools.reduce(getattr, part.split("."), mxnet.symbol)
@@ -96,7 +96,7 @@ def _is_function(value: Any) -> bool:
 
 
 def of(frontend: str) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """All examples, by what is asked of them."""
+    """All examples, by probe and name."""
     chosen = {"memory": giving_arrays(frontend), "refusal": taking_any_keyword(frontend)}
     found = {what: {name: example(frontend, value) for name, value in these.items()} for what, these in chosen.items()}
     if frontend == "mxnet":

@@ -1,4 +1,4 @@
-"""Runs the probe in an interpreter of its own."""
+"""Runs `probe.py` in a separate interpreter."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 
 from tests.behaviour import probe
 
-_LONGEST = 300  # seconds for all examples; the original MXNet hangs once in a while
+_LONGEST = 300  # seconds for one process; the original MXNet sometimes hangs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def run(python: str, frontend: str, what: str, examples: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What the probe says of each example; the interpreter is started anew where one ends it."""
+    """Return the probe's result for each example. After a crash a new interpreter continues with the next example."""
     found: dict[str, Any] = {}
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     if prefix:
@@ -30,7 +30,7 @@ def run(python: str, frontend: str, what: str, examples: dict[str, Any], prefix:
             out.write_text("")
             command = [python, "-W", "ignore", probe.__file__, frontend, what, str(given), str(out), prefix]
             said = "it hung"
-            with contextlib.suppress(subprocess.TimeoutExpired):  # what it was at counts as an example that ends it
+            with contextlib.suppress(subprocess.TimeoutExpired):  # the current example counts as a crash
                 said = subprocess.run(
                     command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_LONGEST
                 ).stderr

@@ -1,7 +1,7 @@
 """Arrays share memory only where the originals' do, and unknown keywords are refused where the originals refuse them.
 
-Every public name is run by the example in its docstring; the originals' side is in tests/golden/behaviour_*.json.gz
-(`make golden ARGS=behaviour`). `left_out.txt` holds what differs, a reason to each.
+The docstring example of every public name is run, and compared with the originals' results in
+tests/golden/behaviour_*.json.gz (`make golden ARGS=behaviour`). `left_out.txt` lists differences with their reasons.
 """
 
 import functools
@@ -21,7 +21,7 @@ CASES = [(frontend, what) for frontend in files.ORIGINALS for what in ("memory",
 
 @functools.cache
 def reasons():
-    """Reasons by the names that they are about."""
+    """Difference -> reason, from `left_out.txt`."""
     lines = [line.split("\t") for line in LEFT_OUT.read_text().splitlines() if line and not line.startswith("#")]
     return {what: reason for what, reason in lines}
 
@@ -31,7 +31,7 @@ def recorded(frontend):
 
 
 def shared(found, arrays):
-    """Pairs of arrays, and arrays whose elements lie in one place, among those that both sides have."""
+    """Pairs of overlapping arrays, and arrays whose own elements overlap, as far as both sides have the arrays."""
     pairs = {tuple(pair) for pair in found["pairs"] if arrays.issuperset(pair)}
     return pairs | {(label,) for label in found["folded"] if label in arrays}
 
@@ -41,7 +41,7 @@ def is_gradient(label):
 
 
 def memory(theirs, ours):
-    """What overlaps on one side only; where the original runs no such example, gradients that overlap."""
+    """Overlaps on one side only; if the example fails in the original, overlaps of gradients."""
     if "failed" in theirs:
         if "failed" in ours:
             return []
@@ -51,12 +51,12 @@ def memory(theirs, ours):
     arrays = set(theirs["arrays"]) & set(ours["arrays"])
     here, there = shared(ours, arrays), shared(theirs, arrays)
     found = [f"shares {' ~ '.join(pair)}" for pair in sorted(here - there)]
-    # a read-only view is safe where the original's can be written to in several places at once
+    # an array whose elements overlap only in the original is no fault
     return found + [f"does not share {' ~ '.join(pair)}" for pair in sorted(there - here) if len(pair) == 2]
 
 
 def refusal(theirs, ours):
-    """Where an unknown keyword is taken and the original refuses it, or the reverse."""
+    """Unknown keywords that only one side accepts."""
     if "failed" in theirs or "failed" in ours:
         return [] if "failed" in theirs else [ours["failed"]]
     both = theirs.keys() & ours.keys()
@@ -66,14 +66,14 @@ def refusal(theirs, ours):
 
 @functools.cache
 def examples(frontend):
-    """Those of today's docstrings: in an interpreter of its own, as all public modules are imported."""
+    """The docstrings' current examples, from a separate interpreter, because all public modules are imported."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.behaviour.examples", frontend]
     return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("frontend, what", CASES)
 def test_every_name_is_recorded(frontend, what):
-    """A new name is recorded the day it is added; an old one keeps the example that it was recorded with."""
+    """New names must be recorded; recorded names keep the examples that they were recorded with."""
     new = examples(frontend)[what].keys() - recorded(frontend)[what].keys()
     assert not new, f"new names: run `make golden ARGS=behaviour`, or name them in {LEFT_OUT.name} with a reason"
 
@@ -96,7 +96,7 @@ def test_reasons_are_given():
 
 
 def test_the_comparison_sees_faults():
-    """What a fault of either kind looks like."""
+    """Faults of either kind are reported."""
     fine = {"arrays": ["/b0.grad", "/b1.grad", "input 0", "result 0"], "pairs": [["input 0", "result 0"]], "folded": []}
     both = {**fine, "pairs": [["/b0.grad", "/b1.grad"]], "folded": ["/b0.grad"]}
     assert memory(fine, both) == [
@@ -110,7 +110,7 @@ def test_the_comparison_sees_faults():
 
 
 def test_the_probe_sees_what_shares_memory():
-    """Of functions that are known to hand on, cut out and copy arrays."""
+    """The probe is right about functions that share a gradient, return a view, and copy."""
     asked = {
         "chainer.functions.add": {"source": ["F.add(np.ones(3), np.ones(3))\n"], "spelled": []},
         "chainer.functions.reshape": {"source": ["F.reshape(np.ones(4), (2, 2))\n"], "spelled": []},
