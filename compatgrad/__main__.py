@@ -10,12 +10,12 @@ usage: python -m compatgrad COMMAND ...
 Runs programs written for Chainer, nnabla or MXNet on PyTorch.
 
 commands:
-  run SCRIPT [ARGUMENT ...]      run a script; its `import chainer`, nnabla, mxnet get ours
+  run SCRIPT [ARGUMENT ...]      run a script with compatgrad's chainer, nnabla and mxnet
   run -m MODULE [ARGUMENT ...]   the same for a module, as in `python -m`
   run -c CODE [ARGUMENT ...]     the same for a piece of code, as in `python -c`
   run - [ARGUMENT ...]           the same for a program on standard input
   convert IN OUT                 write a parameter file of Chainer, nnabla or MXNet as safetensors or
-                                 a torch state dict; `convert --help` tells more
+                                 a torch state dict; see `convert --help`
   info                           print what a bug report needs
 
 options:
@@ -24,15 +24,15 @@ options:
 
 Everything after SCRIPT, MODULE or CODE belongs to the program. Python's own options go before -m:
 `python -u -X dev -m compatgrad run train.py --epoch 3`. Processes that the program starts by
-multiprocessing get the same imports; those that it starts by another command need
+multiprocessing get the same imports; processes started by another command need
 `-m compatgrad run` in that command.
 
 environment:
-  COMPATGRAD_CACHE               where modules compiled at first import are kept (~/.cache/compatgrad)
+  COMPATGRAD_CACHE               folder for modules compiled at first import (~/.cache/compatgrad)
   COMPATGRAD_NO_COMPILE=1        never compile at import, raise ImportError instead
-  CXX, CXXFLAGS                  the compiler and further flags, when it compiles
-  CUDACXX, CUDAFLAGS             nvcc and further flags, when it compiles CUDA kernels
-  COMPATGRAD_CUDA_KERNELS=0      leave tensors on GPUs to ATen's operations
+  CXX, CXXFLAGS                  the C++ compiler and additional flags
+  CUDACXX, CUDAFLAGS             nvcc and additional flags for CUDA kernels
+  COMPATGRAD_CUDA_KERNELS=0      do not use compatgrad's CUDA kernels; ATen computes on GPUs
 """
 
 

@@ -1,1 +1,1 @@
-"""Formats of files and their readers and writers, which frontends and interop share; nothing of a framework is here."""
+"""Readers and writers of file formats, shared by the frontends and interop; independent of the frameworks."""

@@ -1,4 +1,4 @@
-"""Descriptions of messages in the terms of Google's protobuf, for programs that hand messages to its modules.
+"""Descriptors of messages for Google's protobuf package, for programs that pass messages to its modules.
 
 `google.protobuf.text_format` reads and writes messages of any class that has a descriptor.
 """
@@ -12,8 +12,8 @@ __all__ = ["file_descriptor"]
 
 
 def file_descriptor(classes: Mapping[str, Any], module: str, syntax: str) -> Any:
-    """The FileDescriptor of a module's message classes, by name. ImportError, which says what to install, without
-    protobuf."""
+    """The FileDescriptor of a module's message classes, by name. Without protobuf, ImportError that says what to
+    install."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool
     except ImportError as e:

@@ -10,7 +10,7 @@ _SAMPLES: dict[str, Any] = {"string": "a", "bool": True, "float": 0.5, "double":
 
 
 class Documented:
-    """The docstring of a message's class, composed from its fields when it is read."""
+    """The docstring of a message class, generated from its fields when it is read."""
 
     def __init__(self, source: str) -> None:
         self.source = source

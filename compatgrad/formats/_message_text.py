@@ -1,4 +1,4 @@
-"""The text format of protocol buffer messages, which `prototext` reads."""
+"""Writes the text format of protocol buffer messages, which `prototext` reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _shown(field: Any, value: Any) -> str:
 
 
 def _shortest(value: float) -> float:
-    """The number of the fewest digits that is the same float32."""
+    """The number with the fewest digits that gives the same float32."""
     for digits in range(6, 10):
         number = float(f"{value:.{digits}g}")
         if float(np.float32(number)) == value:

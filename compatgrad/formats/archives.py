@@ -1,4 +1,4 @@
-"""Zip archives whose members are compared with the file before they are unpacked."""
+"""Zip archives; the announced size of a member is compared with the file's size before the member is unpacked."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import IO, Any
 
 __all__ = ["DEFLATE", "Zip", "damage"]
 
-DEFLATE = 1032  # deflate makes nothing smaller than by this factor
+DEFLATE = 1032  # the largest possible compression factor of deflate
 
-# what zipfile and its decompressors raise for damaged archives, BadZipFile among it
+# the exceptions that zipfile and its decompressors raise for damaged archives
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError, OverflowError,
            UnicodeError, lzma.LZMAError, ValueError, OSError)  # fmt: skip
 
 
 @contextmanager
 def damage(what: str) -> Iterator[None]:
-    """Makes every error of a damaged archive one of the same class, which says of what it tells.
+    """Converts every error of a damaged archive to one class, with a message that names the archive.
 
     Args:
-        what: the archive or its member.
+        what: the name of the archive or its member in the message.
 
     Yields:
         None.
 
     Raises:
-        zipfile.BadZipFile: in place of what unpacking raises.
+        zipfile.BadZipFile: in place of the exceptions of unpacking.
 
     Example:
         >>> import zlib
@@ -59,12 +59,12 @@ class Zip:
 
     Args:
         file: path of the file, or a binary file open for reading.
-        name: what errors call it; "" is the path.
+        name: its name in errors; "" is the path.
 
     Raises:
         FileNotFoundError: there is no such file.
-        zipfile.BadZipFile: it is no archive, or is damaged, or, when a member is read, that cannot have the size that
-            it announces.
+        zipfile.BadZipFile: the file is not an archive, or is damaged; or, when a member is read, the member cannot have
+        the size that it announces.
 
     Example:
         >>> import io, zipfile
@@ -104,7 +104,8 @@ class Zip:
         self.zip.close()
 
     def member(self, name: str) -> zipfile.ZipInfo:
-        """What the archive says of a member. BadZipFile where that cannot be, KeyError where there is none."""
+        """The archive's entry for a member. BadZipFile if the entry is impossible, KeyError if the member does not
+        exist."""
         member = self.zip.getinfo(name)
         what = f"{self.name}: member {name!r}"
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -119,7 +120,7 @@ class Zip:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """A member to read."""
+        """Opens a member for reading."""
         member = self.member(name)
         with damage(f"{self.name}: member {name!r}"):
             file = self.zip.open(member)
@@ -127,7 +128,7 @@ class Zip:
             yield file
 
     def read(self, name: str, limit: int | None = None) -> bytes:
-        """The content of a member. ValueError where it announces more than `limit` bytes."""
+        """The content of a member. ValueError if it announces more than `limit` bytes."""
         member = self.member(name)
         if limit is not None and member.file_size > limit:
             raise ValueError(

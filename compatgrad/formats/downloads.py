@@ -1,4 +1,4 @@
-"""Downloads: a file is there whole or not at all."""
+"""Downloads that are saved only if they are complete."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ BLOCK = 1 << 20
 
 
 def fetch(url: str, path: str, progress: Callable[[int, int], Any] | None = None, context: Any = None) -> None:
-    """Downloads a file: it is there whole or not at all.
+    """Downloads a file, which is saved only if it is complete.
 
     Args:
         url: address of the file.
         path: path to which it is written.
-        progress: called after each block with its size and the length announced, in bytes, 0 where none is.
+        progress: called after each block with the number of bytes so far and the announced length, 0 if none is
+            announced.
         context: an `ssl.SSLContext`; None is Python's own.
 
     Raises:
-        OSError: the file cannot be had or written, or ends before the length announced.
-        ValueError: `url` is no address.
+        OSError: the file cannot be downloaded or written, or ends before the announced length.
+        ValueError: `url` is not a URL.
 
     Example:
         >>> import os, pathlib, tempfile
@@ -44,5 +45,5 @@ def fetch(url: str, path: str, progress: Callable[[int, int], Any] | None = None
             got += len(block)
             if progress is not None:
                 progress(len(block), total)
-        if got < total:  # http.client tells nobody when it reads by blocks
+        if got < total:  # http.client does not raise an error if it reads by blocks
             raise OSError(f"{url} ended after {got} of {total} bytes")

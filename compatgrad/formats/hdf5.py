@@ -15,7 +15,7 @@ from compatgrad.formats.archives import DEFLATE
 
 __all__ = ["check", "creating", "datasets", "h5py", "opening", "read"]
 
-SLACK = 1 << 20  # bytes that a dataset may have beyond what its file can hold deflated
+SLACK = 1 << 20  # bytes by which a dataset may exceed the largest size that its file can contain compressed
 
 
 def h5py() -> Any:
@@ -25,7 +25,7 @@ def h5py() -> Any:
         The module.
 
     Raises:
-        ImportError: it is not installed; the message says what to install.
+        ImportError: h5py is not installed; the message says what to install.
 
     Example:
         >>> from compatgrad.formats.hdf5 import h5py
@@ -42,8 +42,8 @@ def h5py() -> Any:
 
 @contextlib.contextmanager
 def creating(file: Any) -> Iterator[Any]:
-    """An HDF5 file to fill, which is written where the block ends without an exception. It is put together in memory,
-    since HDF5 ends the process where it cannot write to the disk.
+    """Creates an HDF5 file, which is written if the block ends without an exception. It is built in memory, because
+    HDF5 crashes the process if it cannot write to the disk.
 
     Args:
         file: path of the file, or a binary file open for writing.
@@ -68,7 +68,8 @@ def creating(file: Any) -> Iterator[Any]:
     """
     named = isinstance(file, (str, bytes, os.PathLike))
     with beside(os.fsdecode(file)) if named else contextlib.nullcontext() as target:
-        name = f"{os.fsdecode(file) if named else 'memory'}-{secrets.token_hex(8)}"  # one name is open once at a time
+        # a name can be open only once at a time
+        name = f"{os.fsdecode(file) if named else 'memory'}-{secrets.token_hex(8)}"
         with h5py().File(name, "w", driver="core", backing_store=False) as h5:
             yield h5
             h5.flush()
@@ -82,7 +83,7 @@ def creating(file: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def opening(file: Any) -> Iterator[Any]:
-    """An HDF5 file to read.
+    """Opens an HDF5 file for reading.
 
     Args:
         file: path of the file, or a binary file open for reading.
@@ -93,7 +94,7 @@ def opening(file: Any) -> Iterator[Any]:
     Raises:
         ImportError: h5py is not installed.
         FileNotFoundError: there is no such file.
-        OSError: the file is no HDF5 file, or is damaged; the message names it.
+        OSError: the file is not an HDF5 file, or is damaged; the message names it.
 
     Example:
         >>> import io
@@ -121,7 +122,7 @@ def datasets(file: Any) -> list[tuple[str, Any]]:
         Pairs of a name, with slashes, and a dataset.
 
     Raises:
-        AttributeError: `file` is no file of h5py.
+        AttributeError: `file` is not a file of h5py.
 
     Example:
         >>> import io
@@ -136,7 +137,7 @@ def datasets(file: Any) -> list[tuple[str, Any]]:
 
     def note(name: Any, item: Any) -> None:
         if not isinstance(name, str):
-            raise ValueError(f"the name {name!r} is no UTF-8")
+            raise ValueError(f"the name {name!r} is not UTF-8")
         if isinstance(item, kind):
             found.append((name, item))
 
@@ -147,15 +148,15 @@ def datasets(file: Any) -> list[tuple[str, Any]]:
 
 
 def check(name: str, dataset: Any, size: int | None = None) -> None:
-    """Compares what a dataset announces with its file, before it is read.
+    """Compares the announced size of a dataset with its file, before the dataset is read.
 
     Args:
-        name: what errors call the dataset.
+        name: the name of the dataset in errors.
         dataset: the `h5py.Dataset`.
-        size: bytes of the file; None has the file asked.
+        size: size of the file in bytes; None reads it from the file.
 
     Raises:
-        ValueError: the data lie in another file, or the file is too small for them.
+        ValueError: the data are in another file, or the file is too small for them.
 
     Example:
         >>> import io
@@ -173,7 +174,7 @@ def check(name: str, dataset: Any, size: int | None = None) -> None:
     if not isinstance(dataset, h5py().Dataset):
         raise ValueError(f"expected a dataset at {name!r}, found a group")
     if dataset.is_virtual or dataset.id.get_create_plist().get_external_count():
-        raise ValueError(f"the data of {name!r} lie in another file")
+        raise ValueError(f"the data of {name!r} are in another file")
     stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize() if size is None else size)
     for what, shape in (("shape", dataset.shape), ("chunks", dataset.chunks or ())):
         if math.prod(shape or ()) * dataset.dtype.itemsize > DEFLATE * stored + SLACK:
@@ -181,7 +182,7 @@ def check(name: str, dataset: Any, size: int | None = None) -> None:
 
 
 def read(dataset: Any) -> Any:
-    """The elements of a dataset, once `check` has passed.
+    """Checks a dataset by `check`, and reads its elements.
 
     Args:
         dataset: the `h5py.Dataset`.
@@ -190,7 +191,7 @@ def read(dataset: Any) -> Any:
         The array, or the element of a dataset without axes.
 
     Raises:
-        ValueError: the data lie in another file, the file is too small for them, or they are damaged.
+        ValueError: the data are in another file, the file is too small for them, or they are damaged.
 
     Example:
         >>> import io

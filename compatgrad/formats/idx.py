@@ -1,4 +1,4 @@
-"""IDX files of bytes, the format of MNIST: two zeros, 8, how many axes, their lengths (big endian), the bytes."""
+"""IDX files of bytes, the format of MNIST: two zeros, 8, the number of axes, their lengths (big endian), the bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(path: str, ndim: int | None = None) -> np.ndarray:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is another one, damaged, or has another number of axes.
+        ValueError: the file is not an IDX file, is damaged, or has another number of axes.
 
     Example:
         >>> import os, tempfile

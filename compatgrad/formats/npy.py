@@ -1,4 +1,4 @@
-"""NumPy's files of one array (.npy), without their pickles."""
+"""NumPy's files of one array (.npy), read without unpickling."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 
 
 def read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of the array that a file begins with.
+    """The shape and dtype of the array at the beginning of a file.
 
     Args:
         file: a binary file open for reading.
-        name: what errors call it.
+        name: its name in errors.
 
     Returns:
-        Shape and dtype; `file` stands at the elements.
+        Shape and dtype; `file` is then positioned at the elements.
 
     Raises:
-        ValueError: there is no such array.
+        ValueError: the file does not begin with an array.
 
     Example:
         >>> import io
@@ -47,7 +47,7 @@ def read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype]:
         shape, _, dtype = _HEADERS[version](file)
     except (zipfile.BadZipFile, zlib.error, OSError):
         raise
-    except Exception as error:  # NumPy evaluates the header as Python, which fails in any way
+    except Exception as error:  # NumPy evaluates the header as Python code, which may fail with any error
         raise ValueError(f"{name} cannot be read: {error}") from error
     if any(type(n) is not int or n < 0 for n in shape) or (not dtype.itemsize and math.prod(shape) > 1):
         raise ValueError(f"{name} cannot be read: there is no array of shape {shape} and type {dtype}")
@@ -58,15 +58,15 @@ def read_array(file: IO[bytes], name: str, allow_pickle: bool = False) -> np.nda
     """The array in a file. Nothing is allocated before the file is known to be long enough for it.
 
     Args:
-        file: a binary file open for reading, which can seek and stands where the array begins.
-        name: what errors call it.
+        file: a seekable binary file open for reading, positioned at the beginning of the array.
+        name: its name in errors.
         allow_pickle: True unpickles objects, which runs code that the file contains.
 
     Returns:
-        The array; `file` stands behind it.
+        The array; `file` is then positioned after it.
 
     Raises:
-        ValueError: there is no array, it is cut off, or it is a pickle without `allow_pickle`.
+        ValueError: there is no array, it is truncated, or it is a pickle and `allow_pickle` is False.
 
     Example:
         >>> import io
@@ -100,17 +100,17 @@ def read_array(file: IO[bytes], name: str, allow_pickle: bool = False) -> np.nda
 
 
 def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether NumPy copies an array of one shape into one of another.
+    """Whether NumPy can copy an array of one shape into an array of another.
 
     Args:
         shape: shape of the array that is copied.
         target: shape of the array that it is copied into.
 
     Returns:
-        True where it does, by broadcasting too.
+        True if it can, possibly by broadcasting.
 
     Raises:
-        TypeError: a shape is no tuple.
+        TypeError: a shape is not a tuple.
 
     Example:
         >>> from compatgrad.formats import npy

@@ -1,7 +1,7 @@
-"""NumPy's archives of arrays (.npz), without their pickles.
+"""NumPy's archives of arrays (.npz), read without unpickling.
 
-Chainer stores a parameter without a value as an object array of None, which NumPy pickles. `Archive` recognises that
-without unpickling and refuses every other pickle unless it is told ``allow_pickle=True``.
+Chainer stores a parameter without a value as an object array of None, which NumPy pickles. `Archive` recognises this
+pickle without unpickling it, and refuses every other pickle unless ``allow_pickle=True``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ NONE_PICKLED = 4096  # bytes; NumPy's pickle of None has less than 200
 
 
 class Archive(Mapping[str, np.ndarray]):
-    """The arrays of an archive. Nothing is unpacked before what it announces was compared with the file; errors tell
-    which file and which entry.
+    """The arrays of an archive. Before an array is unpacked, its announced size is compared with the file; errors name
+    the file and the entry.
 
     Args:
         file: path of the file, or a binary file open for reading.
@@ -35,9 +35,9 @@ class Archive(Mapping[str, np.ndarray]):
 
     Raises:
         FileNotFoundError: there is no such file.
-        zipfile.BadZipFile: it is no archive, or is damaged; entries raise it when they are read.
-        ValueError: when an entry is read, it is no array, or a pickle without `allow_pickle`.
-        KeyError: when an entry is read, there is none of that name.
+        zipfile.BadZipFile: the file is not an archive, or is damaged; damaged entries raise it when they are read.
+        ValueError: when an entry is read, it is not an array, or it is a pickle and `allow_pickle` is False.
+        KeyError: when an entry is read, it does not exist.
 
     Example:
         >>> import io
@@ -104,7 +104,7 @@ class Archive(Mapping[str, np.ndarray]):
                 raise zipfile.BadZipFile(f"{what} is truncated or damaged: {error}") from error
 
     def announced(self, key: str) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and dtype of an entry, which is not unpacked."""
+        """Shape and dtype of an entry, without unpacking it."""
         what = f"{key!r} in {self.name}"
         with self._open(key) as file:
             shape, dtype = npy.read_header(file, what)
@@ -125,11 +125,11 @@ class Archive(Mapping[str, np.ndarray]):
             )
         with self._open(key) as file:
             array = np.lib.format.read_array(file, allow_pickle=self._allow_pickle)
-            file.read(1)  # has the checksum compared
+            file.read(1)  # makes zipfile compare the checksum
         return np.asarray(array)
 
     def pickled(self, key: str) -> bytes | None:
-        """The pickle of an entry, or None if it holds something else or more than NumPy's pickle of None."""
+        """The pickle of an entry; None if the entry is not a pickle or is larger than NumPy's pickle of None."""
         with self._open(key) as file:
             _, dtype = npy.read_header(file, f"{key!r} in {self.name}")
             payload = file.read(NONE_PICKLED + 1) if dtype.hasobject else b""
@@ -137,7 +137,7 @@ class Archive(Mapping[str, np.ndarray]):
 
 
 class _Part:
-    """Stands for whatever a pickle makes, and does nothing."""
+    """Replaces every object that a pickle creates, and does nothing."""
 
     state: Any = None
 
@@ -149,17 +149,17 @@ class _Part:
 
 
 class _Inspector(pickle.Unpickler):
-    """Unpickles the structure alone: nothing that the pickle names is imported or called."""
+    """Unpickles only the structure: nothing that the pickle names is imported or called."""
 
     def find_class(self, module: str, name: str) -> type:
         return _Part
 
 
 def _is_small(payload: bytes) -> bool:
-    """Whether no opcode of a pickle announces something large: the unpickler makes room for what an index says."""
+    """Whether no opcode of a pickle contains a large number, because the unpickler allocates memory up to an index."""
     try:
         arguments = [argument for _, argument, _ in pickletools.genops(payload)]
-    except Exception:  # a damaged pickle fails in any way
+    except Exception:  # a damaged pickle may fail with any error
         return False
     return len(payload) <= NONE_PICKLED and all(abs(n) < NONE_PICKLED for n in arguments if isinstance(n, int))
 
@@ -171,10 +171,10 @@ def is_pickled_none(payload: bytes) -> bool:
         payload: the pickle.
 
     Returns:
-        True where it is; False also for what is no pickle.
+        True if it is; False for other pickles and for other bytes.
 
     Raises:
-        TypeError: `payload` is no bytes.
+        TypeError: `payload` is not bytes.
 
     Example:
         >>> import numpy as np
@@ -189,7 +189,7 @@ def is_pickled_none(payload: bytes) -> bool:
         return False
     try:
         array = _Inspector(io.BytesIO(payload)).load()
-    except Exception:  # a damaged pickle fails in any way
+    except Exception:  # a damaged pickle may fail with any error
         return False
     # The state of an array: version, shape, dtype, order, elements.
     state = getattr(array, "state", None)

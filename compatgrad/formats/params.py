@@ -1,9 +1,10 @@
 """The binary format of MXNet's `.params` files: a list of arrays and a list of names.
 
-Everything is little endian. A file is the magic number 0x112, 8 reserved bytes, a count and that many arrays, a count
-(0 or the same) and that many names. An array begins with a magic number that tells the version: V2 has a storage type,
-V3 is V2 under NumPy's shape semantics (0-d arrays exist), V1 has neither, and in the oldest files the number itself is
-how many dimensions (of 32 bits) follow. Nothing is allocated before the file is known to be long enough for it.
+Everything is little endian. A file consists of the magic number 0x112, 8 reserved bytes, a count and that many arrays,
+a count (0 or the same) and that many names. An array begins with a magic number for its version: V2 has a storage type,
+V3 is V2 with NumPy's shape semantics (0-d arrays exist), V1 has neither, and in the oldest files this number is the
+number of dimensions (32 bits each) that follow. Before memory is allocated, the reader checks that the file is long
+enough for it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ DTYPES = {
 
 
 class ParamsError(ValueError):
-    """The error of what is no `.params` file, or is damaged; it names the file and the place.
+    """The error for a file that is not a `.params` file, or is damaged; it names the file and the position.
 
     Example:
         >>> from compatgrad.formats import params
@@ -66,11 +67,11 @@ class Stored:
 
     Args:
         shape: its shape; None for an array without a value.
-        data: its values; if it is sparse, those that are stored.
+        data: its values; for a sparse array the stored values.
         stype: "default", "row_sparse" or "csr".
         aux: indices of a sparse array: [indices] of rows, or [indptr, indices].
-        np_shape: whether it has NumPy's shapes, where 0 is a length.
-        context: numbers of the device's type and of the device.
+        np_shape: whether it has NumPy's shape semantics, in which an axis may have length 0.
+        context: the number of the device type and the number of the device.
 
     Example:
         >>> import torch
@@ -86,11 +87,11 @@ class Stored:
     stype: str = "default"
     aux: list[torch.Tensor] = field(default_factory=list)
     np_shape: bool = False
-    context: tuple[int, int] = (1, 0)  # the numbers of the device's type and of the device
+    context: tuple[int, int] = (1, 0)  # the number of the device type and the number of the device
 
 
 class Reader:
-    """Reads a stream of known length. Whatever does not fit is a ParamsError that names the file and the place.
+    """Reads a stream of known length. Data that do not fit raise a ParamsError that names the file and the position.
 
     Args:
         stream: the stream.
@@ -111,11 +112,11 @@ class Reader:
         self.where = "header"
 
     def error(self, text: str) -> ParamsError:
-        """The error with a text, and the file and the place."""
+        """The error with the given text, the file and the position."""
         return ParamsError(f"Invalid NDArray file format: {self.name}, {self.where}, byte {self.at}: {text}")
 
     def need(self, n: int, what: str) -> None:
-        """Raises ParamsError where fewer than `n` bytes are left for `what`."""
+        """Raises ParamsError if fewer than `n` bytes are left for `what`."""
         left = self.size - self.at
         if n > left:
             raise self.error(f"expected {n} bytes for {what}, found {left} before the end of the file")
@@ -130,19 +131,19 @@ class Reader:
         return got
 
     def number(self, code: str, what: str) -> int:
-        """The next number, of a type that `code` gives as for `struct`."""
+        """The next number; `code` is its type as in `struct`."""
         code = "<" + code
         return int(struct.unpack(code, self.take(struct.calcsize(code), what))[0])
 
     def count(self, what: str, least_bytes: int) -> int:
-        """A count of things that take at least `least_bytes` each."""
+        """A count of items that take at least `least_bytes` each."""
         n = self.number("Q", f"the number of {what}")
         if n * least_bytes > self.size - self.at:
             raise self.error(f"{n} {what} announced, {self.size - self.at} bytes are left")
         return n
 
     def dims(self, what: str, ndim: int | None = None, code: str = "q") -> tuple[int, ...] | None:
-        """A shape; None where the number of dimensions says that it is unknown."""
+        """A shape; None if the number of dimensions means that it is unknown."""
         ndim = self.number("i", f"the number of dimensions of {what}") if ndim is None else ndim
         if ndim == -1:
             return None
@@ -153,11 +154,11 @@ class Reader:
         if any(d < -1 for d in shape):
             raise self.error(f"{what} {shape} has a negative dimension")
         if math.prod(d for d in shape if d > 0) >= 2**62:
-            raise self.error(f"{what} {shape} is beyond every memory")
+            raise self.error(f"{what} {shape} is larger than any memory")
         return shape
 
     def dtype(self, what: str) -> torch.dtype:
-        """The next type."""
+        """The next dtype."""
         flag = self.number("i", f"the type of {what}")
         if flag not in DTYPES:
             raise self.error(f"expected a type flag of {what} in 0..{max(DTYPES)}, found {flag}")
@@ -183,7 +184,7 @@ class Reader:
 def _read_array(r: Reader) -> Stored:
     magic = r.number("I", "the magic number")
     if magic not in (V2_MAGIC, V3_MAGIC):
-        # the oldest files have the number of dimensions where later ones have a magic number
+        # the oldest files have the number of dimensions in place of a magic number
         shape = r.dims("the shape") if magic == V1_MAGIC else r.dims("the shape (no magic number)", magic, "I")
         if not shape:
             return Stored(None)
@@ -205,7 +206,7 @@ def _read_array(r: Reader) -> Stored:
     shape = _known(r, shape, "the shape")
     size = _known(r, stored_shape, "the shape of the stored values") if aux else shape
     if aux and 0 in size:
-        # the original may write this shape before it has computed it, and goes by the number of indices
+        # the original may write this shape before it has computed it, so the number of indices is used instead
         size = (*_known(r, aux[-1][2], f"the shape of {aux[-1][0]}")[:1], *(shape[1:] if stype == "row_sparse" else ()))
     data = r.tensor(size, dtype, "the data")
     out = Stored(shape, data, stype, np_shape=np_shape, context=context)
@@ -225,12 +226,12 @@ def _context(r: Reader) -> tuple[int, int]:
 
 def _known(r: Reader, shape: tuple[int, ...] | None, what: str) -> tuple[int, ...]:
     if shape is None or -1 in shape:
-        raise r.error(f"{what} is unknown ({shape}) where data follow")
+        raise r.error(f"{what} is unknown ({shape}), but data follow")
     return shape
 
 
 def _check_sparse(r: Reader, a: Stored) -> None:
-    """Indices that point outside the array would write to foreign memory when it is made dense."""
+    """Checks a sparse array: invalid indices would write to memory outside the array when it is made dense."""
     assert a.data is not None
     shape = a.shape or ()
     wanted = 2 if a.stype == "csr" else len(shape)
@@ -265,7 +266,7 @@ def dense(a: Stored) -> torch.Tensor | None:
         a: the array.
 
     Returns:
-        A tensor; a sparse array's values are 0 where the file has none. None for an array without a value.
+        A tensor; elements that a sparse array does not store are 0. None for an array without a value.
 
     Raises:
         IndexError: indices point outside the array.
@@ -288,7 +289,7 @@ def dense(a: Stored) -> torch.Tensor | None:
         out[aux[0]] = a.data
     elif aux[0].numel():
         rows = torch.repeat_interleave(torch.arange(a.shape[0]), aux[0].diff())
-        out[rows, aux[1][: len(rows)]] = a.data[: len(rows)]  # what is beyond belongs to no row
+        out[rows, aux[1][: len(rows)]] = a.data[: len(rows)]  # values after the last row's are unused
     return out
 
 
@@ -297,14 +298,14 @@ def read(source: str | bytes, name: str | None = None) -> tuple[list[Stored], li
 
     Args:
         source: path of the file, or its content.
-        name: what errors call it; None is the path, or "the buffer".
+        name: its name in errors; None is the path, or "the buffer".
 
     Returns:
-        The arrays, and their names, which may be none.
+        The arrays, and their names; the list of names may be empty.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ParamsError: the file is another one or damaged; the message tells what is wrong and where.
+        ParamsError: the file is not a `.params` file or is damaged; the message says what is wrong and where.
 
     Example:
         >>> import torch
@@ -361,20 +362,20 @@ def _raw(t: torch.Tensor) -> memoryview:
     return t.reshape(-1).view(torch.uint8).numpy().data if t.numel() else memoryview(b"")
 
 
-# What stands before one unnamed array in a file.
+# The beginning of a file with one unnamed array.
 FILE_OF_ONE = struct.pack("<QQQ", LIST_MAGIC, 0, 1)
 
 
 def write_array(out: BinaryIO, a: Stored) -> None:
-    """Writes one array as it stands in a file.
+    """Writes one array in the format of a file.
 
     Args:
         out: binary file, open for writing.
-        a: the array, which has a value.
+        a: the array, which must have a value.
 
     Raises:
         AssertionError: the array has no value.
-        KeyError: the format has no such type.
+        KeyError: the format does not support the dtype.
 
     Example:
         >>> import torch
@@ -402,16 +403,16 @@ def write_array(out: BinaryIO, a: Stored) -> None:
 
 
 def write(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> None:
-    """Writes a `.params` file, which MXNet reads. It appears when it is complete.
+    """Writes a `.params` file, which MXNet can read. It appears under its name when it is complete.
 
     Args:
         path: path of the file.
-        arrays: the arrays, which have values.
-        names: a name for each, or none.
+        arrays: the arrays, which must have values.
+        names: a name for each array, or an empty list.
 
     Raises:
         AssertionError: an array has no value.
-        KeyError: the format has no such type.
+        KeyError: the format does not support the dtype.
         OSError: the file cannot be written.
 
     Example:

@@ -1,8 +1,8 @@
-"""Protocol buffer messages: as much of them as the files of nnabla and Caffe need, so that no package does.
+"""Protocol buffer messages, as far as files of nnabla and Caffe use them, without a further package.
 
 `define` makes classes from a schema. Messages have attributes for their fields, `SerializeToString` and
-`ParseFromString` for the binary format, and `str` gives the text format, which `prototext` reads. Repeated numbers are
-written packed, and read in both ways. docs/formats.md says why this is not Google's package.
+`ParseFromString` for the binary format, and `str` writes the text format, which `prototext` reads. Repeated numbers are
+written packed, and read packed or not. docs/formats.md says why Google's package is not used.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ._message_text import lines
 
 __all__ = ["MAX_DEPTH", "DecodeError", "Field", "Message", "define", "joined"]
 
-MAX_DEPTH = 100  # of messages in one another, as in Google's readers
+MAX_DEPTH = 100  # of nested messages, as in Google's readers
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-# kind -> how a value is written, the array that holds repeated ones, the value of a field left out
+# kind -> wire type, type code of the array for repeated values, default of an omitted field
 _SCALARS: dict[str, tuple[int, str | None, Any]] = {
     "int64": (_VARINT, "q", 0),
     "int32": (_VARINT, "i", 0),
@@ -38,7 +38,7 @@ _FIXED = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
 
 
 class DecodeError(ValueError):
-    """Bytes or text that are no message of the kind asked for.
+    """The error for bytes or text that are not a message of the expected class.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnabla_pb2 import DecodeError, Shape
@@ -48,7 +48,7 @@ class DecodeError(ValueError):
         ...     print("damaged")
         damaged
 
-    Source: compatgrad's own, after `google.protobuf.message.DecodeError`.
+    Source: compatgrad, with the interface of `google.protobuf.message.DecodeError`.
     """
 
 
@@ -62,8 +62,8 @@ class Field(NamedTuple):
         many: "" for one value, "*" for a list, "%" for a mapping from strings to messages.
         group: name of the oneof to which it belongs, or "".
         classes: the message classes of the schema, by name.
-        default: the value of a scalar that is left out.
-        optional: whether a scalar of the value `default` differs from one that is left out, as in proto2.
+        default: the value of an omitted scalar.
+        optional: whether a scalar that is set to `default` differs from an omitted one, as in proto2.
 
     Example:
         >>> from compatgrad.formats.protobuf import define
@@ -76,20 +76,20 @@ class Field(NamedTuple):
 
     name: str
     number: int
-    kind: str  # a scalar's, or the name of the message class
+    kind: str  # the type of a scalar, or the name of the message class
     many: str  # "" for one, "*" for a list, "%" for a mapping from strings to messages
     group: str  # the name of the oneof it belongs to, or ""
     classes: dict[str, type[Message]]  # of the schema, by name
-    default: Any  # the value of a scalar left out
-    optional: bool  # whether a scalar with the value `default` differs from one left out, as in proto2
+    default: Any  # the value of an omitted scalar
+    optional: bool  # whether a scalar set to `default` differs from an omitted one
 
     @property
     def scalar(self) -> bool:
-        """Whether it is a number, a bool or a text, and no message."""
+        """Whether it is a number, a bool or a text, and not a message."""
         return self.kind in _SCALARS
 
     def __getattr__(self, name: str) -> Any:
-        """What Google's descriptor of the field has besides."""
+        """Other attributes, from Google's descriptor of the field."""
         if name.startswith("__"):
             raise AttributeError(name)
         owner = next(kind for kind in self.classes.values() if kind._fields.get(self.name) is self)
@@ -97,7 +97,7 @@ class Field(NamedTuple):
 
 
 class _Numbers(array):  # type: ignore[type-arg]  # Python 3.10 and 3.11 have no array[...]
-    """The numbers of a repeated field. Slices are lists, as the fields of other libraries give them."""
+    """The numbers of a repeated field. Slices are lists, as in other protobuf libraries."""
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
@@ -126,7 +126,7 @@ class _Messages(list["Message"]):
 
 
 class _MessageMap(dict[str, "Message"]):
-    """The messages of a map field; one that is asked for is made."""
+    """The messages of a map field; a look-up creates a missing message."""
 
     def __init__(self, kind: type[Message]) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class _MessageMap(dict[str, "Message"]):
 
 
 class _Described:
-    """The attribute DESCRIPTOR of a schema's message classes: Google's description of them."""
+    """The attribute DESCRIPTOR of message classes: their descriptor in Google's package."""
 
     def __init__(self, classes: dict[str, type[Message]], module: str, syntax: str) -> None:
         self._arguments = classes, module, syntax
@@ -154,13 +154,13 @@ class _Described:
 
 
 class Message:
-    """A message of a protocol buffer; subclasses, made by `define`, say which fields it has.
+    """A protocol buffer message; subclasses, made by `define`, define its fields.
 
     Args:
-        **values: fields by name; those that are left out have their defaults.
+        **values: fields by name; omitted fields have their defaults.
 
     Raises:
-        AttributeError: there is no field of a name.
+        AttributeError: a field does not exist.
 
     Example:
         >>> from compatgrad.nnabla.utils.nnabla_pb2 import Shape
@@ -171,7 +171,7 @@ class Message:
         >>> list(read.dim)
         [2, 3]
 
-    Source: compatgrad's own, after `google.protobuf.message.Message`.
+    Source: compatgrad, with the interface of `google.protobuf.message.Message`.
     """
 
     __slots__ = ("_set", "_values")
@@ -181,7 +181,7 @@ class Message:
     _numbers: dict[int, Field] = {}
 
     def __init__(self, **values: Any) -> None:
-        # set: whether the message is there although it has no content
+        # set: whether the message is present although it is empty
         object.__setattr__(self, "_values", {})
         object.__setattr__(self, "_set", False)
         for name, value in values.items():
@@ -229,22 +229,22 @@ class Message:
     __repr__ = __str__
 
     def ListFields(self) -> list[tuple[Field, Any]]:
-        """The fields that have content, with it, by number."""
+        """Pairs of each field that has content and its content, ordered by number."""
         filled = ((self._fields[name], value) for name, value in self._values.items())
         return sorted(((f, v) for f, v in filled if _has_content(f, v)), key=lambda pair: pair[0].number)
 
     def HasField(self, name: str) -> bool:
-        """Whether the message field of that name is there."""
+        """Whether the field `name` is set."""
         field = self._field(name)
         return name in self._values and _has_content(field, self._values[name])
 
     def WhichOneof(self, group: str) -> str | None:
-        """The name of the field of the oneof `group` that is there, or None."""
+        """The name of the field of the oneof `group` that is set, or None."""
         found = [field.name for field, _ in self.ListFields() if field.group == group]
         return found[-1] if found else None
 
     def SetInParent(self) -> None:
-        """Makes the message one that is there although it has no content."""
+        """Marks the message as present although it is empty."""
         object.__setattr__(self, "_set", True)
 
     def Clear(self) -> None:
@@ -257,13 +257,14 @@ class Message:
         self._values.pop(self._field(name).name, None)
 
     def CopyFrom(self, other: Message) -> None:
-        """Becomes a copy of `other`."""
+        """Makes this message a copy of `other`."""
         if other is not self:
             self.Clear()
             self.MergeFrom(other)
 
     def MergeFrom(self, other: Message) -> None:
-        """Takes over the content of `other`: values replace, lists are appended, messages are merged."""
+        """Merges the content of `other` into this message: values are replaced, lists are appended, messages are
+        merged."""
         if type(other) is not type(self):
             raise TypeError(f"cannot merge {type(other).__name__} into {type(self).__name__}")
         self.SetInParent()
@@ -286,9 +287,9 @@ class Message:
         return b"".join(_encoded(self))
 
     def ParseFromString(self, data: bytes) -> int:
-        """Becomes the message that `data` holds, and returns its length.
+        """Replaces the content by the message in `data`, and returns the length of `data`.
 
-        Raises DecodeError, and changes nothing, if it is none.
+        Raises DecodeError, and changes nothing, if `data` is not a message of this class.
         """
         parsed = type(self)()
         parsed.MergeFromString(data)
@@ -297,7 +298,8 @@ class Message:
         return len(data)
 
     def MergeFromString(self, data: bytes) -> int:
-        """`MergeFrom` the message that `data` holds; returns its length. DecodeError if it is none."""
+        """Merges the message in `data` like `MergeFrom`, and returns the length of `data`. DecodeError if `data` is not
+        a message of this class."""
         if self._values:
             other = type(self)()
             other.MergeFromString(data)
@@ -336,7 +338,7 @@ def _has_content(field: Field, value: Any) -> bool:
 
 
 def _checked(field: Field, value: Any) -> Any:
-    """`value` as the field keeps it; TypeError or ValueError where it cannot."""
+    """`value` in the field's type; TypeError or ValueError if it cannot be converted."""
     if field.kind == "string":
         if isinstance(value, bytes):
             return value.decode()
@@ -414,13 +416,13 @@ def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _parts(data: memoryview) -> Iterator[tuple[int, int, Any]]:
-    """The fields in `data`: number, how it is written, and the integer or the bytes."""
+    """The fields in `data`: number, wire type, and the integer or the bytes."""
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)
         number, wire = tag >> 3, tag & 7
         if not 0 < number < 1 << 29:
-            raise DecodeError(f"{number} is no number of a field")
+            raise DecodeError(f"{number} is not a valid field number")
         if wire == _VARINT:
             value, at = _read_varint(data, at)
             yield number, wire, value
@@ -430,7 +432,7 @@ def _parts(data: memoryview) -> Iterator[tuple[int, int, Any]]:
         elif wire in (_FIXED32, _FIXED64):
             size = 4 if wire == _FIXED32 else 8
         else:
-            raise DecodeError(f"field {number} is of the unknown kind {wire}")
+            raise DecodeError(f"field {number} has the unknown wire type {wire}")
         if at + size > len(data):
             raise DecodeError(f"field {number} has {len(data) - at} of its {size} bytes")
         yield number, wire, data[at : at + size]
@@ -439,11 +441,11 @@ def _parts(data: memoryview) -> Iterator[tuple[int, int, Any]]:
 
 def _decode(message: Message, data: memoryview, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise DecodeError(f"more than {MAX_DEPTH} messages lie in one another")
+        raise DecodeError(f"messages are nested more than {MAX_DEPTH} deep")
     message.SetInParent()
     for number, wire, value in _parts(data):
         field = message._numbers.get(number)
-        if field is None:  # of a newer version
+        if field is None:  # a field of a newer version
             continue
         if not field.scalar:
             _expect(field, wire, _BYTES)
@@ -461,7 +463,7 @@ def _decode(message: Message, data: memoryview, depth: int) -> None:
 
 def _expect(field: Field, wire: int, wanted: int) -> None:
     if wire != wanted:
-        raise DecodeError(f"field {field.name!r} is written as kind {wire}, not {wanted}")
+        raise DecodeError(f"field {field.name!r} has wire type {wire}, expected {wanted}")
 
 
 def _decode_message(message: Message, field: Field, data: memoryview, depth: int) -> None:
@@ -476,7 +478,7 @@ def _decode_message(message: Message, field: Field, data: memoryview, depth: int
 def _decode_packed(values: Any, field: Field, data: memoryview) -> None:
     if field.kind in _FIXED:
         if len(data) % _FIXED[field.kind].size:
-            raise DecodeError(f"field {field.name!r} has {len(data)} bytes, no whole number of values")
+            raise DecodeError(f"field {field.name!r} has {len(data)} bytes, not a multiple of the size of a value")
         numbers = np.frombuffer(data, "<f4" if field.kind == "float" else "<f8")
         values.frombytes(numbers.astype(values.typecode, copy=False).view(np.uint8))
         return
@@ -490,7 +492,7 @@ def _text(field: Field, data: Any) -> str:
     try:
         return bytes(data).decode()
     except UnicodeDecodeError:
-        raise DecodeError(f"field {field.name!r} is no UTF-8 text") from None
+        raise DecodeError(f"field {field.name!r} is not UTF-8 text") from None
 
 
 def _scalar(field: Field, value: Any) -> Any:
@@ -507,15 +509,15 @@ def _scalar(field: Field, value: Any) -> Any:
 
 
 def define(schema: str, module: str, syntax: str = "proto3", source: str = "") -> dict[str, type[Message]]:
-    """Makes the message classes of a schema. A line `Shape: dim:int64*=1` defines a message with a repeated field of
-    number 1; further fields follow, on lines that start with a space too. `%` instead of `*` makes a map, `@group` at
-    the end a member of a oneof. `axis:int32=2=1` is a field of number 2 whose default is 1.
+    """Makes the message classes of a schema. A line `Shape: dim:int64*=1` defines a message with a repeated field whose
+    number is 1; further fields follow, on the same line or on lines that start with a space. `%` instead of `*` defines
+    a map, `@group` at the end a member of a oneof. `axis:int32=2=1` is a field with number 2 whose default is 1.
 
     Args:
         schema: the schema.
-        module: name of the module that the classes belong to.
+        module: name of the module of the classes.
         syntax: "proto2" or "proto3".
-        source: where the messages come from, for their docstrings, with {name} for a message's name.
+        source: the origin of the messages, for their docstrings, with {name} for a message's name.
 
     Returns:
         The classes by name.
@@ -546,7 +548,7 @@ def define(schema: str, module: str, syntax: str = "proto3", source: str = "") -
 
 
 def joined(lines: Iterable[str]) -> Iterator[str]:
-    """Joins lines that start with a space to those before them.
+    """Joins lines that start with a space to the previous line.
 
     Args:
         lines: the lines.
@@ -555,7 +557,7 @@ def joined(lines: Iterable[str]) -> Iterator[str]:
         The joined lines.
 
     Raises:
-        AttributeError: a line is no string.
+        AttributeError: a line is not a string.
 
     Example:
         >>> from compatgrad.formats.protobuf import joined

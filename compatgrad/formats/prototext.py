@@ -20,7 +20,7 @@ _TOKEN = re.compile(
 
 
 class _Reader:
-    """Goes through the tokens of a text."""
+    """Reads the tokens of a text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -31,7 +31,7 @@ class _Reader:
         self.next()
 
     def next(self) -> str:
-        """Steps to the next token, and returns the one before it."""
+        """Advances to the next token, and returns the current one."""
         token = self.token
         while True:
             self.start = self.at
@@ -47,7 +47,7 @@ class _Reader:
                 return token
 
     def accept(self, marks: str) -> str:
-        """Steps over a mark that is one of `marks`, and returns it; "" if there is none."""
+        """If the current token is one of `marks`, advances and returns it; otherwise returns ""."""
         return self.next() if self.kind == "mark" and self.token in marks else ""
 
     def error(self, what: str) -> DecodeError:
@@ -59,13 +59,13 @@ def merge(text: str, message: Message) -> Message:
 
     Args:
         text: the text.
-        message: the message, into which what is read is merged.
+        message: the message into which the content is merged.
 
     Returns:
         `message`.
 
     Raises:
-        DecodeError: the text holds no such message; the message of the error names the line. `message` is as it was.
+        DecodeError: the text is not a message of this class; the error names the line. `message` is not changed.
 
     Example:
         >>> from compatgrad.formats import prototext
@@ -85,12 +85,12 @@ def merge(text: str, message: Message) -> Message:
 
 def _read_fields(reader: _Reader, message: Message, end: str) -> None:
     if reader.depth > MAX_DEPTH:
-        raise reader.error(f"more than {MAX_DEPTH} messages lie in one another")
+        raise reader.error(f"messages are nested more than {MAX_DEPTH} deep")
     reader.depth += 1
     message.SetInParent()
     while reader.kind is not None and not (end and reader.accept(end)):
         if reader.kind != "word":
-            raise reader.error(f"a field's name must be here, not {reader.token!r}")
+            raise reader.error(f"expected the name of a field, got {reader.token!r}")
         field = message._fields.get(reader.token)
         if field is None:
             raise reader.error(f"message {type(message).__name__} has no field {reader.token!r}")
@@ -121,7 +121,7 @@ def _read_value(reader: _Reader, message: Message, field: Field) -> None:
         return
     opening = reader.accept("{<")
     if not opening:
-        raise reader.error(f"a message {field.kind} must be here, not {reader.token!r}")
+        raise reader.error(f"expected a message {field.kind}, got {reader.token!r}")
     end = "}" if opening == "{" else ">"
     if reader.kind is None:
         raise reader.error(f"the text ends within a message {field.kind}")
@@ -141,7 +141,7 @@ def _read_entry(reader: _Reader, held: Any, end: str) -> None:
         elif word == "value" and (opening := reader.accept("{<")):
             _read_fields(reader, value, "}" if opening == "{" else ">")
         else:
-            raise reader.error("an entry of a map has a key and a value")
+            raise reader.error("an entry of a map must have a key and a value")
     held[key] = value
 
 
@@ -177,16 +177,16 @@ def _read_scalar(reader: _Reader, field: Field) -> Any:
 
 
 def _unquoted(reader: _Reader) -> str:
-    """The text of the quoted pieces that follow one another here."""
+    """The text of the adjacent quoted strings at this position."""
     out = b""
     while reader.kind == "string":
         body = reader.next()[1:-1].encode()
-        # escapes stand for bytes, several of which may make one character
+        # escapes are bytes, several of which may form one character
         out += re.sub(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|(.))", _unescaped, body)
     try:
         return out.decode()
     except UnicodeDecodeError:
-        raise reader.error("the text before is no UTF-8") from None
+        raise reader.error("the preceding string is not UTF-8") from None
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:

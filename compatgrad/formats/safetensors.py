@@ -1,6 +1,7 @@
 """The safetensors format: the length of a header (8 bytes, little endian), the header (JSON), and the tensors' bytes.
 
-The header maps each name to a type, a shape and where in the rest of the file the bytes lie; they fill it without gaps.
+The header maps each name to a dtype, a shape and the range of its bytes in the rest of the file, which the tensors fill
+without gaps.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ MAX_DIMS = 64  # what PyTorch's operations accept
 
 
 def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
-    """What stands before the data in a safetensors file: the length of the header, and the header. The names keep their
-    order. The data are laid out by the size of their elements, largest first: so all of them are aligned, and readers
-    can map them.
+    """The beginning of a safetensors file, before the data: the length of the header, and the header. The names keep
+    their order. The data are ordered by the size of their elements, the largest first, so that all of them are aligned
+    and readers can map them.
 
     Args:
         tensors: the tensors by name.
@@ -48,7 +49,7 @@ def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
         The bytes, a multiple of 8.
 
     Raises:
-        ValueError: the format has no such type or keeps a name for itself, or the header becomes too long.
+        ValueError: the format does not support a dtype, a name is reserved, or the header is too long.
 
     Example:
         >>> import torch
@@ -66,7 +67,7 @@ def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
     header: dict[str, Any] = {METADATA: {"format": "pt"}}
     for name, tensor in tensors.items():
         if name == METADATA:
-            raise ValueError(f"a safetensors file keeps the name {METADATA!r} for itself: rename that parameter")
+            raise ValueError(f"the name {METADATA!r} is reserved in safetensors files: rename that parameter")
         if tensor.dtype not in codes:
             raise ValueError(f"parameter {name!r}: safetensors has no type for {str(tensor.dtype)[6:]}")
         header[name] = {"dtype": codes[tensor.dtype], "shape": list(tensor.shape), "data_offsets": places[name]}
@@ -85,7 +86,7 @@ def write(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> None:
         tensors: dense tensors on the CPU, contiguous, by name.
 
     Raises:
-        ValueError: the format has no such type or keeps a name for itself, or the header becomes too long.
+        ValueError: the format does not support a dtype, a name is reserved, or the header is too long.
 
     Example:
         >>> import torch
@@ -119,7 +120,7 @@ def read(path: str) -> dict[str, torch.Tensor]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is another one or damaged.
+        ValueError: the file is not a safetensors file or is damaged.
 
     Example:
         >>> import torch
@@ -180,7 +181,7 @@ def _is_size(n: Any) -> bool:
 
 
 def _place(name: str, entry: Any) -> tuple[torch.dtype, list[int], int, int]:
-    """Type, shape, begin and end of a tensor's data."""
+    """Dtype, shape, begin and end of a tensor's data."""
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"expected dtype, shape and data_offsets of {name!r}, found {str(entry)[:100]}")
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]

@@ -1,4 +1,4 @@
-"""Mixing frontends and torch in one graph, and the way out to torch."""
+"""Frontends and torch in one graph, and exports to torch."""
 
 from compatgrad.core.crossing import to as to
 from compatgrad.core.torch_call import call as call

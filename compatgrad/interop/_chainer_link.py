@@ -1,4 +1,4 @@
-"""The link that `as_chainer_link` makes."""
+"""The link that `as_chainer_link` returns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from compatgrad.interop._torch_modules import follow
 
 
 class TorchLink(Chain):
-    """A torch module as a link: its parameters are this link's, on the same memory.
+    """A torch module as a link, whose parameters share memory with the module's.
 
-    What the module does not train, buffers and parameters without gradients, are persistent values.
+    Buffers, and parameters that require no gradient, are persistent values.
     """
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -30,7 +30,7 @@ class TorchLink(Chain):
             names = [f"_{part}" if part.isdigit() else part for part in path.split(".")]
             owner = self._chain(names[:-1])
             if hasattr(owner, names[-1]):
-                raise ValueError(f"as_chainer_link: module: {path}: a Chain has an attribute of that name itself")
+                raise ValueError(f"as_chainer_link: module: {path}: a Chain already has an attribute of that name")
             if t.requires_grad:
                 with owner.init_scope():
                     setattr(owner, names[-1], Parameter(t.detach().numpy()))
@@ -40,12 +40,12 @@ class TorchLink(Chain):
                 self._kept.append((names, t))
 
     def _chain(self, names: list[str]) -> Any:
-        """The chain below this one that the names lead to, made where it is missing."""
+        """The chain below this one at the path `names`; missing chains are created."""
         owner: Any = self
         for name in names:
             if name not in owner._children:
                 if hasattr(owner, name):
-                    raise ValueError(f"as_chainer_link: module: a Chain has an attribute {name!r} itself")
+                    raise ValueError(f"as_chainer_link: module: a Chain already has an attribute {name!r}")
                 with owner.init_scope():
                     setattr(owner, name, Chain())
             owner = owner[name]
@@ -58,7 +58,8 @@ class TorchLink(Chain):
         return owner
 
     def _join(self) -> list[tuple[Any, torch.Tensor]]:
-        """Where an array was replaced, the module's memory is that of the link; the parameters beside the module's."""
+        """Makes the module use the link's arrays if these were replaced; returns pairs of the link's and the module's
+        parameters."""
         for names, t in self._kept:
             follow(t, torch.from_numpy(np.asarray(self._value(names))))
         pairs = [(self._value(names), t) for names, t in self._trained]
@@ -68,7 +69,7 @@ class TorchLink(Chain):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._join()  # a copy's memory is its own
+        self._join()  # the memory of a copy is separate
 
     def copy(self, mode: str = "share") -> Any:
         if mode != "init":

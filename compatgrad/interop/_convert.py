@@ -1,4 +1,4 @@
-"""`python -m compatgrad convert`: parameter files of the frameworks become files for torch."""
+"""`python -m compatgrad convert`: converts parameter files of the frameworks to files for torch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ IN    Chainer   .npz, .h5, .hdf5    a model or the snapshot of a whole trainer
       nnabla    .h5, .hdf5, .protobuf, .nntxt, .prototxt, .nnp
       MXNet     .params
                 .safetensors
-      If its name ends otherwise, as those of Chainer's snapshots do, its content tells what it is.
+      A file with another extension, such as a Chainer snapshot, is recognised by its content.
 OUT   .safetensors, or .pt or .pth: a torch state dict, for torch.load(OUT)
 
 Names, shapes and types stay as they are in IN. Parameters that have no value yet are left out.
 """
 _EPILOG = """\
-PREFIX and OLD are beginnings of names up to the end of a part, that is before /, . or :, or beginnings as they are if
-they end in one of these or in _. l1 is the beginning of l1/W, not of l10/W; dense0_ is that of dense0_weight.
+PREFIX and OLD must end at the end of a part of a name, that is before /, . or :, unless they themselves end with one of
+these characters or with _. So l1 is a prefix of l1/W but not of l10/W; dense0_ is a prefix of dense0_weight.
 
 examples:
   python -m compatgrad convert model.npz model.safetensors
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--prefix", help="take only the names that begin with PREFIX, and remove it")
     part.add_argument(
-        "--model", metavar="NAME", help="the same as --prefix updater/model:NAME/, for snapshots; NAME mostly is main"
+        "--model", metavar="NAME", help="the same as --prefix updater/model:NAME/, for snapshots; NAME is usually main"
     )
     parser.add_argument(
         "--map",
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_change,
         action="append",
         default=[],
-        help="let names begin with NEW that begin with OLD; may be repeated, the first that fits counts",
+        help="replace OLD at the beginning of names by NEW; may be repeated, the first that fits is used",
     )
     parser.add_argument("--list", action="store_true", help="print names, shapes and types, and write nothing")
     parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command; returns the exit code. 1: IN or OUT is no good, 2: the command line is not."""
+    """Runs the command; returns the exit code: 1 for an error in IN or OUT, 2 for a wrong command line."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list == bool(options.output):
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
             _check_free(options.output, options.force)
         _run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has seen enough; Python would complain at exit
+    except BrokenPipeError:  # the reader of the output has closed the pipe; Python would print an error at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError, ImportError) as error:
@@ -96,7 +96,7 @@ def _check_free(path: str, force: bool) -> None:
 
 
 def _shown(name: str) -> str:
-    """The name as a terminal may see it."""
+    """The name, with characters that are safe for a terminal."""
     return name if name.isprintable() and name else repr(name)
 
 
@@ -120,6 +120,6 @@ def _run(options: argparse.Namespace) -> None:
         print(f"  left out, having no value: {', '.join(map(_shown, contents.empty))}")
     if not tensors:
         raise ValueError(f"{options.input}: no parameter has a value")
-    _check_free(options.output, options.force)  # it may have come while we read
+    _check_free(options.output, options.force)  # another program may have created it meanwhile
     files.write_parameters(options.output, tensors)
     print(f"{options.output}: written, {os.path.getsize(options.output):,} bytes")

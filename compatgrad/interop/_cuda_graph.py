@@ -1,4 +1,4 @@
-"""CUDA graphs of nnabla's static graphs: passes that are launched once and repeated without Python."""
+"""CUDA graphs of nnabla's static graphs: passes that are captured once and repeated without Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEY = "compatgrad.interop.cuda_graph"
 
 
 class Recording:
-    """torch's CUDA graph of work on one device."""
+    """torch's CUDA graph of the work on one device."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -24,7 +24,7 @@ class Recording:
 
     @staticmethod
     def refusal(functions: dict[torch.device, Any]) -> str | None:
-        """Why functions that run on these devices cannot be captured, or None."""
+        """The reason why functions on these devices cannot be captured, or None."""
         if not torch.cuda.is_available():
             return "there is no CUDA device"
         for device, f in functions.items():
@@ -37,7 +37,8 @@ class Recording:
 
     @contextmanager
     def warm(self) -> Iterator[None]:
-        """Beside torch's default stream, as the capture will be: libraries choose algorithms and load their code."""
+        """A context for runs on a separate stream, as in the capture, in which libraries choose algorithms and load
+        their code."""
         with torch.cuda.device(self.device):
             stream = torch.cuda.Stream()
             stream.wait_stream(torch.cuda.current_stream())
@@ -50,11 +51,11 @@ class Recording:
         with torch.cuda.device(self.device):
             stream = torch.cuda.current_stream()
             try:
-                # thread_local: what other threads do, such as those that load data, must not spoil it
+                # thread_local: calls of other threads, such as those that load data, must not make the capture fail
                 with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
                     yield
             finally:
-                torch.cuda.set_stream(stream)  # torch leaves its own in place where a capture fails
+                torch.cuda.set_stream(stream)  # after a failed capture torch leaves its capture stream current
 
     def replay(self) -> None:
         with torch.cuda.device(self.device):
@@ -62,7 +63,7 @@ class Recording:
 
 
 class CudaGraph:
-    """What `cuda_graph` has captured. It holds all memory that it works on; `replay` does it again.
+    """A captured step, made by `cuda_graph`. It owns all memory that it works on; `replay` runs the step again.
 
     Args:
         step: the function that was captured.
@@ -71,7 +72,7 @@ class CudaGraph:
         warmup: number of runs before the capture.
 
     Raises:
-        RuntimeError: the step cannot be captured; the message names what cannot.
+        RuntimeError: the step cannot be captured; the message names the reason.
 
     Example:
         captured = interop.cuda_graph(step, loss)
@@ -85,9 +86,9 @@ class CudaGraph:
         self._leaves = {v.data: v for f in functions for v in f.inputs if v.parent is None}
         self._inner = [v for f in functions for v in f.outputs]
         self._solvers: list[tuple[Any, dict[str, Any], float, list[tuple[Any, ...]]]] = []
-        self._saved: list[tuple[Any, torch.Tensor]] = []  # what leaves hold before, to be put back
-        self._static: list[tuple[Any, Any, torch.Tensor]] = []  # leaf, its array and the memory that is read
-        self._results: list[tuple[Any, torch.Tensor]] = []  # arrays and the memory that is written
+        self._saved: list[tuple[Any, torch.Tensor]] = []  # old values of leaves, to be restored
+        self._static: list[tuple[Any, Any, torch.Tensor]] = []  # leaf, its array and the memory that the graph reads
+        self._results: list[tuple[Any, torch.Tensor]] = []  # arrays and the memory that the graph writes
         self._phase = "warm-up"
         self._function: Any = None
         self._save(self._leaves)
@@ -105,11 +106,11 @@ class CudaGraph:
         self._saved.clear()
 
     def replay(self) -> None:
-        """Does again what was captured, on what the leaves hold now; their gradients start from zero.
+        """Runs the captured step again with the current values of the leaves; their gradients start from zero.
 
-        Values given to a leaf since, on whatever device, are copied to where they are read. Data and gradients of all
-        Variables are those of this run afterwards. ValueError where a leaf has another shape than when it was captured,
-        RuntimeError where a captured solver's update would now take other numbers, as a new learning rate.
+        New values of a leaf, on any device, are copied to the memory that the graph reads. Afterwards data and
+        gradients of all Variables are those of this run. ValueError if a leaf has another shape than at the capture,
+        RuntimeError if the numbers of a captured solver's update have changed, such as the learning rate.
         """
         for solver, states, decay, captured in self._solvers:
             if _numbers(solver, states, decay) != captured:
@@ -160,11 +161,11 @@ class CudaGraph:
             variable.grad.zero()
 
     def entered(self, function: Any) -> None:
-        """A function is about to run."""
+        """Called before a function runs."""
         self._function = function
 
     def updating(self, solver: Any) -> None:
-        """A solver is about to update its parameters."""
+        """Called before a solver updates its parameters."""
         if all(solver is not known for known, *_ in self._solvers):
             if self._phase == "capture":
                 raise RuntimeError(f"{solver.name}.update() was not called in the runs before")
@@ -184,7 +185,7 @@ class CudaGraph:
             with self._recording.capture():
                 try:
                     self._step()
-                    # Where a run leaves a leaf in other memory, the next run reads it where this one did.
+                    # If a run moves a leaf to other memory, the next run must read it from the old memory.
                     for _, array, begin in memory:
                         if array.read().data_ptr() != begin.data_ptr():
                             begin.copy_(array.read())
@@ -199,7 +200,7 @@ class CudaGraph:
             ) from (failure or error)
         finally:
             _C.set_capturing(was)
-            failure = None  # its traceback holds this frame
+            failure = None  # avoids a reference cycle with the traceback
         for _, array, begin in memory:
             array.tensor = begin
         self._static = memory
@@ -209,9 +210,9 @@ class CudaGraph:
 
 
 def _numbers(solver: Any, states: dict[str, Any], decay: float) -> list[tuple[Any, ...]]:
-    """What the solver's update computes with besides arrays, its decay being `decay`.
+    """The numbers that the solver's update uses, with the weight decay `decay`.
 
-    RuntimeError where that is not always the same.
+    RuntimeError if they differ between updates.
     """
     from compatgrad.nnabla.solver import Solver
 
@@ -233,7 +234,7 @@ def _numbers(solver: Any, states: dict[str, Any], decay: float) -> list[tuple[An
 
 @contextmanager
 def _watched(graph: CudaGraph) -> Iterator[None]:
-    """Tells the graph which functions run and which solvers update, on the way to an error's words."""
+    """Reports functions that run and solvers that update to the graph, so that errors can name them."""
     from compatgrad.nnabla import _solver, callback
 
     callback.set_function_pre_hook(_KEY, graph.entered)
@@ -246,29 +247,28 @@ def _watched(graph: CudaGraph) -> Iterator[None]:
 
 
 def cuda_graph(step: Callable[[], Any], *outputs: Any, warmup: int = 3) -> CudaGraph:
-    """Captures what a function does on a GPU as a CUDA graph, whose `replay()` does it again at the price of one
-    launch.
+    """Captures the work of a function on a GPU as a CUDA graph, whose `replay()` repeats it in one launch.
 
     Gradients of leaves start from zero in each run. `weight_decay`, `clip_grad_by_norm` and `scale_grad` may be
-    captured; `update` of a solver too, unless its numbers depend on how often it ran, as Adam's: call that after
-    `replay`, where it is one launch for all parameters. What Python computes in the step stays as captured. Before a
-    replay, give leaves new values as always (`x.d = batch`). Random functions draw from torch's generator of the
-    device, in each replay anew. docs/devices.md has more.
+    captured; so may `update` of a solver, unless its numbers depend on how often it ran, as Adam's do: call that after
+    `replay`, where it takes one launch for all parameters. Results of Python code in the step keep their captured
+    values. Before a replay, assign new values to leaves as usual (`x.d = batch`). Random functions draw new numbers
+    from torch's generator of the device in each replay. See docs/devices.md.
 
     Args:
-        step: a function without arguments that runs passes of nnabla's static graph, as a rule
+        step: a function without arguments that runs passes of nnabla's static graph, usually
             `loss.forward(clear_no_need_grad=True); loss.backward(clear_buffer=True)`. It runs `warmup` times and is
-            then captured; parameters, running means and states of solvers are what they were afterwards.
-        *outputs: Variables. All that the passes compute must be among what these depend on.
+            then captured; afterwards parameters, running means and states of solvers have their old values.
+        *outputs: Variables that depend on all functions of the passes.
         warmup: number of runs before the capture, at least 1.
 
     Returns:
         The captured graph.
 
     Raises:
-        RuntimeError: there is no GPU, a function is not on it, or something cannot be captured: what reads values on
-            the host, and what the host makes anew in each run. The message names it.
-        TypeError: `step` cannot be called, or an output is no Variable of nnabla.
+        RuntimeError: there is no GPU, a function does not run on it, or the step cannot be captured because it reads
+            values on the host, or uses values that the host computes in each run. The message names the reason.
+        TypeError: `step` is not callable, or an output is not an nnabla Variable.
         ValueError: there are no outputs, one has no parent, or `warmup` is less than 1.
 
     Example:

@@ -1,7 +1,8 @@
-"""What the frameworks' parameter files hold, by the readers of the frontends, behind checks of their own.
+"""Reads the frameworks' parameter files by the frontends' readers, with additional checks.
 
-The readers answer a damaged file with an error, but some of them believe what a header says before they look whether
-the file can be that large. What is announced is compared with the size of the file here, before they are asked.
+The readers raise an error for a damaged file, but some of them allocate the size that a header announces before they
+check whether the file can contain it. So the announced sizes are compared with the size of the file here, before a
+reader is called.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from compatgrad.formats.npz import Archive, is_pickled_none
 
 __all__ = ["Entry", "Refused", "hdf5", "mxnet_params", "nnabla_file", "nnabla_nnp", "npz"]
 
-SPARSE = 1 << 26  # bytes that a sparse array may have dense, however small its file
+SPARSE = 1 << 26  # bytes that a sparse array may take in dense form, for a file of any size
 
 
 class Refused(ValueError):
-    """An entry is there but is no tensor; the text says what it is."""
+    """The error for an entry that is not a tensor; the text says what it is."""
 
 
 class Entry(NamedTuple):
-    """A name in a file; `load` gives the tensor, or None for a parameter without a value. It may raise `Refused`."""
+    """A name in a file; `load` returns the tensor, or None for a parameter without a value. It may raise `Refused`."""
 
     name: str
     load: Callable[[], torch.Tensor | None]
 
 
 def as_tensor(array: Any) -> torch.Tensor:
-    """The tensor of a NumPy array or scalar, of its shape. Raises Refused where torch has no such type."""
+    """The tensor of a NumPy array or scalar, with its shape. Raises Refused if torch does not have its dtype."""
     array = np.asarray(array)
     _check_type(array.dtype)
     if not array.dtype.isnative:
@@ -77,16 +78,16 @@ def _array_of(archive: Archive, name: str) -> torch.Tensor | None:
 
 # ---- HDF5 -------------------------------------------------------------------------------------------------------
 def _check_dataset(name: str, dataset: Any, size: int) -> None:
-    """Raises ValueError for a dataset that lies in another file or cannot have the size it announces.
+    """Raises ValueError for a dataset that is in another file or cannot have its announced size.
 
-    Raises Refused if it has no numbers.
+    Raises Refused if it does not contain numbers.
     """
     _check_type(dataset.dtype)
     hdf5_format.check(name, dataset, size)
 
 
 def _check_nnabla_h5(file: Any, size: int) -> None:
-    """Raises ValueError before nnabla's reader would read too much."""
+    """Raises ValueError for datasets with which nnabla's reader would allocate too much memory."""
     with hdf5_format.h5py().File(file, "r") as opened:
         for name, dataset in hdf5_format.datasets(opened):
             if dataset.shape is None:
@@ -127,7 +128,7 @@ def nnabla_file(path: str, extension: str) -> Iterator[Entry]:
 
     try:
         records = _parameter_files.read(path, nnabla_pb2.NNablaProtoBuf(), extension)
-    except (OSError, ValueError) as error:  # the reader names the file, as our caller will
+    except (OSError, ValueError) as error:  # the reader's message names the file, which the caller does again
         cause = error.__cause__
         raise ValueError(str(error) if cause is None else f"{type(cause).__name__}: {cause}") from cause
     for record in records or ():
@@ -146,7 +147,7 @@ def nnabla_nnp(path: str) -> Iterator[Entry]:
 
 # ---- MXNet ------------------------------------------------------------------------------------------------------
 def mxnet_params(path: str) -> Iterator[Entry]:
-    """The arrays of a .params file; those of a list are named 0, 1, ... Sparse arrays become dense."""
+    """The arrays of a .params file; unnamed arrays get the names 0, 1, ... Sparse arrays become dense."""
     arrays, names = params.read(path)
     limit = max(SPARSE, 16 * os.path.getsize(path))
     for i, stored in enumerate(arrays):

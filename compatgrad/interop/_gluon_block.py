@@ -1,4 +1,4 @@
-"""The block that `as_gluon_block` makes."""
+"""The block that `as_gluon_block` returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compatgrad.mxnet import autograd, gluon, nd
 
 
 class TorchBlock(gluon.Block):
-    """A torch module as a block: its parameters are this block's, on the same memory."""
+    """A torch module as a block, whose parameters share memory with the module's."""
 
     def __init__(self, module: torch.nn.Module, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -22,7 +22,7 @@ class TorchBlock(gluon.Block):
             name = path.replace(".", "_")
             own = self.params.get(name, shape=tuple(parameter.shape), dtype=str(parameter.dtype).removeprefix("torch."),
                                   grad_req="write" if parameter.requires_grad else "null")  # fmt: skip
-            if own._data is None:  # else the block shares another one's parameters
+            if own._data is None:  # otherwise the block shares the parameters of another block
                 own.initialize(init="zeros")
                 own.set_data(nd.NDArray(parameter.detach()))
             parameter.data = own.data().tensor

@@ -16,9 +16,8 @@ __all__ = ["ParametricFunction", "as_parametric_function"]
 
 
 def _places(module: torch.nn.Module) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
-    """Of each parameter and buffer: its path, the dict where the module keeps it, its name there, whether it is one of
-    the parameters.
-    """
+    """For each parameter and buffer: its path, the module's dict that contains it, its name there, and whether it is a
+    parameter."""
     for path, _ in module.named_parameters():
         owner, _, name = path.rpartition(".")
         yield path.replace(".", "/"), module.get_submodule(owner)._parameters, name, True
@@ -28,7 +27,7 @@ def _places(module: torch.nn.Module) -> Iterator[tuple[str, dict[str, Any], str,
 
 
 class _Run:
-    """The module with the parameters of one scope, as a function of the graph runs it."""
+    """Runs the module with the parameters of one scope, as a function of the graph."""
 
     def __init__(self, module: torch.nn.Module, train: bool | None) -> None:
         self.module, self.train = module, train
@@ -36,23 +35,23 @@ class _Run:
         self.places: list[tuple[Any, dict[str, Any], str, bool]] = []
 
     def take(self) -> None:
-        """What the scope's arrays hold now becomes the module's: a solver, a user or a file may have replaced it."""
+        """Copies the current arrays of the scope to the module; a solver, a user or a file may have replaced them."""
         if self.train is not None and self.module.training != self.train:
             self.module.train(self.train)
         for variable, owner, name, _ in self.places:
             t, data = owner[name], variable.data.read()
-            if data.dtype != t.dtype:  # a user's array, or what a file made of integers
+            if data.dtype != t.dtype:  # an array that a user assigned, or integers from a file
                 variable.data.tensor = data = data.to(t.dtype)
             follow(t, data)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(a, FakeTensor) for a in _pytree.tree_leaves((args, kwargs))):  # it is asked for shapes only
+        if any(isinstance(a, FakeTensor) for a in _pytree.tree_leaves((args, kwargs))):  # only shapes are needed
             buffers = {name: torch.empty_like(b) for name, b in self.module.named_buffers()}
             return torch.func.functional_call(self.module, buffers, args, kwargs)
         self.take()
         result = self.module(*args, **kwargs)
         for variable, owner, name, is_parameter in self.places:
-            if not is_parameter and owner[name].data_ptr() != variable.data.tensor.data_ptr():  # bound to another one
+            if not is_parameter and owner[name].data_ptr() != variable.data.tensor.data_ptr():  # bound to another array
                 variable.data.tensor = owner[name].detach()
         return result
 
@@ -80,13 +79,13 @@ class ParametricFunction:
 
     def __init__(self, module: torch.nn.Module, name: str) -> None:
         self.module, self.name = module, name
-        self._given = False  # whether a scope has the module's own memory
+        self._given = False  # whether a scope shares the module's memory
 
     def __repr__(self) -> str:
         return f"<parametric function {self.name} of {type(self.module).__name__}>"
 
     def _registered(self, fix_parameters: bool, run: _Run) -> list[tuple[Any, torch.Tensor]]:
-        """The parameters of the current scope, made where they are missing, beside the module's."""
+        """Pairs of the parameters of the current scope, which are created if they are missing, and the module's."""
         from compatgrad.nnabla import parameter
         from compatgrad.nnabla.variable import Variable
 
@@ -116,11 +115,11 @@ class ParametricFunction:
         train: bool | None = None,
         **kwargs: Any,
     ) -> Any:
-        """The module's results, as Variables.
+        """Runs the module and returns its results as Variables.
 
-        args, kwargs: what the module takes, Variables in the places of tensors. name: the scope of the parameters.
-        fix_parameters: they get no gradient. train: the mode the module runs in whenever this function of the graph
-        does; None leaves the module as it is.
+        args, kwargs: the module's arguments, with Variables in place of tensors. name: the scope of the parameters.
+        fix_parameters: they get no gradient. train: the mode of the module whenever this function of the graph runs;
+        None does not change the mode.
         """
         from compatgrad.nnabla._declare import _entered
         from compatgrad.nnabla.parameter import parameter_scope
@@ -134,25 +133,25 @@ class ParametricFunction:
 
 
 def as_parametric_function(module: torch.nn.Module, name: str | None = None) -> ParametricFunction:
-    """A function like those of `nnabla.parametric_functions` that runs a torch module.
+    """Makes a function like those of `nnabla.parametric_functions` that runs a torch module.
 
     `f(x, name=None, fix_parameters=False, train=None)` registers the module's parameters and buffers in the current
-    `nn.parameter_scope`, below `name` (by default the one given here), under their own names with slashes, or takes
-    those that are there already. They lie on the module's memory: solvers train it, `nn.save_parameters` saves it. In a
-    second scope they are copies of what the module holds, and the module runs with those of the scope that it is called
-    in. A call is one function of the graph, static or not, with gradients of any order. `train` says in which mode the
-    module runs each time this function does; by default in the one it is in.
+    `nn.parameter_scope`, below `name` (by default the one given here), under their names with slashes, or uses
+    parameters that are already registered there. They share the module's memory: solvers train the module,
+    `nn.save_parameters` saves it. In a second scope they are copies of the module's values, and each call runs the
+    module with the parameters of its scope. A call is one function of the graph, static or not, with gradients of any
+    order. `train` is the mode of the module whenever this function runs; the default is the module's current mode.
 
     Args:
-        module: the module; its parameters are float32, as nnabla's are.
-        name: name of the scope; None is the class's name in small letters.
+        module: the module; its parameters must be float32, as nnabla's are.
+        name: name of the scope; None is the class name in lower case.
 
     Returns:
-        The function. A call raises ValueError where a registered parameter has another shape.
+        The function. A call raises ValueError if a registered parameter has another shape.
 
     Raises:
-        TypeError: `module` is no torch module.
-        ValueError: a parameter or buffer is of another floating type, or has no shape yet.
+        TypeError: `module` is not a torch module.
+        ValueError: a parameter or buffer has another floating dtype, or its shape is still unknown.
 
     Example:
         >>> import torch

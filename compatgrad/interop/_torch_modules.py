@@ -1,4 +1,4 @@
-"""What the wrappers of torch modules have in common."""
+"""Functions shared by the wrappers of torch modules."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ __all__ = ["check_module", "follow"]
 
 
 def follow(parameter: torch.Tensor, data: torch.Tensor) -> None:
-    """Where a parameter of a framework was given other memory, the module's has it too."""
+    """Makes the module's parameter use the memory of the framework's parameter, if that was replaced."""
     if data.data_ptr() != parameter.data_ptr():
         parameter.data = data
 
 
 def check_module(module: Any, who: str) -> None:
-    """TypeError or ValueError, in the name of `who`, for what is no module with parameters of known shapes."""
+    """Raises TypeError or ValueError, with the name `who`, unless `module` is a module with parameters of known
+    shapes."""
     if not isinstance(module, torch.nn.Module):
-        kind = type(module)  # with its module: there are links called Linear too
+        kind = type(module)  # shown with its module, because there are links called Linear, too
         name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
         raise TypeError(f"{who}: module: expected a torch.nn.Module, got {name}")
     for name, t in (*module.named_parameters(), *module.named_buffers()):

@@ -12,11 +12,11 @@ __all__ = ["as_chainer_link", "as_gluon_block"]
 
 
 def as_chainer_link(module: torch.nn.Module) -> Any:
-    """A `chainer.Chain` that owns a torch module. Its parameters are the module's, on the same memory, under the same
-    names (a number gets an underscore before it): Chainer's optimizers train them, its serializers save them,
+    """Makes a `chainer.Chain` that owns a torch module. Its parameters share memory with the module's and have the same
+    names (with an underscore before a number): Chainer's optimizers train them, its serializers save them,
     `namedparams` lists them. Buffers, and parameters that require no gradient when this is called, are persistent
     values: saved, but not trained. A call runs the module as one node of the graph, with gradients of any order, in
-    train mode as `chainer.config.train` says.
+    train mode if `chainer.config.train` is True.
 
     Args:
         module: the module.
@@ -25,8 +25,9 @@ def as_chainer_link(module: torch.nn.Module) -> Any:
         The link.
 
     Raises:
-        TypeError: `module` is no torch module.
-        ValueError: a parameter has no shape yet, or a part of the module has the name of an attribute of chains.
+        TypeError: `module` is not a torch module.
+        ValueError: the shape of a parameter is still unknown, or a part of the module has the name of an attribute of
+            chains.
 
     Example:
         >>> import numpy as np
@@ -47,20 +48,20 @@ def as_chainer_link(module: torch.nn.Module) -> Any:
 
 
 def as_gluon_block(module: torch.nn.Module, prefix: str | None = None) -> Any:
-    """A `gluon.Block` that owns a torch module. Its parameters are the module's, on the same memory, under their names
-    with underscores: a Trainer trains them, `save_parameters` saves them. A call runs the module as one node of the
-    graph, with gradients of any order, in train mode as `autograd` says.
+    """Makes a `gluon.Block` that owns a torch module. Its parameters share memory with the module's and have their
+    names with underscores: a Trainer trains them, `save_parameters` saves them. A call runs the module as one node of
+    the graph, with gradients of any order, in the train mode of `autograd`.
 
     Args:
         module: the module.
-        prefix: what the parameters' names begin with; None is counted, as that of other blocks.
+        prefix: the prefix of the parameters' names; None makes one with a counter, as for other blocks.
 
     Returns:
         The block.
 
     Raises:
-        TypeError: `module` is no torch module.
-        ValueError: a parameter has no shape yet.
+        TypeError: `module` is not a torch module.
+        ValueError: the shape of a parameter is still unknown.
 
     Example:
         >>> import torch

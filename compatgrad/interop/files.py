@@ -1,4 +1,5 @@
-"""Parameter files of Chainer, nnabla and MXNet as dictionaries of tensors, and such dictionaries as files for torch.
+"""Reads parameter files of Chainer, nnabla and MXNet as dictionaries of tensors, and writes such dictionaries for
+torch.
 
 None of the frameworks is needed, and nothing in a file is ever executed: pickles are not loaded.
 """
@@ -28,7 +29,7 @@ _Path = str | os.PathLike[str]
 
 class _Format(NamedTuple):
     name: str
-    signature: str  # what its files begin with, one of _SIGNATURES
+    signature: str  # the beginning of its files, one of _SIGNATURES
     read: Callable[[str], Iterator[Entry]]
 
 
@@ -63,13 +64,13 @@ _SIGNATURES = {
 
 
 class Contents(NamedTuple):
-    """What a file of parameters holds.
+    """The content of a parameter file.
 
     Args:
-        format: the format in words.
+        format: a description of the format.
         tensors: the parameters by name.
         empty: names of parameters that have no value yet.
-        refused: what is no tensor, by name, and why.
+        refused: names of entries that are not tensors, with the reason.
 
     Example:
         >>> import torch
@@ -88,11 +89,11 @@ class Contents(NamedTuple):
     format: str
     tensors: dict[str, torch.Tensor]
     empty: list[str]  # parameters that have no value yet
-    refused: dict[str, str]  # what is no tensor, and why
+    refused: dict[str, str]  # entries that are not tensors, and the reason
 
 
 def _signature(start: bytes) -> str:
-    """Which of _SIGNATURES a file begins with, or ''."""
+    """The entry of _SIGNATURES with which a file begins, or ''."""
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip"
     if start.startswith(b"\x89HDF\r\n\x1a\n"):
@@ -103,8 +104,8 @@ def _signature(start: bytes) -> str:
 
 
 def _format_of(path: str) -> _Format:
-    """The format of a file, by its name, and by its content where the name does not tell."""
-    if os.path.exists(path) and not os.path.isfile(path):  # reading from a pipe would wait
+    """The format of a file, from its name, or from its content if the name does not say."""
+    if os.path.exists(path) and not os.path.isfile(path):  # reading from a pipe would block
         raise ValueError(f"{path}: expected a file, found a {'folder' if os.path.isdir(path) else 'device or pipe'}")
     with open(path, "rb") as file:
         start = file.read(16)
@@ -120,10 +121,11 @@ def _format_of(path: str) -> _Format:
             f"{path}: expected one of {', '.join(_FORMATS)}, by name or content; found neither, it begins with "
             f"{start!r}"
         )
-    if not wanted.signature:  # nnabla's formats have none
+    if not wanted.signature:  # nnabla's text and protobuf formats have no signature
         fits = found not in ("zip", "HDF5")
     else:
-        fits = found == wanted.signature or (wanted is _HDF5 and not found)  # HDF5 may have other things before it
+        # HDF5 files may have other data before the signature
+        fits = found == wanted.signature or (wanted is _HDF5 and not found)
     if not fits:
         what = _SIGNATURES.get(found, f"what begins with {start!r}")
         raise ValueError(f"{path}: expected {wanted.name}, found {what}")
@@ -143,7 +145,7 @@ def _zip_format(path: str) -> _Format:
 
 
 class _named_errors:
-    """Makes every error of a reader a ValueError that says of which file it tells."""
+    """Converts every error of a reader to a ValueError that names the file."""
 
     def __init__(self, path: str, expected: str) -> None:
         self.path, self.expected = path, expected
@@ -161,18 +163,18 @@ class _named_errors:
 
 
 def follows(name: str, prefix: str) -> bool:
-    """Whether a name begins with a prefix, which ends where a part of the name does. Parts end before /, . and :. A
-    prefix that ends in one of these, or in _, is taken as it is.
+    """Whether a name begins with a prefix that ends at the end of a part of the name. Parts end before /, . and :. A
+    prefix that ends with one of these characters, or with _, may end anywhere.
 
     Args:
         name: the name.
-        prefix: the prefix; "" is one of all names.
+        prefix: the prefix; "" is a prefix of all names.
 
     Returns:
-        True where it does.
+        True if it does.
 
     Raises:
-        AttributeError: `name` is no string.
+        AttributeError: `name` is not a string.
 
     Example:
         >>> from compatgrad.interop.files import follows
@@ -192,21 +194,21 @@ def _without(name: str, prefix: str) -> str:
 
 
 def load(path: _Path, prefix: str | None = None, refuse: bool = True) -> Contents:
-    """Reads a file as `read_parameters` does, and tells what else it knows of it.
+    """Reads a file as `read_parameters` does, and returns further information about it.
 
     Args:
         path: path of the file.
-        prefix: takes only the names that begin with it, and removes it; None takes all.
-        refuse: False names entries that are no tensors in `refused`, where True raises.
+        prefix: selects only names that begin with it, and removes it from them; None selects all.
+        refuse: False lists entries that are not tensors in `refused`; True raises an error for them.
 
     Returns:
-        What the file holds.
+        The content of the file.
 
     Raises:
         ImportError: an HDF5 file needs h5py, which is not installed.
         OSError: the file cannot be opened.
-        ValueError: the file is empty, damaged, of another kind, or has no (such) parameters; or, with `refuse`, a
-            parameter is no tensor.
+        ValueError: the file is empty, damaged, of another format, or has no (such) parameters; or, with `refuse`, a
+            parameter is not a tensor.
 
     Example:
         >>> import numpy as np
@@ -236,7 +238,7 @@ def load(path: _Path, prefix: str | None = None, refuse: bool = True) -> Content
 
 
 def _collect(path: str, contents: Contents, entries: Iterator[Entry], prefix: str) -> list[str]:
-    """Puts those entries into `contents` that `prefix` picks; returns the names of all."""
+    """Adds the entries that begin with `prefix` to `contents`; returns the names of all entries."""
     seen: list[str] = []
     taken: dict[str, str] = {}
     for full, read in entries:
@@ -259,13 +261,13 @@ def _collect(path: str, contents: Contents, entries: Iterator[Entry], prefix: st
         if tensor is None:
             contents.empty.append(name)
         else:
-            # files may have any byte for true
+            # in files, any nonzero byte may mean true
             contents.tensors[name] = tensor.view(torch.uint8).ne(0) if tensor.dtype == torch.bool else tensor
     return seen
 
 
 def _hint(names: Iterable[str]) -> str:
-    """How to get at the model in a trainer's snapshot."""
+    """A hint how to select the model in a trainer's snapshot."""
     models = {name.split("/")[1] for name in names if name.startswith("updater/model:") and name.count("/") > 1}
     if not models:
         return ""
@@ -279,24 +281,24 @@ def _beginnings(names: Iterable[str]) -> str:
 
 
 def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.Tensor]:
-    """The parameters in a file. Files are Chainer's .npz and .h5, nnabla's .h5, .protobuf, .nntxt and .nnp, MXNet's
-    .params, and .safetensors; a file whose name does not end so is recognised by its content, .protobuf and text
-    excepted. Parameters without a value are left out. An unnamed list of arrays has the names "0", "1", ...; sparse
-    arrays become dense. Nothing in a file is ever executed: pickles are not loaded.
+    """Reads the parameters in a file: Chainer's .npz and .h5, nnabla's .h5, .protobuf, .nntxt and .nnp, MXNet's
+    .params, and .safetensors. A file with another extension is recognised by its content, except .protobuf and text.
+    Parameters without a value are left out. An unnamed list of arrays has the names "0", "1", ...; sparse arrays become
+    dense. Nothing in a file is ever executed: pickles are not loaded.
 
     Args:
         path: path of the file.
-        prefix: takes only the names that begin with it, up to the end of a part, and removes it: the model of a
-            trainer's snapshot is "updater/model:main/". None takes all.
+        prefix: selects only names that begin with it, up to the end of a part, and removes it from them: for the model
+            of a trainer's snapshot "updater/model:main/". None selects all.
 
     Returns:
-        Names to tensors on the CPU, of the shapes, types and order in the file.
+        A dict from names to tensors on the CPU, with the shapes, dtypes and order of the file.
 
     Raises:
         ImportError: an HDF5 file needs h5py, which is not installed.
         OSError: the file cannot be opened.
-        ValueError: the file is empty, damaged, of another kind, or has no (such) parameters; or a parameter is no
-            tensor, or has the name of another one.
+        ValueError: the file is empty, damaged, of another format, or has no (such) parameters; or a parameter is not a
+            tensor, or two have the same name.
 
     Example:
         >>> import os, tempfile
@@ -315,8 +317,8 @@ def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.T
 
 
 def rename(tensors: Mapping[str, torch.Tensor], changes: Iterable[tuple[str, str]]) -> dict[str, torch.Tensor]:
-    """Gives tensors new names: the first of the pairs (old, new) whose `old` a name begins with replaces that part.
-    `old` ends where a part of the name does, see `follows`.
+    """Renames tensors: of the pairs (old, new), the first whose `old` is a prefix of a name replaces this prefix by
+    `new`. `old` must end at the end of a part of the name, see `follows`.
 
     Args:
         tensors: the tensors by name.
@@ -326,7 +328,7 @@ def rename(tensors: Mapping[str, torch.Tensor], changes: Iterable[tuple[str, str
         The tensors under the new names.
 
     Raises:
-        ValueError: a pair changes nothing, a name becomes empty, or two become the same.
+        ValueError: a pair changes no name, a name becomes empty, or two become equal.
 
     Example:
         >>> import torch
@@ -359,13 +361,13 @@ def rename(tensors: Mapping[str, torch.Tensor], changes: Iterable[tuple[str, str
 
 
 def _plain(name: Any, tensor: Any) -> torch.Tensor:
-    """The tensor as a file takes it: contiguous, on the CPU, nothing beside it in its memory."""
+    """The tensor in the form for files: contiguous, on the CPU, alone in its memory."""
     if not isinstance(name, str):
         raise ValueError(f"the name of a parameter must be a string, not {name!r}")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"parameter {name!r}: the name is no valid text") from None
+        raise ValueError(f"parameter {name!r}: the name is not valid text") from None
     if not isinstance(tensor, torch.Tensor):
         raise ValueError(f"parameter {name!r} must be a tensor, not {type(tensor).__name__}")
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
@@ -375,17 +377,17 @@ def _plain(name: Any, tensor: Any) -> torch.Tensor:
 
 
 def writer(path: _Path) -> Callable[[BinaryIO, Mapping[str, torch.Tensor]], None]:
-    """What writes the format that a file's name says.
+    """The function that writes the format of a file's extension.
 
     Args:
-        path: path of the file, which ends in .safetensors, .pt or .pth.
+        path: path of the file, with the extension .safetensors, .pt or .pth.
 
     Returns:
         A function of a binary file and a dict from names to tensors.
 
     Raises:
         FileNotFoundError: the folder of the file is missing.
-        ValueError: the name has another ending.
+        ValueError: the name has another extension.
 
     Example:
         >>> import torch
@@ -411,13 +413,13 @@ def writer(path: _Path) -> Callable[[BinaryIO, Mapping[str, torch.Tensor]], None
 
 
 def _write_state_dict(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> None:
-    content = io.BytesIO()  # torch does not say why it cannot write to a file
+    content = io.BytesIO()  # written to memory first, because torch's errors do not say why a file cannot be written
     torch.save(dict(tensors), content)
     file.write(content.getbuffer())
 
 
 def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Writes tensors to a file that torch programs read, over one that exists: a safetensors file, or a torch state
+    """Writes tensors to a file for torch programs, replacing an existing file: a safetensors file, or a torch state
     dict for .pt and .pth. The file appears under its name when it is complete.
 
     Args:
@@ -426,9 +428,9 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
     Raises:
         OSError: the file cannot be written.
-        TypeError: `tensors` is no dict.
-        ValueError: the name has another ending, a parameter's name is no text, or the format cannot hold a tensor.
-            Nothing is written.
+        TypeError: `tensors` is not a dict.
+        ValueError: the file name has another extension, a parameter's name is not text, or the format does not support
+            a tensor. Nothing is written.
 
     Example:
         >>> import torch
@@ -447,7 +449,7 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
         raise TypeError(f"tensors: expected a dict from names to tensors, got {type(tensors).__name__}")
     plain = {name: _plain(name, tensor) for name, tensor in tensors.items()}
     if write is safetensors.write:
-        safetensors.prepare(plain)  # for its errors, before there is a file
+        safetensors.prepare(plain)  # raises its errors before a file is created
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: expected the name of a file, found something else there")
     with replacing(path) as file:

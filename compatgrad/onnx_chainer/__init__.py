@@ -1,4 +1,4 @@
-"""onnx-chainer's two functions: Chainer's networks as ONNX, by the engine's own export and torch's exporter."""
+"""The two functions of onnx-chainer: Chainer's networks as ONNX models, by `interop.export` and torch's exporter."""
 
 from compatgrad.onnx_chainer.export import MAXIMUM_OPSET_VERSION as MAXIMUM_OPSET_VERSION
 from compatgrad.onnx_chainer.export import MINIMUM_OPSET_VERSION as MINIMUM_OPSET_VERSION

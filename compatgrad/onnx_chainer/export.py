@@ -1,4 +1,4 @@
-"""`export`: a network as an ONNX model."""
+"""`export` writes a network as an ONNX model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _arguments(args: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _names(who: str, given: Any, default: str, variables: list[Any], keys: list[str]) -> list[str]:
-    """Names for `variables`: a list of them, or a dict from the arguments' names."""
+    """The names of `variables`, given as a list, or as a dict from the arguments' names."""
     if isinstance(given, dict):
         if len(keys) != len(variables):
             raise ValueError(f"{who}: expected a list of {len(variables)} names, got a dict")
@@ -46,7 +46,7 @@ def _names(who: str, given: Any, default: str, variables: list[Any], keys: list[
 
 
 def _dynamic(shapes: Any, inputs: list[Any], keys: list[str]) -> Any:
-    """`input_shapes` as `interop.export` takes sizes that vary: a dict of names for each input."""
+    """`input_shapes` converted to the argument `dynamic` of `interop.export`: a dict of names for each input."""
     if shapes is None:
         return False
     if isinstance(shapes, dict):
@@ -80,37 +80,38 @@ def export(
     input_shapes: Any = None,
     no_testcase: bool = False,
 ) -> Any:
-    """Writes what a network computes as an ONNX model. It needs the packages onnx and onnxscript.
+    """Writes a network as an ONNX model. This needs the packages onnx and onnxscript.
 
     Args:
-        model: the network, a link or function that gives a Variable, or a list, tuple or dict of them.
-        args: what it is computed of once: an array or Variable, a list or tuple of them, or a dict of them by the
-            names of the network's arguments.
-        filename: a path or an open binary file that the model is written to; None is none.
+        model: the network: a link or function that returns a Variable, or a list, tuple or dict of Variables.
+        args: the arguments for one call: an array or Variable, a list or tuple of them, or a dict of them by the names
+            of the network's arguments.
+        filename: a path or an open binary file to which the model is written; None writes no file.
         export_params: False leaves the parameters' values out: they become inputs.
         graph_name: name of the model's graph.
-        save_text: True also writes the model as text, to the path `filename` with `.txt` behind it.
-        opset_version: version of ONNX's operators, 7 to 23, others with a warning; None is that of torch's exporter.
+        save_text: True also writes the model as text, to the path `filename` + ".txt".
+        opset_version: version of ONNX's operators, 7 to 23, others with a warning; None is the version of torch's
+            exporter.
         input_names: list of names, or a dict from the arguments' names; None is "Input_0", "Input_1", ...
         output_names: list of names; None is "Output_0", "Output_1", ...
-        train: True exports layers as they are in training.
-        return_named_inout: True also gives the inputs and outputs.
-        external_converters: not there; None.
-        external_opset_imports: not there; None.
-        input_shapes: the input's shape, or a list or dict of the inputs' shapes, with a str for each dimension that
-            varies; None fixes all.
-        no_testcase: with a `filename`, False warns that `export_testcase` is to be preferred.
+        train: True exports layers in training mode.
+        return_named_inout: True also returns the inputs and outputs.
+        external_converters: not supported; must be None.
+        external_opset_imports: not supported; must be None.
+        input_shapes: the input's shape, or a list or dict of the inputs' shapes, with a str for each variable
+            dimension; None fixes all dimensions.
+        no_testcase: with a `filename`, False warns that `export_testcase` should be used instead.
 
     Returns:
-        An `onnx.ModelProto`, with `return_named_inout` a tuple of it and two dicts, of the inputs and of the outputs,
-        Variables by their names.
+        An `onnx.ModelProto`; with `return_named_inout` a tuple of it and two dicts from names to Variables, for the
+        inputs and the outputs.
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
         NotImplementedError: `external_converters` or `external_opset_imports` is given.
-        compatgrad.interop.ExportError: which functions the network runs depends on values.
-        ValueError: `args` or an output is none of the above, or the number of names or shapes is another than that of
-            inputs or outputs.
+        compatgrad.interop.ExportError: the functions that the network runs depend on values.
+        ValueError: `args` or an output has another type, or the number of names or shapes is not that of inputs or
+            outputs.
 
     Example:
         >>> x = np.ones((1, 2), np.float32)
@@ -168,7 +169,7 @@ def _flat(outputs: Any) -> tuple[Any, ...]:
 
 
 def _leave_out_parameters(graph: Any, names: set[str]) -> None:
-    """Makes inputs of the parameters, which keep type and shape."""
+    """Makes the parameters inputs without values, which keep type and shape."""
     from onnx import helper
 
     for k in reversed(range(len(graph.initializer))):

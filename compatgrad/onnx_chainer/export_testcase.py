@@ -1,4 +1,4 @@
-"""`export_testcase`: a network as ONNX's own tests take one, with inputs and outputs."""
+"""`export_testcase` writes a network in the format of ONNX's own tests, with inputs and outputs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from compatgrad.onnx_chainer.export import export
 
 def export_testcase(model: Any, args: Any, out_dir: Any, output_grad: bool = False, **kwargs: Any) -> None:
     """Writes `model.onnx` to the folder `out_dir`, and inputs and outputs to `test_data_set_0` in it, each to a file.
-    It needs the packages onnx and onnxscript.
+    This needs the packages onnx and onnxscript.
 
     Args:
-        model: the network, as `export` takes it.
-        args: what it is computed of once, as `export` takes it.
-        out_dir: path of the folder, which is made where it is missing.
-        output_grad: gradients of the parameters too are not there: False.
+        model: the network, as for `export`.
+        args: the arguments for one call, as for `export`.
+        out_dir: path of the folder, which is created if it does not exist.
+        output_grad: writing gradients of the parameters is not supported; must be False.
         **kwargs: other arguments of `export`.
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
         NotImplementedError: `output_grad` is True.
-        ValueError: as `export` raises it.
+        ValueError: as for `export`.
 
     Example:
         >>> import os

@@ -147,7 +147,7 @@ def test_messages():
     assert list(unpacked.data) == [1, 2]
     assert not other.layer[0].HasField("scale_param") and other.layer[0].scale_param.axis == 1
     assert not other.layer[0].HasField("scale_param")  # reading the default did not set the field
-    with pytest.raises(ValueError, match="'name' is written as kind 0"):
+    with pytest.raises(ValueError, match="'name' has wire type 0"):
         other.MergeFromString(b"\x08\x05")  # a varint with the field number of `name`: not a length
     with pytest.raises(AttributeError, match="in place"):
         net.layer = []

@@ -83,18 +83,18 @@ def test_what_is_cut_off(cut):
         (b"\x5a" + TEN + b"\x01", "bytes"),
         (b"\x08" + b"\xff" * 10 + b"\x01", "64 bits"),
         (b"\x08\xff", "end within a number"),
-        (b"\x38\x05", "'string' is written as kind 0"),  # five zeros, in a reader that does not look
-        (b"\x38\xff\xff\xff\xff\x7f", "'string' is written as kind 0"),
-        (b"\x40\x05", "'all' is written as kind 0"),
+        (b"\x38\x05", "'string' has wire type 0"),  # five zeros, in a reader that does not look
+        (b"\x38\xff\xff\xff\xff\x7f", "'string' has wire type 0"),
+        (b"\x40\x05", "'all' has wire type 0"),
         (b"\x2d\x00\x00", "has 2 of its 4 bytes"),
-        (b"\x29" + bytes(8), "'float' is written as kind 1"),
-        (b"\x0a\x01\x05", "'int64' is written as kind 2"),
-        (b"\x7a\x03abc", "no whole number of values"),
-        (b"\x3a\x01\xff", "no UTF-8"),
-        (b"\x9a\x01\x03\x0a\x01\xff", "no UTF-8"),
-        (b"\x0b\x0c", "unknown kind 3"),
-        (b"\x02\x00", "0 is no number of a field"),
-        (b"\x80\x80\x80\x80\x80\x01\x01", "no number of a field"),
+        (b"\x29" + bytes(8), "'float' has wire type 1"),
+        (b"\x0a\x01\x05", "'int64' has wire type 2"),
+        (b"\x7a\x03abc", "not a multiple of the size of a value"),
+        (b"\x3a\x01\xff", "not UTF-8"),
+        (b"\x9a\x01\x03\x0a\x01\xff", "not UTF-8"),
+        (b"\x0b\x0c", "unknown wire type 3"),
+        (b"\x02\x00", "0 is not a valid field number"),
+        (b"\x80\x80\x80\x80\x80\x01\x01", "not a valid field number"),
     ],
 )
 def test_hostile_bytes(data, words):
@@ -131,9 +131,9 @@ def test_messages_in_one_another():
     read(nested(MAX_DEPTH))
     prototext.merge("all {" * MAX_DEPTH + "}" * MAX_DEPTH, All())
     for depth in (MAX_DEPTH + 1, 20_000):
-        with pytest.raises(DecodeError, match="100 messages"):
+        with pytest.raises(DecodeError, match="more than 100 deep"):
             read(nested(depth))
-        with pytest.raises(DecodeError, match="100 messages"):
+        with pytest.raises(DecodeError, match="more than 100 deep"):
             prototext.merge("all {" * depth + "}" * depth, All())
 
 

@@ -257,7 +257,7 @@ def test_h5_files_that_announce_too_much_or_lead_elsewhere(tmp_path):
         layout[:] = h5py.VirtualSource(str(tmp_path / "b.h5"), "fine", shape=(3,))
         file.create_virtual_dataset("x", layout)
         file["y"] = h5py.ExternalLink(str(tmp_path / "b.h5"), "fine")
-    with pytest.raises(ValueError, match="a.h5.*'x' lie in another file"):
+    with pytest.raises(ValueError, match="a.h5.*'x' are in another file"):
         interop.read_parameters(path)
 
 

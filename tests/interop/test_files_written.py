@@ -135,8 +135,8 @@ def test_a_refused_write_leaves_the_file_unchanged(tmp_path):
         ({"x": torch.empty(1, device="meta")}, "'x' must be a dense tensor"),
         ({"x": np.ones(1)}, "'x' must be a tensor, not ndarray"),
         ({3: one}, "must be a string, not 3"),
-        ({"\udc80": one}, "the name is no valid text"),
-        ({"__metadata__": one}, "keeps the name '__metadata__'"),
+        ({"\udc80": one}, "the name is not valid text"),
+        ({"__metadata__": one}, "the name '__metadata__' is reserved"),
     ]:
         with pytest.raises(ValueError, match=match):
             interop.write_parameters(path, tensors)

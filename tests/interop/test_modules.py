@@ -209,7 +209,7 @@ def test_a_block_of_a_module_learns():
     (lambda: interop.as_chainer_link(torch.nn.LazyLinear(3)), ValueError,
      "as_chainer_link: module: parameter weight has no shape yet"),
     (lambda: interop.as_chainer_link(torch.nn.ModuleDict({"xp": torch.nn.Linear(1, 1)})), ValueError,
-     "a Chain has an attribute 'xp' itself"),
+     "a Chain already has an attribute 'xp'"),
     (lambda: interop.as_gluon_block(3), TypeError, "as_gluon_block: module: expected a torch.nn.Module, got int"),
 ])  # fmt: skip
 def test_bad_input(call, error, message):

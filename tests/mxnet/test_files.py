@@ -89,7 +89,7 @@ CSR += struct.pack("<i", 6) + shape64(3) + struct.pack("<i", 6) + shape64(1) + b
         (b"\x12\x01", "expected 8 bytes for the magic number, found 2"),
         (whole(GOOD)[:-20], r"array 0 of 1, byte \d+: expected 16 bytes for the data of shape \(2, 2\)"),
         (struct.pack("<QQQ", 0x112, 0, 2**60), "arrays announced"),
-        (whole(struct.pack("<Ii", 0xF993FAC9, 0) + shape64(2**40, 2**40) + bytes(12)), "beyond every memory"),
+        (whole(struct.pack("<Ii", 0xF993FAC9, 0) + shape64(2**40, 2**40) + bytes(12)), "larger than any memory"),
         (whole(struct.pack("<Ii", 0xF993FAC9, 0) + shape64(2**40) + b"\1" + bytes(11)), "expected 4398046511104 bytes"),
         (whole(struct.pack("<Iii", 0xF993FAC9, 0, 77) + bytes(99)), "at most 32 dimensions of the shape, found 77"),
         (whole(struct.pack("<Ii", 0xF993FAC9, 9) + bytes(99)), r"storage type in \[0, 1, 2\], found 9"),
