@@ -161,3 +161,41 @@ def test_numpy_arrays():
     y.backward()
     assert type(y) is type(x) and y.shape == (3,) and x.grad.shape == (3, 4)
     np.testing.assert_allclose(gluon.loss.L1Loss()(x, x + 1).asnumpy(), np.ones(3), rtol=1e-6)
+
+
+def test_a_sparsity_penalty_follows_the_running_mean():
+    """Numbers of MXNet 1.9.1: the backward pass updates the mean, and reads the updated one."""
+    y = mx.sym.IdentityAttachKLSparseReg(
+        mx.sym.var("data"), name="kl", sparseness_target=0.2, penalty=0.5, momentum=0.7
+    )
+    assert y.list_arguments() == ["data"] and y.list_auxiliary_states() == ["kl_moving_avg"]
+    assert y.attr_dict()["kl_moving_avg"]["__init__"] == '["zero", {}]'
+    executor = y.simple_bind(mx.cpu(), data=(3, 2))
+    executor.aux_dict["kl_moving_avg"][:] = 0.3
+    rng = np.random.RandomState(0)
+    x, g = rng.uniform(0.1, 0.9, (3, 2)), rng.rand(3, 2)
+    for mean, slope in (
+        ([0.36601853, 0.39247736], [0.357723, 0.403620]),
+        ([0.4122315, 0.4572115], [0.437958, 0.518218]),
+    ):
+        np.testing.assert_allclose(executor.forward(is_train=True, data=mx.nd.array(x))[0].asnumpy(), x, rtol=1e-6)
+        executor.backward(mx.nd.array(g))
+        np.testing.assert_allclose(executor.aux_dict["kl_moving_avg"].asnumpy(), mean, rtol=1e-6)
+        np.testing.assert_allclose(executor.grad_dict["data"].asnumpy() - g, [slope] * 3, atol=1e-6)
+    executor.forward(is_train=False)
+    np.testing.assert_allclose(executor.aux_dict["kl_moving_avg"].asnumpy(), mean, rtol=1e-6)
+
+
+def test_a_sparsity_penalty_refuses_what_does_not_fit():
+    x, mean = mx.nd.ones((2, 3)), mx.nd.ones(3)
+    for name in ("sparseness_target", "momentum"):
+        with pytest.raises(mx.MXNetError, match=f"{name}: expected a number from 0 to 1, got 1.5"):
+            mx.nd.IdentityAttachKLSparseReg(x, mean, **{name: 1.5})
+    with pytest.raises(mx.MXNetError, match=r"moving_avg must have the shape \(3,\), got \(2,\)"):
+        mx.nd.IdentityAttachKLSparseReg(x, mx.nd.ones(2))
+    pictures = mx.nd.ones((2, 3, 4))
+    pictures.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.IdentityAttachKLSparseReg(pictures, mean)
+    with pytest.raises(mx.MXNetError, match=r"data.* must have the shape \(3,\), got \(12,\)"):
+        y.backward()

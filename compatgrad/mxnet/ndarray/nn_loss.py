@@ -7,6 +7,10 @@ from collections.abc import Callable
 
 import torch
 
+from compatgrad import _C
+from compatgrad.core.function import FunctionNodeBase
+
+from .._frontend import fe
 from ..base import MXNetError
 from ._arguments import one_of, public_names, require_ndim, require_shape
 from ._operator import op, operator
@@ -225,6 +229,59 @@ def smooth_l1(data, scalar=1.0):
     # clip() times x is linear outside of the limits, without a square that could overflow
     near = op.clip(data, min=-1 / square, max=1 / square, product=False)
     return op.mul_scalar(op.mul(near, data - op.mul_scalar(near, value=0.5)), value=square)
+
+
+class _SparsityPenalty(FunctionNodeBase):
+    """The identity; its backward pass updates a running average of the input and adds a penalty's gradient."""
+
+    _raw = staticmethod(lambda x: x.tensor)
+    _variable_type = NDArray
+    _frontend = fe
+
+    def __init__(self, average: torch.Tensor, target: float, penalty: float, momentum: float) -> None:
+        super().__init__()
+        self._average, self._target, self._penalty, self._momentum = average, target, penalty, momentum
+
+    def backward(self, target_input_indexes, grad_outputs):
+        (x,), (gy,) = self.get_retained_inputs(), grad_outputs
+        average = self._average
+        columns = x.tensor.flatten(1)
+        require_shape("IdentityAttachKLSparseReg", "data, with its axes after the first joined,", columns.shape[1:],
+                      tuple(average.shape))  # fmt: skip
+        average.mul_(self._momentum).add_(columns.mean(0), alpha=1 - self._momentum)
+        slope = self._penalty * ((1 - self._target) / (1 - average) - self._target / average)
+        return (op.add(gy, NDArray(slope.expand(columns.shape).reshape(x.shape))),)
+
+
+@operator("data, moving_avg", states="moving_avg")
+def IdentityAttachKLSparseReg(  # noqa: N802
+    data, moving_avg, sparseness_target=0.1, penalty=0.001, momentum=0.9
+):
+    """data; its gradient gets that of a penalty on units whose mean activation is not `sparseness_target`.
+
+    The penalty is the Kullback-Leibler divergence of the running mean of each unit, a column of data, from the target,
+    times `penalty`. The backward pass updates the running means first, with weight 1 - momentum for data's own.
+    MXNetError where shapes do not fit, or a number is not from 0 to 1.
+
+    Args:
+        data: activations between 0 and 1, floating point, shape (batch, units).
+        moving_avg: the running means, shape (units,).
+        sparseness_target: the wanted mean activation, from 0 to 1.
+        penalty: the weight of the penalty.
+
+    Example:
+        >>> nd.IdentityAttachKLSparseReg(nd.array([[0.5, 0.25]]), nd.array([0.5, 0.5])).asnumpy()
+        array([[0.5 , 0.25]], dtype=float32)
+    """
+    for name, value in (("sparseness_target", sparseness_target), ("momentum", momentum)):
+        if not 0 <= value <= 1:
+            raise MXNetError(f"IdentityAttachKLSparseReg: {name}: expected a number from 0 to 1, got {value}")
+    require_shape("IdentityAttachKLSparseReg", "moving_avg", moving_avg.shape, data.shape[1:2])
+    y = op.copy(data)
+    if not (_C.get_mode("recording") and _C.in_graph(data)):
+        return y
+    node = _SparsityPenalty(moving_avg.tensor, sparseness_target, penalty, momentum)
+    return node._record((data,), (y.tensor,), (0,), ())[0]
 
 
 # ---- connectionist temporal classification ---------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def parameters(op: str) -> tuple[str, ...] | None:
     return tuple(p.name for p in found if p.kind is not p.VAR_POSITIONAL and p.name not in ("out", "name"))
 
 
-_INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
+_INITS = {"moving_avg": '["zero", {}]', "moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
 
 def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:

@@ -465,6 +465,7 @@ RULES: dict[str, Rule] = {
     "_contrib_ModulatedDeformableConvolution": _convolution,
     **dict.fromkeys(DECIDING, _normalization),
     "GroupNorm": _group_norm,
+    "IdentityAttachKLSparseReg": _normalization,
     "LayerNorm": _layer_norm,
     "LeakyReLU": _leaky,
     "Embedding": _embedding,
