@@ -7,7 +7,7 @@ N_TRAIN = 1500
 
 
 def load(ndim=1, dtype=np.float32):
-    """Return ((x, t), (x, t)) for training and testing; pixels lie in [0, 1]."""
+    """Return ((x, t), (x, t)) for training and testing; pixels are in [0, 1]."""
     data = load_digits()
     x = (data.data / 16).astype(dtype)
     if ndim == 3:

@@ -1,4 +1,4 @@
-"""Prints a table of the training progress and keeps every iteration for later."""
+"""Prints a table of the training progress and records the values of every iteration."""
 
 import json
 import time
@@ -19,7 +19,7 @@ class LossLog:
         return sum(values) / len(values)
 
     def show(self, last, **extra):
-        """Print one row: the means of the latest iterations, and what `extra` says."""
+        """Print one row: the means over the last iterations, and the values in `extra`."""
         row = ["{:12d}".format(len(self.records))]
         for c in self.columns:
             row.append("{:12.5f}".format(extra[c] if c in extra else self.mean(c, last)))

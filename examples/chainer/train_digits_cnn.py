@@ -21,7 +21,7 @@ class ConvBN(chainer.Chain):
         super().__init__()
         w = initializers.HeNormal()
         with self.init_scope():
-            # The bias would be taken away by the normalization.
+            # The normalization would remove a bias.
             self.conv = L.Convolution2D(in_channels, out_channels, 3, pad=1, nobias=True, initialW=w)
             self.bn = L.BatchNormalization(out_channels)
 
@@ -54,10 +54,10 @@ def evaluate(model, x, t):
 def main():
     parser = argparse.ArgumentParser(description="Convolutional network on the digits of scikit-learn")
     parser.add_argument("--batchsize", "-b", type=int, default=50, help="number of images in a mini-batch")
-    parser.add_argument("--epoch", "-e", type=int, default=10, help="number of sweeps over the data")
+    parser.add_argument("--epoch", "-e", type=int, default=10, help="number of epochs")
     parser.add_argument("--width", "-w", type=int, default=16, help="channels of the first layer")
     parser.add_argument("--lr", type=float, default=0.01, help="learning rate")
-    parser.add_argument("--lr-drop", type=int, default=5, help="divide the learning rate by 10 every so many epochs")
+    parser.add_argument("--lr-drop", type=int, default=5, help="epochs after which the learning rate drops to a tenth")
     parser.add_argument("--seed", "-s", type=int, default=0, help="random seed")
     parser.add_argument("--out", "-o", help="write the loss of every iteration to this JSON file")
     parser.add_argument("--model", "-m", help="save the trained model to this npz file")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Multilayer perceptron on handwritten digits, with a training loop of its own."""
+"""Multilayer perceptron on handwritten digits, with a hand-written training loop."""
 
 import argparse
 
@@ -37,7 +37,7 @@ def evaluate(model, x, t):
 def main():
     parser = argparse.ArgumentParser(description="MLP on the digits of scikit-learn")
     parser.add_argument("--batchsize", "-b", type=int, default=50, help="number of images in a mini-batch")
-    parser.add_argument("--epoch", "-e", type=int, default=20, help="number of sweeps over the data")
+    parser.add_argument("--epoch", "-e", type=int, default=20, help="number of epochs")
     parser.add_argument("--unit", "-u", type=int, default=100, help="number of hidden units")
     parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam")
     parser.add_argument("--decay", type=float, default=1e-4, help="weight decay")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python
 """Trust region policy optimization (Schulman et al., 2015) of a digit-naming policy.
 
-Each image is a one-step episode: the policy names a digit and earns 1 when it is right.
-The natural gradient is found by conjugate gradient; the product of the Hessian of the
-KL divergence with a vector comes from differentiating twice, so no matrix is ever built.
+Each image is a one-step episode: the policy selects a digit, and its reward is 1 if the digit is right. The natural
+gradient is computed by the conjugate gradient method. The product of the Hessian of the KL divergence with a vector is
+computed by differentiating twice, so that no matrix is stored.
 """
 
 import argparse
@@ -32,7 +32,7 @@ class Policy(chainer.Chain):
 
 
 class Surrogate(chainer.Function):
-    """Mean advantage of the actions taken, weighted by how much likelier they became."""
+    """Mean advantage of the selected actions, weighted by the ratio of their new and old probabilities."""
 
     def __init__(self, action, log_prob_old, advantage):
         self.action = action
@@ -87,7 +87,7 @@ class CallCounter(chainer.FunctionHook):
 
 
 def assert_twice_differentiable(variable):
-    """An old-style function knows no second derivative: better to say so before training."""
+    """Raise an error before training if a function is old-style, which has no second derivative."""
     stack, seen = [variable.creator_node], set()
     while stack:
         node = stack.pop()
@@ -177,7 +177,7 @@ def update(policy, params, x, t, args):
     direction = conjugate_gradient(product, g, args.cg_iter)
     scale = np.sqrt(2 * args.max_kl / direction.dot(product(direction)))
 
-    # Accept the longest of some steps that improves the surrogate within the trust region.
+    # Accept the longest of several steps that improves the surrogate within the trust region.
     theta = get_params(params)
     for k in range(10):
         set_params(params, theta + (0.5**k) * scale * direction)
@@ -192,7 +192,7 @@ def update(policy, params, x, t, args):
 
 
 def evaluate(policy, x, t):
-    """Cross entropy and accuracy of the policy's favourite action."""
+    """Cross entropy, and accuracy of the policy's most probable action."""
     with chainer.no_backprop_mode():
         log_prob = policy(x).array
     return -log_prob[np.arange(len(x)), t].mean(), (log_prob.argmax(axis=1) == t).mean()
@@ -201,7 +201,7 @@ def evaluate(policy, x, t):
 def main():
     parser = argparse.ArgumentParser(description="TRPO on the digits of scikit-learn")
     parser.add_argument("--batchsize", "-b", type=int, default=300, help="number of episodes in an update")
-    parser.add_argument("--epoch", "-e", type=int, default=30, help="number of sweeps over the data")
+    parser.add_argument("--epoch", "-e", type=int, default=30, help="number of epochs")
     parser.add_argument("--unit", "-u", type=int, default=32, help="number of hidden units")
     parser.add_argument("--max-kl", type=float, default=0.01, help="size of the trust region")
     parser.add_argument("--damping", type=float, default=0.1, help="added to the diagonal of the Hessian")
@@ -213,7 +213,7 @@ def main():
     args = parser.parse_args()
 
     np.random.seed(args.seed)
-    chainer.global_config.dtype = np.float64  # conjugate gradients need the digits
+    chainer.global_config.dtype = np.float64  # the conjugate gradient method needs the precision
     (x_train, t_train), (x_test, t_test) = digits.load(dtype=np.float64)
     policy = Policy(args.unit, 10)
     params = list(policy.params())

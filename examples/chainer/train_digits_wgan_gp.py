@@ -47,11 +47,11 @@ class Critic(chainer.Chain):
         with self.init_scope():
             self.c0 = L.Convolution2D(1, width, 4, 2, 1)
             self.c1 = L.Convolution2D(width, 2 * width, 4, 2, 1)
-            # Only differences of the critic's values mean anything, hence no bias.
+            # Only differences of the critic's values matter, so it has no bias.
             self.l2 = L.Linear(2 * 2 * 2 * width, 1, nobias=True)
 
     def forward(self, x):
-        # Smooth, for the penalty takes its second derivative.
+        # Smooth, because the penalty uses its second derivative.
         h = F.softplus(self.c0(x))
         h = F.softplus(self.c1(h))
         return self.l2(h)
@@ -77,8 +77,8 @@ def show_samples(generator, n):
 def main():
     parser = argparse.ArgumentParser(description="WGAN-GP on the digits of scikit-learn")
     parser.add_argument("--batchsize", "-b", type=int, default=50, help="number of images in a mini-batch")
-    parser.add_argument("--epoch", "-e", type=int, default=40, help="number of sweeps over the data")
-    parser.add_argument("--n-critic", type=int, default=3, help="updates of the critic for one of the generator")
+    parser.add_argument("--epoch", "-e", type=int, default=40, help="number of epochs")
+    parser.add_argument("--n-critic", type=int, default=3, help="updates of the critic per update of the generator")
     parser.add_argument("--hidden", type=int, default=32, help="dimension of the hidden vector")
     parser.add_argument("--width", "-w", type=int, default=16, help="channels of the widest images")
     parser.add_argument("--lam", type=float, default=10, help="weight of the gradient penalty")

@@ -16,8 +16,8 @@ from chainer import serializers
 
 from losslog import LossLog
 
-# Descriptions of data sets in scikit-learn. These three read the same in its
-# releases of many years, most others were edited now and then.
+# Descriptions of data sets in scikit-learn. These three are the same in many years of releases; most others were
+# edited.
 TEXTS = ["covtype.rst", "diabetes.rst", "olivetti_faces.rst"]
 
 
@@ -61,7 +61,7 @@ class CharLSTM(chainer.Chain):
 
 
 def streams(ids, batchsize):
-    """Cut the text into `batchsize` pieces that are read side by side: (time, batch)."""
+    """Cut the text into `batchsize` pieces that are read in parallel: (time, batch)."""
     length = (len(ids) - 1) // batchsize
     x = ids[: length * batchsize].reshape(batchsize, length).T
     t = ids[1 : length * batchsize + 1].reshape(batchsize, length).T
@@ -69,7 +69,7 @@ def streams(ids, batchsize):
 
 
 def sample(model, chars, length):
-    """Let the model continue from a space, taking the likeliest character each time."""
+    """Let the model continue a text after a space, with the most probable character each time."""
     model.reset_state()
     text = " "
     with chainer.using_config("train", False), chainer.no_backprop_mode():
@@ -83,9 +83,9 @@ def sample(model, chars, length):
 def main():
     parser = argparse.ArgumentParser(description="LSTM language model of characters")
     parser.add_argument("--text", help="a text file to learn (default: data set descriptions of scikit-learn)")
-    parser.add_argument("--batchsize", "-b", type=int, default=10, help="number of pieces read side by side")
-    parser.add_argument("--bproplen", "-l", type=int, default=20, help="steps that a gradient goes back")
-    parser.add_argument("--epoch", "-e", type=int, default=30, help="number of sweeps over the text")
+    parser.add_argument("--batchsize", "-b", type=int, default=10, help="number of pieces read in parallel")
+    parser.add_argument("--bproplen", "-l", type=int, default=20, help="number of steps of backprop through time")
+    parser.add_argument("--epoch", "-e", type=int, default=30, help="number of epochs")
     parser.add_argument("--unit", "-u", type=int, default=64, help="number of LSTM units in a layer")
     parser.add_argument("--lr", type=float, default=0.004, help="learning rate of Adam")
     parser.add_argument("--gradclip", "-c", type=float, default=5, help="norm to which gradients are clipped")
@@ -114,7 +114,7 @@ def main():
                 loss += F.softmax_cross_entropy(model(x), t)
             model.cleargrads()
             loss.backward()
-            loss.unchain_backward()  # the state lives on, its history does not
+            loss.unchain_backward()  # keeps the state, but cuts off its history
             optimizer.update()
             log.add(loss=loss.array / args.bproplen)
             n += 1

@@ -1,10 +1,10 @@
-"""A Chainer snapshot becomes the state of a torch module, with equal predictions.
+"""Converts a Chainer snapshot to the state of a torch module, with equal predictions.
 
     python -m compatgrad run examples/mixed/convert_chainer_snapshot.py
 
-A Chainer trainer learns handwritten digits and saves a snapshot of itself, as Chainer programs do. `convert` takes the
-model out of it, under the names that the torch module has for its parameters, and the module loads them. All but the
-training works as well on a snapshot that Chainer itself has written.
+A Chainer trainer learns handwritten digits and saves a snapshot, as usual in Chainer programs. `convert` extracts the
+model from it, with the torch module's names of parameters, and the module loads them. Except for the training, all this
+also works with a snapshot that the original Chainer wrote.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from compatgrad import interop
 
 
 class Network(chainer.Chain):
-    """The network as a Chainer program has it."""
+    """The network in a Chainer program."""
 
     def __init__(self):
         super().__init__()
@@ -46,7 +46,7 @@ class Module(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.conv = torch.nn.Conv2d(1, 8, 3)
-        self.norm = torch.nn.BatchNorm2d(8, eps=2e-5)  # Chainer's
+        self.norm = torch.nn.BatchNorm2d(8, eps=2e-5)  # Chainer's default
         self.hidden = torch.nn.Linear(72, 32)
         self.out = torch.nn.Linear(32, 10)
 
@@ -55,7 +55,7 @@ class Module(torch.nn.Module):
         return self.out(torch.relu(self.hidden(h.flatten(1))))
 
 
-# What Chainer's links call their parameters and what torch's modules do.
+# Names of parameters in Chainer's links and in torch's modules.
 LAYERS = {"W": "weight", "b": "bias"}
 NORM = {"gamma": "weight", "beta": "bias", "avg_mean": "running_mean", "avg_var": "running_var"}
 NAMES = {f"{layer}/{old}": f"{layer}.{new}" for layer in ("conv", "hidden", "out") for old, new in LAYERS.items()}
@@ -87,7 +87,7 @@ def convert(snapshot, target):
 
 def main():
     parser = argparse.ArgumentParser(description="From a Chainer snapshot to a torch module")
-    parser.add_argument("--epoch", "-e", type=int, default=3, help="number of sweeps over the data")
+    parser.add_argument("--epoch", "-e", type=int, default=3, help="number of epochs")
     parser.add_argument("--seed", "-s", type=int, default=0, help="random seed")
     parser.add_argument("--out", "-o", help="keep the snapshot and model.safetensors in this folder")
     args = parser.parse_args()

@@ -11,7 +11,7 @@ N_TRAIN = 1500
 
 
 def arrays():
-    """((x, t), (x, t)) to train and to test: images (n, 1, 8, 8) with pixels in [0, 1], and their classes (n,)."""
+    """((x, t), (x, t)) for training and testing: images (n, 1, 8, 8) with pixels in [0, 1], and their classes (n,)."""
     data = load_digits()
     x = (data.data / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     t = data.target.astype(np.int32)

@@ -1,10 +1,10 @@
-"""A Chainer network is trained by a torch program, then exported to torch.fx and compiled, with equal outputs.
+"""Trains a Chainer network in a torch program, exports it to torch.fx and compiles it, with equal outputs.
 
     python -m compatgrad run examples/mixed/train_chainer_network_in_torch.py
 
-The network is a chainer.Chain, and a torch.nn.Module by `interop.as_torch_module`. All else is torch's: the DataLoader,
-the loss, AdamW, the learning-rate schedule, the file. `interop.export` then gives a torch.fx.GraphModule, in which no
-Chainer is left, and `interop.compile` what torch.compile makes of it.
+The network is a chainer.Chain that `interop.as_torch_module` makes a torch.nn.Module. Everything else is torch's: the
+DataLoader, the loss, AdamW, the learning-rate schedule, the file. `interop.export` then returns a torch.fx.GraphModule
+that does not use Chainer, and `interop.compile` compiles the network by torch.compile.
 """
 
 import os
@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from compatgrad import interop
 
-SIZES = (50, 297, 1)  # of the batches on which outputs are compared
+SIZES = (50, 297, 1)  # batch sizes for the comparison of outputs
 
 
 class Network(chainer.Chain):
@@ -44,7 +44,7 @@ class Network(chainer.Chain):
 
 
 def module_of(args, example):
-    """The network as a torch module, with parameters of its own."""
+    """The network as a torch module, with new parameters."""
     return interop.as_torch_module(Network(args.width, args.dropout), example_inputs=[example])
 
 
@@ -55,7 +55,7 @@ def evaluate(model, x, t):
 
 
 def train(model, train_set, test_set, args):
-    """Trains the module, by torch alone; returns the curves."""
+    """Trains the module, with torch only; returns the curves."""
     loader = DataLoader(train_set, args.batchsize, shuffle=True, drop_last=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, args.lr, total_steps=args.epoch * len(loader))
@@ -82,7 +82,7 @@ def train(model, train_set, test_set, args):
 
 
 def largest_difference(model, other, x, tolerance):
-    """That between the outputs on batches of several sizes."""
+    """The largest difference between the outputs on batches of several sizes."""
     differences = []
     with torch.no_grad():
         for size in SIZES:
@@ -108,7 +108,7 @@ def main():
     p = options.parser(__doc__, epoch=8, batchsize=50, lr=0.01)
     p.add_argument("--width", "-w", type=int, default=16, help="channels of the first convolution")
     p.add_argument("--dropout", "-d", type=float, default=0.2, help="share of the features that are dropped")
-    p.add_argument("--backend", default="inductor", help="of torch.compile; aot_eager needs no C++ compiler")
+    p.add_argument("--backend", default="inductor", help="backend of torch.compile; aot_eager needs no C++ compiler")
     p.add_argument("--out", "-o", metavar="FOLDER", help="keep the state dict model.pt in this folder")
     args = p.parse_args()
     options.start(args)

@@ -1,10 +1,12 @@
-"""One network of a Chainer link, an nnabla parametric function, a torch layer and a Gluon block, and one optimizer.
+"""One network made of a Chainer link, an nnabla parametric function, a torch layer and a Gluon block, and one
+optimizer.
 
     python -m compatgrad run examples/mixed/train_four_frameworks.py
 
-Variables go from one framework to the next in one graph, which `interop.as_torch_module` makes a torch.nn.Module with
-the parameters of all. Before the training the gradient by every single parameter is compared with what the loss does
-when that parameter is moved a little; after each epoch the network is asked about digits that it has not seen.
+Variables pass from one framework to the next in one graph, which `interop.as_torch_module` makes a torch.nn.Module with
+the parameters of all parts. Before the training, the gradient with respect to every element of every parameter is
+compared with the change of the loss when that element is moved a little. After each epoch the network is tested on
+digits that it has not seen.
 """
 
 import chainer.functions as F
@@ -25,7 +27,7 @@ from compatgrad import interop
 class Network:
     """Scores (n, 10) of images (n, 1, 8, 8): one graph through four frameworks.
 
-    All is smooth, as finite differences ask for.
+    All functions are smooth, as finite differences require.
     """
 
     def __init__(self):
@@ -36,13 +38,13 @@ class Network:
         self.block.initialize(mx.init.Xavier())
 
     def __call__(self, x):
-        h = F.average_pooling_2d(F.tanh(self.link(x)), 2)  # (n, 8, 3, 3), Chainer's
-        h = NF.tanh(PF.convolution(h, 8, (2, 2)))  # (n, 8, 2, 2), nnabla's
-        h = interop.call(self.layer, F.reshape(h, (-1, 32)))  # (n, 16), torch's
+        h = F.average_pooling_2d(F.tanh(self.link(x)), 2)  # (n, 8, 3, 3), in Chainer
+        h = NF.tanh(PF.convolution(h, 8, (2, 2)))  # (n, 8, 2, 2), in nnabla
+        h = interop.call(self.layer, F.reshape(h, (-1, 32)))  # (n, 16), in torch
         return self.block(F.tanh(h))
 
     def parameters(self):
-        """Those of the three frontends, by name."""
+        """The parameters of the three frontends, by name."""
         found = {f"chainer{path}": p for path, p in self.link.namedparams()}
         found |= {f"nnabla/{name}": p for name, p in nn.get_parameters().items()}
         found |= {f"gluon/{name}": p.data() for name, p in self.block._collect_params_with_prefix().items()}
@@ -50,25 +52,25 @@ class Network:
 
 
 def build():
-    """The network as a torch module, whose parameters are those of all four frameworks, on their own memory."""
+    """The network as a torch module, whose parameters share memory with those of all four frameworks."""
     network = Network()
-    network(mx.nd.zeros((1, 1, 8, 8)))  # nnabla makes parameters at the first call
+    network(mx.nd.zeros((1, 1, 8, 8)))  # nnabla creates parameters at the first call
     model = interop.as_torch_module(network, network.parameters(), frontend="mxnet")
     model.add_module("torch", network.layer)
     return model
 
 
 def loss_of(model, x, t):
-    return torch.nn.functional.cross_entropy(model(x).double(), t)  # double: small differences are not rounded off
+    return torch.nn.functional.cross_entropy(model(x).double(), t)  # double keeps small differences
 
 
 def deviation(p, loss, step):
     """How far the gradient in `p.grad` is from central differences, relative to its largest element.
 
-    Not to each element: single precision leaves an error in the differences that is about the same for all.
+    Not relative to each element, because the rounding error of the differences is about the same for all elements.
     """
     differences = torch.empty(p.numel(), dtype=torch.float64)
-    flat = p.detach().view(-1)  # the memory of the parameter, in whichever framework
+    flat = p.detach().view(-1)  # shares the memory of the parameter of any framework
     for i, old in enumerate(flat.tolist()):
         ends = []
         for distance in (-step, step):
@@ -81,7 +83,7 @@ def deviation(p, loss, step):
 
 
 def check_gradients(model, x, t, step, tolerance):
-    """Compares the gradients by all parameters with finite differences; returns the largest deviation."""
+    """Compares the gradients of all parameters with finite differences; returns the largest deviation."""
     model.zero_grad()
     loss_of(model, x, t).backward()
 
@@ -124,7 +126,7 @@ def train(model, data, test_data, args):
 
 def main():
     p = options.parser(__doc__, epoch=10, batchsize=50, lr=0.005)
-    p.add_argument("--step", type=float, default=0.005, help="of the finite differences")
+    p.add_argument("--step", type=float, default=0.005, help="step of the finite differences")
     p.add_argument("--tolerance", type=float, default=0.001, help="largest deviation from finite differences")
     args = p.parse_args()
     options.start(args)

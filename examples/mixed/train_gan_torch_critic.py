@@ -1,11 +1,12 @@
-"""A Chainer program for a generative adversarial network whose critic has become a torch module.
+"""A Chainer program for a generative adversarial network whose critic is a torch module.
 
     python -m compatgrad run examples/mixed/train_gan_torch_critic.py
 
-The generator, the updater, the trainer and both optimizers are Chainer's, as such programs have them (WGAN-GP:
-Gulrajani et al., "Improved Training of Wasserstein GANs"). The critic is a torch.nn.Module, and a link by
-`interop.as_chainer_link`. Two gradients are parts of losses, so they are differentiated again: that of the critic by
-its images, through the torch module, and that of the critic's value by the generator's noise, through both networks.
+The generator, the updater, the trainer and both optimizers are Chainer's, as usual (WGAN-GP: Gulrajani et al.,
+"Improved Training of Wasserstein GANs"). The critic is a torch.nn.Module that `interop.as_chainer_link` makes a link.
+Two gradients are parts of losses, so they are differentiated again: the gradient of the critic with respect to its
+images, through the torch module, and the gradient of the critic's value with respect to the generator's noise, through
+both networks.
 """
 
 import tempfile
@@ -56,15 +57,15 @@ class Critic(torch.nn.Sequential):
             torch.nn.Conv2d(1, width, 4, stride=2, padding=1),
             torch.nn.SiLU(),
             torch.nn.Conv2d(width, 2 * width, 4, stride=2, padding=1),
-            torch.nn.GroupNorm(1, 2 * width),  # each image by itself: the penalty is one of single images
+            torch.nn.GroupNorm(1, 2 * width),  # per image, because the penalty is per image
             torch.nn.SiLU(),
             torch.nn.Flatten(),
-            torch.nn.Linear(2 * width * 2 * 2, 1, bias=False),  # only differences of values mean anything
+            torch.nn.Linear(2 * width * 2 * 2, 1, bias=False),  # only differences of values matter
         )
 
 
 def gradient_penalty(critic, x):
-    """How far the norm of the critic's gradient is from one at the images `x`: the mean square."""
+    """Mean square of the difference between one and the norm of the critic's gradient at the images `x`."""
     x = chainer.Variable(x)
     (gradient,) = chainer.grad([critic(x)], [x], enable_double_backprop=True)
     norm = F.sqrt(F.sum(F.square(gradient), axis=(1, 2, 3)) + 1e-8)
@@ -72,7 +73,8 @@ def gradient_penalty(critic, x):
 
 
 def value_and_roughness(generator, critic, z):
-    """The critic's mean value of the images made of the noise `z`, and its mean squared gradient by the noise."""
+    """The critic's mean value for images generated from the noise `z`, and its mean squared gradient with respect to
+    the noise."""
     z = chainer.Variable(z)
     values = critic(generator(z))
     (gradient,) = chainer.grad([values], [z], enable_double_backprop=True)
@@ -80,7 +82,7 @@ def value_and_roughness(generator, critic, z):
 
 
 class Updater(training.updaters.StandardUpdater):
-    """Some updates of the critic, then one of the generator."""
+    """Updates the critic several times, then the generator once."""
 
     def __init__(self, iterator, optimizers, n_critic, lam, smooth):
         super().__init__(iterator, optimizers)
@@ -116,7 +118,7 @@ class Updater(training.updaters.StandardUpdater):
 
 
 def energy_distance(x, y):
-    """How far two samples lie apart: zero for samples of one distribution, but for chance (Székely & Rizzo)."""
+    """The energy distance of two samples (Székely & Rizzo): about zero for samples of the same distribution."""
 
     def mean_distance(a, b):
         return np.sqrt(np.square(a[:, None] - b[None]).sum(2)).mean()
@@ -126,13 +128,13 @@ def energy_distance(x, y):
 
 
 def images_of(generator, n):
-    """Images as the trained generator makes them: normalized by the running statistics, and not recorded."""
+    """Images from the trained generator, in test mode (with the running statistics) and without recording."""
     with chainer.using_config("train", False), chainer.no_backprop_mode():
         return generator(generator.make_hidden(n)).array
 
 
 def trainer_of(args, x_train, x_test, folder):
-    """The trainer of both networks, and the generator."""
+    """Returns the trainer of both networks, and the generator."""
     generator = Generator(args.hidden, args.width)
     critic = interop.as_chainer_link(Critic(args.width))
     optimizers = {}
@@ -159,13 +161,13 @@ def trainer_of(args, x_train, x_test, folder):
 
 def main():
     p = options.parser(__doc__, epoch=20, batchsize=50, lr=0.001)
-    p.add_argument("--n-critic", "-n", type=int, default=3, help="updates of the critic for one of the generator")
+    p.add_argument("--n-critic", "-n", type=int, default=3, help="updates of the critic per update of the generator")
     p.add_argument("--hidden", type=int, default=32, help="dimension of the noise")
     p.add_argument("--width", "-w", type=int, default=16, help="channels of the widest images")
     p.add_argument("--lam", type=float, default=10.0, help="weight of the critic's gradient penalty")
-    p.add_argument("--smooth", type=float, default=0.1, help="weight of the squared gradient by the noise")
+    p.add_argument("--smooth", type=float, default=0.1, help="weight of the squared gradient with respect to the noise")
     p.add_argument("--out", "-o", metavar="FOLDER", help="keep the log, the generator and a snapshot here")
-    p.add_argument("--resume", "-r", metavar="SNAPSHOT", help="go on from this snapshot")
+    p.add_argument("--resume", "-r", metavar="SNAPSHOT", help="continue from this snapshot")
     args = p.parse_args()
     options.start(args)
     (x_train, _), (x_test, _) = digits.arrays()

@@ -16,7 +16,7 @@ def arrays(train=True):
 
 
 def loader(batch_size, train=True):
-    """The batches of one epoch: of training images in a random order, of test images in theirs."""
+    """The batches of one epoch: training images in a random order, test images in their own order."""
     dataset = gluon.data.ArrayDataset(*arrays(train))
     if train:
         return gluon.data.DataLoader(dataset, batch_size, shuffle=True, last_batch="discard")
@@ -24,7 +24,7 @@ def loader(batch_size, train=True):
 
 
 def forever(batches):
-    """Epoch after epoch."""
+    """Yield the batches of one epoch after another, without end."""
     while True:
         for batch in batches:
             yield batch

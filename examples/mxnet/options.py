@@ -1,4 +1,4 @@
-"""Options, progress and files that the programs have in common."""
+"""Options, progress and files shared by the programs."""
 
 import argparse
 import json
@@ -16,12 +16,12 @@ def parser(description, steps, batch_size, lr):
     p.add_argument("--batch-size", "-b", type=int, default=batch_size, help="samples in an update")
     p.add_argument("--lr", type=float, default=lr, help="learning rate")
     p.add_argument("--gpu", "-g", type=int, default=-1, help="number of the GPU, -1 for the CPU")
-    p.add_argument("--seed", "-s", type=int, default=0, help="of parameters, data order and noise")
-    p.add_argument("--log-interval", type=int, default=50, help="updates between two lines of progress")
+    p.add_argument("--seed", "-s", type=int, default=0, help="seed of parameters, data order and noise")
+    p.add_argument("--log-interval", type=int, default=50, help="number of updates between two lines of the log")
     p.add_argument("--init", metavar="FILE", help="start from the parameters in this .params file")
     p.add_argument("--save", metavar="FILE", help="save the trained parameters to this .params file")
     p.add_argument("--curve", metavar="FILE", help="write the values of every update to this JSON file")
-    p.add_argument("--plot", metavar="FILE", help="draw them into this image (needs matplotlib)")
+    p.add_argument("--plot", metavar="FILE", help="plot these values to this image (needs matplotlib)")
     return p
 
 
@@ -34,14 +34,14 @@ def start(args):
 
 
 def initialize(net, init, args, ctx):
-    """Draw the parameters of a network, or read them."""
+    """Initialize the parameters of a network, or read them from a file."""
     net.initialize(init, ctx=ctx)
     if args.init:
         net.load_parameters(args.init, ctx=ctx)
 
 
 class Curve(object):
-    """The values of every update; logs their means."""
+    """Records the values of every update and logs their means."""
 
     def __init__(self, args):
         self.args = args
@@ -49,7 +49,7 @@ class Curve(object):
         self.tic = time.time()
 
     def add(self, **values):
-        """Note the values of one update: arrays of one element, or numbers."""
+        """Record the values of one update: arrays of one element, or numbers."""
         numbers = {k: v.asscalar() if isinstance(v, mx.nd.NDArray) else v for k, v in values.items()}
         self.records.append({k: float(v) for k, v in numbers.items()})
         n = self.args.log_interval
@@ -61,7 +61,7 @@ class Curve(object):
             self.tic = time.time()
 
     def finish(self, net):
-        """Write the files that were asked for."""
+        """Write the files that the options name."""
         if self.args.curve:
             with open(self.args.curve, "w") as f:
                 json.dump(self.records, f, indent=1)

@@ -17,7 +17,7 @@ class ConvBN(nn.HybridSequential):
     def __init__(self, channels, activation=True, **kwargs):
         super(ConvBN, self).__init__(**kwargs)
         with self.name_scope():
-            # The normalization would take the bias away.
+            # The normalization would remove a bias.
             self.add(nn.Conv2D(channels, kernel_size=3, padding=1, use_bias=False))
             self.add(nn.BatchNorm(momentum=0.9))
             if activation:
@@ -68,8 +68,8 @@ def main():
     p = options.parser("Residual network on the digits of scikit-learn", steps=300, batch_size=50, lr=0.05)
     p.add_argument("--width", "-w", type=int, default=16, help="channels of the first layers")
     p.add_argument("--wd", type=float, default=5e-4, help="weight decay")
-    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="updates after which the rate is a tenth")
-    p.add_argument("--devices", type=int, default=1, help="CPUs or GPUs that share a batch")
+    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="updates at which the rate drops to a tenth")
+    p.add_argument("--devices", type=int, default=1, help="number of CPUs or GPUs that share a batch")
     args = p.parse_args()
     first = options.start(args)
     ctx = [mx.Context(first.device_type, first.device_id + i) for i in range(args.devices)]

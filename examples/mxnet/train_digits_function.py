@@ -1,10 +1,10 @@
 #!/usr/bin/env python
-"""A classifier that carries over to other images than it was taught with: domain-adversarial training
+"""A classifier that generalizes to images of another kind than its training images, by domain-adversarial training
 (Ganin and Lempitsky, "Unsupervised Domain Adaptation by Backpropagation").
 
-Labels are known of clear images only, not of dim and noisy ones. A second classifier learns to tell which of
-the two an image is; the features learn to make that hard, for its gradient reaches them with its sign reversed.
-The reversal and the loss are operators of our own, the latter computed by numpy.
+Labels are known only for clear images, not for dim and noisy ones. A second classifier learns to distinguish the two
+kinds of images. Its gradient reaches the features with its sign reversed, so that these learn to make the distinction
+hard. The reversal and the loss are user-defined operators; the loss is computed by numpy.
 """
 
 import logging
@@ -19,7 +19,7 @@ import options
 
 
 class ReverseGradient(autograd.Function):
-    """The identity, whose gradient changes its sign."""
+    """The identity with a reversed gradient."""
 
     def __init__(self, strength):
         super(ReverseGradient, self).__init__()
@@ -33,7 +33,7 @@ class ReverseGradient(autograd.Function):
 
 
 class LogisticLoss(autograd.Function):
-    """Binary cross entropy of scores, and how often they are right."""
+    """Binary cross entropy of scores, and their accuracy."""
 
     def forward(self, score, label):
         s, t = score.asnumpy(), label.asnumpy()
@@ -67,7 +67,7 @@ class Network(gluon.Block):
 
 
 def other_domain(x, rng):
-    """Images that are dim, noisy and moved to the right by one pixel."""
+    """Images that are dim, noisy and shifted to the right by one pixel."""
     return (0.6 * np.roll(x, 1, axis=3) + 0.3 * rng.uniform(size=x.shape)).astype(np.float32)
 
 
@@ -80,7 +80,7 @@ def evaluate(net, images, labels, ctx):
 def main():
     p = options.parser("Domain adaptation on the digits of scikit-learn", steps=900, batch_size=32, lr=0.003)
     p.add_argument("--units", "-u", type=int, default=64, help="hidden units of a layer")
-    p.add_argument("--strength", type=float, default=1.0, help="of the reversed gradient in the end")
+    p.add_argument("--strength", type=float, default=1.0, help="final factor of the reversed gradient")
     args = p.parse_args()
     ctx = options.start(args)
     rng = np.random.RandomState(args.seed)
@@ -102,7 +102,7 @@ def main():
         other = rng.randint(0, len(target), args.batch_size)
         data = nd.array(np.concatenate([source[one], target[other]]), ctx=ctx)
         label = nd.array(labels[one], ctx=ctx)
-        # The reversed gradient grows, for it is noise at first.
+        # The factor of the reversed gradient grows, because this gradient is noise at first.
         strength = args.strength * (2 / (1 + np.exp(-10.0 * i / args.steps)) - 1)
         with autograd.record():
             digit_scores, domain_scores = net(data, strength)

@@ -31,13 +31,13 @@ def build_critic(width):
     with net.name_scope():
         net.add(nn.Conv2D(width, 4, strides=2, padding=1, in_channels=1), nn.LeakyReLU(0.2))
         net.add(nn.Conv2D(2 * width, 4, strides=2, padding=1, in_channels=width), nn.LeakyReLU(0.2))
-        # Only differences of the critic's values mean anything, hence no bias.
+        # Only differences of the critic's values matter, so it has no bias.
         net.add(nn.Flatten(), nn.Dense(1, in_units=2 * width * 2 * 2, use_bias=False))
     return net
 
 
 class WGAN(gluon.Block):
-    """Both networks, to have their parameters in one file."""
+    """Both networks in one block, so that their parameters are in one file."""
 
     def __init__(self, latent, width, **kwargs):
         super(WGAN, self).__init__(**kwargs)
@@ -47,7 +47,7 @@ class WGAN(gluon.Block):
 
 
 def gradient_penalty(critic, real, fake, eps):
-    """Mean square of what the norm of the critic's gradient, between real and fake images, lacks to one."""
+    """Mean square of the difference between one and the norm of the critic's gradient between real and fake images."""
     x = eps * real + (1 - eps) * fake
     x.attach_grad()
     value = critic(x)
@@ -58,7 +58,7 @@ def gradient_penalty(critic, real, fake, eps):
 
 def main():
     p = options.parser("WGAN-GP on the digits of scikit-learn", steps=600, batch_size=50, lr=0.0005)
-    p.add_argument("--n-critic", type=int, default=3, help="updates of the critic for one of the generator")
+    p.add_argument("--n-critic", type=int, default=3, help="updates of the critic per update of the generator")
     p.add_argument("--latent", type=int, default=32, help="dimension of the noise")
     p.add_argument("--width", "-w", type=int, default=16, help="channels of the widest images")
     p.add_argument("--lam", type=float, default=10, help="weight of the gradient penalty")

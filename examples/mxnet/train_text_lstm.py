@@ -12,8 +12,8 @@ from mxnet.gluon import nn, rnn
 
 import options
 
-# Descriptions of data sets in scikit-learn. These three read the same in its
-# releases of many years, most others were edited now and then.
+# Descriptions of data sets in scikit-learn. These three are the same in many years of releases; most others were
+# edited.
 TEXTS = ["covtype.rst", "diabetes.rst", "olivetti_faces.rst"]
 
 
@@ -35,13 +35,13 @@ def load_text(path=None):
 
 
 def batchify(ids, batch_size, ctx):
-    """Cut the text into pieces that are read side by side: (time, batch)."""
+    """Cut the text into pieces that are read in parallel: (time, batch)."""
     length = len(ids) // batch_size
     return nd.array(ids[: length * batch_size].reshape(batch_size, length).T, ctx=ctx)
 
 
 def windows(text, bptt):
-    """Yield inputs, targets and whether a new sweep over the text begins, for ever."""
+    """Yield inputs, targets and whether a new epoch begins, without end."""
     while True:
         for i in range(0, text.shape[0] - bptt, bptt):
             yield text[i : i + bptt], text[i + 1 : i + 1 + bptt], i == 0
@@ -67,14 +67,14 @@ class CharLM(gluon.Block):
 
 
 def detach(state):
-    """The state without its history."""
+    """Return the state without its history."""
     if isinstance(state, (tuple, list)):
         return [detach(s) for s in state]
     return state.detach()
 
 
 def sample(model, chars, length, ctx):
-    """Let the model continue from a space, taking the likeliest character each time."""
+    """Let the model continue a text after a space, with the most probable character each time."""
     state = model.begin_state(func=nd.zeros, batch_size=1, ctx=ctx)
     text = " "
     for _ in range(length):
@@ -85,13 +85,13 @@ def sample(model, chars, length, ctx):
 
 def main():
     p = options.parser("LSTM language model of characters", steps=1500, batch_size=10, lr=0.004)
-    p.add_argument("--text", metavar="FILE", help="a text to learn, instead of descriptions in scikit-learn")
-    p.add_argument("--bptt", type=int, default=20, help="characters that a gradient goes back")
+    p.add_argument("--text", metavar="FILE", help="a text to learn (default: data set descriptions of scikit-learn)")
+    p.add_argument("--bptt", type=int, default=20, help="number of steps of backprop through time")
     p.add_argument("--units", "-u", type=int, default=64, help="LSTM units of a layer")
     p.add_argument("--layers", type=int, default=2)
     p.add_argument("--dropout", type=float, default=0.1)
-    p.add_argument("--tied", action="store_true", help="one matrix for the characters read and written")
-    p.add_argument("--clip", type=float, default=0.25, help="norm of the gradients, for each character of a batch")
+    p.add_argument("--tied", action="store_true", help="share one matrix between input and output characters")
+    p.add_argument("--clip", type=float, default=0.25, help="maximum norm of the gradients per character of a batch")
     args = p.parse_args()
     ctx = options.start(args)
 
@@ -115,7 +115,7 @@ def main():
             output, state = model(data, state)
             loss = loss_fn(output, target.reshape((-1,)))
         loss.backward()
-        # The loss has one element for each character; their gradients add up.
+        # The loss has one element per character, and the gradients are those of their sum.
         grads = [p.grad(ctx) for p in model.collect_params().values()]
         norm = gluon.utils.clip_global_norm(grads, args.clip * args.bptt * args.batch_size)
         trainer.step(args.bptt * args.batch_size)

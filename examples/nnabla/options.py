@@ -1,4 +1,4 @@
-"""Options, monitors and files that the programs have in common."""
+"""Options, monitors and files shared by the programs."""
 
 import argparse
 import json
@@ -18,9 +18,9 @@ def parser(description, max_iter, learning_rate):
     p.add_argument("--learning-rate", "-l", type=float, default=learning_rate)
     p.add_argument("--context", "-c", default="cpu", help="extension module, e.g. cpu, cudnn")
     p.add_argument("--device-id", "-d", default="0")
-    p.add_argument("--seed", "-s", type=int, default=313, help="of parameters, data order and noise")
+    p.add_argument("--seed", "-s", type=int, default=313, help="seed of parameters, data order and noise")
     p.add_argument("--initial-parameters", help="start from the parameters in this .h5 file")
-    p.add_argument("--monitor-path", "-m", help="folder for the series of values")
+    p.add_argument("--monitor-path", "-m", help="folder for the monitors' files")
     p.add_argument("--monitor-interval", type=int, default=50)
     p.add_argument("--out", "-o", help="write the values of every iteration to this JSON file")
     p.add_argument("--save", help="save the trained parameters to this .h5 file")
@@ -28,7 +28,7 @@ def parser(description, max_iter, learning_rate):
 
 
 def start(args):
-    """Set the context, seed the random numbers, load the parameters if there are some to start from."""
+    """Set the context, seed the random numbers, and load the initial parameters if a file is given."""
     nn.set_default_context(get_extension_context(args.context, device_id=args.device_id))
     nnabla.random.seed(args.seed)
     nn.clear_parameters()
@@ -37,7 +37,7 @@ def start(args):
 
 
 class Log(object):
-    """A MonitorSeries for each name, and all the values for later."""
+    """A MonitorSeries for each name, and a record of all values."""
 
     def __init__(self, args, *names, **intervals):
         monitor = Monitor(args.monitor_path) if args.monitor_path else None

@@ -41,7 +41,7 @@ def network(image, maps, dropout, test=False):
 
 
 class Graph(object):
-    """A graph for batches of one size; graphs share the parameters."""
+    """A graph for one batch size; graphs share the parameters."""
 
     def __init__(self, batch_size, args, test):
         self.image = nn.Variable((batch_size, 1, 8, 8))
@@ -66,7 +66,7 @@ def main():
     p.add_argument("--maps", type=int, default=16, help="feature maps")
     p.add_argument("--dropout", type=float, default=0.2)
     p.add_argument("--weight-decay", type=float, default=1e-4)
-    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="iterations with a tenth of the rate")
+    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="iterations at which the rate drops to a tenth")
     p.add_argument("--val-interval", type=int, default=100)
     args = p.parse_args()
     options.start(args)

@@ -54,14 +54,14 @@ def main():
     options.start(args)
     nn.set_auto_forward(True)
 
-    # The iterator shuffles in a thread of its own, so it has its own random numbers.
+    # The iterator shuffles in a separate thread, so it has its own random numbers.
     data = digits.data_iterator(args.batch_size, rng=np.random.RandomState(args.seed))
     rng = np.random.RandomState(args.seed + 1)
 
     def noise(n):
         return nn.Variable.from_numpy_array(rng.randn(n, args.latent).astype(np.float32))
 
-    # The first call makes the parameters.
+    # The first call creates the parameters.
     discriminator(generator(noise(2), args.maps), args.maps)
     solver_gen = S.Adam(args.learning_rate, beta1=0.5)
     solver_dis = S.Adam(args.learning_rate, beta1=0.5)
@@ -76,7 +76,7 @@ def main():
         real = nn.Variable.from_numpy_array(image * 2 - 1)
         fake = generator(noise(args.batch_size), args.maps)
 
-        # The discriminator learns from a copy that leads nowhere back.
+        # The discriminator learns from a copy that is not connected to the generator.
         pred_fake = discriminator(fake.get_unlinked_variable(need_grad=False), args.maps)
         pred_real = discriminator(real, args.maps)
         loss_dis = bce(pred_real, 1) + bce(pred_fake, 0)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python
-"""An image learned from its gradients alone by a network of sines (Sitzmann et al., "Implicit Neural
-Representations with Periodic Activation Functions").
+"""Learns an image only from its gradients, by a network of sines (Sitzmann et al., "Implicit Neural Representations
+with Periodic Activation Functions").
 
-The sine is a function of our own: computed by numpy, and with a backward function of its own by which
-`nn.grad` gets the derivatives of the network with respect to the coordinates.
+The sine is a user-defined function: numpy computes it, and `nn.grad` uses its registered backward function for the
+derivatives of the network with respect to the coordinates.
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ class ScaledSine(PythonFunction):
 def scaled_sine_backward(grad_inputs, inputs, input_shapes, outputs, output_shapes, omega):
     x = inputs[0]
     dy = grad_inputs[0]
-    # cos(t) = sin(t + pi / 2), again by our own function, so that there are derivatives of any order
+    # cos(t) = sin(t + pi / 2), computed by the same function, so that there are derivatives of any order
     return omega * dy * scaled_sine(x + np.pi / 2 / omega, omega)
 
 

@@ -2,7 +2,7 @@
 """WGAN-GP on handwritten digits with static graphs.
 
 The norm of the critic's gradient with respect to its input is part of the critic's loss, so
-`nn.grad` extends the graph by the gradient and `backward` goes through it.
+`nn.grad` adds the gradient to the graph, and `backward` differentiates it.
 """
 
 import numpy as np
@@ -41,11 +41,11 @@ def main():
     p = options.parser("WGAN-GP on the digits of scikit-learn", max_iter=300, learning_rate=0.001)
     p.add_argument("--latent", type=int, default=16, help="dimension of the noise")
     p.add_argument("--maps", type=int, default=12)
-    p.add_argument("--n-critic", type=int, default=3, help="updates of the critic for one of the generator")
+    p.add_argument("--n-critic", type=int, default=3, help="updates of the critic per update of the generator")
     p.add_argument("--lambda", dest="lmd", type=float, default=10, help="weight of the gradient penalty")
     args = p.parse_args()
     options.start(args)
-    # The iterator shuffles in a thread of its own, so it has its own random numbers.
+    # The iterator shuffles in a separate thread, so it has its own random numbers.
     data = digits.data_iterator(args.batch_size, rng=np.random.RandomState(args.seed))
     rng = np.random.RandomState(args.seed + 1)
     b = args.batch_size
@@ -57,7 +57,7 @@ def main():
     loss_gen = -F.mean(critic(x_fake, args.maps))
     loss_gen.persistent = True
 
-    # critic; what the generator made enters as data
+    # critic; generated images are its input data
     x_real = nn.Variable((b, 1, 8, 8))
     x_made = x_fake.get_unlinked_variable(need_grad=False)
     eps = nn.Variable((b, 1, 1, 1))
