@@ -1,20 +1,20 @@
-# Sets up what it needs, then does the job; what is there already is not made again.
-# Needs CPython 3.10 to 3.13 and a compiler for C++20, nothing else.
+# Each target first installs what it needs; steps that are already done are skipped.
+# Requirements: CPython 3.10 to 3.13 and a C++20 compiler.
 #
 #   make demo    train an unmodified Chainer program
 #   make test    run the tests             (make test ARGS="tests/core -x")
-#   make bench   print the benchmarks' table
-#   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one, and in the module
-#   make fuzz    read damaged files by every reader  (make fuzz ARGS="chainer --count 1000")
-#   make golden  record what the originals compute, which tests compare with: LEGACY=PYTHON NNABLA=PYTHON
-#   make stubs   write the types of the ops, after a change of an op's name or parameters
+#   make bench   print the table of benchmarks
+#   make sanitize  search for memory errors and data races in the kernels (on a GPU if there is one) and in the module
+#   make fuzz    give damaged files to every file reader  (make fuzz ARGS="chainer --count 1000")
+#   make golden  record results of the originals, for the tests: LEGACY=PYTHON NNABLA=PYTHON
+#   make stubs   write the type stubs of the ops, after a change of an op's name, parameters or description
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
-# VENV    the environment to use: made if absent; name your own to use the torch that is in it
-# TORCH   what to install where VENV has no torch
-# LEGACY  a Python that has Chainer 7.8.1 and MXNet 1.9.1, NNABLA one that has nnabla 1.39.0 (tests/golden/__main__.py)
-# TORCH_INDEX  a further package index for it. On Linux the package's default build is the CUDA one, several
+# VENV    the environment to use, created if it does not exist; name an existing one to use its torch
+# TORCH   the package to install if VENV has no torch
+# LEGACY  a Python with Chainer 7.8.1 and MXNet 1.9.1, NNABLA one with nnabla 1.39.0 (tests/golden/__main__.py)
+# TORCH_INDEX  an additional package index for torch. On Linux the default build is the one for CUDA, which takes several
 #         gigabytes; torch's installation page names the index of the CPU builds
 PYTHON ?= python3
 VENV ?= .venv
@@ -65,7 +65,7 @@ stubs: build
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace
 
-# says so and goes on where there is no nvcc
+# without nvcc this only prints a message
 kernels: | $(python)
 	$(python) -m compatgrad._build --kernels
 
@@ -81,7 +81,7 @@ $(VENV)/.have-torch: | $(python)
 	$(python) -c 'import torch' 2>/dev/null || $(pip) $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)') '$(TORCH)'
 	touch $@
 
-# torch is there by now, so that no resolver chooses one; and it is built, so that progress was seen
+# torch is installed first, so that pip does not choose one; the module is built first, so that its progress is shown
 $(VENV)/.have-%: pyproject.toml $(VENV)/.have-torch | build
 	$(pip) --editable '.[$*]'
 	touch $@

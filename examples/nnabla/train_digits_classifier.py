@@ -66,7 +66,7 @@ def main():
     p.add_argument("--maps", type=int, default=16, help="feature maps")
     p.add_argument("--dropout", type=float, default=0.2)
     p.add_argument("--weight-decay", type=float, default=1e-4)
-    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="iterations at which the rate drops to a tenth")
+    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="iterations that divide the rate by 10")
     p.add_argument("--val-interval", type=int, default=100)
     args = p.parse_args()
     options.start(args)
