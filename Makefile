@@ -14,8 +14,8 @@
 # VENV    the environment to use, created if it does not exist; name an existing one to use its torch
 # TORCH   the package to install if VENV has no torch
 # LEGACY  a Python with Chainer 7.8.1 and MXNet 1.9.1, NNABLA one with nnabla 1.39.0 (tests/golden/__main__.py)
-# TORCH_INDEX  an additional package index for torch. On Linux the default build is the one for CUDA, which takes several
-#         gigabytes; torch's installation page names the index of the CPU builds
+# TORCH_INDEX  an additional package index for torch. On Linux the default build is the one for CUDA, which takes
+#         several gigabytes; torch's installation page names the index of the CPU builds
 PYTHON ?= python3
 VENV ?= .venv
 TORCH ?= torch==2.13.0
