@@ -1,4 +1,4 @@
-"""What code that mixes frameworks asks about MXNet."""
+"""Answers questions of code that mixes frameworks about MXNet."""
 
 from __future__ import annotations
 

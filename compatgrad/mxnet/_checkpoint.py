@@ -12,7 +12,7 @@ from .symbol import Symbol
 
 
 class BatchEndParam(NamedTuple):
-    """What callbacks get after each batch.
+    """The argument of callbacks after each batch.
 
     Args:
         epoch: number of the epoch, from 0.

@@ -1,4 +1,4 @@
-"""Operators defined in Python: a CustomOpProp tells shapes and names, its CustomOp computes; `nd.Custom` calls it."""
+"""Operators defined in Python: a CustomOpProp defines shapes and names, a CustomOp computes; `nd.Custom` runs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _kept = threading.local()  # .operators: the CustomOps of the Executor that runs
 
 
 class CustomOp:
-    """What an operator of one's own computes: a subclass defines `forward` and, for a gradient, `backward`.
+    """The computation of a user-defined operator: a subclass defines `forward` and, for a gradient, `backward`.
 
     A CustomOpProp creates it; `register` makes that known to `mx.nd.Custom` and `mx.sym.Custom`.
 
@@ -79,7 +79,7 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What is known of an operator of one's own before it runs: names, shapes and types; it creates the CustomOp.
+    """The description of a user-defined operator: names, shapes and dtypes. It creates the CustomOp.
 
     The defaults are those of an operator with the input "data" and an output of the same shape and type.
 
@@ -129,7 +129,7 @@ class CustomOpProp:
         return []
 
     def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
-        """What backward reads; everything is kept here."""
+        """The arrays that backward reads; here all arrays are kept."""
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 
     def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:

@@ -1,4 +1,4 @@
-"""What MXNet calls the functions of the engine."""
+"""MXNet's names of the engine's functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all initializers share: the choice of initial values by the ending of a parameter's name, and the registry."""
+"""The base class of initializers, which decides by the ending of a parameter's name, and the registry."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Initializer:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, desc: InitDesc | str, arr: NDArray) -> None:
-        """Fills `arr` (NDArray) as the name `desc` (InitDesc; a plain str is deprecated) says.
+        """Fills `arr` (NDArray) by the rule for the name `desc` (InitDesc; a plain str is deprecated).
 
         ValueError for a name with none of the known endings; TypeError where desc is no str or arr no NDArray.
         """
@@ -217,7 +217,7 @@ def random_module() -> Any:
 
 
 for _known in (InitDesc, Initializer):
-    _known.__module__ = __name__.replace("_initializer_base", "initializer")  # where programs know them from
+    _known.__module__ = __name__.replace("_initializer_base", "initializer")  # as in MXNet and its pickles
 
 _register = registry.get_register_func(Initializer, "initializer")
 alias = registry.get_alias_func(Initializer, "initializer")

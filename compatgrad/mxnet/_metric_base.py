@@ -1,4 +1,4 @@
-"""What all metrics share: their sums, their names, and pairs of label and prediction arrays."""
+"""The base class of metrics, with sums and names, and helpers for pairs of label and prediction arrays."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class EvalMetric:
         return list(zip(as_list(names), as_list(values), strict=False))
 
 
-EvalMetric.__module__ = __name__.replace("_metric_base", "metric")  # where programs know it from
+EvalMetric.__module__ = __name__.replace("_metric_base", "metric")  # the module's name in MXNet, as in pickles
 
 register = registry.get_register_func(EvalMetric, "metric")
 alias = registry.get_alias_func(EvalMetric, "metric")

@@ -278,7 +278,7 @@ def rand_sparse_ndarray(
     shuffle_csr_indices: bool = False,
     ctx: Context | None = None,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """A random sparse array, and what it is made of.
+    """A random sparse array, and its parts.
 
     Args:
         shape: its shape; of two dimensions for "csr".
@@ -331,7 +331,7 @@ def rand_sparse_ndarray(
     else:
         assert distribution == "uniform", f"rand_sparse_ndarray: unknown distribution {distribution}"
         dense = np.zeros(shape, dtype=dtype)
-        # as many as the density says, like scipy.sparse.rand
+        # the density determines the number of elements, as in scipy.sparse.rand
         chosen = rnd.choice(dense.size, size=int(round(dense.size * density)), replace=False)
         dense.flat[chosen] = rnd.rand(len(chosen)) if data_init is None else data_init
     csr = nd.array(dense, ctx=ctx, dtype=dtype).tostype("csr")

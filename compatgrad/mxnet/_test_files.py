@@ -38,14 +38,14 @@ def _download(url: str, dirname: str, fname: str | None = None) -> str:
 
 
 def _zip_into_data(url: str, files: tuple[str, ...]) -> None:
-    """Unpacks an archive into `data`, unless all these files are there."""
+    """Unpacks an archive into `data`, unless all these files exist."""
     if not all(os.path.exists(os.path.join("data", name)) for name in files):
         with zipfile.ZipFile(_download(url, "data")) as archive:
             archive.extractall("data")
 
 
 def get_mnist_pkl() -> None:
-    """Fetches MNIST as data/mnist.pkl.gz, unless it is there; OSError where it cannot.
+    """Fetches MNIST as data/mnist.pkl.gz, unless it exists. OSError if that fails.
 
     Example:
         With the network at hand::
@@ -88,7 +88,7 @@ def get_cifar10() -> None:
 
 
 def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
-    """Fetches an archive and unpacks it, unless it is there.
+    """Fetches an archive and unpacks it, unless it exists.
 
     Args:
         data_dir: the folder that it is put and unpacked into.
@@ -115,7 +115,7 @@ def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
 
 
 def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str) -> None:
-    """Fetches a file that bzip2 compressed and unpacks it, unless the result is there.
+    """Fetches a file compressed by bzip2 and unpacks it, unless the result exists.
 
     Args:
         data_dir: the folder that it is put into.
@@ -189,7 +189,7 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
         The path.
 
     Raises:
-        OSError: it is not there.
+        OSError: it does not exist.
 
     Example:
         >>> import pathlib

@@ -99,7 +99,7 @@ def chi_square_check(
         The p-value, and the observed and expected counts in the buckets.
 
     Raises:
-        ImportError: SciPy is not there.
+        ImportError: SciPy is not installed.
         AssertionError: `buckets` is no list, or has another length than `probs`.
 
     Example:
@@ -149,7 +149,7 @@ def verify_generator(
 
     Raises:
         AssertionError: too few tests succeed.
-        ImportError: SciPy is not there.
+        ImportError: SciPy is not installed.
 
     Example:
         >>> ps = mx.test_utils.verify_generator(lambda n: np.arange(n) % 2, [0, 1], [0.5, 0.5], 100, nrepeat=2)

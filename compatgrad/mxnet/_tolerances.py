@@ -298,14 +298,14 @@ def _numpy(a: Any) -> Any:
 
 
 def _violation(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.ndarray:
-    """How many times the tolerance each difference is."""
+    """Each difference divided by the tolerance."""
     with np.errstate(invalid="ignore"):
         difference = np.where(np.equal(a, b), 0, np.abs(a - b))
         return difference / (atol + rtol * np.abs(b) + 1e-20)
 
 
 def locationError(a: Any, b: Any, index: Any, names: tuple[str, str], maxError: bool = False) -> str:
-    """Text that says where two arrays differ, and by what.
+    """A text that describes the difference of two arrays at a position.
 
     Args:
         a, b: the arrays.

@@ -77,7 +77,7 @@ def _scope(recording: bool | None, training: bool | None) -> using_modes:
 
 
 def record(train_mode: bool = True) -> using_modes:
-    """`with record():` records what runs inside, so that it can be differentiated.
+    """`with record():` records the operators that run inside, so that they can be differentiated.
 
     Args:
         train_mode: whether layers such as dropout behave as in training inside.
@@ -251,7 +251,7 @@ def _run(function: Any, *args: Any, train_mode: bool, **options: Any) -> Any:
         with using_modes(training=train_mode):
             return function(args[0][0]._frontend, *args, **options)
     except RuntimeError as e:
-        # raised by the engine itself, and not by a Function's backward, which has a traceback of its own
+        # raised by the engine, not by a Function's backward, which would have a traceback
         if type(e) is RuntimeError and e.__traceback__.tb_next is None:
             raise MXNetError(str(e)) from None
         raise
@@ -362,7 +362,7 @@ def grad(
 
 
 def _apart(gradients: list[NDArray], others: Sequence[torch.Tensor], recorded: bool) -> list[NDArray]:
-    """The gradients, each on memory of its own: a program that writes to one must not change another."""
+    """The gradients, each in separate memory: a program that writes to one must not change another."""
     taken = {t.untyped_storage()._cdata for t in others}
     for i, g in enumerate(gradients):
         where = g.tensor.untyped_storage()._cdata

@@ -23,7 +23,7 @@ NDArrayHandle = SymbolHandle = ExecutorHandle = KVStoreHandle = CachedOpHandle =
 
 
 class MXNetError(RuntimeError):
-    """What the operators, arrays and passes of MXNet raise.
+    """The exception that operators, arrays and backward passes raise.
 
     Example:
         >>> nd.ones(2) + nd.ones(3)
@@ -49,7 +49,7 @@ class _NotThere(MXNetError):
     def __str__(self) -> str:
         also = f" (or {self.alias})" if self.alias else ""
         arguments = f"; arguments: {', '.join(self.args)}" if self.args else ""
-        return f"{self.function}{also} is not there for {self._kind}{arguments}"
+        return f"{self.function}{also} is not supported for {self._kind}{arguments}"
 
 
 class NotImplementedForSymbol(_NotThere):
@@ -62,7 +62,7 @@ class NotImplementedForSymbol(_NotThere):
 
     Example:
         >>> print(mx.base.NotImplementedForSymbol("asnumpy", None, mx.sym.var("x")))
-        asnumpy is not there for symbols; arguments: Symbol
+        asnumpy is not supported for symbols; arguments: Symbol
 
     Source: `mxnet.base.NotImplementedForSymbol` of MXNet 1.9.1.
     """
@@ -80,7 +80,7 @@ class NotSupportedForSparseNDArray(_NotThere):
 
     Example:
         >>> print(mx.base.NotSupportedForSparseNDArray("reshape", None, (2, 3)))
-        reshape is not there for sparse arrays; arguments: tuple
+        reshape is not supported for sparse arrays; arguments: tuple
 
     Source: `mxnet.base.NotSupportedForSparseNDArray` of MXNet 1.9.1.
     """
@@ -219,7 +219,7 @@ def _as_list(obj):
 
 
 def data_dir_default() -> str:
-    """The folder of files that programs download, unless the environment says otherwise: `.mxnet` in the user's home.
+    """The default folder for downloaded files: `.mxnet` in the user's home, unless the environment sets another one.
 
     Returns:
         The path.

@@ -68,7 +68,7 @@ class Context(_C.Scope, metaclass=_ContextType):
 
     @property
     def torch_device(self) -> torch.device:
-        """Where torch keeps the arrays; MXNetError where the machine has no such GPU."""
+        """torch's device of the arrays; MXNetError if the machine has no such GPU."""
         if self.device_typeid != 2:
             return _CPU
         if self.device_id >= num_gpus():
@@ -181,7 +181,7 @@ def gpu(device_id: int = 0) -> Context:
         The context.
 
     Raises:
-        Nothing; what makes an array on a GPU that is not there raises MXNetError.
+        Nothing; functions that make an array on a GPU that does not exist raise MXNetError.
 
     Example:
         >>> mx.gpu(1)
@@ -193,7 +193,7 @@ def gpu(device_id: int = 0) -> Context:
 
 
 def num_gpus() -> int:
-    """How many GPUs PyTorch can use.
+    """The number of GPUs that PyTorch can use.
 
     Returns:
         The number, 0 without CUDA.

@@ -167,7 +167,7 @@ class Executor:
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
-        """Gradients by name, None where none is wanted."""
+        """Gradients by name; None if no gradient is requested."""
         return _named(self._names, self.grad_arrays)
 
     @property
@@ -307,7 +307,7 @@ class Executor:
         self._monitor, self._monitor_all = callback, monitor_all
 
     def copy_params_from(self, arg_params: Any, aux_params: Any = None, allow_extra_params: bool = False) -> None:
-        """Overwrites arguments and states by name; ValueError for a name that is not there, unless allowed."""
+        """Overwrites arguments and states by name; ValueError for an unknown name, unless allowed."""
         for what, given, own in (("argument", arg_params, self.arg_dict), ("state", aux_params or {}, self.aux_dict)):
             for name, x in given.items():
                 if name in own:
@@ -316,7 +316,7 @@ class Executor:
                     raise ValueError(f'copy_params_from: name "{name}" is no {what} of the symbol')
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
-        """An Executor for inputs of other shapes. It shares memory with this one, so only one of them can be in use.
+        """An Executor for inputs of other shapes. It shares memory with this one, so only one of the two can be used.
 
         MXNetError where an argument that is not named changes its shape, unless `partial_shaping` is set, or where an
         argument becomes larger, unless `allow_up_sizing` is set: then it gets memory of its own.

@@ -120,7 +120,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The metric at `index`; ValueError where there is none."""
+        """The metric at `index`; ValueError if it does not exist."""
         try:
             return self.metrics[index]
         except IndexError:

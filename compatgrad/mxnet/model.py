@@ -28,7 +28,7 @@ from .symbol import Symbol
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
 for _known in (BatchEndParam, load_checkpoint, load_params, save_checkpoint):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 
 def _is_input(name: str) -> bool:

@@ -16,7 +16,7 @@ from .ndarray import NDArray
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "PythonOp", "get_all_registered_operators", "register"]
 
 for _known in (CustomOp, CustomOpProp, get_all_registered_operators, register):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 _count = itertools.count()
 
@@ -194,5 +194,5 @@ class NDArrayOp(PythonOp):
         return self._symbol("_ndarray", _OnArrays, args, kwargs)
 
     def declare_backward_dependency(self, out_grad: list[int], in_data: list[int], out_data: list[int]) -> list[int]:
-        """What backward reads; everything is kept here."""
+        """The arrays that backward reads; here all arrays are kept."""
         return [*(out_grad if self.need_top_grad() else ()), *in_data, *out_data]

@@ -104,7 +104,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Ends recording for now, where profiling runs.
+    """Pauses recording, if profiling runs.
 
     Args:
         profile_process: accepted; there are no servers.

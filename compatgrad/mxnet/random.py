@@ -23,7 +23,7 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
 
     Raises:
         ValueError: `seed_state` is no integer.
-        MXNetError: `ctx` is a GPU that is not there.
+        MXNetError: `ctx` is a GPU that does not exist.
 
     Example:
         >>> mx.random.seed(7)

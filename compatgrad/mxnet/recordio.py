@@ -221,7 +221,7 @@ class MXIndexedRecordIO(MXRecordIO):
         return {**super().__getstate__(), "fidx": None}
 
     def seek(self, idx: Any) -> None:
-        """Goes to the record of a key; KeyError if there is none."""
+        """Moves to the record of a key; KeyError if it does not exist."""
         if self.writable:
             raise AssertionError(f"MXIndexedRecordIO: {self.uri!r} is open for writing")
         self._check_pid(allow_reset=True)

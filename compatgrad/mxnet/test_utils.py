@@ -103,7 +103,7 @@ set_default_device = set_default_context
 
 
 def list_gpus() -> range:
-    """The numbers of the GPUs that are there.
+    """The indices of the available GPUs.
 
     Returns:
         A range from 0.
@@ -432,7 +432,7 @@ def is_cd_run() -> bool:
 
 
 def has_tvm_ops() -> bool:
-    """Whether operators made by TVM are there: no.
+    """Whether operators built by TVM are available: no.
 
     Returns:
         False.
@@ -510,7 +510,7 @@ def check_gluon_hybridize_consistency(
 def download(
     url: str, fname: str | None = None, dirname: str | None = None, overwrite: bool = False, retries: int = 5
 ) -> str:
-    """Downloads a file, unless it is there; see `gluon.utils.download`.
+    """Downloads a file, unless it exists; see `gluon.utils.download`.
 
     Args:
         url: its address.

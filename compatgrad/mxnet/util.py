@@ -58,7 +58,7 @@ def _announce(what: str) -> None:
 
 
 def get_gpu_count() -> int:
-    """How many GPUs there are.
+    """The number of GPUs.
 
     Returns:
         The number, 0 without CUDA.
@@ -91,7 +91,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     Source: `mxnet.util.get_gpu_memory` of MXNet 1.9.1.
     """
     if not 0 <= gpu_dev_id < get_gpu_count():
-        raise RuntimeError(f"get_gpu_memory: there is no GPU {gpu_dev_id}, {get_gpu_count()} are there")
+        raise RuntimeError(f"get_gpu_memory: there is no GPU {gpu_dev_id}; the number of GPUs is {get_gpu_count()}")
     return torch.cuda.mem_get_info(gpu_dev_id)
 
 
@@ -262,7 +262,7 @@ def _use(func: Any, scope: Callable[[], _Scope], name: str) -> Any:
             func, lambda m: inspect.isfunction(m) or inspect.ismethod(m) or isinstance(m, property)
         ):
             if isinstance(member, types.MethodType):
-                continue  # class methods and static methods are left as they are
+                continue  # class methods and static methods are not changed
             if not isinstance(member, property):
                 static = isinstance(inspect.getattr_static(func, key), staticmethod)
                 wrapped = _use(member, scope, name)
@@ -573,7 +573,7 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def makedirs(d: str) -> None:
-    """Makes a folder and those above it; one that is there already is no error.
+    """Makes a folder and its parents, unless they exist.
 
     Args:
         d: the path; "~" is the user's home.

@@ -154,7 +154,7 @@ def plot_network(
         A `graphviz.Digraph`.
 
     Raises:
-        ImportError: the package graphviz is not there.
+        ImportError: the package graphviz is not installed.
         TypeError: `symbol` is no Symbol.
         ValueError: the shapes do not determine those of all operators.
         MXNetError: a shape is for no argument of the symbol.

@@ -121,5 +121,5 @@ def test_a_name_in_place_of_a_symbol_is_refused_in_words():
 
 
 def test_the_truth_of_a_symbol_is_refused_in_words():
-    with pytest.raises(mx.base.NotImplementedForSymbol, match="is not there for symbols$"):
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="is not supported for symbols$"):
         bool(mx.sym.Variable("x") == 1)

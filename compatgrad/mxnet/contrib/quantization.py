@@ -89,7 +89,7 @@ class _Change:
         """Adds a convolution or dense layer, and the requantization of its int32 sums to int8."""
         kept = self.dtype
         first = self.triple(node.inputs[0])
-        self.dtype = "int8"  # the dtype of weights, whatever that of the data is
+        self.dtype = "int8"  # the dtype of weights, for any dtype of the data
         parts = [first, *(self.triple(e) for e in node.inputs[1:])]
         self.dtype = kept
         inputs = [p[0] for p in parts] + [e for p in parts for e in p[1:]]
@@ -112,9 +112,9 @@ def _quantize_symbol(
     offline_params: Any = None, quantized_dtype: str = "int8", quantize_mode: str = "smart",
     quantize_granularity: str = "tensor-wise",
 ) -> tuple[Symbol, list[str]]:  # fmt: skip
-    """The graph on 8-bit numbers, and the names of the outputs for which a calibration can give it ranges."""
+    """The graph on 8-bit numbers, and the names of the outputs whose ranges a calibration can set."""
     if quantize_granularity != "tensor-wise":
-        raise NotImplementedError("quantization: quantize_granularity='channel-wise' is not there; use 'tensor-wise'")
+        raise NotImplementedError("quantization: quantize_granularity 'channel-wise' is not supported, only 'tensor-wise'")
     if quantize_mode not in ("smart", "full"):
         raise MXNetError(f"quantization: quantize_mode: unrecognized quantize mode: {quantize_mode!r}")
     excluded = {*_list_of("excluded_sym_names", excluded_symbols), *_list_of("excluded_op_names", excluded_operators)}
@@ -148,7 +148,7 @@ def _calibrate_quantized_sym(qsym: Symbol, th_dict: dict[str, Any]) -> Symbol:
 
 
 def _quantize_params(qsym: Symbol, params: dict[str, Any], th_dict: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a quantized graph: int8 weights and biases with their ranges, all others as they are."""
+    """The parameters of a quantized graph: int8 weights and biases with their ranges, and the others unchanged."""
     result = {}
     for name in qsym.list_arguments():
         if name.endswith(("weight_quantize", "bias_quantize")):
@@ -196,7 +196,7 @@ def combine_histogram(old_hist: Any, arr: Any, new_min: float, new_max: float, n
     return found, ends, min(low, new_min), max(high, new_max), wide
 
 
-def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:  # programs call it for calibrations of their own
+def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:  # programs call it for their own calibrations
     """Counts of a histogram without zeros: an empty bin gets `eps`, which the other bins give up in equal shares.
 
     Raises:
@@ -471,7 +471,7 @@ class _Batches(DataIter):
             yield DataBatch(data=[batch[0]] if isinstance(batch, (list, tuple)) else [batch])
 
     def reset(self) -> None:
-        """Does nothing: each iteration over a DataLoader begins anew."""
+        """Does nothing, as each iteration over a DataLoader starts from the beginning."""
 
 
 def quantize_net_v2(

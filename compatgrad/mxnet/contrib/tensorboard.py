@@ -11,7 +11,7 @@ __all__ = ["LogMetricsCallback"]
 class LogMetricsCallback:
     """A callback that writes the metrics of a batch or an evaluation to TensorBoard's files, by the package mxboard.
 
-    An error is logged where the package is not there; a call then raises AttributeError.
+    If the package is not installed, an error is logged, and calls raise AttributeError.
 
     Args:
         logging_dir: the folder of the files.

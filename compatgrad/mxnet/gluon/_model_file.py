@@ -1,4 +1,4 @@
-"""`save_model`, `load_model`: the names of a block and its children as a JSON file, beside a file of parameters."""
+"""`save_model`, `load_model`: the names of a block and its children as a JSON file, next to a file of parameters."""
 
 import json
 

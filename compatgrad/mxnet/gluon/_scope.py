@@ -14,7 +14,7 @@ class _State(threading.local):
 
     hybridized = False  # inside a hybridized block, which has checked the inputs: its children need not
     probing = False  # inside infer_shape: only shapes are computed, and no parameter is initialized
-    # the context of the innermost call that is not on cpu(0), because results of operators do not know theirs
+    # the context of the innermost call that is not on cpu(0), because results of operators do not store their context
     ctx = None
 
 

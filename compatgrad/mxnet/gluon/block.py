@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]
 
-Block.__module__ = __name__  # where programs know it from
+Block.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 _ROW_SPARSE = "1"  # MXNet's number, the value of a variable's attribute __storage_type__
 
@@ -118,7 +118,7 @@ class SymbolBlock(HybridBlock):
         return f"{type(self).__name__}(\n{self._outputs} : {counts}\n)"
 
     def _clear_cached_op(self):
-        """Does nothing: no call changes the structure of inputs and outputs, which the symbol tells."""
+        """Does nothing, as the symbol fixes the structure of inputs and outputs."""
 
     def forward(self, x: NDArray, *args: Any) -> Any:
         """Runs the symbol on arrays, or composes it with symbols."""

@@ -31,7 +31,7 @@ _NAMING = (
 
 
 for _known in (DeferredInitializationError, Parameter, Constant):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 
 class ParameterDict:
@@ -88,7 +88,7 @@ class ParameterDict:
 
     @property
     def prefix(self) -> str:
-        """What `get` puts before names, a str."""
+        """The prefix that `get` adds to names."""
         return self._prefix
 
     def _find(self, name):
@@ -124,7 +124,7 @@ class ParameterDict:
         return param
 
     def get_constant(self, name: str, value: Any = None) -> Constant:
-        """The Constant `prefix + name`, which is made with `value` (an array) where there is none yet.
+        """The Constant `prefix + name`, created from `value` (an array) if it does not exist.
 
         KeyError where there is neither a Constant nor a value; AssertionError where the stored parameter has another
         value or is no Constant.
@@ -239,7 +239,7 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """As `load`, from a dict of str to NDArray; "arg:" and "aux:" before names are dropped."""
+        """Like `load`, from a dict of str to NDArray; the prefixes "arg:" and "aux:" are dropped."""
         if not isinstance(param_dict, dict):
             param_dict = dict(param_dict)
         values = {restore_prefix + name.removeprefix("arg:").removeprefix("aux:"): v for name, v in param_dict.items()}

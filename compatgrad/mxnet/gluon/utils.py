@@ -188,7 +188,7 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
 
 
 def replace_file(src: str, dst: str) -> None:
-    """Moves a file over what is there.
+    """Moves a file, and replaces an existing one.
 
     Args:
         src: the path of the file, which is removed where it cannot be moved.
@@ -315,7 +315,7 @@ def _load(filename):
 
 
 def _load_any(filename):
-    """As `_load`; it also reads files that were saved without NumPy semantics, as those of pretrained models are."""
+    """Like `_load`, but also reads files saved without NumPy semantics, such as those of pretrained models."""
     try:
         return _load(filename)
     except MXNetError as e:

@@ -1,4 +1,4 @@
-"""Random changes of images with boxes around objects; `detection` says what their labels are."""
+"""Random changes of images with boxes around objects; `detection` describes their labels."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class ResizeAug(Augmenter):
 
 
 class ForceResizeAug(Augmenter):
-    """Resizes an image to a size, whatever its proportions.
+    """Resizes an image to a size, without keeping its aspect ratio.
 
     Args:
         size: (width, height).

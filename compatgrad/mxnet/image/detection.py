@@ -150,8 +150,8 @@ def CreateDetAugmenter(
 class ImageDetIter(ImageIter):
     """Batches of augmented images, and their labels: (batch size, objects, numbers of an object), padded with -1.
 
-    A label in the files is a list: its own length before the objects, numbers of an object, whatever else belongs to
-    the head, then the objects.
+    A label in the files is a list: the length of its header, the numbers per object, the rest of the header, and the
+    objects.
 
     Args:
         batch_size: images in a batch.

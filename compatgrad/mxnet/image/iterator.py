@@ -147,7 +147,7 @@ class ImageIter(io.DataIter):
         self.cur = 0
 
     def hard_reset(self) -> None:
-        """As reset, and forgets samples that would be rolled over."""
+        """Like reset, and also drops samples that would be rolled over."""
         self._cache = []
         self.reset()
 

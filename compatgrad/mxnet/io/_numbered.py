@@ -115,7 +115,7 @@ class MXDataIter(DataIter):
         return self._batch.index
 
     def getpad(self) -> Any:
-        """How many samples of the current batch only fill it up."""
+        """The number of samples that fill up the current batch."""
         return self._batch.pad
 
 

@@ -163,7 +163,7 @@ class DataIter:
         return None
 
     def getpad(self) -> Any:
-        """How many samples of the current batch only fill it up."""
+        """The number of samples that fill up the current batch."""
 
 
 class _Current(DataIter):

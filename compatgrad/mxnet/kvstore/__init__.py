@@ -20,7 +20,7 @@ _KINDS = ("local", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_d
 
 
 class KVStoreBase:
-    """The interface of stores of parameters. `create` knows the classes that `KVStoreBase.register` has registered.
+    """The interface of parameter stores. `create` finds classes that `KVStoreBase.register` registered.
 
     Example:
         >>> @mx.kvstore.KVStoreBase.register
@@ -72,7 +72,7 @@ class KVStoreBase:
 
     @property
     def num_workers(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         raise NotImplementedError
 
     @staticmethod
@@ -119,7 +119,7 @@ class _OfOneProcess(KVStoreBase):
 
 @KVStoreBase.register
 class TestStore(_OfOneProcess):
-    """A minimal store, an example for other stores: it keeps nothing, and adds up what it is given.
+    """A minimal store, an example for other stores: it stores nothing, and adds up the given arrays.
 
     Example:
         >>> x, y = nd.ones(2), nd.ones(2)

@@ -332,7 +332,7 @@ class BaseModule:
 
     @property
     def symbol(self) -> Any:
-        """The symbol, None where there is none."""
+        """The symbol, None for a module without one."""
         return self._symbol
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -367,7 +367,7 @@ class BaseModule:
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """`init_params` from the dicts alone; with `allow_missing` what they lack stays as it is."""
+        """`init_params` from the dicts only; with `allow_missing` parameters that they lack stay unchanged."""
         self._set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
 
     def _set_params(self, arg_params, aux_params, allow_missing, force_init, allow_extra):

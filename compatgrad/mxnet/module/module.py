@@ -213,7 +213,7 @@ class Module(DelegatingModule):
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
 
     def _set_params(self, arg_params, aux_params, allow_missing, force_init, allow_extra):
-        """Copies these parameters; with `allow_missing` the others stay as they are."""
+        """Copies these parameters; with `allow_missing` others stay unchanged."""
         if not allow_missing:
             super()._set_params(arg_params, aux_params, False, force_init, allow_extra)
             return

@@ -34,7 +34,7 @@ def reach_of(low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
 
 
 def ends_of(low: torch.Tensor, high: torch.Tensor, like: NDArray) -> list[NDArray]:
-    """The ends of a range as MXNet gives them: arrays of one number, beside `like`."""
+    """The ends of a range as arrays of one number, which MXNet returns; on the device of `like`."""
     return [NDArray(v.reshape(1).to(like.tensor.device, copy=True)) for v in (low, high)]
 
 

@@ -19,7 +19,7 @@ _TORCH_DTYPES: dict[Any, torch.dtype] = {
 
 
 def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
-    """The torch dtype of whatever names one in MXNet; None means float32. TypeError where there is none."""
+    """The torch dtype for any form of dtype in MXNet; None means float32. TypeError for no dtype."""
     if dtype is None:
         return torch.float32
     if isinstance(dtype, torch.dtype):

@@ -33,7 +33,7 @@ def _csr(
 
 @operator("data", name="_contrib_getnnz")
 def getnnz(data, axis=None):
-    """How many numbers a csr matrix stores, stored zeros included: int64 of shape (1,), or with axis=1 for each row.
+    """The number of stored elements of a csr matrix, zeros included: int64 of shape (1,), or with axis=1 per row.
 
     MXNetError for axis=0, as in the original, and for what is no csr matrix.
 
@@ -221,7 +221,7 @@ def dgl_csr_neighbor_uniform_sample(data, num_args=None, num_hops=1, num_neighbo
 
 @operator("*data", name="_contrib_dgl_csr_neighbor_non_uniform_sample")
 def dgl_csr_neighbor_non_uniform_sample(data, num_args=None, num_hops=1, num_neighbor=2, max_num_vertices=100):
-    """As dgl_csr_neighbor_uniform_sample, with a probability for each vertex as the second array.
+    """Like dgl_csr_neighbor_uniform_sample, with a probability for each vertex as the second array.
 
     The probabilities of the vertices are a result too, before the distances.
 
@@ -245,7 +245,7 @@ def dgl_csr_neighbor_non_uniform_sample(data, num_args=None, num_hops=1, num_nei
 
 @operator("*data", name="_contrib_dgl_graph_compact")
 def dgl_graph_compact(data, num_args=None, return_mapping=None, graph_sizes=None):
-    """Drawn neighbourhoods, whose columns are the graph's vertices, as square matrices of their own vertices.
+    """Sampled neighbourhoods, whose columns are the graph's vertices, as square matrices of only their vertices.
 
     data: csr matrices, then for each the array of its vertices; `graph_sizes`: how many vertices each has. Values are
     numbers of edges 0, 1, ...; with `return_mapping`, matrices with the graph's own values follow.

@@ -190,7 +190,7 @@ def deformable_convolution(
     data, offset, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
     num_deformable_group=1, workspace=1024, no_bias=False, layout=None,
 ):  # fmt: skip
-    """Deformable convolution of images: each element of the kernel is sampled at an offset of its own, bilinearly.
+    """Deformable convolution of images: each element of the kernel samples the image bilinearly at its own offset.
 
     data: (batch, channels, height, width); offset: (batch, num_deformable_group * kh * kw * 2, *out), rows before
     columns; weight: (num_filter, channels / num_group, kh, kw); bias: (num_filter,) unless `no_bias`. Places outside
@@ -250,7 +250,7 @@ def modulated_deformable_convolution(
 
 @operator("data, rois", name="_contrib_PSROIPooling")
 def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=None, group_size=0):
-    """Means of pooled_size ** 2 bins of regions of images, where each group of bins reads channels of its own. The
+    """Means of pooled_size ** 2 bins of regions of images, where each group of bins reads its own channels. The
     result has the shape (regions, output_dim, pooled_size, pooled_size).
 
     data: (batch, output_dim * group_size ** 2, height, width); a group_size of 0 is pooled_size; rois: as in

@@ -59,7 +59,7 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     terms, memory = [], state
 
     def passed(distance: torch.Tensor) -> tuple[NDArray, NDArray]:
-        """What is left of the memory after a time, and the number of events expected in that time."""
+        """The remaining memory after a time, and the expected number of events in that time."""
         far = NDArray(distance)
         left = memory * op.exp(far * beta * -1)
         return left, lda * far + alpha * (memory - left)

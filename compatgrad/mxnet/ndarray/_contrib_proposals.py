@@ -145,7 +145,7 @@ def deformable_psroi_pooling(
     data, rois, trans=None, spatial_scale=None, output_dim=None, group_size=None, pooled_size=None, part_size=0,
     sample_per_part=1, trans_std=0.0, no_trans=False,
 ):  # fmt: skip
-    """Means of bins of regions that read channels of their own, each moved by an offset (Dai et al. 2017).
+    """Means of bins of regions, each of which reads its own channels and is moved by an offset (Dai et al. 2017).
 
     data: (images, output_dim * group_size ** 2, height, width); rois: (regions, 5), each the number of an image, x1,
     y1, x2, y2, times `spatial_scale`; trans: (regions, 2 * classes, part_size, part_size), offsets along x then y, as

@@ -121,7 +121,7 @@ def ones(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, *
 
 
 def empty(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, stype: str | None = None) -> NDArray:
-    """An array whose values are whatever the memory holds; a sparse one holds none.
+    """An array with uninitialized values; a sparse one stores none.
 
     Args:
         shape: the lengths of all axes, or the only one.

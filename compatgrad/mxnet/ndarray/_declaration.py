@@ -1,4 +1,4 @@
-"""Declarations of operators: their inputs, states and outputs, which symbols need to know."""
+"""Declarations of operators: the inputs, states and outputs, which symbols need."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _of_one(name: str, doc: str) -> str:
     )  # fmt: skip
 
 
-_ROUNDING = frozenset(("ceil", "fix", "floor", "rint", "round", "trunc"))  # leave integers as they are
+_ROUNDING = frozenset(("ceil", "fix", "floor", "rint", "round", "trunc"))  # return integers unchanged
 _PLAIN = {  # MXNet's name -> the engine's
     "abs": "abs", "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh",
     "arctan": "arctan", "arctanh": "arctanh", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos",

@@ -1,4 +1,4 @@
-"""What the cells of Gluon and the operator RNN share: the order of an LSTM's gates, and a check of their shape."""
+"""Shared by Gluon's cells and the operator RNN: the order of an LSTM's gates, and a check of their shape."""
 
 from __future__ import annotations
 

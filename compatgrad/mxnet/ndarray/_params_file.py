@@ -24,7 +24,7 @@ SPARSE = 1 << 31  # the bytes to which a sparse array may be expanded, unless 16
 
 
 def read_params(source: str | bytes, name: str | None = None) -> tuple[list[Stored], list[str]]:
-    """The arrays and names of a file, or of a buffer of bytes; MXNetError tells what is wrong and where."""
+    """The arrays and names in a file or a buffer of bytes; MXNetError names the fault and its position."""
     try:
         return params.read(source, name)
     except params.ParamsError as e:

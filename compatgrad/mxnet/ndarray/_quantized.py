@@ -126,7 +126,7 @@ def _extremes(t: torch.Tensor) -> Ends:
 
 @operator("data", name="_contrib_quantize_asym", outputs="output, scale, shift")
 def quantize_asym(data, min_calib_range=None, max_calib_range=None):
-    """`data` as uint8 with a step and an offset of its own: the array, 1 / step, and the offset.
+    """`data` as uint8 with its own step and offset: the array, 1 / step, and the offset.
 
     Args:
         data: float32, any shape.
@@ -406,7 +406,7 @@ def quantized_embedding(
 
 
 def _reaches(name, lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max):
-    """How far the ranges of two arrays of one shape go from 0."""
+    """The largest absolute values of the ranges of two arrays of one shape."""
     _check(name, lhs=lhs, rhs=rhs)
     require_shape(name, "rhs", rhs.shape, lhs.shape)
     ends = _range(name, lhs_min=lhs_min, lhs_max=lhs_max, rhs_min=rhs_min, rhs_max=rhs_max)

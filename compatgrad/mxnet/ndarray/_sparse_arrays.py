@@ -180,7 +180,7 @@ class BaseSparseNDArray(NDArray):
         if not isinstance(key, slice):
             raise TypeError(f"{name} only supports [:] for assignment, got {key!r}")
         if key != slice(None):
-            raise ValueError(f"Assignment with slice is not there for {name}, only [:]")
+            raise ValueError(f"Assignment with slice is not supported for {name}, only [:]")
         if isinstance(value, NDArray):
             if value is not self:
                 value.copyto(self)
@@ -228,7 +228,7 @@ class BaseSparseNDArray(NDArray):
 
 
 def malformed(stype: str, shape: Any, indices: tuple[torch.Tensor, ...], full: bool = True) -> str:
-    """What is wrong with the indices of a sparse array; empty where nothing is."""
+    """Describe the first fault in the indices of a sparse array; empty if there is none."""
     places = indices[-1]
     rising = places.diff() > 0
     if stype == "csr":
@@ -311,7 +311,7 @@ class CSRNDArray(BaseSparseNDArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, numeric_types):
-            raise ValueError("Assigning numeric types to CSRNDArray is not there")
+            raise ValueError("Assigning numeric types to CSRNDArray is not supported")
         self._assign(key, value)
 
     def tostype(self, stype: str) -> Any:
@@ -382,7 +382,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
 
 for _class in (BaseSparseNDArray, CSRNDArray, RowSparseNDArray):
-    _class.__module__ = f"{__package__}.sparse"  # where programs know them from
+    _class.__module__ = f"{__package__}.sparse"  # the module's name in MXNet, as in pickles
 _stored.CLASSES.update(csr=CSRNDArray, row_sparse=RowSparseNDArray)
 
 

@@ -1,4 +1,4 @@
-"""What operators that update weights share: checks of arguments, docstrings, and steps on weights and their copies."""
+"""Shared by operators that update weights: checks of arguments, docstrings, and steps on weights and their copies."""
 
 from __future__ import annotations
 

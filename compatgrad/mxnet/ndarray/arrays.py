@@ -300,7 +300,7 @@ def cast(data, dtype):
 
 @operator("data")
 def amp_cast(data, dtype):
-    """Floats as another floating dtype; other arrays as they are.
+    """Floats as another floating dtype; other arrays unchanged.
 
     Args:
         dtype: the dtype of the result.
@@ -320,7 +320,7 @@ def amp_cast(data, dtype):
 
 @operator("*data", outputs=lambda p: p.get("num_outputs") or 1)
 def amp_multicast(data, num_outputs=None, cast_narrow=False):
-    """Floats as the widest (cast_narrow: narrowest) of their dtypes; other arrays as they are. A list.
+    """A list: floats as the widest (cast_narrow: narrowest) of their dtypes, other arrays unchanged.
 
     Args:
         data: arrays of any shapes and dtypes; a list of them may be given as the only argument.
@@ -417,7 +417,7 @@ def _loss(data: NDArray, scale: float) -> NDArray:
 
 @operator("data")
 def make_loss(data):
-    """The values as a loss: their gradient is 1, whatever follows.
+    """The values as a loss: their gradient is 1 for any head gradient.
 
     Example:
         >>> nd.make_loss(nd.array([1.0, 2.0])).asnumpy()
@@ -428,7 +428,7 @@ def make_loss(data):
 
 @operator("data")
 def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):  # noqa: N802
-    """The values as a loss: their gradient is `grad_scale`, whatever follows.
+    """The values as a loss: their gradient is `grad_scale` for any head gradient.
 
     normalization: "batch" divides it by the length of axis 0, "valid" by the number of elements above `valid_thresh`.
 

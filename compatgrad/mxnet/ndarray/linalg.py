@@ -378,7 +378,7 @@ def linalg_maketrian(A, offset=0, lower=True):  # noqa: N803
 
 @operator("A")
 def linalg_inverse(A):  # noqa: N803
-    """The inverses of square matrices. MXNetError where there is none.
+    """The inverses of square matrices. MXNetError for a singular one.
 
     Args:
         A: square matrices in the last two axes.

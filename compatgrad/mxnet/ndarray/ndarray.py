@@ -252,13 +252,13 @@ class NDArray(_C.Variable):
         return other._write(self)
 
     def as_in_context(self, context: Context) -> NDArray:
-        """The array on a device: itself where it is there already."""
+        """The array on a device; the array itself if it is already on the device."""
         return self if self.context == context else self.copyto(context)
 
     as_in_ctx = to_device = as_in_context
 
     def wait_to_read(self) -> None:
-        """Waits until the values are computed; raises an error that was kept until now (`_late`)."""
+        """Waits until the values are computed, and raises a pending error (`_late`)."""
         _late.meet()
         if self.tensor.is_cuda:
             waitall()

@@ -35,7 +35,7 @@ def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_g
     """The result of `BatchNorm`; with `more`, a list of it, the mean and the variance, which have no gradient."""
     if fix_gamma:
         if data.stype != "default" or gamma.stype != "default":
-            raise MXNetError("BatchNorm: fix_gamma=True is not there for sparse arrays")
+            raise MXNetError("BatchNorm: fix_gamma=True is not supported for sparse arrays")
         gamma.tensor.fill_(1)
     trained = _get_mode("training") and not use_global_stats
     if moving_mean.shape != gamma.shape or moving_var.shape != gamma.shape or more or not trained:

@@ -108,7 +108,7 @@ def histogram(
     bins: int | NDArray = 10,
     range: tuple[float, float] | None = None,  # noqa: A002
 ) -> list[NDArray]:
-    """How many elements fall into each bin.
+    """Counts the elements in each bin.
 
     Args:
         a: any shape, a real dtype.
@@ -147,7 +147,7 @@ def histogram(
 
 @operator("data, bins?", outputs=2)
 def _histogram(data, bins=None, bin_cnt=None, range=None):  # noqa: A002
-    """How many elements fall between `bins`, or into `bin_cnt` bins of equal width over `range`; and the bins' ends.
+    """The numbers of elements between `bins`, or in `bin_cnt` bins of equal width over `range`; and the bins' ends.
 
     Returns:
         A list of the counts, int64, and the ends of the bins.

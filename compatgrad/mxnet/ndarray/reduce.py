@@ -37,7 +37,7 @@ def _reduce(kernel: Any, name: str, data: NDArray, axis: Any, keepdims: bool, ex
 def sum(data, axis=None, keepdims=False, exclude=False):
     """The sum over `axis` (an int, a tuple, None or () for all), or over all other axes with `exclude`.
 
-    The dtype is the input's. Over all axes the shape is (1,). MXNetError for an axis that is not there.
+    The dtype is the input's. Over all axes the shape is (1,). MXNetError for an axis out of range.
 
     Args:
         axis: one axis or several, None or () for all; negative ones count from the end.

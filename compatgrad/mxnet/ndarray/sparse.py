@@ -63,7 +63,7 @@ def _index(value: Any, device: torch.device) -> torch.Tensor:
 def csr_matrix(
     arg1: Any, shape: Sequence[int] | None = None, ctx: Context | None = None, dtype: Dtype | None = None
 ) -> CSRNDArray:
-    """A CSRNDArray from an array, from what it stores, or of zeros.
+    """A CSRNDArray from an array or from its stored parts, or one of zeros.
 
     Args:
         arg1: a dense matrix (an array or nested lists), a CSRNDArray or a SciPy matrix; a shape; `(data, indices,

@@ -80,7 +80,7 @@ def zeros(
 
 
 def empty(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, stype: str | None = None) -> NDArray:
-    """An array of a storage type whose values are whatever the memory holds; a sparse one holds none.
+    """An array of a storage type with uninitialized values; a sparse one stores none.
 
     Args:
         shape: the lengths of all axes, or the only one; two of them for "csr".

@@ -64,7 +64,7 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
     Source: `mxnet.np.set_printoptions` of MXNet 1.9.1.
     """
     if kwarg:
-        raise NotImplementedError(f"set_printoptions: only precision and threshold are there, got {list(kwarg)}")
+        raise NotImplementedError(f"set_printoptions: only precision and threshold are supported, got {list(kwarg)}")
     _onp.set_printoptions(precision=precision, threshold=threshold)
 
 

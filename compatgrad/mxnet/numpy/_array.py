@@ -223,7 +223,7 @@ class ndarray(NDArray):
         return y if self._ctx is None else _on(y, self._ctx)
 
     def as_in_ctx(self, ctx: Any) -> ndarray:
-        """The array on a device: itself where it is there already."""
+        """The array on a device; the array itself if it is already on the device."""
         return ndarray._around(NDArray.as_in_context(self, ctx))
 
     def as_in_context(self, context: Any) -> ndarray:
@@ -250,7 +250,7 @@ class ndarray(NDArray):
 
 
 fe_np.variable_class = ndarray
-ndarray.__module__ = __name__.rpartition(".")[0]  # where programs know it from
+ndarray.__module__ = __name__.rpartition(".")[0]  # the module's name in MXNet, as in pickles
 
 
 def _mask(x: Any) -> torch.Tensor | None:
@@ -278,7 +278,7 @@ def _taken(before: Any, entries: Any, ndim: int) -> int:
 
 
 def _begin(before: Any, entries: Any, ndim: int) -> int:
-    """As `_taken`, in the array with the axes that booleans without axes add."""
+    """Like `_taken`, in the array with the axes that zero-dimensional booleans add."""
     flags = [sum(_is_flag(k) for k in ks) for ks in (before, entries)]
     return _taken(before, entries, ndim - flags[1]) + flags[0]
 
@@ -361,7 +361,7 @@ def pair(name: str, a: Any, b: Any) -> Any:
 
 
 def _of_booleans(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
-    """Converts booleans to numbers for arithmetic; also tells whether the result is boolean again."""
+    """Converts booleans to numbers for arithmetic. Also returns whether the result is boolean again."""
     if isinstance(a, NDArray) and isinstance(b, NDArray):
         if name not in ("add", "mul", "maximum", "minimum"):
             raise MXNetError(f"{name}: not supported for two arrays of booleans")

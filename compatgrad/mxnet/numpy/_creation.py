@@ -126,7 +126,7 @@ def ones(shape: Shape, dtype: Dtype | None = onp.float32, order: str = "C", ctx:
 
 @documented
 def empty(shape: Shape, dtype: Dtype | None = onp.float32, order: str = "C", ctx: Context | None = None) -> ndarray:
-    """An array whose values are whatever the memory holds.
+    """An array with uninitialized values.
 
     Returns:
         ndarray.
@@ -228,7 +228,7 @@ def ones_like(
 def empty_like(
     prototype: ndarray, dtype: Dtype | None = None, order: str = "C", subok: bool = False, shape: Shape | None = None
 ) -> ndarray:
-    """An array of the shape of another one, whose values are whatever the memory holds.
+    """An array of the shape of another one, with uninitialized values.
 
     Args:
         prototype: ndarray of any shape and dtype.

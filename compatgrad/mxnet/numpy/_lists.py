@@ -160,7 +160,7 @@ def histogram(
     a: ndarray, bins: int | Sequence[float] | ndarray = 10, range: Sequence[float] | None = None, normed: Any = None,
     weights: Any = None, density: Any = None,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """How many elements fall into each of several bins.
+    """Counts the elements in each bin.
 
     Args:
         bins: the number of bins of equal width, or the ends of all of them, rising.

@@ -26,7 +26,7 @@ NAMES = (
     "searchsorted select setdiff1d setxor1d signbit size spacing take_along_axis trapz tril_indices_from "
     "trim_zeros triu_indices_from union1d unpackbits unwrap vander"
 ).split()
-# names of `mx.np` that NumPy computes; the functions of `fallback` that are not among them have modules of their own
+# names of `mx.np` that NumPy computes; the other functions of `fallback` are in separate modules
 COPIED = frozenset(
     "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv   "
     "broadcast_arrays choose compress corrcoef correlate count_nonzero cov cumprod  "

@@ -75,7 +75,7 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
 
 
 def _in_wider(x: Any, dtype: torch.dtype) -> Any:
-    """The array in the dtype in which its sum is computed: the wider one of its own and that of the result."""
+    """The array in the dtype of its sum, the wider one of its own dtype and the result's."""
     wide = torch.promote_types(x.tensor.dtype, dtype)
     return x if x.tensor.dtype == wide else op.cast(x, dtype=wide)
 

@@ -93,7 +93,7 @@ def size(a: Any, axis: int | None = None) -> int:
 
 @documented
 def reshape(a: ndarray, newshape: Shape, order: str = "C", out: ndarray | None = None) -> ndarray:
-    """The same elements in another shape, on memory of its own.
+    """The same elements in another shape, copied to new memory.
 
     Args:
         newshape: an integer, or a sequence of them, of which one may be -1: the length that is left.
@@ -123,7 +123,7 @@ def reshape(a: ndarray, newshape: Shape, order: str = "C", out: ndarray | None =
 
 @documented
 def ravel(x: ndarray, order: str = "C") -> ndarray:
-    """The elements in one axis, on memory of its own.
+    """The elements in one axis, copied to new memory.
 
     Raises:
         AssertionError: `x` is no array.

@@ -1,4 +1,4 @@
-"""The functions of `mx.npx`: MXNet's operators, under names of their own, on arrays of `mx.np`."""
+"""The functions of `mx.npx`: MXNet's operators, partly renamed, on arrays of `mx.np`."""
 
 from __future__ import annotations
 
@@ -438,7 +438,7 @@ def index_add(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
 
 @documented
 def index_update(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
-    """An array with numbers in the place of what is at positions that the columns of an array give.
+    """An array with other numbers at positions that the columns of an index array give.
 
     Args:
         ind: ndarray of integers, with a row for each of the first axes of `a`.

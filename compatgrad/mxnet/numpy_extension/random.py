@@ -23,7 +23,7 @@ __all__ = ["bernoulli", "categorical", "normal_n", "seed", "uniform_n"]
 
 @documented
 def seed(seed: int, ctx: Context | str = "all") -> None:
-    """Makes what is drawn from now on repeatable, here and in `mx.random`.
+    """Seeds the random numbers of this module and of `mx.random`.
 
     Args:
         seed: an integer.

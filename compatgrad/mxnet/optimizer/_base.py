@@ -163,7 +163,7 @@ class Optimizer:
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the learning rate; UserWarning is raised where a scheduler gives it."""
+        """Sets the learning rate; raises UserWarning if a scheduler sets it."""
         if self.lr_scheduler is not None:
             raise UserWarning(
                 "set_learning_rate has no effect beside an lr_scheduler: LRScheduler of the optimizer "

@@ -1,4 +1,4 @@
-"""Recurrent cells with convolutions in the place of linear functions."""
+"""Recurrent cells with convolutions instead of linear functions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class _ConvCell(BaseConvRNNCell):
 
 
 class ConvRNNCell(_ConvCell):
-    """A simple recurrent cell with convolutions in the place of linear functions.
+    """A simple recurrent cell with convolutions instead of linear functions.
 
     Args:
         input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
@@ -147,7 +147,7 @@ class ConvRNNCell(_ConvCell):
 
 
 class ConvLSTMCell(_ConvCell):
-    """An LSTM with convolutions in the place of linear functions.
+    """An LSTM with convolutions instead of linear functions.
 
     Args:
         input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
@@ -181,7 +181,7 @@ class ConvLSTMCell(_ConvCell):
 
 
 class ConvGRUCell(_ConvCell):
-    """A GRU with convolutions in the place of linear functions.
+    """A GRU with convolutions instead of linear functions.
 
     Args:
         input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,

@@ -1,4 +1,4 @@
-"""Checkpoints of recurrent cells, which store the weights of each gate in an array of its own."""
+"""Checkpoints of recurrent cells, which store the weights of each gate in a separate array."""
 
 from __future__ import annotations
 

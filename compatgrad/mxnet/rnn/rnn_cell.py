@@ -115,7 +115,7 @@ class BaseRNNCell:
 
     @property
     def params(self) -> RNNParams:
-        """The variables. As another cell may share them then, they do not count as the cell's own any more."""
+        """The variables. Reading them marks them as shared, as another cell may use them."""
         self._own_params = False
         return self._params
 

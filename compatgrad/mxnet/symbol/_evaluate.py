@@ -106,7 +106,7 @@ def evaluate_monitored(
     states: Sequence[str] = (),
     watched: list[Watched] | None = None,
 ) -> list[NDArray]:
-    """As `evaluate`; calls `callback(name, array)` with the outputs of each node, and, if `inputs`, with its inputs.
+    """Like `evaluate`, and calls `callback(name, array)` with each node's outputs and, if `inputs`, its inputs.
 
     watched: a list that gets a `Watched` for each operator. states: names of the auxiliary states, without gradients.
     """

@@ -343,7 +343,7 @@ def _part(s: Symbol, key: tuple[Any, ...]) -> Any:
             slices.append((k, k + 1 if k != -1 else None, None))
             codes.append(-3)
         else:
-            raise TypeError(f"a symbol's index is made of integers, slices, None and Ellipsis, got {k!r}")
+            raise TypeError(f"a symbol's index must consist of integers, slices, None and Ellipsis, got {k!r}")
     if slices:
         begin, end, step = (tuple(v) for v in zip(*slices, strict=True))
         s = _node("_npi_slice", "slice", [s], {"begin": begin, "end": end, "step": step})

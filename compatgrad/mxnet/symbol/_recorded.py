@@ -175,5 +175,5 @@ def get_symbol(x: NDArray) -> Symbol:
     return symbol_of(x)
 
 
-get_symbol.__module__ = autograd.__name__  # where programs know it from
+get_symbol.__module__ = autograd.__name__  # the module's name in MXNet, as in pickles
 autograd.get_symbol = get_symbol

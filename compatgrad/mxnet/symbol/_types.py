@@ -102,7 +102,7 @@ class _Search:
         return True
 
     def visit(self, node: Node) -> bool:
-        """Applies what an operator says; whether that was news."""
+        """Infer dtypes at an operator. Return whether one changed."""
         op = node.op or ""
         reads = [(id(n), i) for n, i in node.inputs]
         writes = [(id(node), i) for i in range(len(node.output_names()))]

@@ -99,7 +99,7 @@ def _symbols_in_widest(f: Callable[..., Any], half: Any) -> Callable[..., Any]:
 
 
 def _replace(module: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Wraps the function `name` in the module, or in the submodule that the name's prefix tells, if it is there."""
+    """Wraps the function `name`, if it exists in the module or in the submodule of the name's prefix."""
     for prefix, part in _GROUPS.items():
         if name.startswith(prefix):
             module, name = getattr(module, part, None), name[len(prefix) :]

@@ -63,7 +63,7 @@ def init(
 ) -> None:
     """Makes operators cast their inputs, in the whole process; call it first, then `init_trainer` for each Trainer.
 
-    Arrays on a GPU and symbols are cast; arrays on the CPU stay as they are. A second call changes nothing.
+    Arrays on a GPU and symbols are cast; arrays on the CPU stay unchanged. A second call changes nothing.
 
     Args:
         target_dtype: "float16".
@@ -381,7 +381,7 @@ def convert_hybrid_block(
     Raises:
         RuntimeError: the block was not called since it was hybridized.
         AssertionError: it is no HybridBlock, or as in `convert_symbol`.
-        MXNetError: the dtype is "bfloat16", or the context is not there.
+        MXNetError: the dtype is "bfloat16", or the context does not exist.
 
     Example:
         >>> net = gluon.nn.Dense(2, in_units=3)

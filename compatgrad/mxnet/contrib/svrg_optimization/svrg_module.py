@@ -96,7 +96,7 @@ class SVRGModule(Module):
     # ---- optimizer ----
 
     def _init_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
-        """Wraps the optimizer, so that the store can keep full gradients beside the parameters."""
+        """Wraps the optimizer, so that the store can keep full gradients along with the parameters."""
         self._param_dict = [
             {name: nd.zeros(x.shape, ctx=ctx) for name, x in self.get_params()[0].items()} for ctx in self._context
         ]

@@ -250,7 +250,7 @@ def create(embedding_name: str, **kwargs: Any) -> Any:
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """The names of files that an embedding can be made of.
+    """The names of the files of pretrained embeddings.
 
     Args:
         embedding_name: name of the embedding's class in lower case; None for all.

@@ -15,7 +15,7 @@ def count_tokens_from_str(
     to_lower: bool = False,
     counter_to_update: Counter[str] | None = None,
 ) -> Counter[str]:
-    r"""How often each token occurs in a text.
+    r"""Counts how often each token occurs in a text.
 
     Args:
         source_str: the text.

@@ -74,12 +74,12 @@ class Vocabulary:
 
     @property
     def unknown_token(self) -> str:
-        """What stands for all tokens that are not there."""
+        """The token that replaces unknown tokens."""
         return self._unknown_token
 
     @property
     def reserved_tokens(self) -> list[str] | None:
-        """Tokens that are there in any case."""
+        """Tokens that the vocabulary always contains."""
         return self._reserved_tokens
 
     def to_indices(self, tokens: Any) -> Any:

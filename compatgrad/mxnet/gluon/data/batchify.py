@@ -181,7 +181,7 @@ class Group:
 
 
 class AsList:
-    """The samples as they are, in a list: for texts.
+    """Returns a batch as a list of the unchanged samples, for example texts.
 
     Call: `batchify(samples)`.
 

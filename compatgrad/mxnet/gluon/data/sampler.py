@@ -11,7 +11,7 @@ __all__ = ["Sampler", "SequentialSampler", "RandomSampler", "FilterSampler", "Ba
 
 
 class Sampler:
-    """Base class: an iterable of indices, or of lists of them, that knows its length.
+    """Base class: an iterable of indices, or of lists of indices, with a length.
 
     Raises:
         NotImplementedError: a subclass does not define `__iter__` and `__len__`.

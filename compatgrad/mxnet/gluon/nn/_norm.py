@@ -21,7 +21,7 @@ class _Norm(HybridBlock):
     _kwargs: dict
 
     def _make_scale(self, size, center, scale, beta_initializer, gamma_initializer, forever=False):
-        # forever: a part that is off has no gradient, whatever grad_req a program sets later
+        # forever: a part that is off never has a gradient, even if a program sets grad_req later
         for name, on, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
             self._make_param(name, size, init, "write" if on else "null", on or not forever)
 

@@ -70,7 +70,7 @@ for _known in (
     GlobalAvgPool2D,
     GlobalAvgPool3D,
 ):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 
 class _Conv(HybridBlock):

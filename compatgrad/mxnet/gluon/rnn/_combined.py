@@ -173,7 +173,7 @@ class DropoutCell(HybridRecurrentCell):
         return inputs, states
 
     def _unroll(self, length, inputs, begin_state, layout, merge_outputs, valid_length):
-        """Where all steps are in one array, draws one mask for all of it."""
+        """If all steps are in one array, draws one mask for all steps."""
         self.reset()
         inputs, _, F, _ = _format_sequence(length, inputs, layout, merge_outputs)
         if is_merged(inputs):

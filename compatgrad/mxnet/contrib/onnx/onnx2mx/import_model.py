@@ -23,7 +23,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
         The symbol, and two dicts of NDArrays by name: its arguments' and its auxiliary states' values.
 
     Raises:
-        ImportError: the package onnx is not there.
+        ImportError: the package onnx is not installed.
         google.protobuf.message.DecodeError, ValueError: the file is no ONNX model.
         OSError: the file cannot be read.
         NotImplementedError: there is no symbol for an operator, or for what it is asked to do; the message names the
@@ -51,7 +51,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[Any, ...]]]:
             tuples of name and shape. Sizes that vary are 0.
 
     Raises:
-        ImportError: the package onnx is not there.
+        ImportError: the package onnx is not installed.
         google.protobuf.message.DecodeError, ValueError: the file is no ONNX model.
         OSError: the file cannot be read.
 

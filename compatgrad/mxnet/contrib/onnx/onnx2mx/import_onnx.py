@@ -26,7 +26,7 @@ def load(model_file: Any) -> Any:
         The `onnx.ModelProto`.
 
     Raises:
-        ImportError: the package onnx is not there.
+        ImportError: the package onnx is not installed.
         google.protobuf.message.DecodeError, ValueError: the file is no ONNX model; the message names it.
         OSError: the file cannot be read.
 

@@ -21,7 +21,7 @@ def import_to_gluon(model_file: Any, ctx: Any) -> SymbolBlock:
         The SymbolBlock; its inputs are those of the graph that have no values.
 
     Raises:
-        ImportError: the package onnx is not there.
+        ImportError: the package onnx is not installed.
         google.protobuf.message.DecodeError, ValueError: the file is no ONNX model.
         OSError: the file cannot be read.
         NotImplementedError: there is no symbol for an operator, or for what it is asked to do; the message names the

@@ -38,7 +38,7 @@ class _LanguageModelDataset(dataset._DownloadedDataset):
 
     @property
     def frequencies(self) -> Any:
-        """How often each token occurs in the text."""
+        """The number of occurrences of each token in the text."""
         return self._counter
 
     def _build_vocab(self, content: str) -> None:

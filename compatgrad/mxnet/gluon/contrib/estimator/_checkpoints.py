@@ -17,7 +17,7 @@ from ._events import EpochEnd, TrainBegin, TrainEnd, _Counting
 
 
 def _comparison(who: str, mode: str, monitor: EvalMetric) -> Callable[[float, float], bool]:
-    """Which values of a metric are better: `mode` is 'min', 'max', or 'auto' to go by its name."""
+    """The comparison that tells an improvement. mode: 'min', 'max', or 'auto' to decide by the metric's name."""
     if mode not in ("auto", "min", "max"):
         warnings.warn(f"{who} mode {mode} is unknown, fallback to auto mode.", RuntimeWarning, stacklevel=3)
         mode = "auto"
@@ -26,8 +26,8 @@ def _comparison(who: str, mode: str, monitor: EvalMetric) -> Callable[[float, fl
     name = monitor.get()[0]
     larger = any(word in name.lower() for word in ("acc", "f1"))
     warnings.warn(
-        f"{who}: {name} counts as better where it is {'larger' if larger else 'smaller'}; mode='max' or 'min' says "
-        "so without this warning",
+        f"{who}: {'larger' if larger else 'smaller'} values of {name} count as better; pass mode='max' or 'min' "
+        "to avoid this warning",
         stacklevel=3,
     )
     return operator.gt if larger else operator.lt

@@ -43,7 +43,7 @@ class BatchProcessor:
         return data, label, pred, [estimator.val_loss(p, y) for p, y in zip(pred, label, strict=True)]
 
     def fit_batch(self, estimator: Any, train_batch: Any, batch_axis: int = 0) -> tuple[Parts, Parts, Parts, Parts]:
-        """As evaluate_batch, of a batch of the training data; it also runs backward."""
+        """Like evaluate_batch, on a batch of the training data, and also runs backward."""
         data, label = self._get_data_and_label(train_batch, estimator.context, batch_axis)
         with autograd.record():
             pred = [estimator.net(x) for x in data]

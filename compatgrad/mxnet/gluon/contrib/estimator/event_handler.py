@@ -24,7 +24,7 @@ for _known in (
     EventHandler, TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd, CheckpointHandler,
     EarlyStoppingHandler,
 ):  # fmt: skip
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 
 class StoppingHandler(_Counting):
@@ -66,7 +66,7 @@ class StoppingHandler(_Counting):
 
 
 class MetricHandler(EpochBegin, BatchEnd):
-    """Updates metrics with each batch; they start anew with each epoch.
+    """Updates metrics after each batch, and resets them at the begin of each epoch.
 
     Args:
         metrics: a metric or a list of them.

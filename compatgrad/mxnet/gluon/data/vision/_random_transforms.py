@@ -219,7 +219,7 @@ class RandomCrop(Block):
 
 
 class RandomResizedCrop(Block):
-    """Cuts a random part of random size and proportions out of an image, and gives it another size.
+    """Crops an image at random, with a random size and aspect ratio, and resizes the result.
 
     Call: `transform(x)`, x an image (height, width, channels).
 
@@ -302,7 +302,7 @@ class RandomRotation(Block):
 class RandomApply(Sequential):
     """Applies a transformation with a probability.
 
-    Call: `transform(x)`, with what it takes.
+    Call: `transform(x)`, with an input of the transformation.
 
     Args:
         transforms: the transformation, a block.
@@ -331,7 +331,7 @@ class RandomApply(Sequential):
 class HybridRandomApply(HybridSequential):
     """Applies a transformation with a probability.
 
-    Call: `transform(x)`, with what it takes.
+    Call: `transform(x)`, with an input of the transformation.
 
     Args:
         transforms: the transformation, a HybridBlock.

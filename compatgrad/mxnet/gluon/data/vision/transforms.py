@@ -73,7 +73,7 @@ for _known in (
     RandomApply,
     HybridRandomApply,
 ):
-    _known.__module__ = __name__  # where programs know them from
+    _known.__module__ = __name__  # the module's name in MXNet, as in pickles
 
 
 class Compose(Sequential):
@@ -236,7 +236,7 @@ class Resize(ImageOperator):
 
 
 class CropResize(HybridBlock):
-    """Cuts a part out of images, and gives it another size.
+    """Crops images, and resizes the result.
 
     Call: `transform(x)`, x an image (height, width, channels) or (batch, height, width, channels).
 

@@ -56,7 +56,7 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
         A HybridBlock, which takes images (batch, 3, height, width) and gives (batch, classes).
 
     Raises:
-        ValueError: there is no such model; the error lists those that are there.
+        ValueError: there is no such model; the error lists the models.
         TypeError: an argument is not known.
         FileNotFoundError: `pretrained`, and the file can be neither found nor downloaded.
 

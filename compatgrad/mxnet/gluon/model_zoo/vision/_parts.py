@@ -1,4 +1,4 @@
-"""What the models share: sequences of blocks, trained weights, and parts of their docstrings."""
+"""Shared by the models: sequences of blocks, trained weights, and parts of docstrings."""
 
 from __future__ import annotations
 
