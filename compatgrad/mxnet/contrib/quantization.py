@@ -114,7 +114,9 @@ def _quantize_symbol(
 ) -> tuple[Symbol, list[str]]:  # fmt: skip
     """The graph on 8-bit numbers, and the names of the outputs whose ranges a calibration can set."""
     if quantize_granularity != "tensor-wise":
-        raise NotImplementedError("quantization: quantize_granularity 'channel-wise' is not supported, only 'tensor-wise'")
+        raise NotImplementedError(
+            "quantization: quantize_granularity 'channel-wise' is not supported, only 'tensor-wise'"
+        )
     if quantize_mode not in ("smart", "full"):
         raise MXNetError(f"quantization: quantize_mode: unrecognized quantize mode: {quantize_mode!r}")
     excluded = {*_list_of("excluded_sym_names", excluded_symbols), *_list_of("excluded_op_names", excluded_operators)}
