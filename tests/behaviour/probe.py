@@ -3,8 +3,8 @@
     PYTHON tests/behaviour/probe.py FRONTEND WHAT IN OUT [compatgrad.]
 
 IN is JSON, name -> example, as `examples.py` makes it. To OUT a line of JSON is added for each, the name and what the
-function WHAT below found: `memory`, `refusal` or `symbol`; where the interpreter dies, the last line says so, and who
-called goes on with the others.
+function WHAT below found: `memory`, `finite`, `refusal` or `symbol`; where the interpreter dies, the last line says so,
+and who called goes on with the others.
 The calls of the name itself are watched: arrays that it gets become leaves of a graph, its results are kept.
 """
 
@@ -30,7 +30,7 @@ UNKNOWN = "no_such_argument"
 
 
 def spelling(node):
-    """"nd.concat" for the node of such an expression, "" for others."""
+    """ "nd.concat" for the node of such an expression, "" for others."""
     if isinstance(node, ast.Name):
         return node.id
     before = spelling(node.value) if isinstance(node, ast.Attribute) else ""
@@ -60,6 +60,19 @@ def flat(values):
         yield values
 
 
+def spoiled(a):
+    """The same with NaN in the place of the second number of each three."""
+    a = np.array(a)
+    if a.dtype.kind == "f":
+        a.reshape(-1)[1::3] = np.nan
+    return a
+
+
+def finite_ones(a):
+    """A text with a "+" for each finite number and a "!" for others, of 200 at most."""
+    return "".join("+" if ok else "!" for ok in np.isfinite(a).ravel()[:200])
+
+
 def overlap(a, b):
     """Whether two arrays of NumPy have bytes in common."""
     if not a.size or not b.size:
@@ -78,6 +91,9 @@ def overlaps_itself(a):
 class Frontend:
     """What the probe needs to know of a frontend. `prefix` is "" or "compatgrad."."""
 
+    keeps = -1  # which of `passes` leaves gradients at the leaves
+    spoils = ""  # where every third number is NaN: in an "input", or in the "gradient" of a result
+
     def __init__(self, name, prefix):
         self.name, self.prefix = name, prefix
         self.module = importlib.import_module(prefix + name)
@@ -86,6 +102,17 @@ class Frontend:
         short = SHORT[self.name].items()
         found = {key: importlib.import_module(self.prefix + self.name + where) for key, where in short}
         return {"np": np, **found}
+
+    def weights(self, y):
+        """What the loss multiplies a result by: the gradient of the result."""
+        w = np.linspace(0.5, 1.5, y.size).reshape(y.shape)
+        return spoiled(w) if self.spoils == "gradient" else w
+
+    def values(self, y):
+        return self.memory(y)
+
+    def gradient_values(self, x):
+        return self.gradient(x)
 
     def find(self, path):
         """What stands under a full name without prefix."""
@@ -116,7 +143,8 @@ class ChainerProbe(Frontend):
         a = value.array if isinstance(value, c.Variable) and not isinstance(value, c.Parameter) else value
         if type(a) is not np.ndarray or a.dtype.kind not in "fiub":
             return None
-        return c.Variable(np.array(a), requires_grad=a.dtype.kind == "f")
+        a = spoiled(a) if self.spoils == "input" else np.array(a)
+        return c.Variable(a, requires_grad=a.dtype.kind == "f")
 
     def recorded(self, f, args, kwargs):
         return f(*args, **kwargs)
@@ -133,8 +161,7 @@ class ChainerProbe(Frontend):
             v = isinstance(y, self.module.Variable) and y.array is not None
             if not v or y.array.dtype.kind != "f" or not y.size or not y.requires_grad or y.creator is None:
                 continue
-            w = np.linspace(0.5, 1.5, y.size).reshape(y.shape).astype(y.dtype)
-            part = F.cast(F.sum(y * w), "d")
+            part = F.cast(F.sum(y * self.weights(y).astype(y.dtype)), "d")
             total = part if total is None else total + part
         return total
 
@@ -164,6 +191,8 @@ class ChainerProbe(Frontend):
 
 
 class NnablaProbe(Frontend):
+    keeps = 0
+
     def reset(self):
         np.random.seed(1)
         self.module.clear_parameters()
@@ -185,7 +214,8 @@ class NnablaProbe(Frontend):
             return None
         if a.dtype.kind not in "fiub":
             return None
-        x = nn.Variable.from_numpy_array(np.array(a), need_grad=True)
+        a = spoiled(a) if self.spoils == "input" else np.array(a)
+        x = nn.Variable.from_numpy_array(a, need_grad=True)
         x.g = 0
         return x
 
@@ -203,8 +233,7 @@ class NnablaProbe(Frontend):
         for y in ys:
             if not isinstance(y, self.module.Variable) or y.parent is None or not y.size:
                 continue
-            w = self.module.Variable.from_numpy_array(np.linspace(0.5, 1.5, y.size).reshape(y.shape))
-            part = F.sum(y * w)
+            part = F.sum(y * self.module.Variable.from_numpy_array(self.weights(y)))
             total = part if total is None else total + part
         return total
 
@@ -249,6 +278,8 @@ class MxnetProbe(Frontend):
             return None
         x = value.copy()
         if np.dtype(x.dtype).kind == "f":
+            if self.spoils == "input":
+                x[:] = spoiled(x.asnumpy())
             x.attach_grad()
         return x
 
@@ -273,8 +304,8 @@ class MxnetProbe(Frontend):
         return [y for y in ys if self.is_array(y) and np.dtype(y.dtype).kind == "f" and y.size] or None
 
     def passes(self, loss, leaves):
-        heads = [self.module.nd.ones_like(y) if type(y) is self.module.nd.NDArray else
-                 self.module.np.ones_like(y) for y in loss]  # fmt: skip
+        kinds = [self.module.nd if type(y) is self.module.nd.NDArray else self.module.np for y in loss]
+        heads = [kind.array(self.weights(y), dtype=y.dtype) for kind, y in zip(kinds, loss)]  # noqa: B905
         first = [lambda: self.grad(loss, leaves, heads)] if any(x.grad is not None for x in leaves) else []
         return [*first, lambda: self.module.autograd.backward(loss, heads)]
 
@@ -282,6 +313,13 @@ class MxnetProbe(Frontend):
         xs = [x for x in leaves if x.grad is not None]
         given = self.module.autograd.grad(loss, xs, heads, retain_graph=True)
         return [(f"grad {i}", self.memory(g)) for i, g in enumerate(given) if self.is_array(g)]
+
+    def values(self, y):
+        return y.asnumpy()
+
+    def gradient_values(self, x):
+        g = x.grad if isinstance(x, self.module.nd.NDArray) else None
+        return g.asnumpy() if g is not None and self.is_array(g) else None
 
     def gradient(self, x):
         g = x.grad if isinstance(x, self.module.nd.NDArray) else None
@@ -320,7 +358,7 @@ class Run:
         return x
 
     def _is_target(self, spelled, f):
-        """"call", "instance" for what an instance of the target class is asked, or None."""
+        """ "call", "instance" for what an instance of the target class is asked, or None."""
         if f is self.target or spelled in self.spelled:
             return "call"
         cls = self.target if isinstance(self.target, type) else None
@@ -352,7 +390,6 @@ class Run:
             self.results.append(y)
         return y
 
-
     def execute(self):
         self.frontend.reset()
         names = {**self.frontend.names(), "_call": self.call, "__name__": "example"}
@@ -369,12 +406,8 @@ class Run:
                 raise
 
 
-def memory(frontend, name, example):
-    """Which arrays share memory.
-
-    {"arrays": labels, "pairs": [[label, label]], "folded": labels of arrays that can be written to and have elements in
-    one place, "errors": of passes, "enters": which arguments became leaves}
-    """
+def executed(frontend, name, example):
+    """A run of the example, with as many of its arguments made leaves as it works with."""
     target, fails = frontend.find(name), None
     for enters in (example["enters"],) if example.get("enters") else ("all", "place", "none"):
         run = Run(frontend, target, example, enters)
@@ -383,11 +416,44 @@ def memory(frontend, name, example):
         except Exception as e:
             fails = fails or e
         else:
-            break
-    else:
-        raise fails
+            return run
+    raise fails
+
+
+def finite(frontend, name, example):
+    """Which numbers are finite where every third one of an input, or of a result's gradient, is NaN.
+
+    {"input": label -> text of `finite_ones`, "gradient": the same, "enters": which arguments became leaves}
+    """
+    found = {"enters": executed(frontend, name, example).enters}
+    for frontend.spoils in ("input", "gradient"):
+        try:
+            run = executed(frontend, name, {**example, "enters": found["enters"]})
+            ys = [y for y in flat(run.results) if frontend.is_array(y)]
+            arrays = []
+            if frontend.spoils == "input":
+                arrays = [(f"result {i}", np.array(frontend.values(y))) for i, y in enumerate(ys)]
+            loss = frontend.loss(ys)
+            for differentiate in () if loss is None else frontend.passes(loss, run.leaves)[frontend.keeps :][:1]:
+                differentiate()
+            arrays += [(f"input {i}.grad", frontend.gradient_values(x)) for i, x in enumerate(run.leaves)]
+            found[frontend.spoils] = {k: finite_ones(a) for k, a in arrays if a is not None and a.dtype.kind == "f"}
+        except Exception as e:
+            found[frontend.spoils] = {"failed": type(e).__name__}
+        finally:
+            frontend.spoils = ""
+    return found
+
+
+def memory(frontend, name, example):
+    """Which arrays share memory.
+
+    {"arrays": labels, "pairs": [[label, label]], "folded": labels of arrays that can be written to and have elements in
+    one place, "errors": of passes, "enters": which arguments became leaves}
+    """
+    run = executed(frontend, name, example)
     ys = [y for y in flat(run.results) if frontend.is_array(y)]
-    arrays, handed, found = [], [], {"errors": [], "enters": enters}
+    arrays, handed, found = [], [], {"errors": [], "enters": run.enters}
     loss = frontend.loss(ys)
     for differentiate in () if loss is None else frontend.passes(loss, run.leaves):
         try:
@@ -451,6 +517,9 @@ def symbol(frontend, name, example):
     return {"call": next((s for s in said if "names" in s), said[0])}
 
 
+WHAT = {"memory": memory, "finite": finite, "refusal": refusal, "symbol": symbol}
+
+
 def result(frontend, what, name, example):
     """What a function above says of one example; {"failed": why} where it does not run."""
     back = os.getcwd()
@@ -458,7 +527,7 @@ def result(frontend, what, name, example):
         warnings.simplefilter("ignore")
         os.chdir(folder)
         try:
-            return {"memory": memory, "refusal": refusal, "symbol": symbol}[what](frontend, name, example)
+            return WHAT[what](frontend, name, example)
         except Exception as e:
             return {"failed": f"{type(e).__name__}: {e}"[:150]}
         finally:
