@@ -1,4 +1,4 @@
-// Batch normalisation as nnabla has it: running statistics are inputs, which forward updates in place.
+// nnabla's batch normalization: the running statistics are inputs, which `forward` updates in place.
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
@@ -26,13 +26,13 @@ struct BatchNormalizationStatistics {
   Mask saves_for(c10::ArrayRef<bool>) const {
     return in_bit(0) | in_bit(2) | (batch_stat ? 0 : in_bit(3) | in_bit(4)) | (rectify ? out_bit(0) : 0);
   }
-  Tensor mean, inv_std;  // of each channel, flat
+  Tensor mean, inv_std;  // of the batch, of shape (channels,)
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &BatchNormalizationStatistics::mean),
                            param("inv_std", &BatchNormalizationStatistics::inv_std));
   }
 
-  // The axes that statistics are over.
+  // The axes over which means and variances are taken: all except `axes`.
   Ints over(int64_t ndim) const {
     c10::SmallVector<bool, 6> kept(ndim, false);
     for (int64_t a : axes) {
@@ -89,7 +89,7 @@ struct BatchNormalizationStatistics {
     return rectify ? at::relu(sum) : sum;
   }
 
-  // What the gradients of the statistics add to that of x, all gathered.
+  // Adds the gradients that reach x through the results mean and variance to `gx`, in the layout of `Channels`.
   template <class T>
   void add_statistics(Ctx<T>& c, const Channels& k, T& gx) const {
     if (!stats) return;
@@ -115,7 +115,7 @@ struct BatchNormalizationStatistics {
     c.grad(5, [&] { return gy; });
     const T gamma = value(scale).defined() ? scale : T(at::ones(shape, value(c.in(0)).options().dtype(k.dtype)));
     if (!batch_stat) {
-      // As in nnabla, running statistics are no variables of the derivative.
+      // As in nnabla, the running statistics get no gradients.
       auto g = fixed_batch_norm_grads<T>(k.gather(c.in(0)), k.parameter(gamma), k.gather(gy), k.parameter(c.in(3)),
                                          k.parameter(c.in(4)), eps, {c.needs(0), c.needs(2), c.needs(1), false, false});
       c.grad(0, [&] { return k.scatter(g[0]); });
@@ -146,9 +146,10 @@ struct BatchNormalizationStatistics {
   }
 };
 CG_OP("batch_normalization_statistics", BatchNormalizationStatistics,
-      "gamma (x - mean) / std + beta of x, beta, gamma, running mean, running variance (all but x may be left out): by "
-      "the statistics of x of each element of `axes`, by (1 - decay) of which the running ones move; or by the running "
-      "ones. stats: mean and variance are results too. The sixth input is added; rectify: ReLU follows.")
+      "relu(gamma (x - mean) / std + beta + z) of x, beta, gamma, running mean, running variance, z (all but x may be "
+      "left out). batch_stat: mean and std are those of x over all axes but `axes`, and if `update`, the running ones "
+      "become decay * running + (1 - decay) * batch; otherwise the running ones are used. stats: mean and variance of "
+      "x are results too. Without `rectify` there is no ReLU.")
 
 }  // namespace
 }  // namespace cg
