@@ -203,7 +203,7 @@ void release_unread(VariableNode& x) {
   Deferred& d = *x.deferred;
   if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
   if (x.refs > d.uses + 1) return;  // a pass holds it
-  if (d.store->refs > 2) return;    // somebody beside this variable and its function has it: an unlinked variable
+  if (d.store->refs > 2) return;    // shared with an unlinked variable
   // As in the original, it makes no difference here whether the creator needs a gradient.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
   if (x.creator->saves(all).output(x.output_index)) return;
