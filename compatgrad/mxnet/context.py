@@ -10,6 +10,7 @@ import torch
 from compatgrad import _C
 from compatgrad.core.configuration import Settings
 
+from ._docs import sharing
 from .base import MXNetError
 
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
@@ -108,9 +109,7 @@ _CPU = torch.device("cpu")
 _FIRST = Context("cpu", 0)
 
 
-def cpu(device_id: int = 0) -> Context:
-    """The CPU.
-
+_ON_CPU = """
     Args:
         device_id: tells contexts apart for programs; the memory is the same.
 
@@ -119,48 +118,36 @@ def cpu(device_id: int = 0) -> Context:
 
     Raises:
         Nothing.
+
+    Source: `mxnet.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_ON_CPU)
+def cpu(device_id: int = 0) -> Context:
+    """The CPU.
 
     Example:
         >>> nd.zeros(2, ctx=mx.cpu()).context
         cpu(0)
-
-    Source: `mxnet.cpu` of MXNet 1.9.1.
     """
     return Context("cpu", device_id)
 
 
+@sharing(_ON_CPU)
 def cpu_pinned(device_id: int = 0) -> Context:
     """The CPU; arrays are not pinned, as a transfer to a GPU pins what it needs.
-
-    Args:
-        device_id: tells contexts apart for programs; the memory is the same.
-
-    Returns:
-        The context.
-
-    Raises:
-        Nothing.
 
     Example:
         >>> mx.cpu_pinned()
         cpu_pinned(0)
-
-    Source: `mxnet.cpu_pinned` of MXNet 1.9.1.
     """
     return Context("cpu_pinned", device_id)
 
 
+@sharing(_ON_CPU)
 def cpu_shared(device_id: int = 0) -> Context:
     """The CPU; its arrays go to other processes through files in shared memory when they are pickled there.
-
-    Args:
-        device_id: tells contexts apart for programs; the memory is the same.
-
-    Returns:
-        The context.
-
-    Raises:
-        Nothing.
 
     Example:
         >>> mx.context.cpu_shared()

@@ -16,6 +16,8 @@ import torch
 from compatgrad import _C
 from compatgrad.core.configuration import Settings
 
+from ._docs import sharing
+
 __all__ = [
     "get_cuda_compute_capability",
     "get_gpu_count",
@@ -281,9 +283,7 @@ def _use(func: Any, scope: Callable[[], _Scope], name: str) -> Any:
     return within
 
 
-def use_np_shape(func: Any) -> Any:
-    """Decorates a function, or all methods of a class: NumPy's shapes are on while it runs.
-
+_DECORATOR = """
     Args:
         func: the function or the class.
 
@@ -292,6 +292,14 @@ def use_np_shape(func: Any) -> Any:
 
     Raises:
         TypeError: `func` is neither a class nor callable.
+
+    Source: `mxnet.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_DECORATOR)
+def use_np_shape(func: Any) -> Any:
+    """Decorates a function, or all methods of a class: NumPy's shapes are on while it runs.
 
     Example:
         >>> @mx.use_np_shape
@@ -299,44 +307,24 @@ def use_np_shape(func: Any) -> Any:
         ...     return nd.zeros(()).shape
         >>> scalar()
         ()
-
-    Source: `mxnet.use_np_shape` of MXNet 1.9.1.
     """
     return _use(func, np_shape, "use_np_shape")
 
 
+@sharing(_DECORATOR)
 def use_np_array(func: Any) -> Any:
     """Decorates a function, or all methods of a class: NumPy's arrays are on while it runs.
-
-    Args:
-        func: the function or the class.
-
-    Returns:
-        A function around it, or the class itself.
-
-    Raises:
-        TypeError: `func` is neither a class nor callable.
 
     Example:
         >>> mx.use_np_array(mx.is_np_array)()
         True
-
-    Source: `mxnet.use_np_array` of MXNet 1.9.1.
     """
     return _use(func, np_array, "use_np_array")
 
 
+@sharing(_DECORATOR)
 def use_np(func: Any) -> Any:
     """Decorates a function, or all methods of a class: NumPy's shapes and arrays are on while it runs.
-
-    Args:
-        func: the function or the class.
-
-    Returns:
-        A function around it, or the class itself.
-
-    Raises:
-        TypeError: `func` is neither a class nor callable.
 
     Example:
         >>> @mx.use_np
@@ -344,8 +332,6 @@ def use_np(func: Any) -> Any:
         ...     return mx.is_np_shape(), mx.is_np_array()
         >>> both()
         (True, True)
-
-    Source: `mxnet.use_np` of MXNet 1.9.1.
     """
     return use_np_shape(use_np_array(func))
 

@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 from .. import ndarray
+from .._docs import sharing
 from ..base import MXNetError, numeric_types
 from ..ndarray import NDArray
 from ..ndarray._operator import op
@@ -243,9 +244,7 @@ class HuberLoss(_ElementwiseLoss):
         return o.where(error > self._rho, error - 0.5 * self._rho, (0.5 / self._rho) * o.square(error))
 
 
-class HingeLoss(_ElementwiseLoss):
-    """max(0, margin - pred * label) for labels -1 and 1, averaged over each sample.
-
+_HINGE = """
     Call: `loss(pred, label, sample_weight=None)`, with arrays as in L2Loss. The result has shape (batch size,).
 
     Args:
@@ -257,11 +256,17 @@ class HingeLoss(_ElementwiseLoss):
     Raises:
         MXNetError: in a call, `label` has another number of elements than `pred`.
 
+    Source: `mxnet.gluon.loss.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_HINGE)
+class HingeLoss(_ElementwiseLoss):
+    """max(0, margin - pred * label) for labels -1 and 1, averaged over each sample.
+
     Example:
         >>> gluon.loss.HingeLoss()(nd.array([[0.5], [-2.0]]), nd.array([[1], [1]])).asnumpy()
         array([0.5, 3. ], dtype=float32)
-
-    Source: `mxnet.gluon.loss.HingeLoss` of MXNet 1.9.1.
     """
 
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
@@ -272,25 +277,13 @@ class HingeLoss(_ElementwiseLoss):
         return o.relu(self._margin - pred * label)
 
 
+@sharing(_HINGE)
 class SquaredHingeLoss(HingeLoss):
     """max(0, margin - pred * label)^2 for labels -1 and 1, averaged over each sample.
-
-    Call: `loss(pred, label, sample_weight=None)`, with arrays as in L2Loss. The result has shape (batch size,).
-
-    Args:
-        margin: the value of pred * label from which the loss is 0.
-        weight: number that every loss is multiplied by; None is 1.
-        batch_axis: axis of the samples in `pred`.
-        **kwargs: `prefix` and `params`, as in HybridBlock.
-
-    Raises:
-        MXNetError: in a call, `label` has another number of elements than `pred`.
 
     Example:
         >>> gluon.loss.SquaredHingeLoss()(nd.array([[0.5], [-2.0]]), nd.array([[1], [1]])).asnumpy()
         array([0.25, 9.  ], dtype=float32)
-
-    Source: `mxnet.gluon.loss.SquaredHingeLoss` of MXNet 1.9.1.
     """
 
     def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:

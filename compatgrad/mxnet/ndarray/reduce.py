@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .._docs import sharing
 from ..base import MXNetError
 from . import _stored
 from ._arguments import as_ints, axes_in, axis_in, constant, public_names, vector
@@ -33,6 +34,12 @@ def _reduce(kernel: Any, name: str, data: NDArray, axis: Any, keepdims: bool, ex
     return y if y.tensor.dtype == dtype else op.cast(y, dtype)  # sums of integers stay in their dtype
 
 
+_AXES = """
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+    """
+
+
 @operator("data", aliases=("sum_axis",), method=True)
 def sum(data, axis=None, keepdims=False, exclude=False):
     """The sum over `axis` (an int, a tuple, None or () for all), or over all other axes with `exclude`.
@@ -56,11 +63,9 @@ def _square_sum(data, axis=None, keepdims=False, exclude=False):
 
 
 @operator("data", method=True)
+@sharing(_AXES)
 def mean(data, axis=None, keepdims=False, exclude=False):
     """The arithmetic mean; axes as in `sum`. The mean of integers is truncated to an integer.
-
-    Args:
-        axis: one axis or several, None or () for all; negative ones count from the end.
 
     Example:
         >>> nd.mean(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=1).asnumpy()
@@ -73,11 +78,9 @@ def mean(data, axis=None, keepdims=False, exclude=False):
 
 
 @operator("data", method=True)
+@sharing(_AXES)
 def prod(data, axis=None, keepdims=False, exclude=False):
     """The product; axes as in `sum`.
-
-    Args:
-        axis: one axis or several, None or () for all; negative ones count from the end.
 
     Example:
         >>> nd.prod(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=1).asnumpy()
@@ -87,11 +90,9 @@ def prod(data, axis=None, keepdims=False, exclude=False):
 
 
 @operator("data", method=True)
+@sharing(_AXES)
 def nansum(data, axis=None, keepdims=False, exclude=False):
     """The sum of elements that are not NaN; axes as in `sum`. NaN gets the gradient 0.
-
-    Args:
-        axis: one axis or several, None or () for all; negative ones count from the end.
 
     Example:
         >>> nd.nansum(nd.array([1.0, float("nan"), 3.0])).asnumpy()
@@ -101,11 +102,9 @@ def nansum(data, axis=None, keepdims=False, exclude=False):
 
 
 @operator("data", method=True)
+@sharing(_AXES)
 def nanprod(data, axis=None, keepdims=False, exclude=False):
     """The product of elements that are not NaN; axes as in `sum`. NaN gets the gradient 0.
-
-    Args:
-        axis: one axis or several, None or () for all; negative ones count from the end.
 
     Example:
         >>> nd.nanprod(nd.array([2.0, float("nan"), 3.0])).asnumpy()
@@ -119,11 +118,9 @@ def _without_nan(data: NDArray, value: float) -> NDArray:
 
 
 @operator("data", aliases=("max_axis",), method=True)
+@sharing(_AXES)
 def max(data, axis=None, keepdims=False, exclude=False):
     """The largest element; axes as in `sum`. All elements that are equal to it get the gradient.
-
-    Args:
-        axis: one axis or several, None or () for all; negative ones count from the end.
 
     Example:
         >>> nd.max(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=0).asnumpy()
@@ -133,11 +130,9 @@ def max(data, axis=None, keepdims=False, exclude=False):
 
 
 @operator("data", aliases=("min_axis",), method=True)
+@sharing(_AXES)
 def min(data, axis=None, keepdims=False, exclude=False):
     """The smallest element; axes as in `sum`. All elements that are equal to it get the gradient.
-
-    Args:
-        axis: one axis or several, None or () for all; negative ones count from the end.
 
     Example:
         >>> nd.min(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=0).asnumpy()

@@ -10,6 +10,7 @@ import torch
 
 from compatgrad import _C
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
@@ -85,10 +86,7 @@ def _made(who: str, fill: Any, shape: Any, dtype: Any, ctx: Any, order: str, out
     return finish(_on(ndarray(t), context), out)
 
 
-@documented
-def zeros(shape: Shape, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None) -> ndarray:
-    """An array of zeros.
-
+_FILLED = """
     Returns:
         ndarray.
 
@@ -96,6 +94,13 @@ def zeros(shape: Shape, dtype: Dtype | None = None, order: str = "C", ctx: Conte
         TypeError: `shape` is no shape, or `dtype` no dtype.
         NotImplementedError: `order` is not "C".
         mxnet.base.MXNetError: a length is negative.
+    """
+
+
+@documented
+@sharing(_FILLED)
+def zeros(shape: Shape, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None) -> ndarray:
+    """An array of zeros.
 
     Example:
         >>> mx.np.zeros((2, 2))
@@ -106,16 +111,9 @@ def zeros(shape: Shape, dtype: Dtype | None = None, order: str = "C", ctx: Conte
 
 
 @documented
+@sharing(_FILLED)
 def ones(shape: Shape, dtype: Dtype | None = onp.float32, order: str = "C", ctx: Context | None = None) -> ndarray:
     """An array of ones.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        TypeError: `shape` is no shape, or `dtype` no dtype.
-        NotImplementedError: `order` is not "C".
-        mxnet.base.MXNetError: a length is negative.
 
     Example:
         >>> mx.np.ones(3, dtype="int32")
@@ -125,16 +123,9 @@ def ones(shape: Shape, dtype: Dtype | None = onp.float32, order: str = "C", ctx:
 
 
 @documented
+@sharing(_FILLED)
 def empty(shape: Shape, dtype: Dtype | None = onp.float32, order: str = "C", ctx: Context | None = None) -> ndarray:
     """An array with uninitialized values.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        TypeError: `shape` is no shape, or `dtype` no dtype.
-        NotImplementedError: `order` is not "C".
-        mxnet.base.MXNetError: a length is negative.
 
     Example:
         >>> mx.np.empty((2, 3)).shape
@@ -182,12 +173,7 @@ def _like(who: str, a: Any, fill: Any, dtype: Any, ctx: Any, out: Any) -> ndarra
     return finish(_on(ndarray(t), x.context), out)
 
 
-@documented
-def zeros_like(
-    a: ndarray, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None, out: ndarray | None = None
-) -> ndarray:
-    """Zeros of the shape of an array.
-
+_LIKE = """
     Args:
         dtype: None is that of `a`.
         order: without effect.
@@ -195,6 +181,15 @@ def zeros_like(
 
     Raises:
         AssertionError: `a` is no array.
+    """
+
+
+@documented
+@sharing(_LIKE)
+def zeros_like(
+    a: ndarray, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None, out: ndarray | None = None
+) -> ndarray:
+    """Zeros of the shape of an array.
 
     Example:
         >>> mx.np.zeros_like(mx.np.array([1, 2]))
@@ -204,18 +199,11 @@ def zeros_like(
 
 
 @documented
+@sharing(_LIKE)
 def ones_like(
     a: ndarray, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None, out: ndarray | None = None
 ) -> ndarray:
     """Ones of the shape of an array.
-
-    Args:
-        dtype: None is that of `a`.
-        order: without effect.
-        ctx: without effect: the result is on the device of `a`.
-
-    Raises:
-        AssertionError: `a` is no array.
 
     Example:
         >>> mx.np.ones_like(mx.np.array([1, 2]))
@@ -248,6 +236,7 @@ def empty_like(
 
 
 @documented
+@sharing(_LIKE)
 def full_like(
     a: ndarray, fill_value: Any, dtype: Dtype | None = None, order: str = "C", ctx: Context | None = None,
     out: ndarray | None = None,
@@ -256,9 +245,6 @@ def full_like(
 
     Args:
         fill_value: a number.
-        dtype: None is that of `a`.
-        order: without effect.
-        ctx: without effect: the result is on the device of `a`.
 
     Raises:
         AssertionError: `a` is no array.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 import torch
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._operator import op
@@ -36,17 +37,8 @@ def _made(a: Any, like: NDArray) -> ndarray:
     return constant(torch.from_numpy(onp.ascontiguousarray(a)).reshape(onp.shape(a)).to(like.tensor.device))
 
 
-# ---- statistics, polynomials and counts
-@documented
-def percentile(
-    a: ndarray, q: float | Sequence[float] | ndarray, axis: int | Sequence[int] | None = None,
-    out: ndarray | None = None, overwrite_input: bool | None = None, interpolation: str = "linear",
-    keepdims: bool = False,
-) -> ndarray:  # fmt: skip
-    """The values below which given percentages of the elements lie.
-
+_QUANTILES = """
     Args:
-        q: the percentages, from 0 to 100: a number, a sequence or an ndarray.
         axis: the axis, or a sequence of axes; None is all of them.
         overwrite_input: without effect.
         interpolation: between the two nearest elements: "linear", "lower", "higher", "midpoint" or "nearest".
@@ -56,8 +48,23 @@ def percentile(
 
     Raises:
         AssertionError: `a` is no array.
-        ValueError: a percentage or `interpolation` has another value.
+        ValueError: a {unit} or `interpolation` has another value.
         numpy.exceptions.AxisError: an axis is out of bounds.
+    """
+
+
+# ---- statistics, polynomials and counts
+@documented
+@sharing(_QUANTILES, unit="percentage")
+def percentile(
+    a: ndarray, q: float | Sequence[float] | ndarray, axis: int | Sequence[int] | None = None,
+    out: ndarray | None = None, overwrite_input: bool | None = None, interpolation: str = "linear",
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The values below which given percentages of the elements lie.
+
+    Args:
+        q: the percentages, from 0 to 100: a number, a sequence or an ndarray.
 
     Example:
         >>> mx.np.percentile(mx.np.array([1, 2, 3, 4, 5]), 50)
@@ -70,6 +77,7 @@ def percentile(
 
 
 @documented
+@sharing(_QUANTILES, unit="share")
 def quantile(
     a: ndarray, q: float | Sequence[float] | ndarray, axis: int | Sequence[int] | None = None,
     out: ndarray | None = None, overwrite_input: bool | None = None, interpolation: str = "linear",
@@ -79,17 +87,6 @@ def quantile(
 
     Args:
         q: the shares, from 0 to 1: a number, a sequence or an ndarray.
-        axis: the axis, or a sequence of axes; None is all of them.
-        overwrite_input: without effect.
-        interpolation: between the two nearest elements: "linear", "lower", "higher", "midpoint" or "nearest".
-
-    Returns:
-        ndarray, float64 if `a` is, else float32; the axis of `q` comes first. There is no gradient.
-
-    Raises:
-        AssertionError: `a` is no array.
-        ValueError: a share or `interpolation` has another value.
-        numpy.exceptions.AxisError: an axis is out of bounds.
 
     Example:
         >>> mx.np.quantile(mx.np.array([1, 2, 3, 4, 5]), [0.25, 0.5])

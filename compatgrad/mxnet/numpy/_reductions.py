@@ -11,6 +11,7 @@ import torch
 
 from compatgrad import _C
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import op, refuse
 from ..ndarray.ndarray import torch_dtype
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 _public = _publisher(globals())
+
+
+_OVER_AXES = """
+    Args:
+        axis: the axis, or a sequence of axes; None is all of them.
+
+    Returns:
+        ndarray.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
+    """
 
 
 _AXES = "axis: the axis, or a sequence of axes; None is all of them."
@@ -84,6 +98,7 @@ _sum = _reduction("sum", op.sum)
 
 
 @documented
+@sharing(_OVER_AXES)
 def sum(
     a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, keepdims: bool = False,
     initial: float | None = None, out: ndarray | None = None,
@@ -91,16 +106,8 @@ def sum(
     """The sum over axes.
 
     Args:
-        axis: the axis, or a sequence of axes; None is all of them.
         dtype: the dtype of the result; None is that of `a`, and int64 for booleans.
         initial: a number that is added to the sums; None is 0.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        AssertionError: `a` is no array.
-        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
 
     Example:
         >>> mx.np.sum(mx.np.array([[1, 2], [3, 4]]), axis=0)
@@ -117,6 +124,7 @@ _mean = _reduction("mean", op.mean, float_result=True)
 
 
 @documented
+@sharing(_OVER_AXES)
 def mean(
     a: ndarray,
     axis: int | Sequence[int] | None = None,
@@ -127,16 +135,8 @@ def mean(
     """The mean over axes.
 
     Args:
-        axis: the axis, or a sequence of axes; None is all of them.
         dtype: the dtype of the result; None is that of `a`, and float32 for integers. With an integer dtype, the sum in
             that dtype is divided by an integer division.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        AssertionError: `a` is no array.
-        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
 
     Example:
         >>> mx.np.mean(mx.np.array([[1, 2], [3, 4]]), axis=0)
@@ -190,6 +190,7 @@ _public(_extreme("min", op.min), "amin")
 
 
 @documented
+@sharing(_OVER_AXES)
 def var(
     a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, out: ndarray | None = None,
     ddof: int = 0, keepdims: bool = False,
@@ -197,16 +198,8 @@ def var(
     """The variance over axes: the mean of the squared distances from the mean.
 
     Args:
-        axis: the axis, or a sequence of axes; None is all of them.
         dtype: the dtype of the result; None is that of `a`, and float32 for integers.
         ddof: the sum of squares is divided by the number of elements minus `ddof`.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        AssertionError: `a` is no array.
-        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
 
     Example:
         >>> mx.np.var(mx.np.array([1, 2, 3, 4]))
@@ -218,6 +211,7 @@ def var(
 
 
 @documented
+@sharing(_OVER_AXES)
 def std(
     a: ndarray, axis: int | Sequence[int] | None = None, dtype: Dtype | None = None, out: ndarray | None = None,
     ddof: int = 0, keepdims: bool = False,
@@ -225,16 +219,8 @@ def std(
     """The standard deviation over axes: the square root of the variance.
 
     Args:
-        axis: the axis, or a sequence of axes; None is all of them.
         dtype: the dtype of the result; None is that of `a`, and float32 for integers.
         ddof: the sum of squares is divided by the number of elements minus `ddof`.
-
-    Returns:
-        ndarray.
-
-    Raises:
-        AssertionError: `a` is no array.
-        mxnet.base.MXNetError: an axis is out of bounds, or `out` has another shape than the result.
 
     Example:
         >>> mx.np.std(mx.np.array([1.0, 3.0]))

@@ -10,6 +10,7 @@ import torch
 
 from compatgrad import _C
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray import contrib
 from ..ndarray._declaration import Declaration, describe
@@ -405,10 +406,7 @@ def _indexed(who: str, a: Any, ind: Any, val: Any) -> tuple[Any, tuple[torch.Ten
     return x, at, v if isinstance(v, NDArray) else constant(x.tensor.new_tensor(v))
 
 
-@documented
-def index_add(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
-    """An array with numbers added at positions that the columns of an array give; several at one position add up.
-
+_INDEXED = """
     Args:
         ind: ndarray of integers, with a row for each of the first axes of `a`.
         val: ndarray that broadcasts to what is at the positions, or a number.
@@ -419,6 +417,13 @@ def index_add(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
     Raises:
         AssertionError: `a` or `ind` is no array.
         mxnet.base.MXNetError: `ind` has too many rows, or is out of bounds, or `val` does not broadcast.
+    """
+
+
+@documented
+@sharing(_INDEXED)
+def index_add(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
+    """An array with numbers added at positions that the columns of an array give; several at one position add up.
 
     Example:
         >>> mx.npx.index_add(mx.np.zeros((2, 2)), mx.np.array([[0, 0], [1, 1]]), 3)
@@ -437,19 +442,9 @@ def index_add(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
 
 
 @documented
+@sharing(_INDEXED)
 def index_update(a: ndarray, ind: ndarray, val: ndarray | float) -> ndarray:
     """An array with other numbers at positions that the columns of an index array give.
-
-    Args:
-        ind: ndarray of integers, with a row for each of the first axes of `a`.
-        val: ndarray that broadcasts to what is at the positions, or a number.
-
-    Returns:
-        ndarray of the wider dtype of `a` and `val`.
-
-    Raises:
-        AssertionError: `a` or `ind` is no array.
-        mxnet.base.MXNetError: `ind` has too many rows, or is out of bounds, or `val` does not broadcast.
 
     Example:
         >>> mx.npx.index_update(mx.np.zeros((2, 2)), mx.np.array([[0, 1], [1, 1]]), 3)

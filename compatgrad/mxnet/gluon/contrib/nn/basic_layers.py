@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .... import context
 from .... import ndarray as nd
+from ...._docs import sharing
 from ..._layer_docs import layer
 from ...block import Block, HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
@@ -28,16 +29,20 @@ __all__ = [
 ]
 
 
-@layer
-class Concurrent(Sequential):
-    """Blocks side by side: all are called on the same input, and their results are joined.
-
+_SIDE_BY_SIDE = """
     `add` puts blocks at the end.
 
     Args:
         axis: the axis along which results are joined.
         prefix: what all names inside start with; None makes one from a number.
         params: the ParameterDict of another block, whose parameters this one shares.
+    """
+
+
+@layer
+@sharing(_SIDE_BY_SIDE)
+class Concurrent(Sequential):
+    """Blocks side by side: all are called on the same input, and their results are joined.
 
     Example:
         >>> net = gluon.contrib.nn.Concurrent(axis=1)
@@ -56,15 +61,9 @@ class Concurrent(Sequential):
 
 
 @layer
+@sharing(_SIDE_BY_SIDE)
 class HybridConcurrent(HybridSequential):
     """HybridBlocks side by side: all are called on the same input, and their results are joined.
-
-    `add` puts blocks at the end.
-
-    Args:
-        axis: the axis along which results are joined.
-        prefix: what all names inside start with; None makes one from a number.
-        params: the ParameterDict of another block, whose parameters this one shares.
 
     Example:
         >>> net = gluon.contrib.nn.HybridConcurrent(axis=1)
