@@ -57,7 +57,8 @@ struct Affine {
   }
 };
 CG_OP("affine", Affine,
-      "x @ w + b for w (in, *out), b (*out): the axes of x from base_axis on are one of length in, and become *out.")
+      "x @ w + b for w (in, *out), b (*out): the axes of x from base_axis on are joined to one of length in, and "
+      "become *out.")
 
 }  // namespace
 }  // namespace cg

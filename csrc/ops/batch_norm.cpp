@@ -76,8 +76,8 @@ struct BatchNormalization {
   }
 };
 CG_OP("batch_normalization", BatchNormalization,
-      "gamma (x - mean) / std + beta by the statistics of x over axis (None: the first axis and those that gamma does "
-      "not have). Running statistics are updated in place by (1 - decay) of the new ones.")
+      "gamma (x - mean) / std + beta with the mean and std of x over axis (None: the first axis and those that gamma "
+      "does not have). Running statistics become decay * running + (1 - decay) * new, in place.")
 
 struct FixedBatchNormalization {
   double eps = 2e-5;

@@ -93,7 +93,8 @@ struct BatchNormalizationLate {
 };
 CG_OP(
     "batch_normalization_late", BatchNormalizationLate,
-    "gamma (x - mean) / std + beta by the statistics of x of each channel. When its gradients are computed, the moving "
+    "gamma (x - mean) / std + beta with the mean and std of each channel of x. When its gradients are computed, the "
+    "moving "
     "statistics are updated in place by momentum * old + (1 - momentum) * new. fix_gamma: the gradient of gamma is 0.")
 
 }  // namespace

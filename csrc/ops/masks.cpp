@@ -149,7 +149,8 @@ struct OneHot {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("one_hot", OneHot, "A one at the position that the last axis of integers names, zeros elsewhere.")
+CG_OP("one_hot", OneHot,
+      "Arrays of `shape`, with a one at the index that each row of x (..., len(shape)) holds, and zeros elsewhere.")
 
 // Elements beyond the edges are copies: "repeat" of the outermost one, "reflect" mirrored without it, "symmetric"
 // mirrored with it.

@@ -72,7 +72,8 @@ struct LayerNormalization {
     for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
   }
 };
-CG_OP("layer_normalization", LayerNormalization, "gamma (x - mean) / std + beta by the statistics of each row of x.")
+CG_OP("layer_normalization", LayerNormalization,
+      "gamma (x - mean) / std + beta with the mean and std of each row of x.")
 
 // x as (batch, groups, channels of a group, elements), with statistics over the last two axes.
 struct Groups {
@@ -190,7 +191,7 @@ struct GroupNormalization : Groups {
   }
 };
 CG_OP("group_normalization", GroupNormalization,
-      "gamma (x - mean) / std + beta by the statistics of each sample's groups of channels.")
+      "gamma (x - mean) / std + beta with the mean and std of each group of channels of each sample.")
 
 struct Normalize {
   double eps = 1e-5;

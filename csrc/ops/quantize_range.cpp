@@ -85,9 +85,9 @@ struct MinMaxQuantize {
   }
 };
 CG_OP("min_max_quantize", MinMaxQuantize,
-      "x on a grid between level_min and level_max that spans [min, max]; min and max, inputs 1 and 2, are "
-      "overwritten by the range that was used (update). The gradient of x is 1, or (ste_fine_grained) 0 beyond the "
-      "range.")
+      "x rounded to a grid with the levels level_min to level_max, which spans [min, max]. update: min and max, inputs "
+      "1 and 2, are overwritten by the range that was used. The gradient of x is 1; with ste_fine_grained it is 0 "
+      "outside the range.")
 
 struct Mod {
   static constexpr bool any_dtype = true;
@@ -107,7 +107,7 @@ struct Mod {
   }
 };
 CG_OP("mod", Mod,
-      "Remainder of a / b, in the dtype of a: with the sign of a for floats and where fmod, else with that of b.")
+      "Remainder of a / b, in the dtype of a; with the sign of a if a is a float or fmod is set, else with that of b.")
 
 // Shifts by the number of bits or more give 0; in C++ they are undefined.
 struct BitShift {

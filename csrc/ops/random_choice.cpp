@@ -95,8 +95,7 @@ struct RandomChoice {
       });
   }
 };
-CG_OP("random_choice", RandomChoice,
-      "Elements of each row of x, drawn with the probabilities that w is proportional to.")
+CG_OP("random_choice", RandomChoice, "Elements of each row of x, drawn with probabilities proportional to w.")
 
 }  // namespace
 }  // namespace cg

@@ -71,8 +71,8 @@ struct LSTM {
 };
 CG_OP("lstm", LSTM,
       "One step of an LSTM: c' = tanh(a) s(i) + c s(f) and h = s(o) tanh(c'), with a, i, f, o interleaved along the "
-      "second axis of x, or with `order`, such as ifao, in four blocks in this order. Samples of c beyond those of x "
-      "have ended; their c is copied.")
+      "second axis of x, or with `order`, such as ifao, in four blocks in this order. If c has more samples than x, "
+      "the sequences of the others have ended, and their c is copied.")
 
 }  // namespace
 }  // namespace cg

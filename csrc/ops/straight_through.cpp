@@ -106,7 +106,8 @@ struct Prune {
   }
 };
 CG_OP("prune", Prune,
-      "x with its smallest elements set to 0, a share of rate of all elements; the gradient passes unchanged.")
+      "x with the fraction `rate` of its elements, those with the smallest absolute values, set to 0; the gradient "
+      "passes unchanged.")
 
 }  // namespace
 }  // namespace cg
