@@ -191,7 +191,7 @@ struct GroupNormalization : Groups {
   }
 };
 CG_OP("group_normalization", GroupNormalization,
-      "gamma (x - mean) / std + beta with the mean and std of each group of channels of each sample.")
+      "gamma (x - mean) / std + beta with the mean and std of each sample's `groups` groups of channels.")
 
 struct Normalize {
   double eps = 1e-5;
