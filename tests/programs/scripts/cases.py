@@ -34,11 +34,12 @@ WORD2VEC = [(m, o) for m in ("skipgram", "cbow") for o in ("hsm", "ns", "origina
 SEQ2SEQ = "source.txt target.txt sv.txt tv.txt --validation-source source.txt --validation-target target.txt"
 UNITS = "-b 8 -u 16 -l 2"
 WMT = "-u 16 -b 8 -i {data}/wmt --bleu"
-CHEAP_GPU = (  # removes the requirement of GPUs from ChainerMN's imagenet
+CHEAP_GPU = (  # removes the requirement of GPUs from ChainerMN's imagenet; the shuffle of `scatter_dataset` is seeded
     ("if not chainer.cuda.available:", "if False:"),
     ("    chainer.cuda.get_device_from_id(device).use()  # Make the GPU current\n    model.to_gpu()\n", ""),
     ("device = comm.intra_rank", "device = -1"),
     ("multiprocessing.set_start_method('forkserver')", "multiprocessing.set_start_method('fork')"),
+    ("shuffle=True)", "shuffle=True, seed=0)"),
 )
 
 # the attribute's name since gym 0.12, and seeds for the game and for sampled actions
