@@ -37,6 +37,16 @@ def test_paths(document):
     assert missing == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_rows_of_tables(document):
+    """Each row has as many cells as the head of its table; two rows on one line have twice as many."""
+    cells = None
+    for line in re.sub(r"```.*?```", "", document.read_text(), flags=re.S).splitlines():
+        bars = re.sub(r"`[^`]*`", "", line).replace("\\|", "").count("|") if line.startswith("|") else None
+        assert None in (bars, cells) or bars == cells, line
+        cells = bars
+
+
 def test_the_readme_names_every_document():
     text = (ROOT / "README.md").read_text()
     assert [d.name for d in sorted((ROOT / "docs").glob("*.md")) if f"(docs/{d.name})" not in text] == []
