@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.random as rnd
 
+from ._docs import sharing
 from .io import DataIter, NDArrayIter
 
 __all__ = [
@@ -225,9 +226,7 @@ def _batch(one: Any, shape: tuple[int, ...]) -> np.ndarray:
     return np.array([one(shape[-1]) for _ in range(int(np.prod(shape[:-2])))]).reshape(shape)
 
 
-def new_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
-    """A batch of matrices as `new_matrix_with_real_eigvals_2d` gives them.
-
+_BATCH = """
     Args:
         shape: shape of the batch; its last two lengths are equal.
 
@@ -236,32 +235,28 @@ def new_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
 
     Raises:
         ValueError: the last two lengths differ.
+
+    Source: `mxnet.test_utils.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_BATCH)
+def new_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
+    """A batch of matrices as `new_matrix_with_real_eigvals_2d` gives them.
 
     Example:
         >>> mx.test_utils.new_matrix_with_real_eigvals_nd((4, 3, 3)).shape
         (4, 3, 3)
-
-    Source: `mxnet.test_utils.new_matrix_with_real_eigvals_nd` of MXNet 1.9.1.
     """
     return _batch(new_matrix_with_real_eigvals_2d, shape)
 
 
+@sharing(_BATCH)
 def new_sym_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
     """A batch of matrices as `new_sym_matrix_with_real_eigvals_2d` gives them.
-
-    Args:
-        shape: shape of the batch; its last two lengths are equal.
-
-    Returns:
-        A float64 array of that shape.
-
-    Raises:
-        ValueError: the last two lengths differ.
 
     Example:
         >>> mx.test_utils.new_sym_matrix_with_real_eigvals_nd((4, 3, 3)).shape
         (4, 3, 3)
-
-    Source: `mxnet.test_utils.new_sym_matrix_with_real_eigvals_nd` of MXNet 1.9.1.
     """
     return _batch(new_sym_matrix_with_real_eigvals_2d, shape)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
+from .._docs import sharing
 from .._image_codec import array_of, decode
 from .._image_resize import resize
 from ..base import MXNetError, numeric_types
@@ -296,9 +297,7 @@ def fixed_crop(
     return imresize(out, *size, interp=_get_interp_method(interp, (h, w, size[1], size[0])))
 
 
-def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
-    """A random part of an image, of a smaller size and resized where the image is smaller.
-
+_CROP = """
     Args:
         src: the image, of shape (height, width, channels).
         size: (width, height) of the result.
@@ -310,12 +309,18 @@ def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tupl
     Raises:
         ValueError: there is no such interpolation, or the image has not three axes.
 
+    Source: `mxnet.image.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_CROP)
+def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
+    """A random part of an image, of a smaller size and resized where the image is smaller.
+
     Example:
         >>> part, box = mx.image.random_crop(nd.zeros((4, 6, 3)), (3, 2))
         >>> part.shape, box[2:]
         ((2, 3, 3), (3, 2))
-
-    Source: `mxnet.image.random_crop` of MXNet 1.9.1.
     """
     h, w, _ = src.shape
     new_w, new_h = scale_down((w, h), size)
@@ -324,26 +329,14 @@ def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tupl
     return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
 
 
+@sharing(_CROP)
 def center_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
     """The middle of an image, of a smaller size and resized where the image is smaller.
-
-    Args:
-        src: the image, of shape (height, width, channels).
-        size: (width, height) of the result.
-        interp: the interpolation; see `resize_short`.
-
-    Returns:
-        The part, and its box (left, top, width, height).
-
-    Raises:
-        ValueError: there is no such interpolation, or the image has not three axes.
 
     Example:
         >>> part, box = mx.image.center_crop(nd.zeros((4, 6, 3)), (2, 2))
         >>> part.shape, box
         ((2, 2, 3), (2, 1, 2, 2))
-
-    Source: `mxnet.image.center_crop` of MXNet 1.9.1.
     """
     h, w, _ = src.shape
     new_w, new_h = scale_down((w, h), size)

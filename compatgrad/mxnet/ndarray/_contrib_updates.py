@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from .._docs import sharing
 from ..base import MXNetError, _Null
 from ._multi_updates import rates
 from ._operator import refuse
@@ -124,14 +125,7 @@ def _multi_adamw(
     return _adamw(who, rescale_grad, rows, betas, weights, grads, mean, var, weights32, outs)
 
 
-@contributed
-def multi_adamw_update(
-    weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
-    rescale_grad: float | NDArray, lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
-    out: Sequence[NDArray] | None = None, name: str | None = None, size: int = 0, **kwargs: Any,
-) -> list[NDArray]:  # fmt: skip
-    """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments.
-
+_SEVERAL = """
     Args:
         rescale_grad: as in `adamw_update`.
         etas: the factor of the whole step of each weight.
@@ -141,6 +135,17 @@ def multi_adamw_update(
 
     Returns:
         A list of NDArrays: those of `out`, or new ones, with the updated weights.
+    """
+
+
+@contributed
+@sharing(_SEVERAL)
+def multi_adamw_update(
+    weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
+    rescale_grad: float | NDArray, lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
+    out: Sequence[NDArray] | None = None, name: str | None = None, size: int = 0, **kwargs: Any,
+) -> list[NDArray]:  # fmt: skip
+    """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0]), nd.array([1.0, -1.0])
@@ -155,22 +160,13 @@ def multi_adamw_update(
 
 
 @contributed
+@sharing(_SEVERAL)
 def multi_mp_adamw_update(
     weights: Sequence[NDArray], grads: Sequence[NDArray], mean: Sequence[NDArray], var: Sequence[NDArray],
     weights32: Sequence[NDArray], rescale_grad: float | NDArray, lrs: Sequence[float], wds: Sequence[float],
     etas: Sequence[float], out: Sequence[NDArray] | None = None, name: str | None = None, size: int = 0, **kwargs: Any,
 ) -> list[NDArray]:  # fmt: skip
     """`mp_adamw_update` of several weights: lists of arrays and of numbers.
-
-    Args:
-        rescale_grad: as in `adamw_update`.
-        etas: the factor of the whole step of each weight.
-        out: where the new weights are written, in the place of new arrays; a list.
-        size: the number of weights; told by the lists themselves.
-        **kwargs: `beta1`, `beta2`, `epsilon` and `clip_gradient` of `adamw_update`.
-
-    Returns:
-        A list of NDArrays: those of `out`, or new ones, with the updated weights.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .._docs import sharing
 from ..context import Context
 
 # these modules declare the operators that are exported below
@@ -199,65 +200,49 @@ def _checked(who: str, data: NDArray, check: Callable[[torch.Tensor], torch.Tens
     return NDArray(check(data.tensor).to(data.tensor.dtype))
 
 
-def isnan(data: NDArray) -> NDArray:
-    """Where elements are not a number (NaN).
-
+_WHERE = """
     Args:
         data: any shape, any dtype.
 
     Returns:
-        NDArray of the shape and dtype of `data`: 1 where an element is not a number (NaN), else 0.
+        NDArray of the shape and dtype of `data`: 1 where an element is {kind}, else 0.
 
     Raises:
         AssertionError: `data` is no NDArray.
+
+    Source: `mxnet.nd.contrib.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_WHERE, kind="not a number (NaN)")
+def isnan(data: NDArray) -> NDArray:
+    """Where elements are not a number (NaN).
 
     Example:
         >>> nd.contrib.isnan(nd.array([0.0, float("nan")])).asnumpy()
         array([0., 1.], dtype=float32)
-
-    Source: `mxnet.nd.contrib.isnan` of MXNet 1.9.1.
     """
     return _checked("isnan", data, torch.isnan)
 
 
+@sharing(_WHERE, kind="infinite")
 def isinf(data: NDArray) -> NDArray:
     """Where elements are infinite.
-
-    Args:
-        data: any shape, any dtype.
-
-    Returns:
-        NDArray of the shape and dtype of `data`: 1 where an element is infinite, else 0.
-
-    Raises:
-        AssertionError: `data` is no NDArray.
 
     Example:
         >>> nd.contrib.isinf(nd.array([0.0, -float("inf")])).asnumpy()
         array([0., 1.], dtype=float32)
-
-    Source: `mxnet.nd.contrib.isinf` of MXNet 1.9.1.
     """
     return _checked("isinf", data, torch.isinf)
 
 
+@sharing(_WHERE, kind="neither infinite nor NaN")
 def isfinite(data: NDArray) -> NDArray:
     """Where elements are neither infinite nor NaN.
-
-    Args:
-        data: any shape, any dtype.
-
-    Returns:
-        NDArray of the shape and dtype of `data`: 1 where an element is neither infinite nor NaN, else 0.
-
-    Raises:
-        AssertionError: `data` is no NDArray.
 
     Example:
         >>> nd.contrib.isfinite(nd.array([0.0, float("inf")])).asnumpy()
         array([1., 0.], dtype=float32)
-
-    Source: `mxnet.nd.contrib.isfinite` of MXNet 1.9.1.
     """
     return _checked("isfinite", data, torch.isfinite)
 

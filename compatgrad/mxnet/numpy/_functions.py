@@ -11,6 +11,7 @@ import torch
 
 from compatgrad import _C
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op, refuse, write
 from ..ndarray.ndarray import NDArray, is_recording
@@ -238,17 +239,24 @@ for _name, _kind, *_more in (
     _public(_binary(_name, _kind), *_more)
 
 
-@documented
-def arctan2(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
-    """The angle, in radians from -pi to pi, between the first axis and the line from the origin to the point (x2, x1).
-
+_OF_TWO = """
     Returns:
-        ndarray, floating-point: integers become float32. Of two numbers NumPy's result.
+        ndarray of the wider dtype of both arrays; of two numbers NumPy's result.
 
     Raises:
         TypeError: an argument is neither an array nor a number, or a keyword is unknown.
         NotImplementedError: an option of NumPy's ufuncs has another value than its default.
         mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
+    """
+
+
+@documented
+@sharing(_OF_TWO)
+def arctan2(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
+    """The angle, in radians from -pi to pi, between the first axis and the line from the origin to the point (x2, x1).
+
+    Returns:
+        ndarray, floating-point: integers become float32. Of two numbers NumPy's result.
 
     Example:
         >>> mx.np.arctan2(mx.np.array([0.0, 1.0]), mx.np.array([1.0, 1.0]))
@@ -266,16 +274,9 @@ def arctan2(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None
 
 
 @documented
+@sharing(_OF_TWO)
 def copysign(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
     """The absolute values of `x1` with the signs of `x2`. The gradient by `x2` is 0.
-
-    Returns:
-        ndarray of the wider dtype of both arrays; of two numbers NumPy's result.
-
-    Raises:
-        TypeError: an argument is neither an array nor a number, or a keyword is unknown.
-        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
-        mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
 
     Example:
         >>> mx.np.copysign(mx.np.array([1.0, -2.0]), -1)
@@ -300,16 +301,9 @@ def _as_given(y: Any, x1: Any, x2: Any) -> Any:
 
 
 @documented
+@sharing(_OF_TWO)
 def ldexp(x1: ndarray | float, x2: ndarray | float, out: ndarray | None = None, **kwargs: Any) -> Any:
     """x1 * 2 ** x2, with gradients by both.
-
-    Returns:
-        ndarray of the wider dtype of both arrays; of two numbers NumPy's result.
-
-    Raises:
-        TypeError: an argument is neither an array nor a number, or a keyword is unknown.
-        NotImplementedError: an option of NumPy's ufuncs has another value than its default.
-        mxnet.base.MXNetError: shapes do not broadcast, or `out` has another one than the result.
 
     Example:
         >>> mx.np.ldexp(mx.np.array([1.0, 3.0]), 2)

@@ -13,6 +13,7 @@ import numpy as onp
 
 from compatgrad import _C
 
+from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import op
 from ._arguments import _array, _axis, _order
@@ -277,18 +278,22 @@ def _atleast(n: int, arys: tuple[Any, ...]) -> Any:
     return result[0] if len(result) == 1 else result
 
 
-@documented
-def atleast_1d(*arys: ndarray) -> ndarray | list[ndarray]:
-    """Arrays with at least one axis.
-
-    Args:
-        *arys: ndarrays; one without axes gets one of length 1.
-
+_AT_LEAST = """
     Returns:
         ndarray; a list of them for several.
 
     Raises:
         AssertionError: an argument is no array.
+    """
+
+
+@documented
+@sharing(_AT_LEAST)
+def atleast_1d(*arys: ndarray) -> ndarray | list[ndarray]:
+    """Arrays with at least one axis.
+
+    Args:
+        *arys: ndarrays; one without axes gets one of length 1.
 
     Example:
         >>> mx.np.atleast_1d(mx.np.array(3.0))
@@ -298,17 +303,12 @@ def atleast_1d(*arys: ndarray) -> ndarray | list[ndarray]:
 
 
 @documented
+@sharing(_AT_LEAST)
 def atleast_2d(*arys: ndarray) -> ndarray | list[ndarray]:
     """Arrays with at least two axes.
 
     Args:
         *arys: ndarrays; a vector becomes a row.
-
-    Returns:
-        ndarray; a list of them for several.
-
-    Raises:
-        AssertionError: an argument is no array.
 
     Example:
         >>> mx.np.atleast_2d(mx.np.arange(2))
@@ -318,17 +318,12 @@ def atleast_2d(*arys: ndarray) -> ndarray | list[ndarray]:
 
 
 @documented
+@sharing(_AT_LEAST)
 def atleast_3d(*arys: ndarray) -> ndarray | list[ndarray]:
     """Arrays with at least three axes.
 
     Args:
         *arys: ndarrays; a vector of n elements gets the shape (1, n, 1), and an m x n matrix (m, n, 1).
-
-    Returns:
-        ndarray; a list of them for several.
-
-    Raises:
-        AssertionError: an argument is no array.
 
     Example:
         >>> mx.np.atleast_3d(mx.np.arange(2)).shape
