@@ -40,7 +40,7 @@ def _lock(descriptor: int) -> bool | None:
 
 
 def _lock_folder(descriptor: int) -> bool | None:
-    """The same for a folder, which only flock can lock."""
+    """As `_lock`, for a folder, which only flock can lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -80,7 +80,7 @@ def _new(folder: str) -> tuple[str, int]:
 
 
 def _new_folder(folder: str) -> tuple[str, int]:
-    """The same for a new folder in a folder."""
+    """Makes a new, locked folder in a folder; returns its name and the descriptor that holds the lock, or -1."""
     while True:
         name = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
         os.mkdir(name)

@@ -207,7 +207,8 @@ struct Binding {
   void (*after_backward)(FunctionNode&, VarsRef gys) = nullptr;
   // A user's replacement for a native backward.
   void (*overridden_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) = nullptr;
-  // The same for deferred functions, by the names of their frontend; returns false if nothing is registered.
+  // A user's replacement for the backward of a deferred function, registered under the frontend's name of the function;
+  // returns false if none is registered.
   bool (*registered_backward)(FunctionNode&, NodesRef inputs, VarsRef gys, Vars& gxs,
                               c10::ArrayRef<bool> wanted) = nullptr;
   // The backward of a Python-defined function. `pending(pass, x)` takes the gradient accumulated for x out of the pass.

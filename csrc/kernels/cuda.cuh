@@ -127,7 +127,7 @@ struct Cuda {
     return 0;
   }
 
-  // The same in single precision. With `narrow_input` operand 1 has 16 bits. The last operand of the call, if it is
+  // `map_list` in single precision. With `narrow_input` operand 1 has 16 bits. The last operand of the call, if it is
   // present, is a 16-bit copy of operand 0.
   template <class F>
   static Status map_mixed(const F& f, const Call& c, const double* own, bool narrow_input) {

@@ -36,7 +36,8 @@ struct DeformColumns : DeformTables<T> {
     }
   }
 };
-// The transpose: a call computes some channels of an image. Positions are added in the order of tap, place and corner.
+// The gradient of the images: a call computes some channels of an image. Positions are added in the order of tap, place
+// and corner.
 template <class T>
 struct DeformPlanes : DeformTables<T> {
   T* gx;
@@ -62,8 +63,8 @@ struct DeformPlanes : DeformTables<T> {
       }
   }
 };
-// The same, computed per pixel from a list of its readers: the entries (tap, place, corner) sorted by the pixel that
-// they read, and entries that read the same pixel in their own order.
+// DeformPlanes, but computed per pixel from a list of its readers: the entries (tap, place, corner) sorted by the pixel
+// that they read, and entries that read the same pixel in their own order.
 template <class T>
 struct DeformGather {
   using C = compute_t<T>;

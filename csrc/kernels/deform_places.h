@@ -117,7 +117,7 @@ struct DeformPixels {
     return rows[h][i] * columns[w][i];
   }
 };
-// The same with the weights summed over a position's factors.
+// The pixels that positions read, with the weights of each pixel summed over a position's factors.
 template <class C, int span>
 struct DeformWeights {
   DeformPixels<C, span> pixels;

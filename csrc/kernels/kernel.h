@@ -26,7 +26,7 @@ class Kernel {
   // operands[k][s] is operand k of set s. The first set determines dtype and device.
   void on_list(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers = {},
                at::IntArrayRef integers = {}) const;
-  // The same with addresses: operand k of set s is data[k * sets + s], with sizes[k * sets + s] elements. `like`
+  // `on_list` for addresses: operand k of set s is data[k * sets + s], with sizes[k * sets + s] elements. `like`
   // determines dtype and device.
   void on_pointers(const at::Tensor& like, c10::ArrayRef<void*> data, at::IntArrayRef sizes, int64_t sets,
                    c10::ArrayRef<double> numbers = {}) const;

@@ -16,7 +16,7 @@ CG_INLINE T log_sum_exp(int64_t n, const T* x) {
   return top +
          std::log(simd::sum<T>(n, [=](int64_t i) __attribute__((always_inline)) { return simd::exp(x[i] - top); }));
 }
-// The same over classes whose numbers are `inner` apart, for `inner` adjacent positions at once. `top`: workspace of
+// log_sum_exp over classes whose numbers are `inner` apart, for `inner` adjacent positions at once. `top`: workspace of
 // `inner` numbers.
 template <class T>
 CG_INLINE void log_sums_exp(int64_t classes, int64_t inner, const T* __restrict x, T* __restrict top, T* __restrict r) {

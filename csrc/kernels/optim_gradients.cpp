@@ -144,7 +144,7 @@ void scale_by(at::TensorList tensors, const at::Tensor& factor) {
 }
 
 void clip_norms(at::TensorList gradients, double threshold) {
-  // Such a gradient is clipped once for each time it occurs, each time by the norm it then has
+  // a gradient that occurs several times is clipped once for each occurrence, by the norm that it then has
   if (gradients.size() > 1 && any_shared(gradients)) {
     for (const at::Tensor& g : gradients) clip_norms(g, threshold);
     return;

@@ -8,7 +8,7 @@ namespace cg::kernels {
 inline bool plain(const at::Tensor& t) {
   return t.layout() == at::kStrided && !t.key_set().has(c10::DispatchKey::Negative) && !traced(t);
 }
-// The same for tensors of float or double in main memory.
+// Whether `plain` holds and the elements are floats or doubles in main memory.
 inline bool raw(const at::Tensor& t) {
   return (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.device().is_cpu() && plain(t);
 }

@@ -53,7 +53,7 @@ struct PicksGrad : RegionMap<T> {
   }
 };
 
-// The same, computing a plane per call.
+// PicksGrad with one call per plane.
 template <class T, class Bins>
 struct PicksPlanes : PicksGrad<T, Bins> {
   CG_FN void operator()(int64_t plane) const {

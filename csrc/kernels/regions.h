@@ -123,7 +123,7 @@ struct RegionSumsGrad : RegionTables<T> {
   }
 };
 
-// The same, computing a plane per call; the bins of a line are first spread along that line.
+// RegionSumsGrad with one call per plane; the bins of a line are first spread along that line.
 template <class T>
 struct RegionPlanes : RegionSumsGrad<T> {
   CG_FN void operator()(int64_t plane) const {
@@ -192,8 +192,8 @@ Status region_sums(const Call& c) {
     return Run::template each<RegionSums<T>>(f, c.sizes[0], c, 8);
   });
 }
-// The same operands with the gradient of y, and the gradient of x as the result. A plane is summed in place, so it may
-// not have 16 bits.
+// The operands of region_sums, with the gradient of y in place of y, and the gradient of x as the result. A plane is
+// summed in place, so it may not have 16 bits.
 template <class Run>
 Status region_sums_grad(const Call& c) {
   return by_dtype(c, [&]<class T>() {

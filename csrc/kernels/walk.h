@@ -193,7 +193,8 @@ struct ListBody : Table<F, T, capacity> {
   }
 };
 
-// The same in single precision; operand 1 may have 16 bits, and operand 0 may have a 16-bit copy, which is updated too.
+// ListBody in single precision, where operand 1 may have 16 bits, and operand 0 may have a 16-bit copy, which is
+// updated too.
 template <class F, int capacity>
 struct MixedBody : Table<F, float, capacity> {
   bool narrow_input;

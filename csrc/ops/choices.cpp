@@ -32,7 +32,7 @@ void choose(Ctx<T>& c, size_t i, const M& first) {
   c.grad(i, [&] { return where(T(first), c.gy(), zeros); });
   c.grad(i + 1, [&] { return where(T(first), zeros, c.gy()); });
 }
-// The same by a product with 0 or 1, so that NaN and infinity reach both inputs.
+// As `choose`, but multiplies the gradient by 0 or 1, so that NaN and infinity reach both inputs.
 template <class T, class M>
 void share(Ctx<T>& c, size_t i, const M& first) {
   const T g = c.gy() * first;

@@ -40,7 +40,7 @@ struct Convolving {
     // The convolution kernel sums number by number, which is less precise than at::sum.
     c.grad(2, [&] { return at::sum(c.gy(), all_but_channels(c.gy().dim())); });
     if (!c.needs(0) && !c.needs(1)) return;
-    // Of inputs that are not saved the kernel reads only the shape.
+    // Inputs that were not saved are replaced by empty tensors, because the kernel reads only their shapes.
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
     const Ints filters = Op::filters(w);
     const Tensor image = c.needs(1) ? c.in(0) : at::empty(x, c.gy().options());

@@ -181,7 +181,7 @@ struct CtcLoss {
       total = log_sum(where(Var(p.inside), through[0], reshape(low * 2, {1, 1})), 1);
     }
   };
-  // The same by a loop, which sets `through` and returns `total`.
+  // `Recursion` in a loop over samples, without recording; sets `through` and returns `total`.
   Tensor looped(const Paths& p) {
     const Tensor dense = log_p.contiguous(), total = at::empty({p.batch}, log_p.options());
     through = at::empty({p.time, p.batch, p.states}, log_p.options());

@@ -50,7 +50,8 @@ struct DeformGeometry {
   void check_factors(const Deformed& d, const Tensor& factors) const;
   // The integers of the kernels, see kernels/deform_places.h.
   std::vector<int64_t> integers(const Deformed& d, int64_t together, bool whole) const;
-  // The same by ATen's operations, for tracers, and for data that all channels share.
+  // The pixels and weights that the kernels compute, by ATen's operations: for tracers, and for data that all channels
+  // share.
   DeformCorners formula(const Deformed& d, const Tensor& offset, const Tensor& factors) const;
   static Readers readers(const DeformCorners& corners, const Deformed& d);
 

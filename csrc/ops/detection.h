@@ -53,7 +53,7 @@ struct Box {
     const N x = p[0], y = p[1], w = rounded<T>(p[2] / 2), h = rounded<T>(p[3] / 2);
     return of(rounded<T>(x - w), rounded<T>(y - h), rounded<T>(x + w), rounded<T>(y + h));
   }
-  // The same; the area is computed from the size.
+  // As `measured`, but the area is width times height.
   static Box centered(const T* p) {
     Box b = measured(p);
     b.area = rounded<T>(static_cast<N>(p[2]) * static_cast<N>(p[3]));

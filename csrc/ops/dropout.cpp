@@ -28,7 +28,7 @@ struct DropoutMask {
 };
 CG_OP("dropout_mask", DropoutMask, "x * mask * scale; the mask is boolean or numbers.")
 
-// The same with a mask that is known only when the graph runs.
+// Dropout with a mask that is an input, because it is known only when the graph runs.
 struct DropoutApply {
   double scale = 1;
   static constexpr auto params() { return std::make_tuple(param("scale", &DropoutApply::scale)); }

@@ -41,8 +41,8 @@ CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
 // The indices of the mask's elements that are not zero, which are rows of x reshaped to (mask elements, elements of a
 // slice).
 Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1}).to(at::kBool)).select(1, 0); }
-// The same for a known number n of marked elements; the result's shape does not depend on the mask's values. Takes the
-// first n indices of an order in which marked elements come before the others.
+// `marked` for a known number n of marked elements, so that the result's shape does not depend on the mask's values.
+// Takes the first n indices of an order in which marked elements come before the others.
 Tensor marked_first(const Tensor& mask, int64_t n) {
   return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);
 }

@@ -45,7 +45,7 @@ struct PickCrossEntropy {
   Tensor labels(const Tensor& x, const Tensor& t) const {
     return at::clamp(t.to(at::kLong), 0, x.size(axis) - 1).reshape(reduced(x, true));
   }
-  // The same in one loop, for labels in main memory.
+  // `labels` in one loop, for labels in main memory.
   template <class N>
   Tensor read(const Tensor& x, const Tensor& t) const {
     const Tensor result = at::empty(reduced(x, true), t.options().dtype(at::kLong));

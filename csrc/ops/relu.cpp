@@ -28,7 +28,7 @@ Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y)
                },
                gy, y);
 }
-// The same, written into `to`, which may be gy or y.
+// Writes relu_gradient into `to`, which may be gy or y.
 Tensor relu_gradient_into(Tensor to, const std::string& rule, const Tensor& gy, const Tensor& y) {
   if (rule == "product") return at::leaky_relu_backward_out(to, gy, y, 0.0, false);
   if (rule == "choice") return at::threshold_backward_out(to, gy, y, 0.0);

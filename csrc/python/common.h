@@ -143,8 +143,8 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new 
 PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple
 PyVariable* living_variable(const VariableNode& n);  // null if there is none, or if it is being deallocated
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f);
-// The same for a frontend's own code: if the node's Variable belongs to another frontend, a second Variable for the
-// node.
+// As `variable_of_node`, for a frontend's own code: if the node's Variable belongs to another frontend, returns a
+// second Variable for the node.
 PyObject* own_variable_of_node(const Ref<VariableNode>& n, Frontend* f);
 // Whether an argument is a Variable of another frontend, or a list or tuple that contains one.
 bool is_foreign(PyObject* o, const Frontend* f, int depth = 2);
@@ -184,7 +184,7 @@ PyObject* raw_op(const OpInfo* info);  // new reference
 bool to_var(PyObject* o, Var* out, Frontend*& f);
 // Runs an op on engine variables for a frontend.
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
-// The same without Python objects, in the modes of a frontend.
+// Runs a function on engine variables in the modes of a frontend, and creates no Python objects.
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants = false);
 void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 
