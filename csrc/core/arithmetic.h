@@ -32,7 +32,7 @@ template <class T>
 T fit(T g, const VariableNode& x) {
   return fit(std::move(g), x.sizes, x.dtype);
 }
-// Does that to all gradients that a function gives for its inputs.
+// Gives all gradients of a function's inputs the shapes and dtypes of these inputs.
 template <class T>
 void fit_all(c10::SmallVectorImpl<T>& gs, NodesRef inputs) {
   for (size_t i = 0; i < gs.size(); ++i)

@@ -44,7 +44,7 @@ struct Array : ArrayContent, Pinned {
   const at::Tensor& write();  // for reading and writing
   const at::Tensor& own();    // for a user to write into: contiguous, and not shared with a function's input
   void put(at::Tensor t);     // the array holds t from now on
-  void assign(at::Tensor t);  // the same from a user
+  void assign(at::Tensor t);  // a user's tensor: arrays of another shape on this memory follow it
   void fill(double value, bool counts = true);  // counts: filling with 0 sets `zeroing`
   void clear();                                 // frees the memory, unless it is a part of another array's
   void move(at::Device d);  // moves the array and all that share its memory; does not count as a write

@@ -136,7 +136,7 @@ struct FunctionNode : Pinned {
   void unchain();
   void detach();                         // at reference count 0: clears all pointers to this node
   void release_graph();                  // drops inputs and saved data; the outputs are then constants
-  virtual void drop_own() {}             // what else a function that is not an op drops then
+  virtual void drop_own() {}             // called by release_graph: drops what else a subclass holds
   Tensors forward_unlocked(VarsRef in);  // forward; without the interpreter lock if tensors are large
   Var input(size_t i) const;
   at::Tensor input_data(size_t i, bool last = false) const {

@@ -7,7 +7,7 @@
 
 namespace cg::kernels {
 
-// Makes this thread treat them as zero, if `on` is set.
+// Makes this thread treat subnormal numbers as zero, if `on` is set.
 class FlushDenormals {
 #if defined(__SSE__)
   static constexpr unsigned kFlush = 0x8040;  // for results and for operands

@@ -52,8 +52,8 @@ const at::Tensor& of_no_transform(const at::Tensor& t) {
       t._fw_grad(0).defined())
     fail(PyExc_RuntimeError,
          "forward-mode differentiation and the transforms of torch.func do not support the engine's graph: a Variable "
-         "made from their tensors would give wrong derivatives. compatgrad.grad and torch.autograd do, to any order: "
-         "see interop.to and interop.as_torch_module.");
+         "made from their tensors would give wrong derivatives. compatgrad.grad and torch.autograd compute derivatives "
+         "of any order: see interop.to and interop.as_torch_module.");
   return t;
 }
 

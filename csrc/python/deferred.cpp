@@ -226,7 +226,7 @@ PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 
 PyTypeObject DeferredVariableType = [] {
   PyTypeObject t =
       type_of<PyVariable>("compatgrad._C.DeferredVariable", "A Variable whose values come later.", Py_TPFLAGS_BASETYPE);
-  // From which it inherits everything else, including the functions for the garbage collector
+  // everything else, including the functions for the garbage collector, is inherited from Variable
   t.tp_base = &VariableType;
   set_attributes(t, getset, methods);
   t.tp_richcompare = compare;

@@ -134,7 +134,7 @@ bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gx
   if (!registered_backwards) return false;
   Obj result = ask_backward(registered_backwards, f, gys);
   if (result.get() == Py_None) return false;
-  // It has an entry for each input that was not omitted.
+  // the result has an entry for each input that was not omitted
   Py_ssize_t k = 0;
   const auto gradient = [&](size_t i) {
     return inputs[i] ? PySequence_GetItem(result.get(), k++) : Py_NewRef(Py_None);

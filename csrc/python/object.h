@@ -112,7 +112,8 @@ constexpr auto guard = &Guard<f>::call;
 using Fast = PyObject*(PyObject*, PyObject* const*, Py_ssize_t);
 PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n,
                     Py_ssize_t least = 0, Py_ssize_t most = 0);
-// FAST(function[, count or least[, most]]): the same for a function with positional arguments, whose number is checked.
+// FAST(function[, count or least[, most]]): a table entry for a function with positional arguments, whose number is
+// checked.
 #define FAST(f, ...)                                                                                       \
   reinterpret_cast<PyCFunction>(                                                                           \
       reinterpret_cast<void (*)()>(+[](PyObject* self, PyObject* const* args, Py_ssize_t n) -> PyObject* { \

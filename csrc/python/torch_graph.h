@@ -50,9 +50,9 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad);
 Var with_value(PyObject* variable);
 // The engine's variable of output k of a function that `leave` made; undefined if torch shall go through `n` itself.
 Var left(const ta::Node& n, uint32_t k);
-// Makes a pass of torch end at such functions, because the engine differentiates the part behind them, which would be
-// counted twice. The pass must start at `roots()` instead of the given ones. Other passes through the same functions do
-// not end there.
+// Makes a pass of torch end at functions that `leave` made, because the engine differentiates the part behind them,
+// which would be counted twice. The pass must start at `roots()` instead of the given roots. Other passes through the
+// same functions do not end there.
 class EndedPass : Pinned {
  public:
   EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends);

@@ -85,7 +85,7 @@ struct Ends {
   Vars& xs;
   ta::edge_list& ends;
   std::unordered_set<const ta::Node*> seen;
-  // Outputs of such functions that are already among the ends
+  // outputs of functions that `leave` made, if they are already among the ends
   std::vector<std::pair<const ta::Node*, uint32_t>> places;
   std::vector<const ta::Node*> todo;
 
