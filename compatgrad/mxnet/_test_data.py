@@ -33,7 +33,7 @@ def get_mnist(path: str | None = None) -> dict[str, np.ndarray]:
         FileNotFoundError: the files are neither there nor can be fetched.
 
     Example:
-        With the files of MNIST, or the network, at hand::
+        With the files of MNIST, or with network access::
 
             mx.test_utils.get_mnist()["train_data"].shape  # (60000, 1, 28, 28)
 
@@ -70,7 +70,7 @@ def get_mnist_iterator(
         FileNotFoundError: the files are neither there nor can be fetched.
 
     Example:
-        With the files of MNIST, or the network, at hand::
+        With the files of MNIST, or with network access::
 
             train, test = mx.test_utils.get_mnist_iterator(100, (784,))
 
@@ -156,9 +156,7 @@ def shuffle_csr_column_indices(csr: Any) -> None:
         rnd.shuffle(csr.indices[begin:end])
 
 
-def new_orthonormal_matrix_2d(n: int) -> np.ndarray:
-    """A random orthonormal matrix.
-
+_SQUARE = """
     Args:
         n: number of its rows.
 
@@ -167,56 +165,42 @@ def new_orthonormal_matrix_2d(n: int) -> np.ndarray:
 
     Raises:
         ValueError: `n` is negative.
+
+    Source: `mxnet.test_utils.{name}` of MXNet 1.9.1.
+    """
+
+
+@sharing(_SQUARE)
+def new_orthonormal_matrix_2d(n: int) -> np.ndarray:
+    """A random orthonormal matrix.
 
     Example:
         >>> q = mx.test_utils.new_orthonormal_matrix_2d(3)
         >>> np.allclose(q @ q.T, np.eye(3))
         True
-
-    Source: `mxnet.test_utils.new_orthonormal_matrix_2d` of MXNet 1.9.1.
     """
     return np.linalg.qr(rnd.randn(n, n))[0]
 
 
+@sharing(_SQUARE)
 def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     """A random matrix with real eigenvalues between -10 and 10, whose eigenvectors are far from each other.
-
-    Args:
-        n: number of its rows.
-
-    Returns:
-        A float64 array of shape (n, n).
-
-    Raises:
-        ValueError: `n` is negative.
 
     Example:
         >>> np.linalg.eigvals(mx.test_utils.new_matrix_with_real_eigvals_2d(3)).dtype
         dtype('float64')
-
-    Source: `mxnet.test_utils.new_matrix_with_real_eigvals_2d` of MXNet 1.9.1.
     """
     q = new_orthonormal_matrix_2d(n) * rnd.uniform(1, 2, size=n)
     return np.linalg.inv(q) @ np.diag(rnd.uniform(-10, 10, size=n)) @ q
 
 
+@sharing(_SQUARE)
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     """A random symmetric matrix with eigenvalues 1, 2, …, n.
-
-    Args:
-        n: number of its rows.
-
-    Returns:
-        A float64 array of shape (n, n).
-
-    Raises:
-        ValueError: `n` is negative.
 
     Example:
         >>> np.linalg.eigvalsh(mx.test_utils.new_sym_matrix_with_real_eigvals_2d(3)).round(6)
         array([1., 2., 3.])
-
-    Source: `mxnet.test_utils.new_sym_matrix_with_real_eigvals_2d` of MXNet 1.9.1.
     """
     q = new_orthonormal_matrix_2d(n)
     return q @ np.diag(np.arange(1.0, n + 1)) @ q.T

@@ -48,7 +48,7 @@ def get_mnist_pkl() -> None:
     """Fetches MNIST as data/mnist.pkl.gz, unless it exists. OSError if that fails.
 
     Example:
-        With the network at hand::
+        With network access::
 
             mx.test_utils.get_mnist_pkl()
 
@@ -63,7 +63,7 @@ def get_mnist_ubyte() -> None:
     cannot.
 
     Example:
-        With the network at hand::
+        With network access::
 
             mx.test_utils.get_mnist_ubyte()
 
@@ -77,7 +77,7 @@ def get_cifar10() -> None:
     """Fetches CIFAR10 as records, data/cifar/train.rec and so on, unless they are there; OSError where it cannot.
 
     Example:
-        With the network at hand::
+        With network access::
 
             mx.test_utils.get_cifar10()
 

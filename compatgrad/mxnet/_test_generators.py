@@ -44,7 +44,7 @@ def mean_check(generator: Callable[[int], Any], mu: float, sigma: float, nsample
         nsamples: how many samples are drawn.
 
     Returns:
-        A bool, false by chance once in 370 times.
+        A bool, false at random once in 370 times.
 
     Raises:
         Nothing, but what `generator` raises.
@@ -68,7 +68,7 @@ def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 100
         nsamples: how many samples are drawn.
 
     Returns:
-        A bool, false by chance once in 370 times.
+        A bool, false at random once in 370 times.
 
     Raises:
         ZeroDivisionError: `nsamples` is 1 and `sigma` a Python number.

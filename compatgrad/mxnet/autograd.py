@@ -103,7 +103,7 @@ def record(train_mode: bool = True) -> using_modes:
 
 
 def pause(train_mode: bool = False) -> using_modes:
-    """`with pause():` records nothing inside; an enclosing `record()` goes on behind it.
+    """`with pause():` records nothing inside; an enclosing `record()` continues after it.
 
     Args:
         train_mode: whether layers such as dropout behave as in training inside.

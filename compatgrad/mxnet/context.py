@@ -111,7 +111,7 @@ _FIRST = Context("cpu", 0)
 
 _ON_CPU = """
     Args:
-        device_id: tells contexts apart for programs; the memory is the same.
+        device_id: distinguishes contexts in programs; the memory is the same.
 
     Returns:
         The context.

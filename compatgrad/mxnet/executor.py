@@ -319,7 +319,7 @@ class Executor:
         """An Executor for inputs of other shapes. It shares memory with this one, so only one of the two can be used.
 
         MXNetError where an argument that is not named changes its shape, unless `partial_shaping` is set, or where an
-        argument becomes larger, unless `allow_up_sizing` is set: then it gets memory of its own.
+        argument becomes larger, unless `allow_up_sizing` is set: then it gets new memory.
         """
         shapes, outputs, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:

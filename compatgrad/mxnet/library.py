@@ -19,7 +19,7 @@ def load(path: str, verbose: bool = True) -> None:
         verbose: accepted, without effect.
 
     Raises:
-        MXNetError: always; the message tells a path that is no library, relative or not there from one that is a
+        MXNetError: always; the message distinguishes a path that is no library, relative or missing from one that is a
             library.
 
     Example:

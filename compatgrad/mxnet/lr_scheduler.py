@@ -15,7 +15,7 @@ class LRScheduler:
     in `base_lr`.
 
     Args:
-        base_lr: the rate after the warm-up; an optimizer with a `learning_rate` of its own writes it here.
+        base_lr: the rate after the warm-up; an optimizer with its own `learning_rate` writes it here.
         warmup_steps: number of updates of the warm-up; 0 for none.
         warmup_begin_lr: the rate at the start of the warm-up, at most `base_lr`.
         warmup_mode: "linear", the rate rises in equal steps to `base_lr`, or "constant", it stays at `warmup_begin_lr`.
@@ -89,7 +89,7 @@ class FactorScheduler(LRScheduler):
         step: number of updates between two changes, at least 1.
         factor: what the rate is multiplied by, at most 1.
         stop_factor_lr: the rate does not fall below it.
-        base_lr: the rate after the warm-up; an optimizer with a `learning_rate` of its own writes it here.
+        base_lr: the rate after the warm-up; an optimizer with its own `learning_rate` writes it here.
         warmup_steps: number of updates of the warm-up; 0 for none.
         warmup_begin_lr: the rate at the start of the warm-up, at most `base_lr`.
         warmup_mode: "linear", the rate rises in equal steps to `base_lr`, or "constant", it stays at `warmup_begin_lr`.
@@ -138,7 +138,7 @@ class MultiFactorScheduler(LRScheduler):
     Args:
         step: increasing numbers of updates, each at least 1; the rate changes after each of them.
         factor: what the rate is multiplied by, at most 1.
-        base_lr: the rate after the warm-up; an optimizer with a `learning_rate` of its own writes it here.
+        base_lr: the rate after the warm-up; an optimizer with its own `learning_rate` writes it here.
         warmup_steps: number of updates of the warm-up; 0 for none.
         warmup_begin_lr: the rate at the start of the warm-up, at most `base_lr`.
         warmup_mode: "linear", the rate rises in equal steps to `base_lr`, or "constant", it stays at `warmup_begin_lr`.

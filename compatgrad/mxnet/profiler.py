@@ -53,7 +53,7 @@ def set_config(**kwargs: Any) -> None:
 
     Args:
         **kwargs: `filename`, the file that is written, "profile.json" at first; `aggregate_stats`, whether `dumps`
-            gives times by name. The other options of MXNet, which tell what is profiled, are accepted without effect:
+            gives times by name. The other options of MXNet, which select what is profiled, are accepted without effect:
             operators, tasks, frames, events, counters and markers are.
 
     Raises:

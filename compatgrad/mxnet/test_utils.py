@@ -210,7 +210,7 @@ def environment(*args: Any) -> Iterator[None]:
 
 
 def retry(n: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The decorator of a test that may fail by chance: it must pass once.
+    """A decorator for a test that may fail at random: one of several runs must pass.
 
     Args:
         n: how many times it runs at most.

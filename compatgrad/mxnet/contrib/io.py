@@ -77,4 +77,4 @@ class DataLoaderIter(DataIter):
         return self.batch_size - self._current_batch[0].shape[0]
 
     def getindex(self) -> None:
-        """None: a DataLoader does not tell which samples a batch has."""
+        """None, as a DataLoader does not report the indices of samples."""

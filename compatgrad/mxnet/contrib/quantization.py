@@ -199,7 +199,7 @@ def combine_histogram(old_hist: Any, arr: Any, new_min: float, new_max: float, n
 
 
 def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:  # programs call it for their own calibrations
-    """Counts of a histogram without zeros: an empty bin gets `eps`, which the other bins give up in equal shares.
+    """Counts of a histogram without zeros: an empty bin gets `eps`, which is taken from the other bins in equal shares.
 
     Raises:
         ValueError: all bins are empty.
@@ -212,7 +212,7 @@ def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:  # programs
     share = eps * float(empty.sum()) / others
     assert share < 1.0, f"{int(empty.sum())} of {p.size} entries are 0, too many for eps={eps}"
     smooth = np.where(empty, eps, p - share).astype(np.float32)
-    assert (smooth > 0).all(), f"a bin has fewer counts than the {share} that it has to give up"
+    assert (smooth > 0).all(), f"a bin has fewer counts than the {share} to be taken from it"
     return smooth
 
 
@@ -492,7 +492,7 @@ def quantize_net_v2(
         exclude_layers: names of layers that stay as they are, a list.
         exclude_layers_match: parts of names of layers that stay as they are, a list.
         exclude_operators: names of operators that stay as they are, a list.
-        calib_data: a DataIter or DataLoader for the ranges, which also tells the shapes.
+        calib_data: a DataIter or DataLoader for the ranges, which also gives the shapes.
         data_shapes: DataDescs or shapes of the inputs, where there is no `calib_data`.
         calib_mode: "none" or None, "naive", "entropy" or "customize", as in `quantize_model` and `quantize_graph`.
         num_calib_examples: samples that are read at most; None for all.

@@ -294,7 +294,7 @@ class HybridBlock(Block):
     def infer_shape(self, *args: Any) -> None:
         """Sets the unknown dimensions of all parameters inside from these inputs; layers override it.
 
-        ValueError where the operators that read a parameter do not tell.
+        ValueError if the operators that read a parameter do not determine it.
         """
         outer, _state.probing = _state.probing, True
         try:
@@ -480,7 +480,7 @@ def _same_structure(given, known):
 
 
 def _check_one_context(arrays):
-    """ValueError where arrays are on several contexts. Results of operators on the CPU do not tell and do not count."""
+    """ValueError if arrays are on several contexts. Results of operators on the CPU have none, and do not count."""
     contexts = {x.context for x in arrays if isinstance(x, _NDArray) and (x._ctx is not None or x.tensor.is_cuda)}
     if len(contexts) > 1 or (len({x.tensor.device for x in arrays}) > 1):
         raise ValueError(

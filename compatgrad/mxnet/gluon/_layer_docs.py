@@ -31,7 +31,7 @@ _MEANINGS = {
     "dtype": "the dtype of the parameters.",
     "epsilon": "added to the variance.",
     "gamma_initializer": "the initializer of `gamma`, or its name.",
-    "groups": "the number of groups of channels, each of which has filters of its own.",
+    "groups": "the number of groups of channels, each with its own filters.",
     "h2h_bias_initializer": "the initializer of the bias of the state, or its name.",
     "h2h_dilate": "the distance between elements of the kernel of the state, likewise.",
     "h2h_kernel": "the lengths of the kernel of the state, odd, likewise; states keep their size.",

@@ -323,7 +323,9 @@ class Parameter:
         )
         if self._data is None:
             with autograd.pause():
-                self._place(data, before or ctx or [context.cpu()])
+                # an empty list of contexts stays empty, and the Parameter has no array
+                contexts = ctx if before is None else before
+                self._place(data, [context.cpu()] if contexts is None else contexts)
         else:
             self.set_data(data)
         self._deferred_init = ()
@@ -331,7 +333,7 @@ class Parameter:
     def reset_ctx(self, ctx: Contexts | None) -> None:
         """Moves the data to `ctx`, a Context or a list of them; ValueError before `initialize`."""
         ctx = _as_list(ctx)
-        if self._data is not None:
+        if self._data:
             data = self._reduce()
             with autograd.pause():
                 self._place(data, ctx)
@@ -449,9 +451,11 @@ class Parameter:
         """The value on the CPU, averaged over the contexts."""
         ctx = context.cpu()
         if self._stype == "default":
-            arrays = [array.copyto(ctx) for array in self.list_data()]
+            arrays = self.list_data()
+            if len(arrays) < 2:
+                return self.data().copyto(ctx)
             with autograd.pause():
-                return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+                return nd.add_n(*(array.copyto(ctx) for array in arrays)) / len(arrays)
         if self._trainer is None:
             return self._checked(self._data)[0].copyto(ctx)
         rows = nd.arange(0, self.shape[0], dtype="int64", ctx=ctx)

@@ -182,7 +182,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _dtypes(inputs, outputs):
-    """The dtype of each variable under `outputs`, by name: as the inputs' dtypes tell, else float32."""
+    """The dtype of each variable under `outputs`, by name: inferred from the inputs' dtypes, else float32."""
     names = (*outputs.list_arguments(), *outputs.list_auxiliary_states())
     known = {}
     for x in inputs:

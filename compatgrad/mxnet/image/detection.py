@@ -162,7 +162,7 @@ class ImageDetIter(ImageIter):
         shuffle: the order is new in each epoch.
         part_index, num_parts: which of how many parts is read.
         aug_list: the augmenters; None for those of `CreateDetAugmenter`.
-        imglist: a list of [label, path], in the place of `path_imglist`.
+        imglist: a list of [label, path], instead of `path_imglist`.
         data_name, label_name: names of images and labels.
         last_batch_handle: "pad", "discard" or "roll_over", as of NDArrayIter.
         **kwargs: arguments of `CreateDetAugmenter`.

@@ -164,7 +164,7 @@ def copyMakeBorder(
         type: 0 for a constant, 1 for the outermost pixels, 2 and 4 for a mirror image with and without them, 3 for the
             opposite side.
         value: the constant.
-        values: a constant for each channel, in the place of `value`.
+        values: a constant for each channel, instead of `value`.
         out: array that takes the result.
 
     Returns:

@@ -33,7 +33,7 @@ class ImageIter(io.DataIter):
         shuffle: the order is new in each epoch.
         part_index, num_parts: which of how many parts is read.
         aug_list: the augmenters; None for those of `CreateAugmenter`.
-        imglist: a list of [labels…, path], in the place of `path_imglist`.
+        imglist: a list of [labels…, path], instead of `path_imglist`.
         data_name, label_name: names of images and labels.
         dtype: dtype that labels of a list are read in: "int32", "int64", "float32" or "float64".
         last_batch_handle: "pad", "discard" or "roll_over", as of NDArrayIter.

@@ -342,7 +342,7 @@ def create(name: str = "local") -> Any:
 
     Raises:
         TypeError: `name` is no str.
-        MXNetError: the kind is not known, or needs several processes ("dist_sync" and the like).
+        MXNetError: the kind is not known, or needs several processes, such as "dist_sync".
 
     Example:
         >>> mx.kvstore.create("device").type

@@ -54,7 +54,7 @@ def bipartite_matching(data, is_ascend=False, threshold=None, topk=-1):
         data: scores of pairs, shape (..., rows, columns).
 
     Returns:
-        A list of the column of each row and the row of each column, -1 where there is none.
+        A list of the column of each row and the row of each column, -1 if there is none.
 
     Example:
         >>> scores = nd.array([[0.5, 0.6], [0.1, 0.2]])

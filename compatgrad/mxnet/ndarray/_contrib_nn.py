@@ -38,10 +38,10 @@ def bilinear_resize_2d(
 ):
     """Resizes images (batch, channels, height, width) with bilinear interpolation.
 
-    `mode` tells the new size. "size": (height, width), or the old size times scale_height and scale_width; "like": the
-    size of a second image; "odd_scale": the scaled size, but (n - 1) * scale + 1 where n is odd; "to_even_down",
-    "to_even_up", "to_odd_down" and "to_odd_up": the nearest such size. `align_corners`: centres of corner pixels lie on
-    each other, else the corners of images do. MXNetError where anything does not fit.
+    `mode` determines the new size. "size": (height, width), or the old size times scale_height and scale_width; "like":
+    the size of a second image; "odd_scale": the scaled size, but (n - 1) * scale + 1 for odd n; "to_even_down",
+    "to_even_up", "to_odd_down" and "to_odd_up": the nearest such size. `align_corners`: the centres of corner pixels
+    coincide, else the corners of the images. MXNetError if arguments do not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -118,7 +118,7 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, times
     `spatial_scale`. Each bin is the mean of sample_ratio ** 2 bilinear samples, or of about one for each pixel where
     sample_ratio is not positive. `aligned`: places are moved by half a pixel. Regions with a negative number of the
-    image give 0; regions get no gradient. `position_sensitive`: each bin reads channels of its own, so that data has
+    image give 0; regions get no gradient. `position_sensitive`: each bin reads its own channels, so that data has
     pooled_size[0] * pooled_size[1] times as many channels. MXNetError where shapes do not fit.
 
     Args:

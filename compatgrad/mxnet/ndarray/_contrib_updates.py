@@ -129,7 +129,7 @@ _SEVERAL = """
     Args:
         rescale_grad: as in `adamw_update`.
         etas: the factor of the whole step of each weight.
-        out: where the new weights are written, in the place of new arrays; a list.
+        out: where the new weights are written, instead of new arrays; a list.
         size: the number of weights; told by the lists themselves.
         **kwargs: `beta1`, `beta2`, `epsilon` and `clip_gradient` of `adamw_update`.
 
@@ -220,7 +220,7 @@ def multi_lamb_update(
 
     Args:
         step_count: the number of the update of each weight, from 1.
-        out: where the new weights are written, in the place of new arrays; a list.
+        out: where the new weights are written, instead of new arrays; a list.
         num_tensors: the number of weights; told by the lists themselves.
         **kwargs: `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient` and `bias_correction` of
             `lamb_update_phase1`, `lower_bound` and `upper_bound` of `lamb_update_phase2`.
@@ -248,7 +248,7 @@ def multi_mp_lamb_update(
 
     Args:
         step_count: the number of the update of each weight, from 1.
-        out: where the new weights are written, in the place of new arrays; a list.
+        out: where the new weights are written, instead of new arrays; a list.
         num_tensors: the number of weights; told by the lists themselves.
         **kwargs: `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient` and `bias_correction` of
             `lamb_update_phase1`, `lower_bound` and `upper_bound` of `lamb_update_phase2`.

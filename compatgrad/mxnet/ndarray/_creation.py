@@ -68,7 +68,7 @@ def zeros(
         ctx: the device of the result; None is the current one.
         dtype: the dtype of the result; None is float32.
         stype: the storage type, "default" (None), "csr" or "row_sparse".
-        **kwargs: `out`, an NDArray that is overwritten in the place of a new one, and `name`, which has no effect.
+        **kwargs: `out`, an NDArray that is overwritten instead of a new one, and `name`, which has no effect.
 
     Returns:
         NDArray of `shape`, `dtype` and `stype`.
@@ -99,7 +99,7 @@ def ones(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, *
         shape: the lengths of all axes, or the only one.
         ctx: the device of the result; None is the current one.
         dtype: the dtype of the result; None is float32.
-        **kwargs: `out`, an NDArray that is overwritten in the place of a new one, and `name`, which has no effect.
+        **kwargs: `out`, an NDArray that is overwritten instead of a new one, and `name`, which has no effect.
 
     Returns:
         NDArray of `shape` and `dtype`.
@@ -158,7 +158,7 @@ def full(
         val: the number; one that is too large for a floating dtype is infinite.
         ctx: the device of the result; None is the current one.
         dtype: the dtype of the result.
-        out: an NDArray that is overwritten in the place of a new one.
+        out: an NDArray that is overwritten instead of a new one.
 
     Returns:
         NDArray of `shape` and `dtype`.
@@ -410,7 +410,7 @@ def eye(
         k: which diagonal: 0 begins at the first element, k > 0 lies above it, k < 0 below.
         ctx: the device of the result; None is the current one.
         dtype: the dtype of the result; None is float32.
-        **kwargs: `out`, an NDArray that is overwritten in the place of a new one, and `name`, which has no effect.
+        **kwargs: `out`, an NDArray that is overwritten instead of a new one, and `name`, which has no effect.
 
     Returns:
         NDArray of shape (N, M).

@@ -118,7 +118,7 @@ def _described(who: str, one: str, names: list[str], preloaded: bool) -> str:
         lrs: learning rates; {taken}
         wds: weight decays; {taken}
         momentum: {"the part of the momentum that is kept." if "mom" in names else "without effect."}
-        out: where the new weights are written, in the place of new arrays; a list for several weights.
+        out: where the new weights are written, instead of new arrays; a list for several weights.
 
     Example:
         >>> w, g = nd.array([1.0, 2.0], dtype="{half}"), nd.array([1.0, -1.0], dtype="{half}")

@@ -134,7 +134,7 @@ def operator(
     """Declares an operator; the module's docstring has an example.
 
     `inputs`: names of the array inputs in order, "?" after an optional one, "*data" for any number of them. In
-    "bias? unless no_bias" and "state_cell? if mode=lstm", a parameter tells whether the optional input is there.
+    "bias? unless no_bias" and "state_cell? if mode=lstm", a parameter determines whether there is the optional input.
     `outputs`, `states`: the results, and the inputs that the operator writes to, see `Declaration`.
     `view`: the result may share memory with an input; otherwise a view is copied.
     `method`: the operator is also a method of NDArray. `name`: MXNet's name, where it is not the body's.

@@ -207,7 +207,7 @@ def random_randint(
         shape: the shape of the result.
         ctx: the device of the result; left out it is the current one.
         dtype: "int32" or "int64"; left out it is that of `out`, else int32.
-        out: where the numbers are written, in the place of a new array; it tells `shape`, `dtype` and `ctx`.
+        out: where the numbers are written, instead of a new array; it determines `shape`, `dtype` and `ctx`.
         name: the name of the node in graphs; without effect on arrays.
 
     Returns:
@@ -251,7 +251,7 @@ def sample_multinomial(
         shape: the shape of what is drawn for each row; left out it is one number.
         get_prob: also the logarithms of the drawn classes' probabilities, which can be differentiated by `data`.
         dtype: the dtype of the numbers of classes.
-        out: where the result is written, in the place of a new array; a list of two with `get_prob`.
+        out: where the result is written, instead of a new array; a list of two with `get_prob`.
         name: the name of the node in graphs; without effect on arrays.
 
     Returns:
@@ -308,7 +308,7 @@ def shuffle(data: NDArray, out: NDArray | None = None, name: str | None = None, 
 
     Args:
         data: any shape, any dtype.
-        out: where the result is written, in the place of a new array.
+        out: where the result is written, instead of a new array.
         name: the name of the node in graphs; without effect on arrays.
         **kwargs: ignored.
 

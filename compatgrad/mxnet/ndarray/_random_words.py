@@ -45,7 +45,7 @@ _SHARED = {
     "shape": "the shape of the result.",
     "ctx": "the device of the result; None is the current one.",
     "dtype": "floating point; None is that of `out`, else float32.",
-    "out": "where the numbers are written, in the place of a new array; it tells `shape`, `dtype` and `ctx`.",
+    "out": "where the numbers are written, instead of a new array; it determines `shape`, `dtype` and `ctx`.",
     "name": "the name of the node in graphs; without effect on arrays.",
 }
 _NUMBERS = """TypeError: `out` is no NDArray.
@@ -108,7 +108,7 @@ def document(function: Any, kind: str, distribution: str, names: Sequence[str]) 
 _FUNCTION = {
     "shape": "the shape of the result, where parameters are numbers; left out it is (1,). Where they are NDArrays,\n"
              "            the shape of what is drawn for each of their elements.",
-    "ctx": "the device of the result; None is the current one. Arrays of parameters tell it themselves.",
+    "ctx": "the device of the result; None is the current one. Arrays of parameters determine it.",
     "kwargs": "`name`, which has no effect on arrays.",
 }  # fmt: skip
 

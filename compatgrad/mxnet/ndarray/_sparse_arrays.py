@@ -40,7 +40,7 @@ class BaseSparseNDArray(NDArray):
     """Base class of both kinds of sparse arrays.
 
     Sums, products and comparisons have the storage type that the original gives them. `x[:] = value` is the only
-    assignment; `reshape` is not there.
+    assignment; `reshape` is not supported.
 
     Args:
         handle: a torch tensor, whose memory is shared, or an NDArray.
@@ -414,7 +414,7 @@ def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = No
     Args:
         data: any shape and dtype; a matrix for "csr".
         stype: "default", "csr" or "row_sparse".
-        out: where the result is written, in the place of a new array.
+        out: where the result is written, instead of a new array.
         name: the name of the node in graphs; without effect on arrays.
 
     Returns:
@@ -498,7 +498,7 @@ def retain(
     Args:
         data: a RowSparseNDArray.
         indices: the rows to keep, integers of any dtype.
-        out: where the result is written, in the place of a new array.
+        out: where the result is written, instead of a new array.
         name: the name of the node in graphs; without effect on arrays.
         **kwargs: there are no others.
 

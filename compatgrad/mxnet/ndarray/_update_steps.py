@@ -28,7 +28,7 @@ _MEANINGS = {
     "history": "the sum of squared gradients, of the shape and dtype of `weight`; changed in place.",
     "lazy_update": "of a row-sparse gradient only the rows that it has are updated; else all rows.",
     "lower_bound": "the least `r1` that counts; none if negative.",
-    "out": "where the new weight is written, in the place of a new array; as a rule `weight`.",
+    "out": "where the new weight is written, instead of a new array; as a rule `weight`.",
     "r1": "the norm of the weight, shape (1,).",
     "r2": "the norm of `g`, shape (1,).",
     "upper_bound": "the largest `r1` that counts; none if negative.",

@@ -164,7 +164,7 @@ def take(a, indices, axis=0, mode="clip"):
         mode: what happens to indices outside: "clip" moves them to the ends, "wrap" takes them modulo the length.
 
     Returns:
-        NDArray of the dtype of `a`, with the shape of `indices` in the place of the axis.
+        NDArray of the dtype of `a`, with the shape of `indices` instead of the axis.
 
     Example:
         >>> nd.take(nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([1, 0, 1])).asnumpy()

@@ -67,7 +67,7 @@ def is_training() -> bool:
 
 
 def waitall() -> None:
-    """Waits for everything that still runs on a GPU, and for errors that come late.
+    """Waits for all work on a GPU, and raises pending errors.
 
     Raises:
         Exception: an error that was kept since the last wait, such as that of a distribution's parameter out of range.
@@ -88,7 +88,7 @@ def waitall() -> None:
 
 
 class NDArray(_C.Variable):
-    """An array on a device. Programs make one by `nd.array`, `nd.zeros` and the like.
+    """An array on a device. Programs make one by functions such as `nd.array` and `nd.zeros`.
 
     Operators run at once; inside `autograd.record()` those on marked arrays are recorded. Assignments and in-place
     operators write into the memory, which slices `x[a:b]` share; on arrays of a recorded graph they raise inside
@@ -117,7 +117,7 @@ class NDArray(_C.Variable):
 
     _frontend = fe
     _zero_dim = False  # whether results may have no dimension
-    _ctx: Context | None = None  # the context, where the tensor's device does not tell it
+    _ctx: Context | None = None  # the context, if the tensor's device does not determine it
     stype = "default"
 
     def __init__(self, handle: torch.Tensor | NDArray | None, writable: bool = True) -> None:
@@ -393,7 +393,7 @@ class NDArray(_C.Variable):
 
 
 def _on(x: NDArray, context: Context) -> NDArray:
-    """Stores a context that the tensor's device does not tell, and returns x."""
+    """Stores a context that the tensor's device does not determine, and returns x."""
     if context.device_type != "gpu" and (context.device_id or context.device_type != "cpu"):
         x._ctx = context
     elif x._ctx is not None:

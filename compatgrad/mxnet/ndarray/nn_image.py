@@ -140,7 +140,7 @@ def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):  # 
     The part begins at `offset`, or lies in the middle with `center_crop`. MXNetError where it does not fit.
 
     Args:
-        data: one array, or two of which the second tells height and width; shape (batch, channels, height, width).
+        data: one array, or two (the second determines height and width), of shape (batch, channels, height, width).
         offset: the first row and column.
 
     Example:

@@ -65,7 +65,7 @@ def SoftmaxOutput(  # noqa: N802
     data, label, grad_scale=1.0, ignore_label=-1.0, multi_output=False, use_ignore=False, preserve_shape=False,
     normalization="null", out_grad=False, smooth_alpha=0.0,
 ):  # fmt: skip
-    """Softmax, whose gradient is that of the cross entropy with `label`, whatever the gradient of the result is.
+    """Softmax, whose gradient is that of the cross entropy with `label`, for any gradient of the result.
 
     All axes of data but the first are classes; with `preserve_shape` only the last axis, with `multi_output` only axis
     1. label: numbers of classes, or probabilities in data's shape. The gradient is (softmax - target) * grad_scale,
@@ -138,7 +138,7 @@ def _regression(name: str, data: NDArray, label: NDArray, grad_scale: float, out
 
 @operator("data, label")
 def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
-    """data; its gradient is (data - label) * grad_scale / (elements per sample), whatever that of the result is.
+    """data; its gradient is (data - label) * grad_scale / (elements per sample), for any gradient of the result.
 
     label has as many elements as data. MXNetError otherwise.
 
@@ -219,7 +219,7 @@ def smooth_l1(data, scalar=1.0):
     """(scalar * x) ** 2 / 2 where |x| < 1 / scalar ** 2, else |x| - 0.5 / scalar ** 2.
 
     Args:
-        scalar: tells where the square becomes linear: at |x| = 1 / scalar ** 2.
+        scalar: the square becomes linear at |x| = 1 / scalar ** 2.
 
     Example:
         >>> nd.smooth_l1(nd.array([0.5, 2.0]), scalar=1.0).asnumpy()

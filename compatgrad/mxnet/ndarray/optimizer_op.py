@@ -331,7 +331,7 @@ def lamb_update_phase1(
 
     Args:
         t: the number of this update, from 1.
-        out: where the direction is written, in the place of a new array.
+        out: where the direction is written, instead of a new array.
 
     Returns:
         NDArray: the direction, of the shape and dtype of `weight`, which `lamb_update_phase2` takes as `g`.
@@ -358,7 +358,7 @@ def mp_lamb_update_phase1(
     Args:
         weight32: the weight in float32.
         t: the number of this update, from 1.
-        out: where the direction is written, in the place of a new array.
+        out: where the direction is written, instead of a new array.
 
     Returns:
         NDArray: the direction, float32, of the shape of `weight`, which `mp_lamb_update_phase2` takes as `g`.

@@ -202,7 +202,7 @@ def multinomial(
         data: probabilities, floating point, the classes along the last axis; rows are divided by their sums.
         shape: the shape of what is drawn for each row; left out it is one number.
         get_prob: also the logarithms of the drawn classes' probabilities, which can be differentiated by `data`.
-        out: where the result is written, in the place of a new array; a list of two with `get_prob`.
+        out: where the result is written, instead of a new array; a list of two with `get_prob`.
         dtype: the dtype of the numbers of classes.
         **kwargs: `name`, which has no effect on arrays.
 
@@ -238,7 +238,7 @@ def randint(
         shape: the shape of the result; left out it is that of `out`, else (1,).
         dtype: "int32" or "int64"; left out it is that of `out`, else int32.
         ctx: the device of the result; None is the current one.
-        out: where the numbers are written, in the place of a new array.
+        out: where the numbers are written, instead of a new array.
         **kwargs: `name`, which has no effect on arrays.
 
     Returns:

@@ -37,7 +37,7 @@ def array(object: Any, dtype: Dtype | None = None, ctx: Context | None = None) -
         dtype: None is that of an array, and float32 for numbers and sequences.
 
     Returns:
-        ndarray in memory of its own.
+        ndarray in new memory.
 
     Raises:
         TypeError: `object` holds something else than numbers, rows differ in length, or `dtype` is unknown.

@@ -216,7 +216,7 @@ def split(ary: ndarray, indices_or_sections: int | Sequence[int], axis: int = 0)
     """Cuts an array into equal parts, or before given positions.
 
     Returns:
-        A list of ndarrays, on memory of their own.
+        A list of ndarrays in new memory.
 
     Raises:
         AssertionError: `ary` is no array.
@@ -237,7 +237,7 @@ def array_split(ary: ndarray, indices_or_sections: int | Sequence[int], axis: in
     """Cuts an array into parts whose lengths differ by one at most, or before given positions.
 
     Returns:
-        A list of ndarrays, on memory of their own; the longer ones come first.
+        A list of ndarrays in new memory; the longer ones come first.
 
     Raises:
         AssertionError: `ary` is no array.
@@ -253,7 +253,7 @@ def array_split(ary: ndarray, indices_or_sections: int | Sequence[int], axis: in
 
 _SPLIT = """
     Returns:
-        A list of ndarrays, on memory of their own.
+        A list of ndarrays in new memory.
 
     Raises:
         AssertionError: `ary` is no array.

@@ -92,7 +92,7 @@ TEXTS = {
         A: matrices, ndarray.
         tol: the threshold; None is the largest singular value times max(m, n) times the precision of the dtype.
         hermitian: whether the matrices are symmetric, which is faster.
-        rtol: the threshold as a part of the largest singular value, in the place of `tol`.
+        rtol: the threshold as a part of the largest singular value, instead of `tol`.
 
     Returns:
         ndarray, int64.

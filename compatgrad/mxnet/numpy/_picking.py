@@ -87,7 +87,7 @@ def take(
         mode: what happens beyond the ends: "raise" an error, "clip" to the ends, or "wrap" around.
 
     Returns:
-        ndarray of the dtype of `a`, in whose shape that of `indices` stands in the place of the axis.
+        ndarray of the dtype of `a`, in whose shape that of `indices` stands instead of the axis.
 
     Raises:
         AssertionError: `a` is no array.

@@ -1,6 +1,6 @@
 """Functions of `mx.np` that give or change shapes.
 
-As in the original, results have memory of their own (`_C.own`): writing to a result does not change the arguments.
+As in the original, results have separate memory (`_C.own`): writing to a result does not change the arguments.
 """
 
 from __future__ import annotations

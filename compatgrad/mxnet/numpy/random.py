@@ -405,7 +405,7 @@ def choice(
     """Draws elements of a vector, or parts of an array along its first axis.
 
     Args:
-        a: ndarray, or an integer n in the place of 0, 1, …, n - 1.
+        a: ndarray, or an integer n, which stands for 0, 1, …, n - 1.
         size: the shape of the draws; None is one.
         replace: whether an element may come several times.
         p: the probability of each element, a vector; None is the same for all.
@@ -468,7 +468,7 @@ def permutation(x: int | ndarray) -> ndarray:
     """The parts of an array along its first axis in random order.
 
     Args:
-        x: ndarray, or an integer n in the place of 0, 1, …, n - 1.
+        x: ndarray, or an integer n, which stands for 0, 1, …, n - 1.
 
     Returns:
         ndarray of the dtype of `x`, int64 for an integer.

@@ -349,12 +349,7 @@ def _masked(who: str, body: Any, data: Any, mask: Any, axis: int, temperature: f
     return op.where(wide, body(op.where(wide, x, low), axis=axis), constant(torch.full_like(low.tensor, fill)))
 
 
-@documented
-def masked_softmax(
-    data: ndarray, mask: ndarray | None = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
-) -> ndarray:
-    """Softmax along an axis over the elements that a mask names; 0 at the other ones.
-
+_MASKED = """
     Args:
         data: floating-point ndarray of any shape.
         mask: ndarray that broadcasts to `data`; elements count where it differs from 0. None is everywhere.
@@ -364,6 +359,15 @@ def masked_softmax(
     Raises:
         AssertionError: `data` or `mask` is no array.
         mxnet.base.MXNetError: the axis is out of bounds, or `mask` does not broadcast.
+    """
+
+
+@documented
+@sharing(_MASKED)
+def masked_softmax(
+    data: ndarray, mask: ndarray | None = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
+) -> ndarray:
+    """Softmax along an axis over the elements that a mask names; 0 at the other ones.
 
     Example:
         >>> mx.npx.masked_softmax(mx.np.array([1, 1, 5]), mx.np.array([1, 1, 0]))
@@ -373,20 +377,11 @@ def masked_softmax(
 
 
 @documented
+@sharing(_MASKED)
 def masked_log_softmax(
     data: ndarray, mask: ndarray | None = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
 ) -> ndarray:
     """The logarithm of softmax along an axis over the elements that a mask names; -inf at the other ones.
-
-    Args:
-        data: floating-point ndarray of any shape.
-        mask: ndarray that broadcasts to `data`; elements count where it differs from 0. None is everywhere.
-        temperature: `data` is divided by it before; None is 1.
-        normalize: without effect.
-
-    Raises:
-        AssertionError: `data` or `mask` is no array.
-        mxnet.base.MXNetError: the axis is out of bounds, or `mask` does not broadcast.
 
     Example:
         >>> mx.npx.masked_log_softmax(mx.np.array([1, 1, 5]), mx.np.array([1, 1, 0]))

@@ -51,7 +51,7 @@ def bernoulli(
 
     Args:
         prob: the probability of a one, from 0 to 1, a number or an ndarray.
-        logit: in the place of `prob`, log(prob / (1 - prob)), a number or an ndarray.
+        logit: instead of `prob`, log(prob / (1 - prob)), a number or an ndarray.
         size: the shape of the result; None is that of `prob` or `logit`.
 
     Returns:

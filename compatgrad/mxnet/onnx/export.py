@@ -78,7 +78,7 @@ def export_model(
         The path of the file.
 
     Raises:
-        ImportError: the packages onnx and onnxscript are not there.
+        ImportError: the package onnx or onnxscript is not installed.
         ValueError: `sym` and `params` are neither objects nor paths, or the number of shapes is not that of the inputs.
         AssertionError: the arguments about shapes do not fit each other.
         compatgrad.interop.ExportError: the result depends on sizes in a way that cannot be exported.

@@ -27,7 +27,7 @@ class BaseConvRNNCell(BaseRNNCell):
             variables, by name or themselves; None for the model's.
         activation: a name that `mx.sym.Activation` takes, or a function of a symbol.
         prefix: what the names of variables and operators start with.
-        params: variables of another cell; None for those of its own.
+        params: variables of another cell; None for its own.
         conv_layout: the layout of inputs and states.
 
     Raises:

@@ -27,7 +27,7 @@ class FusedRNNCell(BaseRNNCell):
         get_next_state: whether `unroll` gives the states.
         forget_bias: initial value of the biases of forget gates, for LSTMs.
         prefix: what the names of variables and operators start with; None for the mode and "_".
-        params: variables of another cell; None for those of its own.
+        params: variables of another cell; None for its own.
 
     Raises:
         NotImplementedError: in a call; there are no single steps.

@@ -71,7 +71,7 @@ class SequentialRNNCell(_Container):
     """Cells one after the other; see `add`.
 
     Args:
-        params: variables for all cells inside, which then must have none of their own; None for the cells' own.
+        params: variables for all cells inside, which then must not have their own; None for the cells' own.
 
     Raises:
         AssertionError: in `add`, there are `params`, and the cell has some of its own; in a call, a cell runs in both
@@ -124,7 +124,7 @@ class BidirectionalCell(_Container):
 
     Args:
         l_cell, r_cell: the cell that runs forward, and the one that runs from the end.
-        params: variables for both cells, which then must have none of their own; None for the cells' own.
+        params: variables for both cells, which then must not have their own; None for the cells' own.
         output_prefix: what the names of the outputs start with.
 
     Raises:

@@ -70,7 +70,7 @@ class BaseRNNCell:
 
     Args:
         prefix: what the names of variables and operators start with.
-        params: the RNNParams of another cell, to share variables with it; None for those of its own.
+        params: the RNNParams of another cell, to share variables with it; None for its own.
 
     Raises:
         NotImplementedError: the subclass does not define what is called.
@@ -236,7 +236,7 @@ class RNNCell(_DenseCell):
         num_hidden: size of the state and the output.
         activation: a name that `mx.sym.Activation` takes, or a function of a symbol and a name.
         prefix: what the names of variables and operators start with.
-        params: variables of another cell; None for those of its own.
+        params: variables of another cell; None for its own.
 
     Example:
         >>> outputs, states = mx.rnn.RNNCell(4).unroll(3, mx.sym.var("x"), merge_outputs=True)
@@ -343,7 +343,7 @@ class LSTMCell(_DenseCell):
     Args:
         num_hidden: size of the states and the output.
         prefix: what the names of variables and operators start with.
-        params: variables of another cell; None for those of its own.
+        params: variables of another cell; None for its own.
         forget_bias: first value of the forget gate's bias.
 
     Example:
@@ -378,7 +378,7 @@ class GRUCell(_DenseCell):
     Args:
         num_hidden: size of the state and the output.
         prefix: what the names of variables and operators start with.
-        params: variables of another cell; None for those of its own.
+        params: variables of another cell; None for its own.
 
     Example:
         >>> outputs, states = mx.rnn.GRUCell(4).unroll(3, mx.sym.var("x"), merge_outputs=True)

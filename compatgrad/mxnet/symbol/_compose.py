@@ -43,7 +43,7 @@ def implementation(op: str) -> Callable[..., Any]:
 
 @functools.cache
 def parameters(op: str) -> tuple[str, ...] | None:
-    """Names of the arguments of an operator in order; None where the signature does not tell them."""
+    """Names of the arguments of an operator in order; None if the signature does not list them."""
     try:
         function = implementation(op)
         found = inspect.signature(getattr(function, "body", function)).parameters.values()  # as it was declared
@@ -131,7 +131,7 @@ _OF_RNN = (
 
 @functools.cache
 def _keywords(op: str) -> tuple[str, ...] | None:
-    """The names of an operator's parameters; None where the signature does not tell them, or any are allowed."""
+    """The names of an operator's parameters; None if the signature does not list them, or allows any."""
     if op == "RNN":
         return _OF_RNN
     try:
@@ -189,7 +189,7 @@ _OF_ARRAYS_ONLY = frozenset((
     "multi_mp_adamw_update", "multi_mp_lamb_update", "multiply", "negative_binomial_like", "normal_like",
     "not_equal", "poisson_like", "retain", "sparse_retain", "subtract", "true_divide", "uniform_like",
 ))  # fmt: skip
-# parameters that tell the number of results, which the examples in docstrings therefore need
+# parameters that determine the number of results, so that examples in docstrings need them
 _NEEDED = {
     "SliceChannel": "num_outputs=2, ", "_split_v2": "indices=(), sections=2, ",
     **dict.fromkeys(("_npi_dsplit", "_npi_hsplit", "_npi_split"), "sections=2, "),

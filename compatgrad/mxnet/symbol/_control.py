@@ -84,7 +84,7 @@ class _Inner:
         seen: set[int] = set()
         for e in wanted:
             head = entry(e)
-            if head[0].op is None or id(head[0]) in seen:  # each result must be an operator of its own
+            if head[0].op is None or id(head[0]) in seen:  # each result must be a different operator
                 head = Node("_copy", f"{head[0].name}_copy{len(self.heads)}", [head]), 0
             if len(head[0].output_names()) == 1:
                 seen.add(id(head[0]))

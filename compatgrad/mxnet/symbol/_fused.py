@@ -41,7 +41,7 @@ class _Convolution(NamedTuple):
         return not flag(self.node.params, "no_bias")
 
     def result(self) -> torch.dtype:
-        """The dtype of the results; uint8 where none of them is negative."""
+        """The dtype of the results, uint8 if none of them is negative."""
         if self.reach is None:
             return torch.int32
         return torch.uint8 if self.act is not None and self.act.op != "LeakyReLU" else torch.int8

@@ -228,7 +228,7 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
     try:
         return [_entry(nodes, h) for h in graph["heads"]]
     except (IndexError, TypeError, ValueError, OverflowError):
-        raise wrong(f"heads {graph['heads']} name nodes that are not there, there are {len(nodes)}") from None
+        raise wrong(f"heads {graph['heads']} name unknown nodes; the number of nodes is {len(nodes)}") from None
 
 
 # attributes that are kept as __key__, and that users see under both names

@@ -106,7 +106,7 @@ def _convolution(ins: Shapes, outs: Shapes, p: Params) -> None:
     n, groups, dims = int(p["num_filter"]), int(p.get("num_group", 1)), len(d) - 2
     kernel = _tuple(p["kernel"], dims)
     if len(kernel) != dims:
-        return  # the operator's own error, when it runs, tells more
+        return  # the operator's own error, when it runs, is clearer
     last = _layout(p, len(d))
     channels = d[-1] if last else d[1]
     per_group = channels // groups if channels >= 0 else -1
@@ -210,7 +210,7 @@ def _of_bytes(rule: Rule) -> Rule:
 
 
 def _ends_alone(ins: Shapes, outs: Shapes, p: Params) -> None:
-    """Running the operator tells the shape of its result."""
+    """Infer the shape of the result by running the operator."""
 
 
 def _byte_norm(ins: Shapes, outs: Shapes, p: Params) -> None:
@@ -218,7 +218,7 @@ def _byte_norm(ins: Shapes, outs: Shapes, p: Params) -> None:
     if ins[0] is not None:
         axis = int(p.get("axis", 1))
         if not -len(ins[0]) <= axis < len(ins[0]):
-            return  # the operator's own error, when it runs, tells more
+            return  # the operator's own error, when it runs, is clearer
         for i in range(1, 5):
             _at(ins, i, (ins[0][axis],))
     for shapes, first in ((ins, 5), (outs, 1)):
@@ -415,7 +415,7 @@ def _slice(ins: Shapes, outs: Shapes, p: Params) -> None:
     for i, n in enumerate(d):
         cut = slice(*(v[i] if i < len(v) else None for v in (begin, end, step)))
         found.append(len(range(n)[cut]) if n >= 0 else -1)
-    if all(found):  # running it tells what is wrong
+    if all(found):  # running the operator raises a clearer error
         _at(outs, 0, found)
 
 

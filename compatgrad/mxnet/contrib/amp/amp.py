@@ -67,9 +67,9 @@ def init(
 
     Args:
         target_dtype: "float16".
-        target_precision_ops: operators that run in float16, in the place of `list_lp16_ops("float16")`.
-        conditional_fp32_ops: in the place of `list_conditional_fp32_ops("float16")`.
-        fp32_ops: operators that run in float32, in the place of `list_fp32_ops("float16")`.
+        target_precision_ops: operators that run in float16, instead of `list_lp16_ops("float16")`.
+        conditional_fp32_ops: instead of `list_conditional_fp32_ops("float16")`.
+        fp32_ops: operators that run in float32, instead of `list_fp32_ops("float16")`.
 
     Raises:
         MXNetError: the dtype is "bfloat16".

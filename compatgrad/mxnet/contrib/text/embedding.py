@@ -165,7 +165,7 @@ class _TokenEmbedding(Vocabulary):
     def get_vecs_by_tokens(self, tokens: Any, lower_case_backup: bool = False) -> Any:
         """The vector of a token, or of each of a list; unknown tokens have the vector with index 0.
 
-        lower_case_backup: tokens that are not there are looked for in lower case.
+        lower_case_backup: unknown tokens are searched in lower case.
         """
         numbers = []
         for token in tokens if isinstance(tokens, list) else [tokens]:
@@ -240,7 +240,7 @@ def create(embedding_name: str, **kwargs: Any) -> Any:
         AssertionError: there is no class of that name.
 
     Example:
-        With the network, or the file in the folder, at hand::
+        With network access, or with the file in the folder::
 
             mx.contrib.text.embedding.create("glove", pretrained_file_name="glove.6B.50d.txt")
 
@@ -304,7 +304,7 @@ class GloVe(_FileEmbedding):
     """GloVe's vectors of words, from one of its files.
 
     Args:
-        pretrained_file_name: name of the file, which is downloaded where it is not there; None is
+        pretrained_file_name: name of the file, which is downloaded if it is missing; None is
             "glove.840B.300d.txt".
         embedding_root: the folder that has, or gets, it in `glove`; None is `embeddings` in `mx.base.data_dir()`.
         init_unknown_vec: makes the vector of unknown tokens, called with `shape`.
@@ -316,7 +316,7 @@ class GloVe(_FileEmbedding):
         OSError: the file cannot be downloaded.
 
     Example:
-        With the network, or the file in the folder, at hand::
+        With network access, or with the file in the folder::
 
             glove = mx.contrib.text.embedding.GloVe("glove.6B.50d.txt")
             glove.get_vecs_by_tokens(["hello", "world"])
@@ -341,7 +341,7 @@ class FastText(_FileEmbedding):
     """fastText's vectors of words, from one of its files.
 
     Args:
-        pretrained_file_name: name of the file, which is downloaded where it is not there; None is "wiki.simple.vec".
+        pretrained_file_name: name of the file, which is downloaded if it is missing; None is "wiki.simple.vec".
         embedding_root: the folder that has, or gets, it in `fasttext`; None is `embeddings` in `mx.base.data_dir()`.
         init_unknown_vec: makes the vector of unknown tokens, called with `shape`.
         vocabulary: the tokens that are kept; None for all of the file.
@@ -352,7 +352,7 @@ class FastText(_FileEmbedding):
         OSError: the file cannot be downloaded.
 
     Example:
-        With the network, or the file in the folder, at hand::
+        With network access, or with the file in the folder::
 
             words = mx.contrib.text.embedding.FastText("wiki.simple.vec")
             words.get_vecs_by_tokens(["hello", "world"])

@@ -19,7 +19,7 @@ class Vocabulary:
         counter: how often each token occurs; None for no tokens.
         most_freq_count: how many tokens of the counter there are at most; None or a negative number for all.
         min_freq: how often they occur at least, 1 or more.
-        unknown_token: what stands for all tokens that are not there.
+        unknown_token: the token that replaces unknown ones.
         reserved_tokens: tokens that are there in any case.
 
     Raises:

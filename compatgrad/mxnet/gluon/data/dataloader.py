@@ -284,7 +284,7 @@ class DataLoader:
         sampler: an iterable of indices that knows its length; None is all in order.
         last_batch: what becomes of a last batch that is too short: "keep" (None) gives it, "discard" drops it,
             "rollover" starts the next iteration with it.
-        batch_sampler: an iterable of lists of indices, in the place of the four above.
+        batch_sampler: an iterable of lists of indices, instead of the four above.
         batchify_fn: makes a batch of a list of samples; None stacks them.
         num_workers: 0 loads in this process, else in so many others.
         pin_memory: batches come in pinned memory.

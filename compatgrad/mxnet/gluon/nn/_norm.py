@@ -26,7 +26,7 @@ class _Norm(HybridBlock):
             self._make_param(name, size, init, "write" if on else "null", on or not forever)
 
     def _set_up(self, size, epsilon, center, scale, beta_initializer, gamma_initializer, **place):
-        # place: the operator's argument that tells which elements are normalized together, such as axis=1
+        # place: the operator's argument for the elements that are normalized together, such as axis=1
         self._kwargs = {"eps": epsilon, **place, "center": center, "scale": scale}
         self._epsilon = epsilon
         self._center = center

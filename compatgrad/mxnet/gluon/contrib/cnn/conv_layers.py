@@ -97,7 +97,7 @@ class _Deformable(HybridBlock):
 _TEXT = """
     Args:
         padding: zeros at both ends of each axis, likewise.
-        num_deformable_group: the number of groups of channels with places of their own.
+        num_deformable_group: the number of groups of channels, each with its own offsets.
         layout: the order of the axes, "NCHW".
         offset_weight_initializer: the initializer of the weight of the second convolution, or its name.
         offset_bias_initializer: the initializer of its bias, or its name.

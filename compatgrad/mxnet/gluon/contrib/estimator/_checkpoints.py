@@ -17,7 +17,7 @@ from ._events import EpochEnd, TrainBegin, TrainEnd, _Counting
 
 
 def _comparison(who: str, mode: str, monitor: EvalMetric) -> Callable[[float, float], bool]:
-    """The comparison that tells an improvement. mode: 'min', 'max', or 'auto' to decide by the metric's name."""
+    """The comparison that detects an improvement. mode: 'min', 'max', or 'auto' to decide by the metric's name."""
     if mode not in ("auto", "min", "max"):
         warnings.warn(f"{who} mode {mode} is unknown, fallback to auto mode.", RuntimeWarning, stacklevel=3)
         mode = "auto"
@@ -48,7 +48,7 @@ class CheckpointHandler(_Counting):
         epoch_period: after how many epochs; None is never.
         batch_period: after how many batches; None is never.
         max_checkpoints: how many files stay; the oldest are removed.
-        resume_from_checkpoint: training goes on from the newest one in `model_dir`.
+        resume_from_checkpoint: training continues from the newest one in `model_dir`.
 
     Raises:
         ValueError: `save_best` without a metric as `monitor`; training to resume has ended.

@@ -196,7 +196,7 @@ class CIFAR10(_ServedDataset):
                 wanted = {name for group in self._files.values() for name in group}
                 for member in archive.getmembers():
                     if member.isfile() and os.path.basename(member.name) in wanted:
-                        member.name = os.path.basename(member.name)  # the archive has a folder of its own
+                        member.name = os.path.basename(member.name)  # files in the archive are in a folder
                         archive.extract(member, self._root)
         images, labels = zip(*map(self._read_batch, paths), strict=True)
         self._set(np.concatenate(images), np.concatenate(labels))
