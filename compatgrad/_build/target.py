@@ -23,7 +23,7 @@ MIN_TORCH = (2, 9)
 SOURCE_DIRS = ("python", "core", "ops", "kernels")
 
 # -fno-plt, no interposition, hidden symbols: calls inside the module become direct ones
-# -fno-math-errno: without it no loop that calls std::sqrt is vectorised
+# -fno-math-errno: without it no loop that calls std::sqrt is vectorized
 COMPILE_FLAGS = (
     "-std=c++20 -O2 -fno-math-errno -DNDEBUG -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-plt "
     "-fno-semantic-interposition -DAT_PER_OPERATOR_HEADERS"

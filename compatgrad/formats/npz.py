@@ -1,6 +1,6 @@
 """NumPy's archives of arrays (.npz), read without unpickling.
 
-Chainer stores a parameter without a value as an object array of None, which NumPy pickles. `Archive` recognises this
+Chainer stores a parameter without a value as an object array of None, which NumPy pickles. `Archive` recognizes this
 pickle without unpickling it, and refuses every other pickle unless ``allow_pickle=True``.
 """
 

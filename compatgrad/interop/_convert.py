@@ -16,7 +16,7 @@ IN    Chainer   .npz, .h5, .hdf5    a model or the snapshot of a whole trainer
       nnabla    .h5, .hdf5, .protobuf, .nntxt, .prototxt, .nnp
       MXNet     .params
                 .safetensors
-      A file with another extension, such as a Chainer snapshot, is recognised by its content.
+      A file with another extension, such as a Chainer snapshot, is recognized by its content.
 OUT   .safetensors, or .pt or .pth: a torch state dict, for torch.load(OUT)
 
 Names, shapes and types stay as they are in IN. Parameters that have no value yet are left out.

@@ -282,7 +282,7 @@ def _beginnings(names: Iterable[str]) -> str:
 
 def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.Tensor]:
     """Reads the parameters in a file: Chainer's .npz and .h5, nnabla's .h5, .protobuf, .nntxt and .nnp, MXNet's
-    .params, and .safetensors. A file with another extension is recognised by its content, except .protobuf and text.
+    .params, and .safetensors. A file with another extension is recognized by its content, except .protobuf and text.
     Parameters without a value are left out. An unnamed list of arrays has the names "0", "1", ...; sparse arrays become
     dense. Nothing in a file is ever executed: pickles are not loaded.
 

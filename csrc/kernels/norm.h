@@ -1,4 +1,4 @@
-// Batch normalisation on the CPU.
+// Batch normalization on the CPU.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -42,7 +42,7 @@ CG_INLINE float from_bits(uint32_t r) {
   std::memcpy(&x, &r, sizeof x);
   return x;
 }
-// c ? a : b, which compilers may turn into a branch that ends vectorisation.
+// c ? a : b, which compilers may turn into a branch that ends vectorization.
 CG_INLINE float pick(bool c, float a, float b) {
   const uint32_t mask = -static_cast<uint32_t>(c);
   return from_bits((bits(a) & mask) | (bits(b) & ~mask));

@@ -1,4 +1,4 @@
-// Batch normalisation.
+// Batch normalization.
 #include "ops/batch_norm.h"
 
 #include <ATen/ops/native_batch_norm.h>

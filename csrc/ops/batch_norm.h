@@ -1,4 +1,4 @@
-// Declarations shared by batch normalisations: the layout of channels, and the first derivatives as a separate op.
+// Declarations shared by batch normalizations: the layout of channels, and the first derivatives as a separate op.
 #pragma once
 #include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm_backward.h>

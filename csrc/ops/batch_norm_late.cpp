@@ -1,4 +1,4 @@
-// Batch normalisation of MXNet: the moving statistics are updated when gradients are computed, not in forward.
+// Batch normalization of MXNet: the moving statistics are updated when gradients are computed, not in forward.
 #include <ATen/ops/zeros.h>
 
 #include "ops/batch_norm.h"

@@ -1,4 +1,4 @@
-// Layer, group, L2 and local response normalisation.
+// Layer, group, L2 and local response normalization.
 #include "ops/norm.h"
 
 #include <ATen/ops/native_group_norm.h>

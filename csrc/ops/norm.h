@@ -1,10 +1,10 @@
-// The second derivative shared by all normalisations.
+// The second derivative shared by all normalizations.
 #pragma once
 #include "ops/functions.h"
 
 namespace cg {
 
-// Gradients with respect to the inputs of a normalisation's first derivative.
+// Gradients with respect to the inputs of a normalization's first derivative.
 template <class T>
 struct NormGrads {
   T x, gamma, gy;  // gamma: not yet summed to its shape

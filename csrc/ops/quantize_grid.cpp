@@ -1,4 +1,4 @@
-// Quantisation to fixed grids: multiples of a step, and powers of two. Straight-through gradients: 1 on the grid;
+// Quantization to fixed grids: multiples of a step, and powers of two. Straight-through gradients: 1 on the grid;
 // beyond the grid also 1, or with `ste_fine_grained` 0.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>

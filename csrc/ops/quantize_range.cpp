@@ -1,4 +1,4 @@
-// Quantisation whose range is stored in its inputs, and integer arithmetic.
+// Quantization whose range is stored in its inputs, and integer arithmetic.
 #include <ATen/ops/add.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>

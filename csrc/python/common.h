@@ -130,7 +130,7 @@ Ints parse_ints(PyObject* o, const char* name);
 PyObject* tuple_of_ints(at::IntArrayRef a);
 
 // ---- wrap.cpp -------------------------------------------------------------------------------------------------------
-const at::Tensor& tensor_of(PyVariable* v);  // undefined if uninitialised
+const at::Tensor& tensor_of(PyVariable* v);  // undefined if uninitialized
 void set_tensor(PyVariable* v, at::Tensor t);
 void set_data(PyVariable* v, PyObject* data, const char* what);
 void take(PyVariable* v, Var x);  // makes `v` the Variable of x

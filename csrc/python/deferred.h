@@ -4,7 +4,7 @@
 
 namespace cg::py {
 
-VariableNode& node_of_object(PyObject* o);  // of a Variable; TypeError if that was not initialised
+VariableNode& node_of_object(PyObject* o);  // of a Variable; TypeError if that was not initialized
 // For each of `xs` the nodes in the graph of `ys` that stand for it: all nodes that share its arrays, in both kinds of
 // graph.
 std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys);
