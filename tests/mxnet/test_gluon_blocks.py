@@ -283,6 +283,24 @@ def test_two_contexts_have_their_own_arrays():
     assert weight.list_ctx() == [mx.cpu(1)]
 
 
+def test_an_empty_list_of_contexts_leaves_parameters_without_arrays(tmp_path):
+    filename = str(tmp_path / "net.params")
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    net.save_parameters(filename)
+    loaded = nn.Dense(2, in_units=3)
+    loaded.load_parameters(filename, ctx=[])  # what `[mx.gpu(i) for i in range(mx.context.num_gpus())]` may be
+    initialized = nn.Dense(2, in_units=3)
+    initialized.initialize(ctx=[])
+    for block in (loaded, initialized):
+        assert block.weight.list_ctx() == block.weight.list_data() == []
+        for use, arguments in (block, [array(1, 3)]), (block.weight.data, []), (block.save_parameters, [filename]):
+            with pytest.raises(RuntimeError, match="was not initialized on context cpu.0.. It was only initialized"):
+                use(*arguments)
+        with pytest.raises(ValueError, match="Cannot reset context"):
+            block.weight.reset_ctx(mx.cpu())
+
+
 def test_creation_inside_a_block_is_on_its_context():
     class Net(gluon.HybridBlock):
         def hybrid_forward(self, F, x):  # noqa: N803

@@ -217,7 +217,7 @@ class Parameter:
         """Makes the arrays on `ctx` (a Context or a list; default: the current one) and fills them.
 
         The initializer is `init`, else the parameter's own, else `default_init` (default: Uniform). Where the
-        shape is not known yet, the first forward pass does it; ValueError where that is not allowed. A second
+        shape is not known yet, the first forward pass does it; ValueError if that is not allowed. A second
         call warns and does nothing without `force_reinit`.
         """
         if self._data is not None and not force_reinit:
@@ -292,7 +292,7 @@ class Parameter:
     def _load_init(self, data, ctx, cast_dtype=False, dtype_source="current"):
         """Takes `data`, an array from a file, as the value, on the contexts of an earlier `initialize` or on `ctx`.
 
-        AssertionError where shape, dtype or contexts disagree; with `cast_dtype`, `dtype_source` ("current" or
+        AssertionError if shape, dtype or contexts disagree; with `cast_dtype`, `dtype_source` ("current" or
         "saved") tells whose dtype wins.
         """
         where = f"Failed loading Parameter '{self.name}' from saved params:"
@@ -362,7 +362,7 @@ class Parameter:
         return self._checked(self._data)
 
     def grad(self, ctx: Context | None = None) -> NDArray:
-        """The gradient array on `ctx`, as in `data`; RuntimeError where grad_req is "null"."""
+        """The gradient array on `ctx`, as in `data`; RuntimeError if grad_req is "null"."""
         self._need_grad()
         return self._pick(self._grad, ctx)
 
@@ -466,7 +466,7 @@ class Parameter:
     def set_data(self, data: NDArray) -> None:
         """Sets the value on all contexts; before the deferred initialisation, the value it will use.
 
-        AssertionError where the shape disagrees.
+        AssertionError if the shape disagrees.
         """
         self.shape = data.shape
         if self._data is None:
