@@ -107,5 +107,5 @@ def refuse_transforms(who: str) -> None:
     if transformed or forward_ad._current_level >= 0:
         raise RuntimeError(
             f"{who}: forward-mode differentiation and the transforms of torch.func do not support the engine's graph; "
-            "torch.autograd does, to any order"
+            "torch.autograd computes derivatives of any order"
         )

@@ -198,7 +198,7 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"interop.call: function: expected a torch module or a function, got {type(function).__name__}")
     variables, bound = _bound(function, args, kwargs)
     if not variables:
-        raise TypeError(f"interop.call: {name_of(function)} is given no Variable; call it itself on tensors")
+        raise TypeError(f"interop.call: no argument of {name_of(function)} is a Variable; call it directly on tensors")
     frontend = variables[0]._frontend
     if not frontend.deferred:
         return _C.torch_call(frontend, bound, variables, None, None, None)
@@ -243,7 +243,7 @@ def call_with(
     """
     variables, bound = _bound(module, args, kwargs)
     if not variables:
-        raise TypeError(f"{name_of(module)}: no Variable is given; call the module itself on tensors")
+        raise TypeError(f"{name_of(module)}: no argument is a Variable; call the module directly on tensors")
     frontend = variables[0]._frontend
     if not frontend.deferred:
         return _C.torch_call(frontend, bound, variables, parameters, None, None)

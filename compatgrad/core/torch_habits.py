@@ -134,8 +134,8 @@ def _one(self: Variable, who: str) -> Any:
     x = self._initialised(who)
     if x.numel() != 1:
         raise RuntimeError(
-            f"{who} of a Variable of shape {tuple(x.shape)}: expected one element; of more, take one, or a sum, or "
-            "x.tensor.any() or all()"
+            f"{who} of a Variable of shape {tuple(x.shape)}: expected one element; for several, index one of them, "
+            "or take a sum, x.tensor.any() or x.tensor.all()"
         )
     return x.item()
 
@@ -157,8 +157,8 @@ def _format(self: Variable, spec: str) -> str:
         return str(self)
     if self._initialised("format").ndim:
         raise TypeError(
-            f"format {spec!r} of a Variable of shape {tuple(self.shape)}: expected one without axes; x.item() is the "
-            "number of one with one element"
+            f"format {spec!r} of a Variable of shape {tuple(self.shape)}: expected shape (); if there is one element, "
+            "format x.item()"
         )
     return format(self.item(), spec)
 

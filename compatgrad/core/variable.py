@@ -185,8 +185,8 @@ class Variable(_C.Variable):
             )
         if not isinstance(retain_grad, (bool, int)):  # the first argument of torch's `backward` is a gradient
             raise TypeError(
-                f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; a gradient to start from "
-                "goes into `grad` before, or into compatgrad.backward(y, gradient)"
+                f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; to start from a "
+                "gradient, assign it to `grad` first, or call compatgrad.backward(y, gradient)"
             )
         start_backward(self._frontend, (self,), (None,), retain_grad, enable_double_backprop, loss_scale)
 

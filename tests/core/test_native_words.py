@@ -124,7 +124,7 @@ def test_a_gradient_without_its_tuple_is_an_error(base, returned, error, words, 
 def test_a_gradient_in_place_of_retain_grad_is_told():
     y = leaf(1.0, 2.0) * 2
     for gradient in (torch.ones(2), y, np.ones(2)):
-        with pytest.raises(TypeError, match=r"retain_grad must be a bool, .* goes into `grad` before, or into"):
+        with pytest.raises(TypeError, match=r"retain_grad must be a bool, .* assign it to `grad` first, or call"):
             y.backward(gradient)
     with pytest.raises(ValueError, match="set its grad, or pass grad_outputs to compatgrad.backward"):
         y.backward()

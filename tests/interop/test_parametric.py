@@ -194,7 +194,7 @@ def test_between_chainer_functions():
     (lambda: interop.as_parametric_function(torch.nn.Linear(1, 1).double()), ValueError,
      "parameter or buffer weight is torch.float64, expected torch.float32"),
     (lambda: interop.as_parametric_function(torch.nn.Linear(1, 1))(np.ones((1, 1))), TypeError,
-     "Linear: no Variable is given"),
+     "Linear: no argument is a Variable"),
 ])  # fmt: skip
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
