@@ -110,7 +110,8 @@ struct BatchNormalizationStatistics {
     const Ints shape = parameter_shape(c.in_sizes(0));
     const T scale = c.in(2);
     T masked;
-    if (rectify && value(c.gy()).defined()) masked = c.gy() * frozen([](const Tensor& y) { return y.gt(0); }, c.out(0));
+    if (rectify && value(c.gy()).defined())
+      masked = where(frozen([](const Tensor& y) { return y.gt(0); }, c.out(0)), c.gy(), zeros_as(c.gy()));
     const T& gy = rectify ? masked : c.gy();
     c.grad(5, [&] { return gy; });
     const T gamma = value(scale).defined() ? scale : T(at::ones(shape, value(c.in(0)).options().dtype(k.dtype)));

@@ -1,9 +1,9 @@
 """Random networks that are trained: layers, losses, hooks, optimizers, schedules, and what programs do in between.
 
 Each framework's module has a class `Training(seed, perturb)`, whose attributes are `words`, which describe the program,
-`middle`, step to what is done before it, and `single`, whether it computes in single precision; `step(t)` trains and
-gives the loss and two numbers of each parameter. The module imports the framework by its own name, so that the same
-file runs on the original.
+`middle`, step to what is done before it, `single`, whether it computes in single precision, and `tolerance`; `step(t)`
+trains and gives the loss and two numbers of each parameter. The module imports the framework by its own name, so that
+the same file runs on the original.
 """
 
 import math
@@ -46,8 +46,8 @@ def run(training, seed, perturb=False):
                 steps.append(made.step(t))
         except Exception as e:  # which one is a part of the result
             error, text = f"{type(e).__name__} after {len(steps)} steps", str(e)[:150] + " ... " + str(e)[-150:]
-    what, single = "; ".join(made.words), getattr(made, "single", False)
-    return {"what": what, "single": single, "steps": steps, "error": error, "text": text}
+    what = "; ".join(made.words)
+    return {"what": what, "tolerance": made.tolerance, "steps": steps, "error": error, "text": text}
 
 
 def draw_middles(training, r):

@@ -125,6 +125,8 @@ ONCE = ("hierarchical", "softmax", "softmax ignored", "softmax weighted", "black
 
 
 class Training:
+    tolerance = 1e-8
+
     def __init__(self, seed, perturb):
         chainer.global_config.dtype = np.dtype("d")
         self.r = random.Random(seed)
