@@ -9,144 +9,21 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .. import model
 from .. import ndarray as nd
-from ..base import MXNetError
 from ..context import Context, cpu
 from ..gluon import SymbolBlock
 from ..io import DataBatch, DataIter
 from ..symbol import Symbol, load, var
 from ..symbol._evaluate import run_node
-from ..symbol._graph import Entry, Node, copied, order
+from ..symbol._graph import order
+from ._quantized_graph import _calibrate_quantized_sym, _list_of, _quantize_symbol
 
 __all__ = ["calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_net", "quantize_net_v2"]
-
-_LAYERS = {"Convolution": "_contrib_quantized_conv", "FullyConnected": "_contrib_quantized_fully_connected"}
-_PASSED = {"Pooling": "_contrib_quantized_pooling", "Flatten": "_contrib_quantized_flatten",
-           "Activation": "_contrib_quantized_act"}  # fmt: skip
-
-
-def _list_of(who: str, value: Any) -> list[str]:
-    value = [] if value is None else value
-    if not isinstance(value, list):
-        raise ValueError(f"{who} must be a list of strings, got {type(value)}")
-    return value
-
-
-def _fits(node: Node, excluded: set[str]) -> bool:
-    """Whether there is an operator on 8-bit numbers for a node."""
-    p = node.params
-    if node.name in excluded or node.op in excluded:
-        return False
-    if node.op == "Pooling":
-        return p.get("pool_type", "max") in ("max", "avg")
-    if node.op == "Activation":
-        return p.get("act_type") == "relu"
-    if node.op == "Convolution":
-        return p.get("layout") in (None, "None", "NCHW") and p.get("kernel", "").count(",") > 0
-    return node.op in _LAYERS or node.op == "Flatten"
-
-
-class _Change:
-    """Builds the graph on 8-bit numbers. For each output of the old graph it keeps the entry in floating point
-    (`plain`), the triple (8-bit numbers, smallest, largest), or both.
-    """
-
-    def __init__(self, dtype: str, offline: Iterable[str]) -> None:
-        self.dtype, self.offline = dtype, set(offline)
-        self.plain: dict[tuple[int, int], Entry] = {}
-        self.triples: dict[tuple[int, int], list[Entry]] = {}
-        self.calibrated: list[str] = []
-
-    def number(self, entry: Entry) -> Entry:
-        key = id(entry[0]), entry[1]
-        if key not in self.plain:
-            back = Node("_contrib_dequantize", f"{entry[0].name}_dequantize", self.triples[key])
-            self.plain[key] = back, 0
-        return self.plain[key]
-
-    def triple(self, entry: Entry) -> list[Entry]:
-        key, node = (id(entry[0]), entry[1]), entry[0]
-        if key not in self.triples:
-            if node.op is None and node.name in self.offline and node.name.endswith(("weight", "bias")):
-                name = f"{node.name}_quantize"
-                made = [(Node(None, n), 0) for n in (name, f"{name}_min", f"{name}_max")]
-            else:
-                output = node.output_names()[entry[1]]
-                made_node = Node("_contrib_quantize_v2", f"{node.name}_quantize", [self.number(entry)],
-                                 {"out_type": self.dtype}, {"__calibrated__": output})  # fmt: skip
-                self.calibrated.append(output)
-                made = [(made_node, i) for i in range(3)]
-            self.triples[key] = made
-        return self.triples[key]
-
-    def layer(self, node: Node) -> None:
-        """Adds a convolution or dense layer, and the requantization of its int32 sums to int8."""
-        kept = self.dtype
-        first = self.triple(node.inputs[0])
-        self.dtype = "int8"  # the dtype of weights, for any dtype of the data
-        parts = [first, *(self.triple(e) for e in node.inputs[1:])]
-        self.dtype = kept
-        inputs = [p[0] for p in parts] + [e for p in parts for e in p[1:]]
-        op = _LAYERS[node.op]  # type: ignore[index]
-        made = Node(op, f"quantized_{node.name}", inputs, dict(node.params), dict(node.attrs))
-        output = node.output_names()[0]
-        again = Node("_contrib_requantize", f"requantize_{node.name}", [(made, i) for i in range(3)],
-                     {"out_type": "int8"}, {"__calibrated__": output})  # fmt: skip
-        self.calibrated.append(output)
-        self.triples[id(node), 0] = [(again, i) for i in range(3)]
-
-    def passed(self, node: Node) -> None:
-        made = Node(_PASSED[node.op], f"quantized_{node.name}", self.triple(node.inputs[0]), dict(node.params),  # type: ignore[index]
-                    dict(node.attrs))  # fmt: skip
-        self.triples[id(node), 0] = [(made, i) for i in range(3)]
-
-
-def _quantize_symbol(
-    sym: Symbol, ctx: Any = None, excluded_symbols: Any = None, excluded_operators: Any = None,
-    offline_params: Any = None, quantized_dtype: str = "int8", quantize_mode: str = "smart",
-    quantize_granularity: str = "tensor-wise",
-) -> tuple[Symbol, list[str]]:  # fmt: skip
-    """The graph on 8-bit numbers, and the names of the outputs whose ranges a calibration can set."""
-    if quantize_granularity != "tensor-wise":
-        raise NotImplementedError(
-            "quantization: quantize_granularity 'channel-wise' is not supported, only 'tensor-wise'"
-        )
-    if quantize_mode not in ("smart", "full"):
-        raise MXNetError(f"quantization: quantize_mode: unrecognized quantize mode: {quantize_mode!r}")
-    excluded = {*_list_of("excluded_sym_names", excluded_symbols), *_list_of("excluded_op_names", excluded_operators)}
-    change = _Change(quantized_dtype, offline_params or ())
-    for node in order(sym._outputs):
-        if node.op is None:
-            change.plain[id(node), 0] = Node(None, node.name, attrs=dict(node.attrs)), 0
-        elif node.op in _LAYERS and _fits(node, excluded):
-            change.layer(node)
-        elif _fits(node, excluded) and (id(node.inputs[0][0]), node.inputs[0][1]) in change.triples:
-            change.passed(node)
-        else:
-            inputs = [change.number(e) for e in node.inputs]
-            new = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
-            for i in range(len(node.output_names())):
-                change.plain[id(node), i] = new, i
-    return Symbol([change.number(e) for e in sym._outputs]), list(dict.fromkeys(change.calibrated))
-
-
-def _calibrate_quantized_sym(qsym: Symbol, th_dict: dict[str, Any]) -> Symbol:
-    """The graph with the ranges of `th_dict`; outputs that it does not name are quantized by each batch's range."""
-    if not th_dict:
-        return qsym
-    new = copied(qsym._outputs)
-    for node in order(new):
-        ends = th_dict.get(node.attrs.get("__calibrated__", ""))
-        if ends is not None:
-            low, high = (float(np.asarray(v).reshape(-1)[0]) for v in ends)
-            node.params |= {"min_calib_range": str(low), "max_calib_range": str(high)}
-    return Symbol(new)
 
 
 def _quantize_params(qsym: Symbol, params: dict[str, Any], th_dict: dict[str, Any]) -> dict[str, Any]:
@@ -282,9 +159,17 @@ class _LayerHistogramCollector:
         return _get_optimal_thresholds(dict(self.hist_dict), quantized_dtype)
 
 
-def _collect(sym: Symbol, params: dict[str, Any], data: Any, collector: Any, limit: int | None, names: Any) -> int:
+def _collect(
+    sym: Symbol, params: dict[str, Any], data: Any, collector: Any, limit: int | None, names: Any, labels: Any = ()
+) -> int:
     """Runs the graph on batches and passes each output to the collector; returns the number of examples."""
-    seen = 0
+    known, seen = sym.list_inputs(), 0
+    for name in (names,) if isinstance(names, str) else names:
+        if name not in known:
+            raise ValueError(f"quantization: data_names: there is no input {name!r}; the inputs are {known}")
+    for name in known:
+        if name not in (*params, *names, *(labels or ())) and not name.endswith("label"):
+            raise RuntimeError(f"quantization: {name} is not presented: it is neither a parameter nor among data_names")
     data.reset()
     for batch in data:
         arrays = {**params, **dict(zip(names, batch.data, strict=False))}
@@ -311,7 +196,18 @@ def _collector_of(calib_mode: str, quantized_dtype: str, include: list[str], own
         return _LayerOutputMinMaxCollector(quantized_dtype, include_layer=include, logger=logger)
     if calib_mode == "customize" and own is not None:
         return own
-    raise ValueError(f"unknown calibration mode {calib_mode} received, expected `none`, `naive`, or `entropy`")
+    raise _unknown_mode(calib_mode)
+
+
+def _unknown_mode(calib_mode: str) -> ValueError:
+    return ValueError(
+        f"unknown calibration mode {calib_mode} received, expected `none`, `naive`, `entropy` or `customize`"
+    )
+
+
+def _single(ctx: Any) -> None:
+    if not isinstance(ctx or cpu(), Context):
+        raise ValueError(f"currently only supports single ctx, while received {ctx}")
 
 
 # ---- public functions
@@ -338,7 +234,7 @@ def quantize_graph(
         logger: accepted, without effect.
 
     Returns:
-        The symbol without ranges, its parameters, its states, and the collector, None where there is no calibration.
+        The symbol without ranges, its parameters, its states, and the collector, None if there is no calibration.
 
     Raises:
         ValueError: an argument has another value, or names are no list.
@@ -354,12 +250,23 @@ def quantize_graph(
 
     Source: `mxnet.contrib.quantization.quantize_graph` of MXNet 1.9.1.
     """
+    return _quantized(sym, arg_params, aux_params, ctx, excluded_sym_names, excluded_op_names, calib_mode,
+                      quantized_dtype, quantize_mode, quantize_granularity, LayerOutputCollector, logger,
+                      fused=False)  # fmt: skip
+
+
+def _quantized(
+    sym: Symbol, arg_params: dict[str, Any], aux_params: dict[str, Any], ctx: Any, excluded_sym_names: Any,
+    excluded_op_names: Any, calib_mode: str | None, quantized_dtype: str, quantize_mode: str, quantize_granularity: str,
+    LayerOutputCollector: Any, logger: Any, *, fused: bool,
+) -> tuple[Any, ...]:  # fmt: skip
+    """`quantize_graph`, with ranges for single operators or as in MXNet's fused ones."""
     if quantized_dtype not in ("int8", "uint8", "auto"):
         raise ValueError(f"unknown quantized_dtype {quantized_dtype} received, expected `int8`, `uint8` or `auto`")
     if quantize_granularity not in ("tensor-wise", "channel-wise"):
         raise ValueError(f"unknown quantize_granularity {quantize_granularity}, expected `tensor-wise`")
     qsym, outputs = _quantize_symbol(sym, ctx, excluded_sym_names, excluded_op_names, list(arg_params),
-                                     quantized_dtype, quantize_mode, quantize_granularity)  # fmt: skip
+                                     quantized_dtype, quantize_mode, quantize_granularity, fused)  # fmt: skip
     collector = None
     if calib_mode not in (None, "none"):
         collector = _collector_of(calib_mode, quantized_dtype, outputs, LayerOutputCollector, logger)
@@ -385,6 +292,7 @@ def calib_graph(
         The symbol, its parameters and its states.
 
     Raises:
+        ValueError: `calib_mode` has another value.
         AttributeError: the collector has no ranges.
         KeyError: a weight is missing.
 
@@ -399,6 +307,8 @@ def calib_graph(
 
     Source: `mxnet.contrib.quantization.calib_graph` of MXNet 1.9.1.
     """
+    if calib_mode not in ("naive", "entropy", "customize"):
+        raise _unknown_mode(calib_mode)
     ranges = collector.min_max_dict if calib_mode == "customize" else collector.ranges(quantized_dtype)
     qsym = _calibrate_quantized_sym(qsym, ranges)
     return qsym, _quantize_params(qsym, arg_params, ranges), aux_params
@@ -417,7 +327,7 @@ def quantize_model(
         sym: the symbol.
         arg_params, aux_params: its arguments and auxiliary states by name.
         data_names: names of the inputs.
-        label_names: accepted, without effect.
+        label_names: names of the labels, which `calib_data` does not have to give.
         ctx: a context; None is the CPU.
         excluded_sym_names: names of layers that stay as they are, a list.
         excluded_op_names: names of operators that stay as they are, a list.
@@ -434,8 +344,10 @@ def quantize_model(
         The symbol, its parameters and its states.
 
     Raises:
-        ValueError: an argument has another value, names are no list, `ctx` is a list, or `calib_data` is missing.
-        MXNetError: `quantize_mode` has another value.
+        ValueError: an argument has another value, names are no list, `ctx` is a list, `calib_data` is missing, or
+            `data_names` has the name of no input.
+        RuntimeError: a parameter is missing when the ranges are collected.
+        MXNetError: `quantize_mode` has another value; `quantized_dtype` is "uint8" and the data has negative numbers.
         NotImplementedError: `quantize_granularity` is "channel-wise".
 
     Example:
@@ -453,11 +365,10 @@ def quantize_model(
     )  # fmt: skip
     if collector is None:
         return qsym, qargs, aux
-    if not isinstance(ctx or cpu(), Context):
-        raise ValueError(f"currently only supports single ctx, while received {ctx}")
+    _single(ctx)
     if not isinstance(calib_data, DataIter):
         raise ValueError(f"calib_data must be a DataIter when calib_mode={calib_mode}, got {type(calib_data)}")
-    _collect(sym, {**arg_params, **aux_params}, calib_data, collector, num_calib_examples, data_names)
+    _collect(sym, {**arg_params, **aux_params}, calib_data, collector, num_calib_examples, data_names, label_names)
     return calib_graph(qsym, arg_params, aux, collector, calib_mode or "none", quantized_dtype, logger)
 
 
@@ -493,7 +404,7 @@ def quantize_net_v2(
         exclude_layers_match: parts of names of layers that stay as they are, a list.
         exclude_operators: names of operators that stay as they are, a list.
         calib_data: a DataIter or DataLoader for the ranges, which also gives the shapes.
-        data_shapes: DataDescs or shapes of the inputs, where there is no `calib_data`.
+        data_shapes: DataDescs or shapes of the inputs, if there is no `calib_data`.
         calib_mode: "none" or None, "naive", "entropy" or "customize", as in `quantize_model` and `quantize_graph`.
         num_calib_examples: samples that are read at most; None for all.
         ctx: context of the parameters; None is the CPU.
@@ -505,7 +416,8 @@ def quantize_net_v2(
 
     Raises:
         ValueError: there are neither data nor shapes, an argument has another value, or names are no list.
-        MXNetError: `quantize_mode` has another value.
+        TypeError: `calib_data` is no iterator.
+        MXNetError: `quantize_mode` has another value; `quantized_dtype` is "uint8" and the data has negative numbers.
         NotImplementedError: `quantize_granularity` is "channel-wise".
 
     Example:
@@ -518,7 +430,10 @@ def quantize_net_v2(
     Source: `mxnet.contrib.quantization.quantize_net_v2` of MXNet 1.9.1.
     """
     if calib_data is not None and not isinstance(calib_data, DataIter):
-        first = next(iter(calib_data))
+        try:
+            first = next(iter(calib_data))
+        except (TypeError, StopIteration) as e:
+            raise TypeError(f"calib_data is not a valid iterator. {str(e) or 'it is empty'}") from None
         shapes = [(first[0] if isinstance(first, (list, tuple)) else first).shape]
         calib_data = _Batches(calib_data)
     else:
@@ -526,6 +441,9 @@ def quantize_net_v2(
     shapes = [getattr(d, "shape", d) for d in data_shapes] if data_shapes else shapes
     if not shapes:
         raise ValueError("data_shapes required")
+    for s in shapes:
+        if not isinstance(s, tuple) or not all(isinstance(n, (int, np.integer)) for n in s):
+            raise ValueError(f"data_shapes: expected DataDescs or tuples of ints, got {s!r}")
     network.hybridize()
     network(*[nd.zeros(s) for s in shapes])
     with tempfile.TemporaryDirectory() as folder:
@@ -537,11 +455,12 @@ def quantize_net_v2(
     excluded = list(_list_of("exclude_layers", exclude_layers))
     for part in _list_of("exclude_layers_match", exclude_layers_match):
         excluded += [n.name for n in sym._nodes() if part in n.name]
-    qsym, qargs, aux, collector = quantize_graph(
+    qsym, qargs, aux, collector = _quantized(
         sym, args, aux, ctx, excluded, exclude_operators, calib_mode, quantized_dtype, quantize_mode,
-        quantize_granularity, LayerOutputCollector, logger,
+        quantize_granularity, LayerOutputCollector, logger, fused=True,
     )  # fmt: skip
     if collector is not None:
+        _single(ctx)
         if calib_data is None:
             raise ValueError(f"calib_data must be provided when calib_mode={calib_mode}")
         _collect(sym, {**args, **aux}, calib_data, collector, num_calib_examples, names)
@@ -571,7 +490,8 @@ def quantize_net(
 
     Raises:
         ValueError: there are neither data nor shapes, an argument has another value, or names are no list.
-        MXNetError: `quantize_mode` has another value.
+        TypeError: `calib_data` is no iterator.
+        MXNetError: `quantize_mode` has another value; `quantized_dtype` is "uint8" and the data has negative numbers.
 
     Example:
         >>> net = gluon.nn.Dense(1, use_bias=False, in_units=2)

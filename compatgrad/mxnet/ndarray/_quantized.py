@@ -203,14 +203,18 @@ def _with_bias(name, y, data, bias, ranges, no_bias, axis):
     range.
     """
     ends = _range(name, **dict(zip(_ENDS, ranges[: 4 if no_bias else 6], strict=False)))
-    dtype, t = data.tensor.dtype, y.tensor
+    dtype, t, one = data.tensor.dtype, y.tensor, STEPS[torch.int8]
+    low, high = product_range(ends[:2], ends[2:4], dtype)
     if not no_bias:
-        one = STEPS[torch.int8]
-        scale = STEPS[dtype] / reach_of(*ends[:2]) * (one / reach_of(*ends[2:4]))
-        factor = scale * reach_of(*ends[4:]) / one
-        b = (bias.tensor.float() * factor).trunc().double()
-        t = t + b.reshape(-1, *(1,) * (t.dim() - 1 - axis))
-    return [NDArray(t.to(torch.int32)), *ends_of(*product_range(ends[:2], ends[2:4], dtype), data)]
+        b = bias.tensor.float()
+        if high == 0 and reach_of(*ends[4:]) > 0:  # all products are 0: their unit can be that of the bias
+            factor, high = number_of(2**16), reach_of(*ends[4:]) / one / 2**16 * STEPS[torch.int32]
+            low, t = -high, torch.zeros_like(t)
+        else:
+            scale = STEPS[dtype] / reach_of(*ends[:2]) * (one / reach_of(*ends[2:4]))
+            factor = scale * reach_of(*ends[4:]) / one
+        t = t + (b * factor).trunc().double().reshape(-1, *(1,) * (t.dim() - 1 - axis))
+    return [NDArray(t.to(torch.int32)), *ends_of(low, high, data)]
 
 
 _ENDS = ("min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias")
