@@ -84,7 +84,7 @@ def collected_params(arg_params, aux_params):
 def separated_params(arrays, file):
     """Undoes `collected_params`: {"arg": parameters by name, "aux": auxiliary states by name}.
 
-    AttributeError where the arrays of `file` have no names, ValueError for a name without a kind.
+    AttributeError if the arrays of `file` have no names, ValueError for a name without a kind.
     """
     if not isinstance(arrays, dict):
         raise AttributeError(f"{file}: expected arrays named arg:NAME and aux:NAME, got arrays without names")
@@ -161,7 +161,7 @@ def checkpoint_file(prefix, epoch, ending="params"):
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
-    """Puts parameters into a store; where the store updates them, copies their values to all contexts too."""
+    """Puts parameters into a store; if the store updates them, copies their values to all contexts too."""
     for name, arrays in zip(param_names, param_arrays, strict=True):
         if update_on_kvstore and arg_params[name].stype == "default":
             kvstore.broadcast(name, arg_params[name], out=arrays)

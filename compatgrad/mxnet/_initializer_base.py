@@ -119,7 +119,7 @@ class Initializer:
     def __call__(self, desc: InitDesc | str, arr: NDArray) -> None:
         """Fills `arr` (NDArray) by the rule for the name `desc` (InitDesc; a plain str is deprecated).
 
-        ValueError for a name with none of the known endings; TypeError where desc is no str or arr no NDArray.
+        ValueError for a name with none of the known endings; TypeError if desc is no str or arr no NDArray.
         """
         if not isinstance(desc, InitDesc):
             self._legacy_init(desc, arr)

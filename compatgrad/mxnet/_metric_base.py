@@ -121,7 +121,7 @@ class EvalMetric:
         self.sum_metric = 0.0
 
     def get(self) -> tuple[Any, Any]:
-        """(name, mean of the local sum), nan where there was nothing."""
+        """(name, mean of the local sum), nan if there was nothing."""
         return self.name, _mean(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:

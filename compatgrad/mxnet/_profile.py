@@ -154,7 +154,7 @@ class Recorder:
 
     def write(self, path: str, finished: bool = False) -> None:
         """Appends the events since the last call to a file in the format of Chrome's tracing. The file is overwritten
-        where the last call had another path or `finished` it.
+        if the last call had another path or `finished` it.
         """
         text = "".join(f"{json.dumps(_event(*event))},\n" for event in self._events)
         self._events.clear()

@@ -59,8 +59,8 @@ def get_mnist_pkl() -> None:
 
 
 def get_mnist_ubyte() -> None:
-    """Fetches the four files of MNIST, data/train-images-idx3-ubyte and so on, unless they are there; OSError where it
-    cannot.
+    """Fetches the four files of MNIST, data/train-images-idx3-ubyte and so on, unless they exist. OSError if that
+    fails.
 
     Example:
         With network access::
@@ -74,7 +74,7 @@ def get_mnist_ubyte() -> None:
 
 
 def get_cifar10() -> None:
-    """Fetches CIFAR10 as records, data/cifar/train.rec and so on, unless they are there; OSError where it cannot.
+    """Fetches CIFAR10 as records, data/cifar/train.rec and so on, unless they exist. OSError if that fails.
 
     Example:
         With network access::

@@ -30,7 +30,7 @@ def simple_forward(sym: Any, ctx: Any = None, is_train: bool = False, **inputs: 
         **inputs: the arguments by name: arrays, lists or numbers.
 
     Returns:
-        A NumPy array, or a list of them where there are several outputs.
+        A NumPy array, or a list of them if there are several outputs.
 
     Raises:
         ValueError: an argument is missing.
@@ -47,7 +47,7 @@ def simple_forward(sym: Any, ctx: Any = None, is_train: bool = False, **inputs: 
 
 
 def _located(names: list[str], given: Any, ctx: Any, dtype: Any) -> dict[str, Any]:
-    """Arrays by name, from a list in the order of `names` or a dict; ValueError where the names differ."""
+    """Arrays by name, from a list in the order of `names` or a dict; ValueError if the names differ."""
     if given is None:
         return {}
     if isinstance(given, dict):
@@ -302,7 +302,7 @@ def check_speed(
         N: number of runs, after one that is not counted.
         grad_req: the request of gradients; None is "write".
         typ: "whole", forward and backward, or "forward".
-        **kwargs: shapes of the arguments by name, where `location` is None.
+        **kwargs: shapes of the arguments by name, if `location` is None.
 
     Returns:
         The mean of the runs.

@@ -427,7 +427,7 @@ class _FunctionNode(FunctionNodeBase):
 
     def _connect(self, saved: Sequence[Any]) -> None:
         """Connects what `forward` saved to the graph, so that gradients of it are found: saved outputs are replaced by
-        the recorded ones; where other results were saved, `forward` runs again.
+        the recorded ones; if other results were saved, `forward` runs again.
         """
         function = self.function
         if function._recomputes:
@@ -463,8 +463,8 @@ class Function:
 
     A subclass defines `forward(*inputs)`, NDArrays in and out, which is not recorded, and `backward(*grad_outputs)`,
     which gives one NDArray per input. `save_for_backward(*arrays)` keeps arrays for it in `saved_tensors`. In
-    `grad(create_graph=True)` what `backward` computes is recorded, from saved inputs and outputs too; where something
-    else was saved, `forward` runs once more, recorded.
+    `grad(create_graph=True)` what `backward` computes is recorded, from saved inputs and outputs too; if other
+    arrays were saved, `forward` runs once more, recorded.
 
     Raises:
         AssertionError: an instance is called a second time.

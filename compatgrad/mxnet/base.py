@@ -214,7 +214,7 @@ def check_call(ret: int) -> None:
 
 
 def _as_list(obj):
-    """`obj` where it is a list or tuple, else a list of it."""
+    """`obj` if it is a list or tuple, else a list of it."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
 
 

@@ -242,8 +242,8 @@ class Executor:
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Writes the gradients of the arguments. `out_grads`: gradients of the outputs; losses need none.
 
-        The symbol is run first if it was not. MXNetError where a needed gradient is missing, or has another shape than
-        its output; TypeError where one is no NDArray.
+        The symbol is run first if it was not. MXNetError if a needed gradient is missing, or has another shape than
+        its output; TypeError if one is no NDArray.
         """
         if not any(g is not None and r != "null" for g, r in zip(self.grad_arrays, self._requests, strict=True)):
             return
@@ -318,7 +318,7 @@ class Executor:
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
         """An Executor for inputs of other shapes. It shares memory with this one, so only one of the two can be used.
 
-        MXNetError where an argument that is not named changes its shape, unless `partial_shaping` is set, or where an
+        MXNetError if an argument that is not named changes its shape, unless `partial_shaping` is set, or if an
         argument becomes larger, unless `allow_up_sizing` is set: then it gets new memory.
         """
         shapes, outputs, aux_shapes = self._symbol.infer_shape(**kwargs)
@@ -355,7 +355,7 @@ class Executor:
         return new
 
     def get_optimized_symbol(self) -> Any:
-        """The graph with equal subexpressions merged; unchanged where MXNET_ELIMINATE_COMMON_EXPR is 0."""
+        """The graph with equal subexpressions merged; unchanged if MXNET_ELIMINATE_COMMON_EXPR is 0."""
         return without_repetitions(self._symbol) if self._shortened else self._symbol
 
     def debug_str(self) -> str:

@@ -9,7 +9,7 @@ __all__: list[str] = []
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
-    """The part of a batch for each context in proportion to its load; ValueError where a part would be empty."""
+    """The part of a batch for each context in proportion to its load; ValueError if a part would be empty."""
     total = sum(work_load_list)
     sizes = [round(load * batch_size / total) for load in work_load_list]
     sizes[-1] += max(0, batch_size - sum(sizes))
@@ -24,7 +24,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
 
 
 def _check_arguments(symbol: Any) -> None:
-    """ValueError where two arguments or two auxiliary states of a symbol have one name."""
+    """ValueError if two arguments or two auxiliary states of a symbol have one name."""
     for kind, names in (("argument", symbol.list_arguments()), ("auxiliary param", symbol.list_auxiliary_states())):
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:

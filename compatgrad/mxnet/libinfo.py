@@ -38,7 +38,7 @@ def find_lib_path(prefix: str = "libmxnet") -> list[str]:
 def find_include_path() -> str:
     """The folder of MXNet's headers that the environment variable MXNET_INCLUDE_PATH names.
 
-    No headers come with this package: RuntimeError where the variable names no folder.
+    No headers come with this package: RuntimeError if the variable names no folder.
 
     Returns:
         The path.

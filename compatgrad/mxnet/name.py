@@ -25,7 +25,7 @@ class NameManager(Scope, kind=("a NameManager", False)):
         self._counter: dict[str, int] = {}
 
     def get(self, name: str | None, hint: str) -> str:
-        """`name` where it is given, else the next name for `hint` (str)."""
+        """`name` if it is given, else the next name for `hint` (str)."""
         if name:
             return name
         number = self._counter.get(hint, 0)

@@ -31,7 +31,7 @@ def _with(protocol: str, example: str, result: str) -> Callable[[Callable[..., A
         func: the function, which needs NumPy's {protocol} protocol; what it returns is dropped.
 
     Returns:
-        A function of the same arguments, which raises RuntimeError where `func` raises.
+        A function of the same arguments, which raises RuntimeError if `func` raises.
 
     Raises:
         Nothing.

@@ -253,7 +253,7 @@ class IRHeader(NamedTuple):
     """The header of a record: its label and its numbers.
 
     Args:
-        flag: the number of labels where `label` is an array of them, else 0.
+        flag: the number of labels if `label` is an array of them, else 0.
         label: a number, or an array of numbers.
         id: number of the record, 64 bits.
         id2: another number, 64 bits.

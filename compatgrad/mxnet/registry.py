@@ -24,7 +24,7 @@ def get_registry(base_class: type) -> dict[str, type]:
         base_class: the class.
 
     Returns:
-        A copy of the table from names, in lower case, to subclasses; empty where nothing is registered.
+        A copy of the table from names, in lower case, to subclasses; empty if nothing is registered.
 
     Raises:
         TypeError: `base_class` cannot be hashed.
@@ -46,7 +46,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
         nickname: what one of its subclasses is called in messages, such as "optimizer".
 
     Returns:
-        The decorator. It raises AssertionError for what is no subclass, and warns where the name is taken.
+        The decorator. It raises AssertionError for what is no subclass, and warns if the name is taken.
 
     Raises:
         TypeError: `base_class` cannot be hashed.

@@ -516,7 +516,7 @@ def download(
         url: its address.
         fname: its name here; None for the last part of the address.
         dirname: the folder; None for the current one.
-        overwrite: downloads also where it is there.
+        overwrite: downloads even if the file exists.
         retries: how many times it is tried.
 
     Returns:

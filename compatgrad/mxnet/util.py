@@ -518,7 +518,7 @@ def getenv(name: str) -> str | None:
         name: its name.
 
     Returns:
-        The value; None where it is not set.
+        The value; None if it is not set.
 
     Raises:
         TypeError: `name` is no str.

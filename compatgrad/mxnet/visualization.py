@@ -42,7 +42,7 @@ class _Graph:
         return node["op"] == "null" and node["name"].endswith(_PARAMETERS + _STATISTICS)
 
     def parameters(self, node: dict[str, Any]) -> int:
-        """The number of the operator's trainable elements; 0 where shapes are not known."""
+        """The number of the operator's trainable elements; 0 if shapes are unknown."""
         total = 0
         for source in self.inputs(node):
             if source["op"] == "null" and source["name"].endswith(_PARAMETERS):

@@ -168,7 +168,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | list[int] | None = Non
         argnum: number, or list of numbers, of the arguments to differentiate with respect to; None for all.
 
     Returns:
-        A function of the same arguments that gives a list of gradients and the outputs. It raises AssertionError where
+        A function of the same arguments that gives a list of gradients and the outputs. It raises AssertionError if
             such an argument is no NDArray.
 
     Raises:
@@ -204,7 +204,7 @@ def grad(func: Callable[..., Any], argnum: int | list[int] | None = None) -> Cal
         argnum: number, or list of numbers, of the arguments to differentiate with respect to; None for all.
 
     Returns:
-        A function of the same arguments that gives a list of gradients. It raises AssertionError where such an argument
+        A function of the same arguments that gives a list of gradients. It raises AssertionError if such an argument
             is no NDArray.
 
     Raises:

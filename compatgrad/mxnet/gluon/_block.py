@@ -349,6 +349,6 @@ class Block:
     def summary(self, *inputs: Any) -> None:
         """Prints a table of the blocks inside with output shapes and numbers of parameters, for these inputs.
 
-        AssertionError where the block is hybridized.
+        AssertionError if the block is hybridized.
         """
         print_summary(self, inputs)

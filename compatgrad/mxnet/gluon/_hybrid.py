@@ -172,7 +172,7 @@ class HybridBlock(Block):
     def forward(self, x: NDArray, *args: Any) -> Any:
         """Calls `hybrid_forward` with the parameters that are on the inputs' context.
 
-        ValueError where there is no array or symbol among the inputs, or both; RuntimeError where parameters are
+        ValueError if there is no array or symbol among the inputs, or both; RuntimeError if parameters are
         not initialised on the context.
         """
         if self._active and not _state.hybridized:
@@ -195,7 +195,7 @@ class HybridBlock(Block):
     def _forward_hybridized(self, x, args):
         """A call from outside of hybridized blocks, where the original compiles: inputs it cannot compile are refused.
 
-        ValueError where inputs are neither arrays nor None, are on several contexts, or are nested otherwise than those
+        ValueError if inputs are neither arrays nor None, are on several contexts, or are nested otherwise than those
         of the first call.
         """
         if self._out_format is not None and _fits((x, *args), self._in_format):
@@ -424,7 +424,7 @@ def _on_current_gpu(x):
 def _flatten(values, inout_str=None):
     """(list of leaves, structure): 0 for a leaf, -1 for None, n for a symbol of n > 1 outputs, else a list.
 
-    inout_str ("input" or "output", for the message): raises ValueError where a leaf is neither NDArray nor Symbol.
+    inout_str ("input" or "output", for the message): raises ValueError if a leaf is neither NDArray nor Symbol.
     """
     if values is None:
         return [None], -1

@@ -7,7 +7,7 @@ from .utils import HookHandle
 def print_summary(root, inputs):
     """Runs `root` on `inputs` and prints a row per block: its class, output shape and number of parameters.
 
-    AssertionError where a block is hybridized.
+    AssertionError if a block is hybridized.
     """
     rows = [("Input", _shapes(inputs), 0)]
     counts = {"total": 0, "trainable": 0, "shared": 0}

@@ -126,7 +126,7 @@ class ParameterDict:
     def get_constant(self, name: str, value: Any = None) -> Constant:
         """The Constant `prefix + name`, created from `value` (an array) if it does not exist.
 
-        KeyError where there is neither a Constant nor a value; AssertionError where the stored parameter has another
+        KeyError if there is neither a Constant nor a value; AssertionError if the stored parameter has another
         value or is no Constant.
         """
         name = self._prefix + name
@@ -148,7 +148,7 @@ class ParameterDict:
     def update(self, other: ParameterDict | Mapping[str, Parameter]) -> None:
         """Adds the parameters of `other`, a ParameterDict or dict.
 
-        AssertionError where another parameter has the same name; nothing is added then.
+        AssertionError if another parameter has the same name; nothing is added then.
         """
         for name, param in other.items():
             assert self._params.get(name, param) is param, (

@@ -30,7 +30,7 @@ class Trainer:
         optimizer_params: keyword arguments of a named optimizer, such as "learning_rate".
         kvstore: the store that adds up gradients of several contexts: "local", "device", a KVStore, or None for none.
         compression_params: options of the store's compression of gradients.
-        update_on_kvstore: whether the store runs the optimizer; None is where it can.
+        update_on_kvstore: whether the store runs the optimizer; None means if possible.
 
     Raises:
         ValueError: `params` are no Parameters; the store or the optimizer cannot do what is asked for.
@@ -190,7 +190,7 @@ class Trainer:
         return self._optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the learning rate (float); UserWarning is raised where the optimizer has a scheduler."""
+        """Sets the learning rate (float); UserWarning is raised if the optimizer has a scheduler."""
         self._optimizer.set_learning_rate(lr)
 
     # ---- training ----
@@ -198,7 +198,7 @@ class Trainer:
     def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Updates all parameters from their gradients, divided by `batch_size`.
 
-        UserWarning is raised where the gradient of a parameter was not computed since the last step; with
+        UserWarning is raised if the gradient of a parameter was not computed since the last step; with
         `ignore_stale_grad` such parameters are left out.
         """
         self._optimizer.rescale_grad = self._scale / batch_size
@@ -211,7 +211,7 @@ class Trainer:
     def allreduce_grads(self) -> None:
         """Adds up the gradients of all contexts. A program may then change the gradients, and call `update`.
 
-        AssertionError where the store runs the optimizer.
+        AssertionError if the store runs the optimizer.
         """
         self._prepare()
         self._check_not_on_store("allreduce_grads")
@@ -275,7 +275,7 @@ class Trainer:
         """
         for param in self._params:
             if param.grad_req != "null":
-                param._pick(param._data, list)  # raises where it is not initialised
+                param._pick(param._data, list)  # raises if it is not initialised
         trained = [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
         return [
             (

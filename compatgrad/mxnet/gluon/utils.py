@@ -240,7 +240,7 @@ def download(
 
     Raises:
         AssertionError: `retries` is negative, or `url` has no name of a file and `path` is None.
-        Exception: the error of the last attempt; UserWarning where what came has another SHA-1.
+        Exception: the error of the last attempt; UserWarning if what came has another SHA-1.
 
     Example:
         >>> with open("here.txt", "w"):
@@ -283,7 +283,7 @@ def download(
 
 
 def _fetch(url, target, verify_ssl):
-    """Downloads `url` with `requests` where it is installed, because programs configure that package; else urllib."""
+    """Downloads `url` with `requests` if it is installed, because programs configure that package; else urllib."""
     try:
         import requests
     except ImportError:
@@ -428,7 +428,7 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
 
 
 def _check_all_np_ndarrays(out):
-    """Raises TypeError where an array or symbol of a block's result, which may be nested, is not one of `mx.np`."""
+    """Raises TypeError if an array or symbol of a block's result, which may be nested, is not one of `mx.np`."""
     if isinstance(out, (list, tuple)):
         for x in out:
             _check_all_np_ndarrays(x)

@@ -108,7 +108,7 @@ class RandomCropAug(Augmenter):
 
     Args:
         size: (width, height).
-        interp: the interpolation where the image is smaller; see `ResizeAug`.
+        interp: the interpolation if the image is smaller; see `ResizeAug`.
 
     Raises:
         ValueError: in a call, there is no such interpolation, or the image has not three axes.
@@ -168,7 +168,7 @@ class CenterCropAug(Augmenter):
 
     Args:
         size: (width, height).
-        interp: the interpolation where the image is smaller; see `ResizeAug`.
+        interp: the interpolation if the image is smaller; see `ResizeAug`.
 
     Raises:
         ValueError: in a call, there is no such interpolation, or the image has not three axes.

@@ -225,7 +225,7 @@ class ImageDetIter(ImageIter):
         return most, width
 
     def _parse_label(self, label: Any) -> np.ndarray:
-        """The objects of a label, a row for each; RuntimeError where the label is malformed."""
+        """The objects of a label, a row for each; RuntimeError if the label is malformed."""
         raw = np.asarray(label.asnumpy() if isinstance(label, nd.NDArray) else label).ravel()
         if raw.size < 7:
             raise RuntimeError(f"ImageDetIter: a label needs at least 7 numbers, got {raw.size}")

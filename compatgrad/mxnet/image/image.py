@@ -315,7 +315,7 @@ _CROP = """
 
 @sharing(_CROP)
 def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
-    """A random part of an image, of a smaller size and resized where the image is smaller.
+    """A random part of an image, of a smaller size and resized if the image is smaller.
 
     Example:
         >>> part, box = mx.image.random_crop(nd.zeros((4, 6, 3)), (3, 2))
@@ -331,7 +331,7 @@ def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tupl
 
 @sharing(_CROP)
 def center_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
-    """The middle of an image, of a smaller size and resized where the image is smaller.
+    """The middle of an image, of a smaller size and resized if the image is smaller.
 
     Example:
         >>> part, box = mx.image.center_crop(nd.zeros((4, 6, 3)), (2, 2))
@@ -374,7 +374,7 @@ def color_normalize(src: nd.NDArray, mean: Any, std: Any = None) -> nd.NDArray:
 def random_size_crop(
     src: nd.NDArray, size: tuple[int, int], area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
 ) -> tuple[nd.NDArray, Box]:
-    """A random part of an image, of random size and proportions, resized; the middle where ten tries do not fit.
+    """A random part of an image, of random size and proportions, resized; the middle if ten tries do not fit.
 
     Args:
         src: the image, of shape (height, width, channels).

@@ -25,7 +25,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         name: the name.
         shape: the shape of a whole batch.
         dtype: its dtype.
-        layout: a letter for each axis, N for samples; None where samples are in front.
+        layout: a letter for each axis, N for samples; None if samples are in front.
 
     Example:
         >>> desc = mx.io.DataDesc("data", (2, 3, 8, 8), layout="NCHW")

@@ -227,7 +227,7 @@ class KVStore(_OfOneProcess):
     # ---- values ----
 
     def init(self, key: Any, value: Any) -> None:
-        """Stores `value` as `key`, or a list of values under a list of keys; MXNetError where a key is known."""
+        """Stores `value` as `key`, or a list of values under a list of keys; MXNetError if a key is known."""
         for one_key, arrays in self._pairs(key, value):
             if one_key in self._values:
                 raise MXNetError(

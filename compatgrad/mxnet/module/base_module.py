@@ -56,7 +56,7 @@ def _descriptions(shapes: Any) -> list[DataDesc]:
 
 
 def _parse_data_desc(data_names: Any, label_names: Any, data_shapes: Any, label_shapes: Any) -> tuple[Any, Any]:
-    """The shapes as lists of DataDesc; ValueError where the data's names differ, a warning where the labels' do."""
+    """The shapes as lists of DataDesc; ValueError if the data's names differ, a warning if the labels' differ."""
     data_shapes = _descriptions(data_shapes)
     _check_names_match(data_names, data_shapes, "data", True)
     if label_shapes is not None:
@@ -114,7 +114,7 @@ class BaseModule:
         self._total_exec_bytes = 0
 
     def _need(self, *states: str) -> None:
-        """AssertionError, which names the call that is missing, where the module is not in all `states`."""
+        """AssertionError, which names the call that is missing, if the module is not in all `states`."""
         for state in states:
             if not getattr(self, state):
                 raise AssertionError(f"{type(self).__name__}: call {_BY[state]} before this")
@@ -237,7 +237,7 @@ class BaseModule:
         monitor: Any = None,
         sparse_row_id_fn: Any = None,
     ) -> None:
-        """Binds and initializes the module where needed, and trains it for `num_epoch - begin_epoch` epochs.
+        """Binds and initializes the module if needed, and trains it for `num_epoch - begin_epoch` epochs.
 
         `batch_end_callback` gets a BatchEndParam, `epoch_end_callback` epoch, symbol and both dicts of parameters.
         AssertionError without `num_epoch`.
@@ -322,7 +322,7 @@ class BaseModule:
 
     @property
     def label_shapes(self) -> Any:
-        """Pairs of name and shape of the labels; None or empty where there are none."""
+        """Pairs of name and shape of the labels; None or empty if there are none."""
         raise self._undefined("label_shapes")
 
     @property
@@ -351,7 +351,7 @@ class BaseModule:
         """Gives parameters and states their values: those of the dicts, else the initializer's.
 
         allow_missing: whether the dicts may lack some, else RuntimeError; allow_extra: whether they may have others.
-        A second call without `force_init` does nothing. A SequentialModule gives AssertionError where two of its
+        A second call without `force_init` does nothing. A SequentialModule gives AssertionError if two of its
         modules have a parameter of one name; a PythonModule has nothing to initialize.
         """
         self._init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)

@@ -196,7 +196,7 @@ class BucketingModule(DelegatingModule):
         return Module(symbol, data_names, label_names, **self._options)
 
     def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
-        """Makes the bucket the current one, and binds it for these shapes where it is new."""
+        """Makes the bucket the current one, and binds it for these shapes if it is new."""
         assert self.binded, "call bind before switching bucket"
         module = self._buckets.get(bucket_key)
         is_new = module is None

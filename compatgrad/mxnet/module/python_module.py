@@ -89,7 +89,7 @@ class PythonModule(BaseModule):
         """Does nothing: there are no parameters."""
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Adds outputs and labels to a metric where there are labels; RuntimeError for a list for each context."""
+        """Adds outputs and labels to a metric if there are labels; RuntimeError for a list for each context."""
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -97,7 +97,7 @@ class PythonModule(BaseModule):
         eval_metric.update(labels, self.get_outputs())
 
     def _bind(self, data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req):
-        """Takes the shapes; AssertionError where their names are not those of the module."""
+        """Takes the shapes; AssertionError if their names are not those of the module."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
@@ -123,7 +123,7 @@ class PythonLossModule(PythonModule):
         name: what the name of the output starts with.
         data_names, label_names: the name of the data and that of the labels, each in a list.
         logger: what logs, with the methods of the module `logging`.
-        grad_func: function of scores and labels that gives the gradient of the scores; None where a subclass defines
+        grad_func: function of scores and labels that gives the gradient of the scores; None if a subclass defines
             `_backward_impl`.
 
     Raises:

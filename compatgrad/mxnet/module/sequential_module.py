@@ -75,7 +75,7 @@ class SequentialModule(BaseModule):
 
     @property
     def label_shapes(self) -> Any:
-        """Shapes of the labels, None where no module takes them."""
+        """Shapes of the labels, None if no module takes them."""
         self._need("binded")
         return self._label_shapes
 
@@ -97,7 +97,7 @@ class SequentialModule(BaseModule):
         return arg_params, aux_params
 
     def _init_params(self, initializer, arg_params, aux_params, allow_missing, force_init, allow_extra):
-        """Initializes all modules; AssertionError where two have a parameter of one name."""
+        """Initializes all modules; AssertionError if two have a parameter of one name."""
         if self.params_initialized and not force_init:
             return
         assert self.binded, "call bind before initializing the parameters"

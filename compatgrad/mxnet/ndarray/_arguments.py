@@ -115,7 +115,7 @@ def within(name: str, index: torch.Tensor, shape: tuple) -> torch.Tensor:
 
 
 def check_bias(name: str, bias: Any, no_bias: bool, size: int) -> None:
-    """MXNetError where `bias` contradicts `no_bias`, or has another shape than (size,)."""
+    """MXNetError if `bias` contradicts `no_bias`, or has another shape than (size,)."""
     if (bias is None) != bool(no_bias):
         given = "none" if bias is None else "one"
         raise MXNetError(f"{name}: bias: no_bias={bool(no_bias)} needs {'no bias' if no_bias else 'one'}, got {given}")
@@ -149,7 +149,7 @@ def dtype_name(a: NDArray) -> str:
 
 
 def one_dtype(name: str, arrays: Sequence[NDArray]) -> None:
-    """MXNetError where arrays differ in dtype."""
+    """MXNetError if arrays differ in dtype."""
     first = arrays[0].tensor.dtype
     for i, a in enumerate(arrays):
         if a.tensor.dtype != first:

@@ -12,7 +12,7 @@ _EPS = 0.0001  # the count that smoothing gives to an empty bin
 
 
 def _smoothed(p: np.ndarray) -> np.ndarray | None:
-    """Smooths counts: empty bins get `_EPS`, which the other bins lose; None where these have too little."""
+    """Smooths counts: empty bins get `_EPS`, which the other bins lose; None if these have too little."""
     empty = p == 0
     others = p.size - int(empty.sum())
     share = _EPS * (p.size - others) / others if others else 1.0

@@ -33,7 +33,7 @@ def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
 
 
 def check_same_shape(who: str, name: str, value: Any, like: Any) -> None:
-    """TypeError where `value` is no NDArray, MXNetError where it has another shape than `like`."""
+    """TypeError if `value` is no NDArray, MXNetError if it has another shape than `like`."""
     if not isinstance(value, fe.variable_class):
         raise TypeError(f"{who}: {name}: expected an NDArray, got {type(value).__name__}")
     if value.shape != like.shape:

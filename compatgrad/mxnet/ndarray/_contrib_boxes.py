@@ -22,7 +22,7 @@ _FORMATS = ("corner", "center")
 def box_iou(lhs, rhs, format="corner"):
     """Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4).
 
-    The shape is that of both without the last axes. No gradient. MXNetError where a last axis is not of length 4.
+    The shape is that of both without the last axes. No gradient. MXNetError if a last axis is not of length 4.
 
     Args:
         lhs: boxes in the last axis, shape (..., 4).
@@ -88,7 +88,7 @@ def box_nms(
     score is not above `valid_thresh`, those of class background_id and all after the best `topk` are left out. Boxes of
     different classes do not suppress each other, unless id_index is -1 or `force_suppress` is set. Rows at the end
     are -1 for the boxes left out. Where the formats differ, boxes that begin left of 0 are not converted; with a topk
-    of 0 the data is returned unchanged. The gradient goes to the boxes that stay. MXNetError where an index is no
+    of 0 the data is returned unchanged. The gradient goes to the boxes that stay. MXNetError if an index is no
     column, or two are the same.
 
     Args:
@@ -167,7 +167,7 @@ def box_decode(data, anchors, std0=1.0, std1=1.0, std2=1.0, std3=1.0, clip=-1.0,
     """Decodes a network's results, data (batch, n, 4), into boxes, as corners, by their anchors (1, n, 4).
 
     `format`: that of the anchors; std0 ... std3 multiply the results; clip > 0 bounds the logarithms of sizes. No
-    gradient. MXNetError where shapes do not fit.
+    gradient. MXNetError if shapes do not fit.
 
     Args:
         data: changes of the anchors, shape (batch, N, 4).
@@ -239,7 +239,7 @@ def multibox_target(
     Each box is matched with its best anchor, and an anchor with the box that it overlaps most, if by more than
     `overlap_threshold`; class 0 means no box. With negative_mining_ratio > 0, that many unmatched anchors for each
     matched one are negative samples: the hardest of those that overlap no box by negative_mining_thresh. The others
-    get `ignore_label`. No gradient. minimum_negative_samples has no effect, as in MXNet. MXNetError where mining finds
+    get `ignore_label`. No gradient. minimum_negative_samples has no effect, as in MXNet. MXNetError if mining finds
     too few anchors.
 
     Args:
@@ -281,7 +281,7 @@ def multibox_detection(
     cls_prob (batch, classes, n), class 0 being the background, whatever background_id; loc_pred (batch, n * 4); anchor
     (1, n, 4). Scores below `threshold` are out, as are boxes that overlap a better one of the same class (of any, with
     force_suppress) by nms_threshold or more, where that is in (0, 1]; else all stay, in the order of anchors. No
-    gradient. MXNetError where shapes do not fit.
+    gradient. MXNetError if shapes do not fit.
 
     Args:
         cls_prob: probabilities of the classes, the background first, shape (batch, classes + 1, N).

@@ -119,7 +119,7 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     `spatial_scale`. Each bin is the mean of sample_ratio ** 2 bilinear samples, or of about one for each pixel where
     sample_ratio is not positive. `aligned`: places are moved by half a pixel. Regions with a negative number of the
     image give 0; regions get no gradient. `position_sensitive`: each bin reads its own channels, so that data has
-    pooled_size[0] * pooled_size[1] times as many channels. MXNetError where shapes do not fit.
+    pooled_size[0] * pooled_size[1] times as many channels. MXNetError if shapes do not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -222,7 +222,7 @@ def modulated_deformable_convolution(
     """DeformableConvolution whose samples are multiplied by mask (batch, num_deformable_group * kh * kw, *out).
 
     Outside of the image are zeros, which take part in the interpolation. `im2col_step` divides the size of the batch,
-    or exceeds it. Zhu et al. 2018. MXNetError where anything does not fit.
+    or exceeds it. Zhu et al. 2018. MXNetError if anything does not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -255,7 +255,7 @@ def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=N
 
     data: (batch, output_dim * group_size ** 2, height, width); a group_size of 0 is pooled_size; rois: as in
     `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions with a negative number
-    of the image, give 0. Regions get no gradient. MXNetError where shapes do not fit.
+    of the image, give 0. Regions get no gradient. MXNetError if shapes do not fit.
 
     Args:
         data: floating point, shape (batch, output_dim * group_size * group_size, height, width).

@@ -17,7 +17,7 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     lda: (samples, marks), intensities without events; alpha, beta: (marks,), how much each event adds and how fast
     that fades; state: (samples, marks), what earlier events left. Event j of a sample comes lags[:, j] after the one
     before and is of the kind marks[:, j]; the first valid_length of them count. Gradients: by lda, alpha, beta and
-    state. MXNetError where shapes do not fit.
+    state. MXNetError if shapes do not fit.
 
     Args:
         lda (NDArray): the rate of each mark without events, shape (batch, marks).
@@ -123,7 +123,7 @@ def ifft(data, compute_size=128):
 def count_sketch(data, h, s, out_dim=None, processing_batch_size=32):
     """data (rows, in) as (rows, out_dim): column i, times s[0, i], is added to column h[0, i].
 
-    `processing_batch_size` has no effect: in MXNet it is the number of rows processed at once. MXNetError where shapes
+    `processing_batch_size` has no effect: in MXNet it is the number of rows processed at once. MXNetError if shapes
     do not fit.
 
     Args:

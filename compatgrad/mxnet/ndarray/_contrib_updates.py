@@ -28,7 +28,7 @@ __all__ = [
 
 
 def _scale(who: str, rescale_grad: Any) -> float | None:
-    # The factor on gradients. None where it is 0 or not finite, which means an overflow: the step is left out.
+    # The factor on gradients. None if it is 0 or not finite, which means an overflow: the step is left out.
     if isinstance(rescale_grad, NDArray):
         if rescale_grad.size != 1:
             raise MXNetError(f"{who}: argument rescale_grad: expected one element, got shape {rescale_grad.shape}")
@@ -59,7 +59,7 @@ def adamw_update(
 
     Args:
         eta: the factor of the whole step.
-        rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
+        rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes if it is 0,
             infinite or NaN.
         wd: the part of the weight that is taken away, times `eta`, apart from the gradient.
         **kwargs: attributes of graphs, named like `__key__`, which change nothing here.
@@ -85,7 +85,7 @@ def mp_adamw_update(
 
     Args:
         eta: the factor of the whole step.
-        rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
+        rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes if it is 0,
             infinite or NaN.
         wd: the part of the weight that is taken away, times `eta`, apart from the gradient.
         **kwargs: attributes of graphs, named like `__key__`, which change nothing here.

@@ -323,7 +323,7 @@ def arange(
     """Numbers at equal distances: `start`, `start + step`, and so on, without `stop`.
 
     Args:
-        start: the first number; 0 where `stop` is None, which then has this value.
+        start: the first number; 0 if `stop` is None, which then has this value.
         stop: the end, which is left out.
         step: the distance, not 0.
         repeat: how often each number comes.

@@ -38,7 +38,7 @@ def _entry(k: Any, device: torch.device) -> Any:
 
 
 def _expanded(key: Any, x: Any) -> tuple[list[Any], bool]:
-    """The key with one entry per axis of x, and whether it holds arrays; IndexError or ValueError where it is wrong."""
+    """The key with one entry per axis of x, and whether it holds arrays; IndexError or ValueError if it is wrong."""
     entries = [_entry(k, x.tensor.device) for k in (key if isinstance(key, tuple) else (key,))]
     taken = sum(k is not None and k is not Ellipsis for k in entries)
     ndim = len(x.shape)
@@ -173,7 +173,7 @@ def _fill(x: Any, value: Any) -> None:
 
 
 def _fitting(v: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """A value converted to shape, dtype and device of the assigned part; ValueError where it does not broadcast."""
+    """A value converted to shape, dtype and device of the assigned part; ValueError if it does not broadcast."""
     v = v.to(device=target.device, dtype=target.dtype)
     while v.dim() > target.dim() and v.shape[0] == 1:
         v = v[0]

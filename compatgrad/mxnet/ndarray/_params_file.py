@@ -34,7 +34,7 @@ def read_params(source: str | bytes, name: str | None = None) -> tuple[list[Stor
 
 
 def write_params(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> None:
-    """Writes a file that the original reads; MXNetError where the path cannot be written."""
+    """Writes a file that the original reads; MXNetError if the path cannot be written."""
     try:
         params.write(path, arrays, names)
     except OSError as e:
@@ -53,7 +53,7 @@ NOT_NUMPY_SHAPES = "the arrays were not saved under NumPy's shape semantics"
 
 
 def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "the buffer") -> NDArray | None:
-    """The array from a file, on its GPU where the machine has that GPU, else on the CPU; None for an array without a
+    """The array from a file, on its GPU if the machine has that GPU, else on the CPU; None for an array without a
     value.
     """
     if a.np_shape and not is_np_shape():
@@ -113,7 +113,7 @@ def arrays_and_names(who: str, data: Any, kind: type[NDArray]) -> tuple[list[NDA
 
 
 def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
-    """A dict where there are names, else a list."""
+    """A dict if there are names, else a list."""
     return dict(zip(names, arrays, strict=True)) if names else list(arrays)
 
 

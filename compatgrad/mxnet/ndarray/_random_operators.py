@@ -26,7 +26,7 @@ likes: dict[str, Callable[..., NDArray]] = {}  # "uniform_like" and so on, which
 
 
 def given(value: Any) -> Any:
-    """The argument, None where it was left out."""
+    """The argument, None if it was left out."""
     return None if value is _Null else value
 
 
@@ -71,7 +71,7 @@ def _finish(who: str, t: torch.Tensor, context: Context, out: NDArray | None) ->
 
 
 def _place(who: str, shape: Any, dtype: Any, ctx: Any, out: NDArray | None, allowed: Any = _FLOATS) -> tuple[Any, ...]:
-    """Shape, dtype and context of what is drawn: those of `out` where they are not given."""
+    """Shape, dtype and context of what is drawn: those of `out` if they are not given."""
     shape, dtype = given(shape), given(dtype)
     if out is not None:
         if not isinstance(out, NDArray):
@@ -80,7 +80,7 @@ def _place(who: str, shape: Any, dtype: Any, ctx: Any, out: NDArray | None, allo
             raise MXNetError(f"{who}: out has shape {out.shape}, expected {_shape(shape, who)}")
         return out.shape, _dtype(out.dtype if dtype is None else dtype, who, allowed), out.context
     if shape is None:
-        raise MXNetError(f"{who}: shape is needed where there is no out")
+        raise MXNetError(f"{who}: shape is needed if there is no out")
     shape = _shape(shape, who) or (1,)  # there are no arrays without axes
     return shape, _dtype(dtype, who, allowed), context_of_argument(ctx)
 
@@ -343,7 +343,7 @@ def _sample_unique_zipfian(
     """Draws shape[1] distinct classes below `range_max` for each of shape[0] rows; smaller classes are more likely.
     Also gives the number of draws that each row took. Both are int64.
 
-    MXNetError where there are fewer classes than are asked for.
+    MXNetError if there are fewer classes than are asked for.
     """
     who = "_sample_unique_zipfian"
     size = _shape(given(shape) if given(shape) is not None or out is None else out[0].shape, who)

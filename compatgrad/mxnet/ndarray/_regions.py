@@ -12,7 +12,7 @@ __all__ = ["bins_of", "check_regions", "rounded"]
 
 
 def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
-    """The number of each region's image; a negative one stands for no image. MXNetError where shapes do not fit."""
+    """The number of each region's image; a negative one stands for no image. MXNetError if shapes do not fit."""
     require_ndim(name, "data", data, 4)
     require_ndim(name, "rois", rois, 2)
     require_shape(name, "rois", rois.shape, (rois.shape[0], 5))

@@ -218,7 +218,7 @@ class BaseSparseNDArray(NDArray):
         return len(self._indices())
 
     def check_format(self, full_check: bool = True) -> None:
-        """MXNetError where indices are out of order, repeated, or outside of the array.
+        """MXNetError if indices are out of order, repeated, or outside of the array.
 
         Without `full_check`, only the shape of the indices and the beginnings of a csr matrix's rows are checked.
         """

@@ -71,7 +71,7 @@ def contributed(function: _F) -> _F:
 
 
 def number(who: str, name: str, value: Any) -> float:
-    """An attribute as a float; MXNetError where it is missing or no number."""
+    """An attribute as a float; MXNetError if it is missing or no number."""
     value = parse(value)
     if value is _Null:
         raise MXNetError(f"Required parameter {name} of float is not presented, in operator {who}")
@@ -89,7 +89,7 @@ def common(who: str, lr: Any, wd: Any, rescale_grad: Any, clip_gradient: Any) ->
 
 
 def check(who: str, **arrays: Any) -> None:
-    """AssertionError where an argument is no NDArray; MXNetError for dtypes or shapes that differ, and for integers."""
+    """AssertionError if an argument is no NDArray; MXNetError for dtypes or shapes that differ, and for integers."""
     first = None
     for name, x in arrays.items():
         if not isinstance(x, NDArray):

@@ -23,7 +23,7 @@ def _some(name: str, arrays: Sequence[NDArray]) -> None:
 
 @operator("*data", aliases=("Concat",))
 def concat(data, dim=1):
-    """Arrays joined along the axis `dim`. MXNetError where their other axes or dtypes differ.
+    """Arrays joined along the axis `dim`. MXNetError if their other axes or dtypes differ.
 
     Args:
         data: arrays of one dtype whose shapes differ along `dim` only; a list of them may be given as the only
@@ -84,7 +84,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 @operator("*data")
 def stack(data, axis=0):
-    """Arrays of one shape joined along a new axis. MXNetError where shapes or dtypes differ.
+    """Arrays of one shape joined along a new axis. MXNetError if shapes or dtypes differ.
 
     Args:
         data: arrays of one shape and dtype; a list of them may be given as the only argument.
@@ -107,7 +107,7 @@ def stack(data, axis=0):
 def split(data, num_outputs, axis=1, squeeze_axis=False):
     """`num_outputs` equal parts along `axis`, without that axis if `squeeze_axis`: a list, or the only part itself.
 
-    MXNetError where the axis cannot be divided so.
+    MXNetError if the axis cannot be divided so.
 
     Returns:
         A list of NDArrays; with num_outputs=1 the only one itself.
@@ -194,7 +194,7 @@ NDArray.split_v2 = split_v2
 
 @operator("*args", aliases=("ElementWiseSum",))
 def add_n(args):
-    """The sum of arrays of one shape. MXNetError where shapes or dtypes differ.
+    """The sum of arrays of one shape. MXNetError if shapes or dtypes differ.
 
     Example:
         >>> nd.add_n(nd.array([1.0]), nd.array([2.0]), nd.array([3.0])).asnumpy()
@@ -211,7 +211,7 @@ def add_n(args):
 def where(condition, x, y):
     """`x` where `condition` is not 0, else `y`. `condition` has their shape, or chooses among slices of axis 0.
 
-    MXNetError where shapes or the dtypes of x and y differ.
+    MXNetError if shapes or the dtypes of x and y differ.
 
     Returns:
         NDArray of the dtype of `x`.

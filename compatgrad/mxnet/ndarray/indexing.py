@@ -97,7 +97,7 @@ NDArray.slice_assign, NDArray.slice_assign_scalar = _write_slice, _write_number
 def slice_axis(data, axis, begin, end):
     """The part of an axis from `begin` up to `end`, which count from the end if negative; None is the end.
 
-    MXNetError where that part is empty or reaches beyond the axis.
+    MXNetError if that part is empty or reaches beyond the axis.
 
     Args:
         begin: the first index; negative ones count from the end.
@@ -121,7 +121,7 @@ def slice_axis(data, axis, begin, end):
 def slice_like(data, shape_like, axes=()):
     """The leading part of `data` that has the sizes of `shape_like`, in all axes or in `axes`.
 
-    MXNetError where `data` is smaller.
+    MXNetError if `data` is smaller.
 
     Args:
         axes: the axes that are cut; () is all.
@@ -273,7 +273,7 @@ def gather_nd(data, indices):
 def scatter_nd(data, indices, shape):
     """Zeros of `shape` with data[i, ...] at [indices[0, i], indices[1, i], ...]; of equal indices the last one counts.
 
-    MXNetError where shapes do not fit, IndexError for an index outside its axis.
+    MXNetError if shapes do not fit, IndexError for an index outside its axis.
 
     Args:
         data: what is written, shape (..., rest).

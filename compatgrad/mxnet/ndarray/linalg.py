@@ -18,7 +18,7 @@ def dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None):
     """The product of two matrices; of other arrays, the sum over the last axis of `lhs` and the first of `rhs`.
 
     transpose_a: the sum goes over the first axis of `lhs`; transpose_b: over the last one of `rhs`. Two vectors give
-    shape (1,). MXNetError where lengths or dtypes differ.
+    shape (1,). MXNetError if lengths or dtypes differ.
 
     Args:
         lhs: at least one axis.
@@ -58,7 +58,7 @@ def _mismatch(name: str, lhs: NDArray, rhs: NDArray, transpose_a: bool, transpos
 def batch_dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None):
     """Products of the matrices in the last two axes: (..., m, k) by (..., k, n) gives (..., m, n).
 
-    MXNetError where the leading axes differ or the inner ones do not fit.
+    MXNetError if the leading axes differ or the inner ones do not fit.
 
     Args:
         lhs: shape (batch, n, k).
@@ -186,7 +186,7 @@ def _square(name: str, a: NDArray, argument: str = "A") -> int:
 def linalg_potrf(A, lower=True):  # noqa: N803
     """Cholesky factors: lower triangular L with L L^T = A, or with `lower=False` upper triangular U with U^T U = A.
 
-    Only that half of `A` is read. The gradient is that with respect to symmetric matrices. MXNetError where A is not
+    Only that half of `A` is read. The gradient is that with respect to symmetric matrices. MXNetError if A is not
     positive definite.
 
     Args:

@@ -219,7 +219,7 @@ class NDArray(_C.Variable):
         return a if dtype is None else a.astype(dtype, copy=False)
 
     def asscalar(self) -> Any:
-        """The only element, as a NumPy scalar. ValueError where there are more or none."""
+        """The only element, as a NumPy scalar. ValueError if there are more or none."""
         if self.size != 1:
             raise ValueError(f"The current array is not a scalar: its shape is {self.shape}")
         return self.asnumpy().reshape(-1)[0]
@@ -364,7 +364,7 @@ class NDArray(_C.Variable):
 
     @property
     def grad(self) -> NDArray | None:
-        """The gradient's array, None where the array was not marked."""
+        """The gradient's array, None if the array was not marked."""
         g = self._grad_array
         return self._grad_like(_gradient_of(self)) if g is None else g
 

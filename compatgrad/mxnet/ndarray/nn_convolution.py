@@ -71,7 +71,7 @@ def Convolution(  # noqa: N802
 
     data: (batch, channels, *size); weight: (num_filter, channels / num_group, *kernel); bias: (num_filter,) unless
     `no_bias`. `stride`, `dilate` and `pad` have kernel's length, or are (). Layouts NHWC and NDHWC have channels last
-    in data, weight and the result. Other arguments are accepted. MXNetError where anything does not fit.
+    in data, weight and the result. Other arguments are accepted. MXNetError if anything does not fit.
 
     Args:
         data: floating point, shape (batch, channels, *space), one to three axes of space.
@@ -136,7 +136,7 @@ def Deconvolution(  # noqa: N802
     data: (batch, channels, *size); weight: (channels, num_filter / num_group, *kernel); bias: (num_filter,), without
     which `no_bias` must stay True. An axis of length size becomes
     stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj long. `target_shape` gives the lengths instead, from
-    which padding and `adj` follow. MXNetError where anything does not fit.
+    which padding and `adj` follow. MXNetError if anything does not fit.
 
     Args:
         data: floating point, shape (batch, channels, *space), one to three axes of space.
@@ -195,7 +195,7 @@ def Pooling(  # noqa: N802
     or 3. pooling_convention: "full" adds windows that reach beyond the padding so that no element is left out;
     "same", for maxima over one axis, pads so that there is one window for each stride. `count_include_pad` (default
     True): padding counts as zeros in means. `global_pool`: one window is the image. Strides are 1 unless given. Layouts
-    NWC, NHWC, NDHWC have channels last. MXNetError where anything does not fit.
+    NWC, NHWC, NDHWC have channels last. MXNetError if anything does not fit.
 
     Args:
         data: shape (batch, channels, *space), one to three axes of space.

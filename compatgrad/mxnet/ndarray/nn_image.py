@@ -19,7 +19,7 @@ def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
     """Samples data (batch, channels, height, width) bilinearly at the places of grid (batch, 2, height', width').
 
     The grid holds x, then y; -1 and 1 are the centres of the outermost pixels, and 0 is read outside of the image.
-    MXNetError where shapes do not fit.
+    MXNetError if shapes do not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -84,7 +84,7 @@ def SpatialTransformer(  # noqa: N802
 ):
     """Samples data (batch, channels, height, width) at the affine grids of loc (batch, 6), of size target_shape.
 
-    MXNetError where shapes do not fit.
+    MXNetError if shapes do not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -111,7 +111,7 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
     data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, with both
     corners inside, times `spatial_scale`. Empty bins, and regions with a negative number of the image, give 0. Regions
     get no gradient.
-    MXNetError where shapes do not fit.
+    MXNetError if shapes do not fit.
 
     Args:
         data: floating point, shape (batch, channels, height, width).
@@ -137,7 +137,7 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
 def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):  # noqa: N802
     """A part of an image (batch, channels, height, width) in size h_w, or in that of a second image.
 
-    The part begins at `offset`, or lies in the middle with `center_crop`. MXNetError where it does not fit.
+    The part begins at `offset`, or lies in the middle with `center_crop`. MXNetError if it does not fit.
 
     Args:
         data: one array, or two (the second determines height and width), of shape (batch, channels, height, width).

@@ -26,7 +26,7 @@ def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flat
     """data @ weight.T + bias for weight (num_hidden, in) and bias (num_hidden,).
 
     data: (batch, ...), all axes but the first becoming `in`; without `flatten` (..., in), giving (..., num_hidden).
-    MXNetError where shapes do not fit together.
+    MXNetError if shapes do not fit together.
 
     Args:
         data: floating point, shape (batch, ...).
@@ -120,9 +120,9 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
     if act_type == "leaky":
         return op.leaky_relu(data, slope=slope)
     if act_type == "elu":
-        return op.elu(data, alpha=slope)
+        return op.elu(data, alpha=slope, nan=False)
     if act_type == "selu":
-        return op.elu(data, alpha=1.6732632423543772, scale=1.0507009873554805)
+        return op.elu(data, alpha=1.6732632423543772, scale=1.0507009873554805, nan=False)
     if act_type == "gelu":
         return op.gelu(data)
     positive = op.greater_scalar(data, value=0)
@@ -169,7 +169,7 @@ def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length
     """exp(data / temperature), scaled to sum 1 along `axis`.
 
     With `use_length`, elements from position `length` on are left out and become 0; length, of an integer dtype, has
-    data's shape without `axis`. `dtype`: the dtype of the result. MXNetError where shapes or dtypes do not fit.
+    data's shape without `axis`. `dtype`: the dtype of the result. MXNetError if shapes or dtypes do not fit.
 
     Args:
         data: floating point, at least one axis.

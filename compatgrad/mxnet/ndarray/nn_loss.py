@@ -72,7 +72,7 @@ def SoftmaxOutput(  # noqa: N802
     divided by the size of the batch (normalization "batch") or the number of labels that are not `ignore_label`
     ("valid"); otherwise, with `multi_output`, by the number of positions in a sample. `use_ignore`: the gradient is 0
     where label is ignore_label. `smooth_alpha`: the part of a label that goes to the other classes. `out_grad`: the
-    gradient is also multiplied by that of the result. MXNetError where shapes do not fit.
+    gradient is also multiplied by that of the result. MXNetError if shapes do not fit.
 
     Args:
         data: scores, floating point, shape (batch, classes, ...).
@@ -261,7 +261,7 @@ def IdentityAttachKLSparseReg(  # noqa: N802
 
     The penalty is the Kullback-Leibler divergence of the running mean of each unit, a column of data, from the target,
     times `penalty`. The backward pass updates the running means first, with weight 1 - momentum for data's own.
-    MXNetError where shapes do not fit, or a number is not from 0 to 1.
+    MXNetError if shapes do not fit, or a number is not from 0 to 1.
 
     Args:
         data: activations between 0 and 1, floating point, shape (batch, units).

@@ -70,7 +70,7 @@ def BatchNorm(  # noqa: N802
     In training mode, mean and var are data's own, unless `use_global_stats` is set; else they are the moving ones. As
     in MXNet, the backward pass updates the moving statistics, with weight 1 - momentum for data's own (with the biased
     variance); the forward pass does not. `fix_gamma`: gamma is overwritten with ones and gets a zero gradient.
-    `output_mean_var`: also gives the mean and 1 / sqrt(var + eps), which have no gradient. MXNetError where shapes do
+    `output_mean_var`: also gives the mean and 1 / sqrt(var + eps), which have no gradient. MXNetError if shapes do
     not fit.
 
     Args:
@@ -173,7 +173,7 @@ def sync_batch_norm(
 def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # noqa: N802
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics along `axis`; gamma and beta have its length.
 
-    `output_mean_var`: also gives the mean and sqrt(var + eps), with length 1 along the axis. MXNetError where shapes do
+    `output_mean_var`: also gives the mean and sqrt(var + eps), with length 1 along the axis. MXNetError if shapes do
     not fit.
 
     Args:
@@ -215,7 +215,7 @@ def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each sample's groups of channels.
 
     data: (batch, channels, ...); gamma, beta: (num_groups,). `output_mean_var`: also the mean and sqrt(var + eps),
-    (batch, num_groups). MXNetError where shapes do not fit.
+    (batch, num_groups). MXNetError if shapes do not fit.
 
     Args:
         data: floating point, shape (batch, channels, ...).

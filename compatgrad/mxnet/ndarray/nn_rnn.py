@@ -148,7 +148,7 @@ def RNN(  # noqa: N802
     units). parameters: one vector of all weights, for each layer and direction those of the inputs, of the state and
     of the projection, then all biases, two each. `p`: dropout between layers in training mode. `state_outputs`: also
     the last states. `projection_size`: width of an LSTM's outputs. With `use_sequence_length` samples end after
-    sequence_length (batch,) steps: later outputs are 0. MXNetError where anything does not fit.
+    sequence_length (batch,) steps: later outputs are 0. MXNetError if anything does not fit.
 
     Args:
         data: floating point, shape (length, batch, features).

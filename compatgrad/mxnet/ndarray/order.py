@@ -41,7 +41,7 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
 
     ret_typ: their positions as `dtype` ("indices"), the elements ("value"), a list of elements and positions
     ("both"), or an array like data with ones at them ("mask"). axis=None: of the flattened array. Elements are
-    differentiable. MXNetError where k exceeds the axis.
+    differentiable. MXNetError if k exceeds the axis.
 
     Args:
         axis: the axis; None for the array as one row.

@@ -163,7 +163,7 @@ def norm(data, ord=2, axis=None, out_dtype=None, keepdims=False):
 
 @operator("data", outputs=2)
 def moments(data, axes=None, keepdims=False):
-    """Mean and variance over `axes`, a list of two arrays. MXNetError where `axes` is not given.
+    """Mean and variance over `axes`, a list of two arrays. MXNetError if `axes` is not given.
 
     Args:
         axes: one axis or several; None for all.

@@ -11,7 +11,7 @@ from .ndarray import NDArray
 
 
 def _lengths(name: str, data: NDArray, lengths: NDArray | None, used: bool, axis: int) -> torch.Tensor | None:
-    """The lengths (batch,) as integers, None where they are not used. `axis` is time, the other one of 0 and 1 the
+    """The lengths (batch,) as integers, None if they are not used. `axis` is time, the other one of 0 and 1 the
     batch.
     """
     if axis not in (0, 1):
@@ -30,7 +30,7 @@ def _lengths(name: str, data: NDArray, lengths: NDArray | None, used: bool, axis
 def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):  # noqa: N802
     """Sequences filled with `value` after their ends. data: (time, batch, ...), or (batch, time, ...) with axis=1.
 
-    Without use_sequence_length, the result is a copy. MXNetError where lengths do not fit.
+    Without use_sequence_length, the result is a copy. MXNetError if lengths do not fit.
 
     Args:
         data: shape (length, batch, ...), or (batch, length, ...) with axis=1.

@@ -16,7 +16,7 @@ def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False
     """The shape to which `codes` refer for an array of these sizes.
 
     0 keeps a size; -1, once, is inferred; -2 keeps all remaining sizes; -3 merges two sizes; -4 splits a size into the
-    two that follow, one of which may be -1. `reverse`: codes are matched from the last size on. MXNetError where a code
+    two that follow, one of which may be -1. `reverse`: codes are matched from the last size on. MXNetError if a code
     has no size left. The number of elements is not checked.
     """
     codes = as_ints(name, "shape", codes)
@@ -83,7 +83,7 @@ def _old_target(data: NDArray, target: list[int], keep_highest: bool) -> list[in
 def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
     """The elements in C order in another shape.
 
-    `reverse` matches the codes in `shape` from the end. MXNetError where the number of elements differs.
+    `reverse` matches the codes in `shape` from the end. MXNetError if the number of elements differs.
 
     Args:
         shape: new lengths; 0 keeps one, -1 is inferred, -2 keeps all remaining ones, -3 merges two, -4 splits one into
@@ -109,7 +109,7 @@ def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
 def _reshape_method(self: NDArray, *shape: Any, **kwargs: Any) -> NDArray:
     """A view of the array in another shape, given as one tuple or several ints; codes as in `mx.nd.reshape`.
 
-    reverse=True matches sizes from the end. ValueError, or MXNetError for a larger shape, where sizes differ.
+    reverse=True matches sizes from the end. ValueError, or MXNetError for a larger shape, if sizes differ.
     """
     if len(shape) == 1 and isinstance(shape[0], (list, tuple)):
         shape = shape[0]
@@ -138,7 +138,7 @@ NDArray.reshape = _reshape_method
 def reshape_like(lhs, rhs, lhs_begin=None, lhs_end=None, rhs_begin=None, rhs_end=None):
     """`lhs` in the shape of `rhs`; with begin and end, only these axes of both.
 
-    MXNetError where the number of elements differs.
+    MXNetError if the number of elements differs.
 
     Args:
         rhs: an array whose shape is taken.
@@ -178,7 +178,7 @@ def flatten(data):
 
 @operator("data", method=True)
 def transpose(data, axes=()):
-    """The axes in the order `axes`, or reversed. MXNetError where `axes` is not a permutation of all axes.
+    """The axes in the order `axes`, or reversed. MXNetError if `axes` is not a permutation of all axes.
 
     Args:
         axes: the new order of the axes; () reverses it.
@@ -272,7 +272,7 @@ def expand_dims(data, axis):
 
 @operator("data", method=True)
 def squeeze(data, axis=None):
-    """The array without its axes of length 1, or those named. MXNetError where one of them is longer.
+    """The array without its axes of length 1, or those named. MXNetError if one of them is longer.
 
     Args:
         axis: one axis or several of length 1; None for all of them.
@@ -366,7 +366,7 @@ def pad(data, mode="constant", pad_width=(), constant_value=0.0):
 def diag(data, k=0, axis1=0, axis2=1):
     """A matrix with `data` (n,) on its k-th diagonal; or the k-th diagonal of the matrices in two axes, as last axis.
 
-    MXNetError where there is no such diagonal.
+    MXNetError if there is no such diagonal.
 
     Args:
         k: the diagonal: above the main one if positive, below it if negative.
@@ -441,7 +441,7 @@ def _broadcast(name: str, data: NDArray, shape: list[int]) -> NDArray:
 
 @operator("data", method=True)
 def broadcast_to(data, shape=()):
-    """Axes of length 1 stretched to `shape`, where 0 keeps a size. MXNetError where shapes do not fit.
+    """Axes of length 1 stretched to `shape`, where 0 keeps a size. MXNetError if shapes do not fit.
 
     Args:
         shape: the shape of the result; 0 keeps a length.

@@ -238,7 +238,7 @@ class ndarray(NDArray):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        """The array with another dtype; ValueError where `order`, `casting` or `subok` differs from its default."""
+        """The array with another dtype; ValueError if `order`, `casting` or `subok` differs from its default."""
         if isinstance(order, bool):  # mx.nd's astype has `copy` as its second argument
             copy = order
         elif order != "K" or casting != "unsafe" or not subok:

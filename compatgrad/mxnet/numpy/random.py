@@ -118,7 +118,7 @@ def normal(
 def exponential(
     scale: float | ndarray = 1.0, size: Shape | None = None, ctx: Context | None = None, out: ndarray | None = None
 ) -> ndarray:
-    """Draws from an exponential distribution. Gradients pass to `scale`, where it is an ndarray.
+    """Draws from an exponential distribution. Gradients pass to `scale`, if it is an ndarray.
 
     Args:
         scale: the mean, a number that is not negative, or an ndarray of them.

@@ -79,7 +79,7 @@ def around(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def wrapped(name: str) -> Callable[..., Any] | None:
-    """The function of `mx.npx` with a name, made from an operator; None where there is no such operator."""
+    """The function of `mx.npx` with a name, made from an operator; None if there is no such operator."""
     wanted = _NAMES.get(name)
     if wanted is None:
         return None

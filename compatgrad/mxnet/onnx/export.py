@@ -151,7 +151,7 @@ def _shape_of(
 
 
 def _varying(names: list[str], in_shapes: Any, dynamic: bool, shapes: Any) -> Any:
-    """For each input a dict from the dimensions that vary to their names; False where none varies."""
+    """For each input a dict from the dimensions that vary to their names; False if none varies."""
     if not dynamic:
         assert shapes is None, "dynamic_input_shapes is specified. Please set dynamic=True as well"
         return False

@@ -97,7 +97,7 @@ _FILLED = """A symbol of an array of {name}.
         Symbol.
 
     Raises:
-        mxnet.base.MXNetError: where the symbol is run, `shape` or `dtype` is wrong.
+        mxnet.base.MXNetError: when the symbol is run, `shape` or `dtype` is wrong.
 
     Example:
         >>> mx.sym.{name}((2,)).eval()[0].asnumpy()
@@ -133,7 +133,7 @@ def full(shape: Shape, val: float, dtype: Dtype | None = None, **kwargs: Any) ->
 
     Raises:
         ValueError: `val` is no number.
-        mxnet.base.MXNetError: where the symbol is run, `shape` or `dtype` is wrong.
+        mxnet.base.MXNetError: when the symbol is run, `shape` or `dtype` is wrong.
 
     Example:
         >>> mx.sym.full((2,), 7).eval()[0].asnumpy()
@@ -163,7 +163,7 @@ def arange(
         Symbol.
 
     Raises:
-        mxnet.base.MXNetError: where the symbol is run, an argument is wrong.
+        mxnet.base.MXNetError: when the symbol is run, an argument is wrong.
 
     Example:
         >>> mx.sym.arange(3, repeat=2).eval()[0].asnumpy()
@@ -194,7 +194,7 @@ def linspace(
         Symbol.
 
     Raises:
-        mxnet.base.MXNetError: where the symbol is run, an argument is wrong.
+        mxnet.base.MXNetError: when the symbol is run, an argument is wrong.
 
     Example:
         >>> mx.sym.linspace(0, 1, 3).eval()[0].asnumpy()
@@ -221,7 +221,7 @@ def eye(N: int, M: int = 0, k: int = 0, dtype: Dtype | None = None, **kwargs: An
         Symbol.
 
     Raises:
-        mxnet.base.MXNetError: where the symbol is run, an argument is wrong.
+        mxnet.base.MXNetError: when the symbol is run, an argument is wrong.
 
     Example:
         >>> mx.sym.eye(2, 3, k=1).eval()[0].asnumpy()

@@ -128,8 +128,8 @@ def _made(op_name: str, inputs: list[Entry], graphs: Sequence[_Inner], **params:
 def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
     """A symbol of `body(slice, states)` for each slice of data along its first axis; see `mx.nd.contrib.foreach`.
 
-    AssertionError where an argument or result is no symbol, where the body's states are nested otherwise than the given
-    ones, and where the body does not use a slice or a state.
+    AssertionError if an argument or result is no symbol, if the body's states are nested otherwise than the given
+    ones, or if the body does not use a slice or a state.
     """
     items, data_form = _flat(data, "foreach input")
     states, form = _flat(init_states, "foreach states")
@@ -163,8 +163,8 @@ def while_loop(
 ) -> tuple[Any, Any]:  # fmt: skip
     """A symbol of `func(*loop_vars)` while `cond(*loop_vars)` is true; see `mx.nd.contrib.while_loop`.
 
-    ValueError without max_iterations, for no loop_vars, where their number changes or the function does not use one,
-    and for a condition that is no symbol.
+    ValueError without max_iterations or loop_vars, if the function changes the number of loop_vars or does not use one,
+    or if the condition is no symbol.
     """
     items, form = _flat(loop_vars, "while loop_vars")
     if max_iterations is None:
@@ -203,7 +203,7 @@ def while_loop(
 def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
     """A symbol of `then_func()` where the scalar `pred` is not 0, else of `else_func()`.
 
-    ValueError where the two give other numbers of outputs.
+    ValueError if the two give other numbers of outputs.
     """
     graphs, forms = [], []
     for kind, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):

@@ -53,7 +53,7 @@ def plan(outputs: Sequence[Entry]) -> Plan:
 
 
 def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDArray]) -> dict[int, list[NDArray]]:
-    """The values of `ranges`, by id of the node; MXNetError where no operator determines a range's length."""
+    """The values of `ranges`, by id of the node; MXNetError if no operator determines a range's length."""
     values = {}
     for node, shape in zip(ranges, shapes_of(ranges, heads, {k: x.shape for k, x in arrays.items()}), strict=True):
         if node.op != "_arange":
@@ -76,7 +76,7 @@ class Watched(NamedTuple):
     inputs: list[NDArray]
 
     def gradients(self) -> list[tuple[str, NDArray]]:
-        """(the original's name, gradient) of each input; empty where the backward pass did not reach the operator."""
+        """(the original's name, gradient) of each input; empty if the backward pass did not reach the operator."""
         if not any(x._fresh_grad for x in self.inputs):
             return []
         name = f"{self.node.name}_backward_output"

@@ -25,7 +25,7 @@ class Gates(NamedTuple):
     place: Node  # the node in whose turn all of them run: after all inputs, before all readers
     inputs: tuple[Entry, ...]
     outputs: tuple[Node, ...]
-    compute: Callable[..., tuple[NDArray, ...] | None]  # gives None where the op does not support the arrays
+    compute: Callable[..., tuple[NDArray, ...] | None]  # gives None if the op does not support the arrays
 
 
 def find_gates(nodes: Sequence[Node], heads: Sequence[Entry]) -> list[Gates]:

@@ -178,7 +178,7 @@ def to_json(heads: Sequence[Entry]) -> str:
 
 
 def from_json(text: str, name: str = "the text") -> list[Entry]:
-    """The heads of a graph from JSON of any version of MXNet; MXNetError where the text is no such graph."""
+    """The heads of a graph from JSON of any version of MXNet; MXNetError if the text is no such graph."""
 
     def wrong(what: str) -> MXNetError:
         return MXNetError(f"symbol.load: {name} is no symbol: {what}")

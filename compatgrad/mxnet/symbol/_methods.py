@@ -28,7 +28,7 @@ def as_np_ndarray(self: Symbol) -> Symbol:
 def infer_shape(self: Symbol, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
     """Shapes of arguments, outputs and states from those of some arguments, in order or by name.
 
-    Three Nones where they do not suffice; MXNetError where they contradict each other.
+    Three Nones if they do not suffice; MXNetError if they contradict each other.
     """
     return _shapes.infer_shape(self, args, kwargs, False)
 
@@ -43,7 +43,7 @@ def infer_shape_partial(self: Symbol, *args: Any, **kwargs: Any) -> tuple[Any, A
 def infer_type(self: Symbol, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
     """Types of arguments, outputs and states from those of some arguments, in order or by name.
 
-    Three Nones where they do not suffice; MXNetError where they contradict each other.
+    Three Nones if they do not suffice; MXNetError if they contradict each other.
     """
     return _types.infer_type(self, args, kwargs, False)
 
@@ -145,7 +145,7 @@ def split_v2(
 
     Raises:
         TypeError: `ary` is no Symbol.
-        mxnet.base.MXNetError: where shapes are known, the axis cannot be cut so.
+        mxnet.base.MXNetError: if shapes are known, the axis cannot be cut so.
 
     Example:
         >>> first, rest = mx.sym.split_v2(mx.sym.var("x"), [1])

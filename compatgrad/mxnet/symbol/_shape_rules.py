@@ -34,7 +34,7 @@ def is_known(shape: Shape | None) -> bool:
 
 
 def meet(a: Shape | None, b: Sequence[int] | None) -> Shape | None:
-    """Merges two partly known shapes of one array; Mismatch where they differ."""
+    """Merges two partly known shapes of one array; Mismatch if they differ."""
     if a is None or b is None:
         return a if b is None else tuple(b)
     if len(a) != len(b) or any(m != n and m >= 0 and n >= 0 for m, n in zip(a, b, strict=True)):

@@ -48,8 +48,8 @@ def _custom_shapes(node: Node, ins: list[Shape | None]) -> tuple[list[Shape | No
 
 
 def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:
-    """Shapes of the results, found by running the operator: on meta tensors, else on zeros where it reads values, else
-    on ones where it refuses zeros.
+    """Shapes of the results, found by running the operator: on meta tensors, on zeros if it reads values, or on ones
+    if it refuses zeros.
     """
     with autograd.pause(), _late.at_once(), unmoved() if _draws(node.op or "") else contextlib.nullcontext():
         for make in (lambda s: torch.empty(s, device="meta"), torch.zeros):

@@ -81,7 +81,7 @@ class _Search:
         self.known: dict[tuple[int, int], type] = {}
 
     def _together(self, node: Node, keys: Iterable[tuple[int, int]]) -> bool:
-        """Gives arrays one dtype; MXNetError where the known dtypes differ."""
+        """Gives arrays one dtype; MXNetError if the known dtypes differ."""
         keys = list(keys)
         found = [self.known[k] for k in keys if k in self.known]
         if not found:

@@ -124,7 +124,7 @@ class Symbol:
 
     # ---- attributes
     def attr(self, key: str) -> str | None:
-        """An attribute or parameter of the operator or variable, None where it is not set."""
+        """An attribute or parameter of the operator or variable, None if it is not set."""
         return self._outputs[0][0].shown_attrs().get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:

@@ -41,7 +41,7 @@ def _each(f: Callable[[Any], Any], args: Any, kwargs: dict[str, Any]) -> tuple[l
 
 
 def _arrays_in(f: Callable[..., Any], dtype: Any, condition: Any) -> Callable[..., Any]:
-    """Wraps `f`: arrays are cast to `dtype` first. condition: (name, values); casts only where the keyword argument
+    """Wraps `f`: arrays are cast to `dtype` first. condition: (name, values); casts only if the keyword argument
     has one of the values.
     """
 

@@ -42,7 +42,7 @@ def _of_half(example: str, found: str = "True", returns: str = "A list of names.
     Args:
         example: an example in the documentation, `{}` stands for a call of the function.
         found: what the example gives.
-        returns: what the function returns; empty where that is None.
+        returns: what the function returns; empty if that is None.
 
     Returns:
         A decorator.
@@ -93,7 +93,7 @@ def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[st
 
 @_of_half('"broadcast_add" in {}')
 def list_widest_type_cast(target_dtype: Any) -> list[str]:
-    """Operators that run in float32 where one of their inputs is."""
+    """Operators that run in float32 if one of their inputs is."""
     return lists.symbol_fp16.WIDEST_TYPE_CASTS
 
 

@@ -49,7 +49,7 @@ class _TokenEmbedding(Vocabulary):
 
     @classmethod
     def _get_pretrained_file(cls, embedding_root: str, pretrained_file_name: str) -> str:
-        """The path of a file, which is downloaded where it is missing or damaged."""
+        """The path of a file, which is downloaded if it is missing or damaged."""
         from ...gluon.utils import check_sha1, download
 
         folder = os.path.join(os.path.expanduser(embedding_root), cls.__name__.lower())
@@ -309,7 +309,7 @@ class GloVe(_FileEmbedding):
         embedding_root: the folder that has, or gets, it in `glove`; None is `embeddings` in `mx.base.data_dir()`.
         init_unknown_vec: makes the vector of unknown tokens, called with `shape`.
         vocabulary: the tokens that are kept; None for all of the file.
-        **kwargs: arguments of Vocabulary, where `vocabulary` is None.
+        **kwargs: arguments of Vocabulary, if `vocabulary` is None.
 
     Raises:
         KeyError: the name of the file is not known.
@@ -345,7 +345,7 @@ class FastText(_FileEmbedding):
         embedding_root: the folder that has, or gets, it in `fasttext`; None is `embeddings` in `mx.base.data_dir()`.
         init_unknown_vec: makes the vector of unknown tokens, called with `shape`.
         vocabulary: the tokens that are kept; None for all of the file.
-        **kwargs: arguments of Vocabulary, where `vocabulary` is None.
+        **kwargs: arguments of Vocabulary, if `vocabulary` is None.
 
     Raises:
         KeyError: the name of the file is not known.
@@ -379,7 +379,7 @@ class CustomEmbedding(_TokenEmbedding):
         encoding: encoding of the file.
         init_unknown_vec: makes the vector of unknown tokens, called with `shape`, where the file has none.
         vocabulary: the tokens that are kept; None for all of the file.
-        **kwargs: arguments of Vocabulary, where `vocabulary` is None.
+        **kwargs: arguments of Vocabulary, if `vocabulary` is None.
 
     Raises:
         ValueError: there is no such file, or an element of a vector is not a number.

@@ -79,7 +79,7 @@ def short_hash(name: str) -> str:
 
 
 def get_model_file(name: str, root: str | None = None) -> str:
-    """The path of the file with the parameters of a trained model; it is downloaded where it is missing or damaged.
+    """The path of the file with the parameters of a trained model; it is downloaded if it is missing or damaged.
 
     Args:
         name: the name of the model, such as "resnet18_v1".

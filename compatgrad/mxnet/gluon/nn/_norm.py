@@ -59,7 +59,7 @@ class _Norm(HybridBlock):
 
 
 class _BatchNorm(_Norm):
-    """Batch normalisation, with a ReLU after it where fuse_relu."""
+    """Batch normalisation, with a ReLU after it if fuse_relu."""
 
     def __init__(
         self, axis: int = 1, momentum: float = 0.9, epsilon: float = 1e-05, center: bool = True, scale: bool = True,
@@ -87,7 +87,7 @@ class _BatchNorm(_Norm):
         self._channels_from(x, self._axis)
 
     def cast(self, dtype: Dtype) -> None:
-        """Changes the dtype of the parameters; they stay float32 where float16 is asked for."""
+        """Changes the dtype of the parameters; they stay float32 if float16 is requested."""
         super().cast("float32" if np.dtype(dtype) == np.float16 else dtype)
 
     def hybrid_forward(

@@ -82,7 +82,7 @@ class Sequential(_Stack, Block):
         return x
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridizes the blocks inside; warns where all are HybridBlocks, which HybridSequential could hold."""
+        """Hybridizes the blocks inside; warns if all are HybridBlocks, which HybridSequential could hold."""
         if self._children and all(isinstance(child, HybridBlock) for child in self._children.values()):
             warnings.warn(
                 f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider using "

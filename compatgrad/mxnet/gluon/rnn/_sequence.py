@@ -36,7 +36,7 @@ def _format_sequence(
     """The sequence as one array (`merge` is True), a list of steps (False), or unchanged (None).
 
     Returns the sequence, its time axis, the module of its operators, and the batch size (0 for symbols).
-    AssertionError where the sequence has another length.
+    AssertionError if the sequence has another length.
     """
     if inputs is None:
         raise AssertionError("unroll: inputs must be an array or a list of arrays, not None")

@@ -69,7 +69,7 @@ linalg_trmm linalg_trsm log log10 log1p log2 log_softmax make_loss mean moments 
 reciprocal rsqrt sinh smooth_l1 softmax softmax_cross_entropy softmin square sum sum_axis tan topk
 """.split()
 
-# operators that run in float32 where one of their inputs is float32
+# operators that run in float32 if one of their inputs is float32
 WIDEST_TYPE_CASTS = """
 Concat Correlation ElementWiseSum _Div _Equal _Greater _Greater_Equal _Lesser _Lesser_Equal _Logical_And _Logical_Or
 _Logical_Xor _Maximum _Minimum _Minus _Mod _Mul _Not_Equal _Plus _contrib_MultiProposal _contrib_PSROIPooling

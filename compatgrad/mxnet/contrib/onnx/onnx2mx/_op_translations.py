@@ -27,7 +27,7 @@ def _mean(node):
 
 
 def _axes(node, place):
-    """Axes, which are an attribute or, in newer opsets, an input; None where they are not given."""
+    """Axes, which are an attribute or, in newer opsets, an input; None if they are not given."""
     if node.given(place):
         return tuple(int(a) for a in node.value(place))
     axes = node.attr("axes")

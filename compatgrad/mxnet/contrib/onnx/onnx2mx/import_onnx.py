@@ -107,7 +107,7 @@ class Node:
         return self._proto.input[i] in self._graph._params
 
     def value(self, i: int) -> np.ndarray:
-        """The numbers of input `i`, a NumPy array; NotImplementedError where they are computed."""
+        """The numbers of input `i`, a NumPy array; NotImplementedError if they are computed."""
         if not self.is_constant(i):
             self.refuse(f"its input {self._proto.input[i]} is computed, but a symbol needs its value beforehand")
         return self._graph._params[self._proto.input[i]]

@@ -9,7 +9,7 @@ class EventHandler:
     """Base class of event handlers.
 
     Each subclass stands for one event, and a handler may derive from several. The handlers of an event are called in
-    the order of their attribute `priority`, which is 0 where it is missing.
+    the order of their attribute `priority`, which is 0 if it is missing.
 
     Example:
         >>> issubclass(gluon.contrib.estimator.BatchEnd, gluon.contrib.estimator.event_handler.EventHandler)

@@ -65,7 +65,7 @@ class Estimator:
         val_metrics: a metric of the validation data or a list of them; None is copies of `train_metrics`.
         initializer: the initializer of a network that is not initialized yet.
         trainer: the Trainer; None is SGD with a learning rate of 0.001, with a warning.
-        context: a device or a list of them; None is gpu(0) where it is there, else cpu().
+        context: a device or a list of them; None is gpu(0) if it exists, else cpu().
         val_net: the network that is validated; None is `net`.
         val_loss: the loss of the validation; None is `loss`.
         batch_processor: what is done with a batch; None is a BatchProcessor.
@@ -256,7 +256,7 @@ class Estimator:
         """Trains on a DataLoader for a number of `epochs` or of `batches`; ValueError unless exactly one is given.
 
         `event_handlers`: one handler or a list. Handlers that stop, update parameters and metrics, validate and log are
-        added where none of the kind is given.
+        added if none of the kind is given.
         """
         self._check_data(train_data)
         if bool(epochs) == bool(batches):

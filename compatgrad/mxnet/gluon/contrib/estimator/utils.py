@@ -19,7 +19,7 @@ def _check_metrics(metrics: Any) -> list[EvalMetric]:
 
 
 def _check_handler_metric_ref(handler: Any, known: list[EvalMetric]) -> None:
-    """ValueError where a handler watches a metric that the estimator does not update."""
+    """ValueError if a handler watches a metric that the estimator does not update."""
     for name, value in vars(handler).items():
         if "metric" in name or name == "monitor":
             for metric in value if isinstance(value, list) else [value] if value is not None else []:

@@ -17,7 +17,7 @@ _M = TypeVar("_M", bound=Callable[..., Any])
 _WORDS = {
     "classes": "the number of classes.",
     "pretrained": "gives the parameters of the model that was trained on ImageNet, whose 1000 `classes` it needs; its\n"
-                  "            file is read, or downloaded where it is missing.",
+                  "            file is read, or downloaded if it is missing.",
     "ctx": "the device, or a list of them, of these parameters; None is the CPU.",
     "root": "the directory of their file; None is `models` in the environment's MXNET_HOME, or in ~/.mxnet.",
 }  # fmt: skip
@@ -60,7 +60,7 @@ class Classifier(HybridBlock):
 def with_weights(
     net: HybridBlock, name: str, pretrained: bool, ctx: Context | list[Context] | None, root: str | None
 ) -> HybridBlock:
-    """`net`; where `pretrained`, with the parameters of the trained model `name`."""
+    """`net`; if `pretrained`, with the parameters of the trained model `name`."""
     if pretrained:
         from ..model_store import get_model_file
 

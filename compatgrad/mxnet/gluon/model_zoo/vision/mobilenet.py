@@ -94,7 +94,7 @@ class MobileNet(Classifier):
 class LinearBottleneck(HybridBlock):
     """A depthwise convolution of `t` times the channels between two convolutions of size 1; no activation at the end.
 
-    Call: `block(x)`, x floating point, shape (batch, in_channels, height, width), which is added to the result where
+    Call: `block(x)`, x floating point, shape (batch, in_channels, height, width), which is added to the result if
     shapes allow.
 
     Args:

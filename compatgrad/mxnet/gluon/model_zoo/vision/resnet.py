@@ -42,7 +42,7 @@ def _conv1x1(channels, stride=1, in_channels=0):
 
 
 class _BlockV1(HybridBlock):
-    """relu(body(x) + x), with a convolution and normalisation on x where `downsample`."""
+    """relu(body(x) + x), with a convolution and normalisation on x if `downsample`."""
 
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
