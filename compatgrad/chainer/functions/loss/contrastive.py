@@ -36,7 +36,7 @@ class Contrastive(_margin.MarginLoss):
     def compose(self, x0: Variable, x1: Variable, y: Variable) -> Variable:
         same = y.array.astype(x0.dtype)
         square = _sum((x0 - x1) ** 2, axis=1)
-        apart = square.array > 0
+        apart = square.array != 0  # NaN, too
         # At distance 0 the gradient is set to 0, because that of the square root is infinite.
         distance = sqrt(where(apart, square, square.xp.ones_like(square.array))) * apart
         loss = (same * square + (1 - same) * relu(self.margin - distance) ** 2) * 0.5

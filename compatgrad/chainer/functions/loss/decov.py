@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer.functions import _composed
+from compatgrad.chainer.functions.array.where import where
 from compatgrad.chainer.functions.loss.cross_covariance import _covariance, _reduced
 from compatgrad.chainer.utils import type_check
 
@@ -26,8 +27,9 @@ class DeCov(_composed.CallableFunction):
         type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim == 2)
 
     def compose(self, h: Variable) -> Variable:
-        off_diagonal = 1 - h.xp.eye(h.shape[1], dtype=h.dtype)
-        return _reduced(_covariance(h, h) * off_diagonal, self.reduce)
+        covariance = _covariance(h, h)
+        diagonal = h.xp.eye(h.shape[1], dtype=bool)
+        return _reduced(where(diagonal, h.xp.zeros_like(covariance.array), covariance), self.reduce)
 
 
 def decov(h: VariableOrArray, reduce: str = "half_squared_sum") -> Variable:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed
-from compatgrad.chainer.functions.activation.relu import relu
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
+
+_relu = frontend.bind("relu")
 
 
 class Hinge(_composed.CallableFunction):
@@ -33,7 +35,7 @@ class Hinge(_composed.CallableFunction):
     def compose(self, x: Variable, t: Variable) -> Variable:
         sign = x.xp.ones_like(x.array)
         sign[x.xp.arange(len(x)), t.array] = -1
-        loss = relu(1 + sign * x)
+        loss = _relu(1 + sign * x, rule="slope")  # NaN has the gradient NaN
         if self.norm == "L2":
             loss = loss**2
         return loss if self.reduce == "no" else _sum(loss) / len(x)
