@@ -280,6 +280,10 @@ DENSE = [
     {"data": "int8", "bias": True, "reach": (-2e7, 2e7), "huge": True},
     {"data": "uint8", "bias": True, "reach": (-3, 3), "options": {"flatten": False}},
     {"data": "float", "plain": True, "bias": True, "act": "relu"},
+    {"data": "int8", "bias": True, "act": "relu"},
+    {"data": "uint8", "act": "leaky"},
+    {"data": "int8", "act": "abs"},
+    {"data": "uint8", "bias": True, "act": "leaky", "reach": (0, 0)},
 ]
 
 

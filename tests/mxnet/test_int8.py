@@ -108,6 +108,21 @@ def test_groups_of_several_channels_have_a_scale_for_each():
     assert abs(y - plain.clip(-2, 2)).max() < 0.04
 
 
+@pytest.mark.parametrize("dtype, sign", [("uint8", 1), ("int8", -1)])
+def test_nan_takes_no_part_in_the_range_of_a_weight(dtype, sign):
+    """The number itself becomes 127 in products with uint8, -128 in those with int8, as in oneDNN."""
+    case = {"data": dtype, "reach": (-2, 2)}
+    arrays, _ = mxnet_int8.arrays_of(case, 3)
+    found = []
+    for value in (np.nan, sign * 1.0001 * abs(arrays["weight"][0]).max()):
+        weight = arrays["weight"].copy()
+        weight[0, 0, 0, 0] = value
+        bound = {"data": mx.nd.array(arrays["data"]), "weight": mx.nd.array(weight)}
+        net = mx.sym.load_json(mxnet_int8.symbol(case)).bind(mx.cpu(), bound, grad_req="null")
+        found.append(net.forward()[0].asnumpy().astype(int))
+    np.testing.assert_allclose(*found, atol=1)
+
+
 @pytest.mark.parametrize("name", ["data", "sum"])
 def test_fused_convolutions_require_8_bit_inputs(name):
     graph = json.loads(mxnet_int8.symbol({"data": "uint8", "sum": "uint8", "reach": (-2, 2)}))

@@ -7,6 +7,7 @@ graph that they hold. As in MXNet, none has a gradient.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -90,7 +91,9 @@ def _weight_scales(
 ) -> tuple[torch.Tensor, Ends]:
     """The number of int8 steps for each 1 of the weight, for each channel or for all, and the ends of its range."""
     rows = weight.flatten(1)
-    low, high = rows.amin(1).cpu(), rows.amax(1).cpu()
+    most = torch.finfo(rows.dtype).max  # NaN takes no part in the range
+    low = rows.nan_to_num(most, math.inf, -math.inf).amin(1).cpu()
+    high = rows.nan_to_num(-most, math.inf, -math.inf).amax(1).cpu()
     if not each:
         low, high = low.min(), high.max()
         return steps_by_unit(torch.int8, low, high), (low, high)
@@ -143,7 +146,10 @@ def _quantized_convolution(node: Node) -> Run:
         data_scale = steps_by_unit(data.dtype, *ranges[:2])
         scales, ends = _weight_scales(weight, bias, data_scale, parts.reach is not None)
         by_row = scales.reshape(-1, *(1,) * (weight.dim() - 1)).to(weight.device)
-        y = _sums(parts.node, data, saturated(weight * by_row, torch.int8))
+        weight = weight * by_row
+        if data.dtype == torch.int8:  # where oneDNN makes -128 of NaN
+            weight = weight.nan_to_num(-math.inf, math.inf, -math.inf)
+        y = _sums(parts.node, data, saturated(weight, torch.int8))
         channels = (-1, *(1,) * (y.dim() - 2))
         shift = None
         if bias is not None:
@@ -234,6 +240,8 @@ def _quantized_dense(node: Node) -> Run:
         y = x.double() @ weight.double().t()
         if dtype == torch.int32:
             y = y if shift is None else y + shift
+            if act is not None:  # of the integers, as in MXNet
+                y = run_node(act, [NDArray(y.float())])[0].tensor
             low, high = product_range((ends[0], ends[1]), (ends[2], ends[3]), data.dtype)
             return [NDArray(saturated(y, dtype)), *ends_of(low, high, xs[0])]
         y = y.float() if shift is None else y.float() + shift.float()
