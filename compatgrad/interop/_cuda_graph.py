@@ -33,7 +33,7 @@ class Recording:
         if len(functions) == 1:
             return None
         (a, f), (b, g) = list(functions.items())[:2]
-        return f"{f} runs on {a} and {g} on {b}; one device can be captured"
+        return f"{f} runs on {a} and {g} on {b}; a CUDA graph can capture one device only"
 
     @contextmanager
     def warm(self) -> Iterator[None]:
@@ -126,7 +126,7 @@ class CudaGraph:
                 continue
             if now.shape != memory.shape:
                 raise ValueError(
-                    f"replay: a leaf has shape {tuple(now.shape)}, and was captured with {tuple(memory.shape)}; "
+                    f"replay: a leaf has shape {tuple(now.shape)}, but was captured with {tuple(memory.shape)}; "
                     "capture again"
                 )
             memory.copy_(now)
@@ -196,7 +196,7 @@ class CudaGraph:
             where = "" if self._function is None else f" In or after {self._function}:"
             raise RuntimeError(
                 f"cuda_graph: the step cannot be captured.{where} {failure or error}\n"
-                "What waits for the GPU, copies from or to the host, or decides by values cannot be part of it"
+                "A step that waits for the GPU, copies from or to the host, or branches on values cannot be captured"
             ) from (failure or error)
         finally:
             _C.set_capturing(was)
@@ -217,7 +217,7 @@ def _numbers(solver: Any, states: dict[str, Any], decay: float) -> list[tuple[An
     from compatgrad.nnabla.solver import Solver
 
     if type(solver)._step is not Solver._step:
-        raise RuntimeError(f"{solver.name}.update() has steps of its own on the host; call it after each replay")
+        raise RuntimeError(f"{solver.name}.update() computes on the host; call it after each replay")
     steps = sorted({state.t for state in states.values()})
     now, solver._decay = solver._decay, decay
     try:

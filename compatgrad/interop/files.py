@@ -118,8 +118,8 @@ def _format_of(path: str) -> _Format:
     wanted = named or next((f for f in _FORMATS.values() if f.signature and f.signature == found), None)
     if wanted is None:
         raise ValueError(
-            f"{path}: expected one of {', '.join(_FORMATS)}, by name or content; found neither, it begins with "
-            f"{start!r}"
+            f"{path}: expected one of {', '.join(_FORMATS)}, by name or content; found an unknown name "
+            f"and a content that begins with {start!r}"
         )
     if not wanted.signature:  # nnabla's text and protobuf formats have no signature
         fits = found not in ("zip", "HDF5")
@@ -127,7 +127,7 @@ def _format_of(path: str) -> _Format:
         # HDF5 files may have other data before the signature
         fits = found == wanted.signature or (wanted is _HDF5 and not found)
     if not fits:
-        what = _SIGNATURES.get(found, f"what begins with {start!r}")
+        what = _SIGNATURES.get(found, f"a content that begins with {start!r}")
         raise ValueError(f"{path}: expected {wanted.name}, found {what}")
     return wanted
 
@@ -451,6 +451,6 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
     if write is safetensors.write:
         safetensors.prepare(plain)  # raises its errors before a file is created
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{path}: expected the name of a file, found something else there")
+        raise ValueError(f"{path}: expected a file, found {'a folder' if os.path.isdir(path) else 'a device or pipe'}")
     with replacing(path) as file:
         write(file, plain)

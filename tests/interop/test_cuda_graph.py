@@ -174,7 +174,7 @@ def test_a_learning_rate_that_changes_is_an_error(context):
         captured.replay()
     model.solver.set_learning_rate(0.1)
     captured.replay()
-    with pytest.raises(RuntimeError, match=r"Lars.update\(\) has steps of its own on the host"):
+    with pytest.raises(RuntimeError, match=r"Lars.update\(\) computes on the host"):
         interop.cuda_graph(Classifier(context, S.Lars()).step, model.loss)
 
 
@@ -204,7 +204,7 @@ def test_gradients_start_from_zero(context):
     captured.replay()
     assert x.g.tolist() == [2, 2]
     x.reset_shape((3,), True)
-    with pytest.raises(ValueError, match=r"a leaf has shape \(3,\), and was captured with \(2,\)"):
+    with pytest.raises(ValueError, match=r"a leaf has shape \(3,\), but was captured with \(2,\)"):
         captured.replay()
 
 
@@ -226,7 +226,7 @@ def test_errors_name_operations_that_cannot_be_captured(context):
         if y.data.tensor.item() > 0:
             z.forward()
 
-    with pytest.raises(RuntimeError, match="(?s)cuda_graph: the step cannot be captured.*What waits for the GPU"):
+    with pytest.raises(RuntimeError, match="(?s)the step cannot be captured.*A step that waits for the GPU"):
         interop.cuda_graph(looks, z)
     y.forward()
 
@@ -295,4 +295,5 @@ def test_functions_elsewhere_are_named(monkeypatch):
     cpu, a, b = torch.device("cpu"), torch.device("cuda:0"), torch.device("cuda:1")
     assert refusal({a: "Sin"}) is None
     assert refusal({a: "Sin", cpu: "Cos"}) == "Cos runs on the CPU; make the network in a context of cuda or cudnn"
-    assert refusal({a: "Sin", b: "Cos"}) == "Sin runs on cuda:0 and Cos on cuda:1; one device can be captured"
+    text = "Sin runs on cuda:0 and Cos on cuda:1; a CUDA graph can capture one device only"
+    assert refusal({a: "Sin", b: "Cos"}) == text

@@ -95,7 +95,7 @@ W = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
         ({"w": {**W, "data_offsets": [4, 0]}}, bytes(4), "'w'"),
         ({"w": {}}, bytes(4), "dtype, shape and data_offsets of 'w'"),
         ({}, b"", "expected parameters.*found none"),
-        ([], b"", "found what begins with"),
+        ([], b"", "found a content that begins with"),
         ("{" + "[" * 100_000, b"", "RecursionError|JSON|Expecting"),
         ('{"w": 1, "w": 2}', b"", "'w' twice"),
     ],
@@ -146,7 +146,7 @@ def test_a_refused_write_leaves_the_file_unchanged(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such folder.*nowhere"):
         interop.write_parameters(tmp_path / "nowhere" / "a.pt", {"x": one})
     (tmp_path / "folder.pt").mkdir()
-    with pytest.raises(ValueError, match="folder.pt: expected the name of a file"):
+    with pytest.raises(ValueError, match="folder.pt: expected a file, found a folder"):
         interop.write_parameters(tmp_path / "folder.pt", {"x": one})
 
 
