@@ -84,7 +84,5 @@ def model_of(
     model = program.model_proto
     found = max(x.version for x in model.opset_import if x.domain in ("", "ai.onnx"))
     if opset_version is not None and found != opset_version:  # torch returns the old version if the conversion fails
-        raise ValueError(
-            f"opset_version: expected one that the model can be converted to from {found}, got {opset_version}"
-        )
+        raise ValueError(f"opset_version: the model has opset {found} and cannot be converted to {opset_version}")
     return model

@@ -110,7 +110,7 @@ class Archive(Mapping[str, np.ndarray]):
             shape, dtype = npy.read_header(file, what)
             left = self._archive.member(self._member(key)).file_size - file.tell()
         if not dtype.hasobject and left != math.prod(shape) * dtype.itemsize:
-            raise ValueError(f"{what} of shape {shape} and type {dtype} does not take the {left} bytes it has")
+            raise ValueError(f"{what} of shape {shape} and type {dtype} has {left} bytes, which do not fit")
         return shape, dtype
 
     def __getitem__(self, key: str) -> np.ndarray:

@@ -127,12 +127,12 @@ def export(
         warnings.warn(text, DeprecationWarning, stacklevel=2)
     if external_converters or external_opset_imports:
         raise NotImplementedError(
-            "onnx_chainer.export: external_converters: the graph is one of ATen calls, which torch.onnx converts; see "
-            "custom_translation_table there, with compatgrad.interop.export"
+            "onnx_chainer.export: external_converters are not supported: torch.onnx converts the graph. Use "
+            "compatgrad.interop.export, and custom_translation_table of torch.onnx.export"
         )
     if opset_version is not None and not MINIMUM_OPSET_VERSION <= opset_version <= MAXIMUM_OPSET_VERSION:
         warnings.warn(
-            f"onnx_chainer.export: opset {opset_version} is none of {MINIMUM_OPSET_VERSION} to {MAXIMUM_OPSET_VERSION}",
+            f"onnx_chainer.export: opset {opset_version} is not in {MINIMUM_OPSET_VERSION}..{MAXIMUM_OPSET_VERSION}",
             stacklevel=2,
         )
     positional, named = _arguments(args)

@@ -62,7 +62,7 @@ struct MultiboxTarget {
       if (!ease) return found;
       const float asked = static_cast<float>(positive) * static_cast<float>(op.mining_ratio);
       const int64_t wanted = asked < static_cast<float>(n - positive) ? static_cast<int64_t>(asked) : n - positive;
-      TORCH_CHECK_VALUE(static_cast<int64_t>(found.size()) >= wanted, "multibox_target: negative mining wants ", wanted,
+      TORCH_CHECK_VALUE(static_cast<int64_t>(found.size()) >= wanted, "multibox_target: negative mining needs ", wanted,
                         " anchors, but only ", found.size(), " overlap no box by ", op.mining_threshold);
       const auto harder = [&](int64_t i, int64_t j) { return ease[i] < ease[j] || (ease[i] == ease[j] && i < j); };
       std::nth_element(found.begin(), found.begin() + wanted, found.end(), harder);
