@@ -393,3 +393,20 @@ def test_symbols_of_bytes_know_their_inputs_shapes_and_types():
             net.infer_type(**{net.list_arguments()[0]: dtype})
     with pytest.raises(MXNetError, match=r"Shape inconsistent, Provided = \[2\], inferred shape=\[1\]"):
         flat.infer_shape(data=(2, 3), q_min_data=(2,))
+
+
+def test_gradients_are_0():
+    x = nd.array([[0.5, -1.0]])
+    x.attach_grad()
+    w, low, high = nd.array([[1, 2]], dtype="int8"), nd.array([-1.0]), nd.array([1.0])
+    with mx.autograd.record():
+        q = c.quantize_v2(x, min_calib_range=-1.0, max_calib_range=1.0)
+        sums = c.quantized_fully_connected(q[0], w, *q[1:], low, high, num_hidden=1, no_bias=True)
+        y = c.dequantize(*c.requantize(*sums))
+    x.grad[:] = 7
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[0, 0]]
+    with mx.autograd.record():
+        y = 3 * x + c.dequantize(*c.quantize(x, low, high))
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[3, 3]]

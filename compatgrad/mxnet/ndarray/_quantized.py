@@ -1,7 +1,7 @@
 """Operators of `mx.nd.contrib` for quantized networks: arithmetic on 8-bit numbers.
 
 A quantized array comes with the two ends of its range, arrays of one float32 each. int8 and int32 cover (-r, r), where
-r is the larger absolute value of the two ends; uint8 covers (0, r). There are no gradients.
+r is the larger absolute value of the two ends; uint8 covers (0, r). Gradients are 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_index, axis_in, dtype_name, one_of, public_names, require_ndim, require_shape, required
+from ._arguments import (
+    as_index,
+    axis_in,
+    constant,
+    dtype_name,
+    one_of,
+    public_names,
+    require_ndim,
+    require_shape,
+    required,
+)
 from ._bytes import STEPS, TOPS, Ends, ends_of, number_of, product_range, reach_of, saturated
 from ._operator import op, operator
 from .ndarray import NDArray
@@ -83,7 +93,7 @@ def quantize(data, min_range, max_range, out_type="uint8"):
     dtype = _TYPES[one_of("quantize", "out_type", out_type, tuple(_TYPES))]
     low, high = _range("quantize", min_range=min_range, max_range=max_range)
     reach = reach_of(low, high)
-    q = NDArray(saturated(data.tensor.detach().float() * (number_of(TOPS[dtype]) / reach), dtype))
+    q = constant(saturated(data.tensor.detach().float() * (number_of(TOPS[dtype]) / reach), dtype), data)
     return [q, *(ends_of(-reach, reach, data) if dtype == torch.int8 else ends_of(low, high, data))]
 
 
@@ -110,10 +120,10 @@ def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=Non
     if t.dtype in _TYPES.values():
         reach = STEPS[t.dtype]
         low, high = given or (-reach if t.dtype == torch.int8 else number_of(0.0), reach)
-        return [NDArray(t.clone().view(dtype)), *ends_of(low, high, data)]
+        return [constant(t.clone().view(dtype), data), *ends_of(low, high, data)]
     low, high = given or _extremes(t)
     reach = reach_of(low, high)
-    q = NDArray(saturated(t.float() * (STEPS[dtype] / reach), dtype))
+    q = constant(saturated(t.float() * (STEPS[dtype] / reach), dtype), data)
     return [q, *(ends_of(-reach, reach, data) if dtype == torch.int8 else ends_of(low, high, data))]
 
 
@@ -145,7 +155,7 @@ def quantize_asym(data, min_calib_range=None, max_calib_range=None):
     scale = 255.0 / (high - low) if high > low else 1.0
     shift = 255.0 - high * scale
     q = (t * scale + shift + 0.5).clamp(0, 255).to(torch.uint8)
-    return [NDArray(q), *ends_of(number_of(scale), number_of(shift), data)]
+    return [constant(q, data), *ends_of(number_of(scale), number_of(shift), data)]
 
 
 @operator("data, min_range, max_range", name="_contrib_dequantize")
@@ -165,7 +175,7 @@ def dequantize(data, min_range, max_range, out_type="float32"):
     one_of("dequantize", "out_type", out_type, ("float32",))
     _check("dequantize", (*_TYPES, "int32"), data=data)
     ends = _range("dequantize", min_range=min_range, max_range=max_range)
-    return NDArray(data.tensor.float() * (reach_of(*ends) / STEPS[data.tensor.dtype]))
+    return constant(data.tensor.float() * (reach_of(*ends) / STEPS[data.tensor.dtype]), data)
 
 
 @operator("data, min_range, max_range", name="_contrib_requantize", outputs=3)
@@ -189,7 +199,7 @@ def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None
     _check("requantize", ("int32",), data=data)
     top, whole = STEPS[torch.int32], reach_of(*_range("requantize", min_range=min_range, max_range=max_range))
     reach = reach_of(*given) if given else t.double().abs().max().float().cpu() * whole / top
-    q = NDArray(saturated(t.float() * (whole / top * (number_of(TOPS[dtype]) / reach)), dtype))
+    q = constant(saturated(t.float() * (whole / top * (number_of(TOPS[dtype]) / reach)), dtype), data)
     return [q, *ends_of(-reach if dtype == torch.int8 else number_of(0.0), reach, data)]
 
 
@@ -214,7 +224,7 @@ def _with_bias(name, y, data, bias, ranges, no_bias, axis):
             scale = STEPS[dtype] / reach_of(*ends[:2]) * (one / reach_of(*ends[2:4]))
             factor = scale * reach_of(*ends[4:]) / one
         t = t + (b * factor).trunc().double().reshape(-1, *(1,) * (t.dim() - 1 - axis))
-    return [NDArray(t.to(torch.int32)), *ends_of(low, high, data)]
+    return [constant(t.to(torch.int32), data), *ends_of(low, high, data)]
 
 
 _ENDS = ("min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias")
@@ -337,7 +347,7 @@ def quantized_pooling(
                 stride=stride, pad=pad, pooling_convention=pooling_convention,
                 count_include_pad=count_include_pad).tensor  # fmt: skip
     y = y / math.prod(kernel) if whole else y
-    return [NDArray(y.round().to(data.tensor.dtype)), min_data, max_data]
+    return [constant(y.round().to(data.tensor.dtype), data), min_data, max_data]
 
 
 @operator("data, min_data, max_data", name="_contrib_quantized_act", outputs=_RANGED)
@@ -359,7 +369,7 @@ def quantized_act(data, min_data, max_data, act_type=None):
     one_of("quantized_act", "act_type", act_type, ("relu",))
     _check("quantized_act", data=data)
     _range("quantized_act", min_data=min_data, max_data=max_data)
-    return [NDArray(data.tensor.clamp(min=0)), min_data, max_data]
+    return [constant(data.tensor.clamp(min=0), data), min_data, max_data]
 
 
 @operator("data, min_data, max_data", name="_contrib_quantized_flatten", outputs=_RANGED)
@@ -406,7 +416,7 @@ def quantized_embedding(
     require_shape(name, "weight", weight.shape, (rows, columns))
     _range(name, min_weight=min_weight, max_weight=max_weight)
     index = as_index(data).clamp(0, weight.shape[0] - 1)
-    return [NDArray(weight.tensor[index]), min_weight, max_weight]
+    return [constant(weight.tensor[index], weight), min_weight, max_weight]
 
 
 def _reaches(name, lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max):
@@ -452,7 +462,7 @@ def quantized_elemwise_add(
         k = int(arrays[1].dtype == torch.uint8)
         arrays[k], factors[k] = saturated(arrays[k].float() * factors[k], dtype), number_of(1.0)
     total = arrays[0].float() * factors[0] + arrays[1].float() * factors[1]
-    return [NDArray(saturated(total, dtype)), *ends_of(low, high, lhs)]
+    return [constant(saturated(total, dtype), lhs), *ends_of(low, high, lhs)]
 
 
 @operator(
@@ -485,12 +495,12 @@ def quantized_elemwise_mul(
     given = _calibrated(name, min_calib_range, max_calib_range)
     y = lhs.tensor.float() * rhs.tensor.float()  # exact
     if enable_float_output:
-        return NDArray(y * number_of(1.0 / float(scales[0]) / float(scales[1])))
+        return constant(y * number_of(1.0 / float(scales[0]) / float(scales[1])), lhs)
     if given is not None:
         y = y * (STEPS[torch.int8] / reach_of(*given) / scales[0] / scales[1])
-        return [NDArray(saturated(y.trunc(), torch.int8)), *ends_of(*given, lhs)]
+        return [constant(saturated(y.trunc(), torch.int8), lhs), *ends_of(*given, lhs)]
     first, second = ((-r, r) for r in reaches)
-    return [NDArray(y.to(torch.int32)), *ends_of(*product_range(first, second, dtypes[1], dtypes[0]), lhs)]
+    return [constant(y.to(torch.int32), lhs), *ends_of(*product_range(first, second, dtypes[1], dtypes[0]), lhs)]
 
 
 @operator("*data", name="_contrib_quantized_concat", outputs=_RANGED)
@@ -525,7 +535,7 @@ def quantized_concat(data, num_args=None, dim=1):
         t if s == scale and t.dtype == dtype else saturated(t.float() * (scale / s), dtype)
         for t, s in zip(arrays, scales, strict=True)
     ]
-    return [NDArray(torch.cat(parts, int(dim))), *ends_of(low, high, data[0])]
+    return [constant(torch.cat(parts, int(dim)), data[0]), *ends_of(low, high, data[0])]
 
 
 @operator(
@@ -572,7 +582,10 @@ def quantized_batch_norm(
     shift = (b - mean * g * inverse) * STEPS[torch.int8].to(g.device) / whole.to(g.device)
     shape = [-1 if i == axis else 1 for i in range(x.dim())]
     y = x.double() * scale.double().reshape(shape) + shift.double().reshape(shape)  # float64: oneDNN rounds once
-    return [NDArray(saturated(y.float().nan_to_num(0.0, math.inf, -math.inf), torch.int8)), *ends_of(low, high, data)]
+    return [
+        constant(saturated(y.float().nan_to_num(0.0, math.inf, -math.inf), torch.int8), data),
+        *ends_of(low, high, data),
+    ]
 
 
 __all__ = public_names(globals())
