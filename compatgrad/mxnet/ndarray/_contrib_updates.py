@@ -130,7 +130,7 @@ _SEVERAL = """
         rescale_grad: as in `adamw_update`.
         etas: the factor of the whole step of each weight.
         out: where the new weights are written, instead of new arrays; a list.
-        size: the number of weights; told by the lists themselves.
+        size: the number of weights; may be left out.
         **kwargs: `beta1`, `beta2`, `epsilon` and `clip_gradient` of `adamw_update`.
 
     Returns:
@@ -221,7 +221,7 @@ def multi_lamb_update(
     Args:
         step_count: the number of the update of each weight, from 1.
         out: where the new weights are written, instead of new arrays; a list.
-        num_tensors: the number of weights; told by the lists themselves.
+        num_tensors: the number of weights; may be left out.
         **kwargs: `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient` and `bias_correction` of
             `lamb_update_phase1`, `lower_bound` and `upper_bound` of `lamb_update_phase2`.
 
@@ -249,7 +249,7 @@ def multi_mp_lamb_update(
     Args:
         step_count: the number of the update of each weight, from 1.
         out: where the new weights are written, instead of new arrays; a list.
-        num_tensors: the number of weights; told by the lists themselves.
+        num_tensors: the number of weights; may be left out.
         **kwargs: `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient` and `bias_correction` of
             `lamb_update_phase1`, `lower_bound` and `upper_bound` of `lamb_update_phase2`.
 

@@ -30,7 +30,7 @@ _DISTRIBUTIONS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
     "poisson": ("Numbers of the Poisson distribution.", {"lam": ("the mean, not negative.", "4.0")}),
     "negative_binomial": (
-        "How often trials fail before `k` of them succeed.",
+        "The number of failures before `k` trials succeed, from the negative binomial distribution.",
         {"k": ("the number of successes, an integer, not negative.", "3"),
          "p": ("the probability of a success, greater than 0 and at most 1.", "0.4")},
     ),
@@ -85,7 +85,7 @@ def document(function: Any, kind: str, distribution: str, names: Sequence[str]) 
         given = [*(f"nd.array([{parameters[name][1]}] * 2)" for name in own), "shape=3"]
         meanings = {name: f"for each element {meaning}" for name, meaning in meanings.items()}
         meanings |= {name: f"likewise {parameters[name][0][:-1]}; of the shape of `{own[0]}`." for name in own[1:]}
-        meanings["shape"] = "the shape of what is drawn for each element; None is one number."
+        meanings["shape"] = "the shape of the numbers drawn for each element; None is one number."
         returns, raises = f"NDArray of shape (*{own[0]}.shape, *shape).", _ARRAYS
         types = dict.fromkeys(own, "NDArray")
     else:
@@ -106,8 +106,8 @@ def document(function: Any, kind: str, distribution: str, names: Sequence[str]) 
 
 
 _FUNCTION = {
-    "shape": "the shape of the result, where parameters are numbers; left out it is (1,). Where they are NDArrays,\n"
-             "            the shape of what is drawn for each of their elements.",
+    "shape": "for numbers as parameters, the shape of the result, (1,) by default; for NDArrays, the shape of the\n"
+             "            numbers drawn for each of their elements.",
     "ctx": "the device of the result; None is the current one. Arrays of parameters determine it.",
     "kwargs": "`name`, which has no effect on arrays.",
 }  # fmt: skip
