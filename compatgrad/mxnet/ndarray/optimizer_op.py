@@ -1,6 +1,6 @@
 """Operators that update weights: `nd.sgd_update(weight, grad, lr=0.1, out=weight)`.
 
-The states among the arguments change in place. The new weight goes into `out`, which as a rule is the weight itself,
+The states among the arguments change in place. The new weight goes into `out`, which is usually the weight itself,
 or into a new array. None of them can be differentiated.
 """
 

@@ -41,7 +41,7 @@ _TESTS = {
     "isneginf": ("Whether an element is infinite and negative.", "[False, False,  True, False]"),
     "logical_not": ("Whether an element is 0.", "[False, False, False,  True]"),
     "signbit": (
-        "Whether the bit of the sign is set: of negative numbers, and of -0.0.",
+        "Whether the sign bit is set, as in negative numbers and -0.0.",
         "[False, False,  True, False]",
     ),
 }
@@ -64,10 +64,10 @@ _OF_TWO = {  # name -> (summary, the name in the table of examples)
     "subtract": ("x1 - x2", "sub"),
     "multiply": ("x1 * x2", "mul"),
     "true_divide": ("x1 / x2; integers are divided in float32.", "div"),
-    "mod": ("The rest of x1 / x2, with the sign of x2; it has no gradient for integers.", "mod"),
+    "mod": ("The remainder of x1 / x2, with the sign of x2; it has no gradient for integers.", "mod"),
     "power": ("x1 ** x2", "power"),
-    "maximum": ("The larger one of both.", "maximum"),
-    "minimum": ("The smaller one of both.", "minimum"),
+    "maximum": ("The larger element of the two.", "maximum"),
+    "minimum": ("The smaller element of the two.", "minimum"),
     "hypot": ("sqrt(x1 ** 2 + x2 ** 2)", "hypot"),
 }
 _RAISED = (
@@ -100,7 +100,7 @@ def of_comparison(name: str) -> str:
     summary, result = _COMPARISONS[name]
     wrong = "an argument is neither an array nor a number"
     if name in ("equal", "not_equal"):
-        wrong = "one is a NumPy array; what is no array or number at all differs from all arrays"
+        wrong = "one is a NumPy array; other objects differ from all arrays"
     return _text(
         summary, "", _BOOLEANS, f"TypeError: {wrong}.\n        mxnet.base.MXNetError: {_SHAPES}",
         f">>> mx.np.{name}(mx.np.array([1, 2, 3]), 2)\n        array({result})",

@@ -17,7 +17,7 @@ class AlexNet(Classifier):
     """Five convolutions and three dense layers.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Example:
         >>> gluon.model_zoo.vision.AlexNet(classes=10).output

@@ -43,7 +43,7 @@ class DenseNet(Classifier):
     """Stages of layers, each of which adds channels to its input, with transitions between the stages.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Args:
         num_init_features: the number of channels of the first convolution.

@@ -108,7 +108,7 @@ class Inception3(Classifier):
     """Modules of branches of convolutions side by side.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    299 by 299 pixels as a rule.
+    usually 299 by 299 pixels.
 
     Example:
         >>> gluon.model_zoo.vision.Inception3(classes=10).output

@@ -62,7 +62,7 @@ class MobileNet(Classifier):
     """Pairs of a depthwise convolution and one of size 1.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Args:
         multiplier: the factor of all numbers of channels.
@@ -128,7 +128,7 @@ class MobileNetV2(Classifier):
     """A sequence of LinearBottlenecks; the classes come from a convolution.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Args:
         multiplier: the factor of all numbers of channels.

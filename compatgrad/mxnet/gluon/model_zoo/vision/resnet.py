@@ -197,7 +197,7 @@ def _stage(block, number, in_channels, channels, index):
 
 _NETWORK = """
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Args:
         block: the class of blocks.

@@ -36,7 +36,7 @@ class SqueezeNet(Classifier):
     convolution.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Args:
         version: "1.0" or "1.1".

@@ -33,7 +33,7 @@ class VGG(Classifier):
     """Groups of convolutions of size 3 with pooling after each, and three dense layers.
 
     Call: `net(x)`, x floating point, shape (batch, 3, height, width); the result has shape (batch, classes). Images are
-    224 by 224 pixels as a rule.
+    usually 224 by 224 pixels.
 
     Args:
         layers: how many convolutions each group has.
