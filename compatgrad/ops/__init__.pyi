@@ -414,7 +414,8 @@ def add_active(tensors: Sequence[_Input], /, active: _Input | None = None) -> _V
     """
 
 def add_along(x0: _Input, x1: _Input, /, axis: int, size: int) -> _Variable:
-    """Zeros of the given size along axis, to which gy is added at a one-dimensional index.
+    """Zeros with the given size along axis, to which the slices of gy are added at the positions in a
+    one-dimensional index.
 
     Args:
         axis: int
@@ -422,7 +423,7 @@ def add_along(x0: _Input, x1: _Input, /, axis: int, size: int) -> _Variable:
     """
 
 def add_apart(x0: _Input, x1: _Input, /) -> _Variable:
-    """a + b, such as the two biases of a gate; what is written into the gradient of one is not seen in the other's."""
+    """a + b, for example of the two biases of a gate; the gradients of a and b do not share memory."""
 
 def add_n(tensors: Sequence[_Input], /) -> _Variable:
     """Sum of any number of tensors, left to right, with broadcasting."""
@@ -435,7 +436,8 @@ def add_scalar(x0: _Input, /, value: complex) -> _Variable:
     """
 
 def affine(x0: _Input, x1: _Input, x2: _Input | None = None, /, base_axis: int = 1) -> _Variable:
-    """x @ w + b for w (in, *out), b (*out): the axes of x from base_axis on are one of length in, and become *out.
+    """x @ w + b for w (in, *out), b (*out): the axes of x from base_axis on are joined to one of length in, and
+    become *out.
 
     Args:
         base_axis: int
@@ -479,7 +481,7 @@ def arctanh(x0: _Input, /) -> _Variable:
     """Inverse hyperbolic tangent, for |x| < 1."""
 
 def assign(x0: _Input, x1: _Input, /) -> _Variable:
-    """Writes the second input into the first and gives a copy; the gradient belongs to the first."""
+    """Writes the second input into the first and returns a copy; the first input gets the gradient."""
 
 def average_pooling(
     x0: _Input,
@@ -510,8 +512,8 @@ def batch_normalization(
     running_var: _Input | None = None,
     decay: float = 0.9,
 ) -> _Variable:
-    """gamma (x - mean) / std + beta by the statistics of x over axis (None: the first axis and those that gamma
-    does not have). Running statistics are updated in place by (1 - decay) of the new ones.
+    """gamma (x - mean) / std + beta with the mean and std of x over axis (None: the first axis and those that gamma
+    does not have). Running statistics become decay * running + (1 - decay) * new, in place.
 
     Args:
         eps: float; a number that is added to the variance
@@ -531,8 +533,8 @@ def batch_normalization_grad(
     eps: float = 2e-05,
     axis: _Ints | None = None,
 ) -> tuple[_Variable, ...]:
-    """Gradients of x, gamma and beta of batch_normalization from x, gamma and that of the result; mean and 1 / std,
-    where given, are those of x.
+    """Gradients of x, gamma and beta of batch_normalization from x, gamma and the gradient of the result; mean and
+    1 / std of x may be given.
 
     Args:
         eps: float; as in batch_normalization
@@ -551,8 +553,9 @@ def batch_normalization_late(
     moving_mean: _Input | None = None,
     moving_var: _Input | None = None,
 ) -> _Variable:
-    """gamma (x - mean) / std + beta by the statistics of x of each channel. When its gradients are computed, the
-    moving statistics take (1 - momentum) of the new ones, in place. fix_gamma: the gradient of gamma is 0.
+    """gamma (x - mean) / std + beta with the mean and std of each channel of x. When its gradients are computed,
+    the moving statistics are updated in place by momentum * old + (1 - momentum) * new. fix_gamma: the gradient of
+    gamma is 0.
 
     Args:
         eps: float; a small number that is added to avoid a division by 0
@@ -580,9 +583,10 @@ def batch_normalization_statistics(
     rectify: bool = False,
     update: bool = True,
 ) -> _Variable:
-    """gamma (x - mean) / std + beta of x, beta, gamma, running mean, running variance (all but x may be left out):
-    by the statistics of x of each element of `axes`, by (1 - decay) of which the running ones move; or by the
-    running ones. stats: mean and variance are results too. The sixth input is added; rectify: ReLU follows.
+    """relu(gamma (x - mean) / std + beta + z) of x, beta, gamma, running mean, running variance, z (all but x may
+    be left out). batch_stat: mean and std are those of x over all axes but `axes`, and if `update`, the running
+    ones become decay * running + (1 - decay) * batch; otherwise the running ones are used. stats: mean and variance
+    of x are results too. Without `rectify` there is no ReLU.
 
     Args:
         axes: int or tuple of ints
@@ -591,7 +595,7 @@ def batch_normalization_statistics(
         batch_stat: bool; use the statistics of x, else the running ones
         stats: bool
         rectify: bool
-        update: bool; update the inputs that store states; False for a forward pass that is repeated
+        update: bool
     """
 
 @overload
@@ -632,7 +636,9 @@ def batch_normalization_statistics(
 ) -> _Variable | tuple[_Variable, ...]: ...
 
 def binary_cross_entropy(x0: _Input, x1: _Input, /) -> _Variable:
-    """-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0."""
+    """-t log(p) - (1 - t) log(1 - p), element by element; the arguments of both logarithms are at least the
+    smallest positive number.
+    """
 
 def binary_sigmoid(x0: _Input, /) -> _Variable:
     """1 where x > 0, else 0; the gradient is that of x / 2 between -1 and 1, else 0."""
@@ -648,8 +654,8 @@ def binary_weights(
     quantize_zero_to: float = 1.0,
     axis: _Ints = (),
 ) -> _Variable:
-    """The signs of w, which are also written into the second input; times the mean of |w| over axis where there is
-    a third input, which gets those means. The gradient is handed on to w.
+    """The signs of w, which are also written into the second input. With a third input, the signs are multiplied by
+    the mean of |w| over axis, which is written into that input. The gradient is passed on to w unchanged.
 
     Args:
         quantize_zero_to: float; the sign of 0
@@ -664,8 +670,8 @@ def bipartite_matching(
     topk: int = -1,
 ) -> tuple[_Variable, ...]:
     """Pairs of rows and columns of scores x (batch, n, m) above threshold (smallest: below it), the best first,
-    each row and column once: each row's column (batch, n), and each column's row (batch, m); -1: none. With topk >
-    0 it ends after topk + 1 pairs. Not differentiated.
+    with each row and column in at most one pair: the column of each row (batch, n), and the row of each column
+    (batch, m); -1: none. With topk > 0 it ends after topk + 1 pairs. Not differentiated.
 
     Args:
         threshold: float
@@ -694,12 +700,12 @@ def bool_scatter(x0: _Input, x1: _Input, x2: _Input | None = None, /) -> _Variab
     """Zeros, or `out`, with the rows of x where mask is not zero."""
 
 def border_coordinate(x0: _Input, /, size: int, mode: str = 'repeat', align_corners: bool = False) -> _Variable:
-    """Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at
-    the last pixels with align_corners, else at their outer edges).
+    """Coordinates mapped to the range of an axis of `size` pixels: mode 'repeat' limits them to its ends, 'reflect'
+    mirrors them there (at the centres of the outermost pixels with align_corners, else at their outer edges).
 
     Args:
         size: int
-        mode: str; the method of interpolation, or of filling beyond the border
+        mode: str
         align_corners: bool
     """
 
@@ -730,8 +736,9 @@ def box_decode(
     clip: float = -1.0,
     centered: bool = True,
 ) -> _Variable:
-    """The boxes, corners, that x (batch, n, 4), times std0, std1, std2 and std3, means for anchors (1, n, 4),
-    centered ones or corners; clip > 0 bounds the logarithms of sizes. Not differentiated.
+    """The boxes, as corners, that network outputs x (batch, n, 4), multiplied by std0, std1, std2 and std3, encode
+    for anchors (1, n, 4), which are centered or corners; clip > 0 limits the logarithms of sizes. Not
+    differentiated.
 
     Args:
         std0: float
@@ -751,14 +758,15 @@ def box_encode(
     x5: _Input | None = None,
     /,
 ) -> tuple[_Variable, ...]:
-    """What a network must give for anchors (batch, n, 4) to find their boxes, zeros where samples (batch, n) is not
-    above 0.5, and 1 where it is: twice (batch, n, 4). matches (batch, n): which of refs (batch, m, 4) belong to the
-    anchors; all are corners. means and stds (4) are taken off and divided by. Not differentiated.
+    """The network outputs (batch, n, 4) that lead from anchors (batch, n, 4) to their boxes, 0 for anchors whose
+    samples (batch, n) are not above 0.5; and a mask (batch, n, 4) that is 1 for the other anchors. matches (batch,
+    n): which of refs (batch, m, 4) is the box of an anchor; all boxes are corners. The outputs are normalized by
+    means and stds (4). Not differentiated.
     """
 
 def box_iou(x0: _Input, x1: _Input, /, centered: bool = False) -> _Variable:
-    """Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4): corners, or centered: x and y
-    of the center, width, height. Not differentiated.
+    """Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4): as corners, or with centered:
+    x and y of the center, width, height. Not differentiated.
 
     Args:
         centered: bool
@@ -778,11 +786,12 @@ def box_nms(
     centered_in: bool = False,
     centered_out: bool = False,
 ) -> _Variable:
-    """Boxes x (batch, boxes, width) by falling scores, without those that overlap a better one by more than
-    overlap_thresh; -1 at the end for those that are gone. coord_start, score_index and id_index: the columns of
-    four numbers, corners or centered_in, of the score and, unless negative, of the class. Boxes whose score is not
-    above valid_thresh, those of class background_id and all after the best topk are gone; boxes of different
-    classes stay both, unless force_suppress. centered_out: give centers and sizes.
+    """Boxes x (batch, boxes, width) sorted by decreasing scores, without boxes that overlap a better one by more
+    than overlap_thresh; the removed ones are replaced by rows of -1 at the end. coord_start, score_index and
+    id_index: the columns of the four coordinates (corners, or with centered_in center and size), of the score and,
+    unless negative, of the class. Boxes whose score is not above valid_thresh, boxes of class background_id and all
+    but the best topk are removed, too; a box does not suppress boxes of other classes, unless force_suppress.
+    centered_out: return centers and sizes.
 
     Args:
         overlap_thresh: float
@@ -798,8 +807,8 @@ def box_nms(
     """
 
 def box_suppression(x0: _Input, x1: _Input | None = None, /, threshold: float = 0.5) -> _Variable:
-    """Which of boxes (n, 4), corners, best first, stay: those that no better one of the same class that stays
-    overlaps by more than threshold. Not differentiated.
+    """Which of boxes (n, 4), corners, sorted from best to worst, are kept: a box is removed if it overlaps a better
+    kept box of the same class by more than threshold. Not differentiated.
 
     Args:
         threshold: float
@@ -820,7 +829,8 @@ def cast(x0: _Input, /, dtype: _DType) -> _Variable:
     """
 
 def categorical_cross_entropy(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
-    """-log(p)[t] along axis, where t has length 1, cut off just above p = 0; 0 for labels below 0.
+    """-log(p)[t] along axis, where t has length 1, with p at least the smallest positive number; 0 for labels below
+    0.
 
     Args:
         axis: int
@@ -848,7 +858,8 @@ def cholesky(x0: _Input, /, upper: bool = False) -> _Variable:
     """
 
 def clip(x0: _Input, /, min: float | None = None, max: float | None = None, product: bool = True) -> _Variable:
-    """x limited to [min, max]; the gradient on a limit is 1. product: it is multiplied by 0 beyond them.
+    """x limited to [min, max]; the gradient on a limit is 1. product: beyond the limits the gradient is multiplied
+    by 0.
 
     Args:
         min: float or None
@@ -857,7 +868,7 @@ def clip(x0: _Input, /, min: float | None = None, max: float | None = None, prod
     """
 
 def clip_between(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
-    """x, but at least `low` and, first of all, at most `high`, element by element."""
+    """x limited to at most `high`, then to at least `low`, element by element."""
 
 def clip_grad_by_norm(x0: _Input, /, *, norm: float = 1.0, axes: _Ints) -> _Variable:
     """x; its gradient is scaled to the L2 norm `norm` over `axes`.
@@ -868,7 +879,7 @@ def clip_grad_by_norm(x0: _Input, /, *, norm: float = 1.0, axes: _Ints) -> _Vari
     """
 
 def clip_grad_by_value(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
-    """x; its gradient is clipped to the second and third input."""
+    """x; its gradient is limited to the range from the second to the third input."""
 
 def clipped_relu(x0: _Input, /, z: float = 20.0, product: bool = True) -> _Variable:
     """min(max(x, 0), z); the gradient at 0 and at z is 0. product: as in clip.
@@ -905,7 +916,8 @@ def concat(tensors: Sequence[_Input], /, axis: int = 1) -> _Variable:
     """
 
 def confusion_matrix(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
-    """How often label t (row) met the largest class of x along axis (column), as int32; no gradient.
+    """How often label t (row) occurred together with the largest class of x along axis (column), as int32; no
+    gradient.
 
     Args:
         axis: int
@@ -915,10 +927,10 @@ def conj(x0: _Input, /) -> _Variable:
     """The complex conjugate."""
 
 def constant_of(x0: _Input, x1: _Input, /) -> _Variable:
-    """y, as what was computed from x; the gradient of x is 0."""
+    """y, recorded as a result of x; the gradient of x is 0."""
 
 def convert(x0: _Input, /, dtype: _DType) -> _Variable:
-    """x in another dtype; integers have gradients too, cut to whole numbers.
+    """x in another dtype; integer dtypes have gradients, too, truncated to integers.
 
     Args:
         dtype: dtype of torch or NumPy
@@ -976,31 +988,31 @@ def cosh(x0: _Input, /) -> _Variable:
     """Hyperbolic cosine."""
 
 def crelu(x0: _Input, /, axis: int = 1) -> _Variable:
-    """max(x, 0) and max(-x, 0), joined along axis; the gradient at 0 is that of the second.
+    """max(x, 0) and max(-x, 0), joined along axis; at 0 only the second one has a gradient.
 
     Args:
         axis: int
     """
 
 def crf_log_partition(x0: _Input, x1: _Input, /, sizes: _Ints) -> _Variable:
-    """log of the sum, over all label sequences, of exp(score), for each sequence; a score sums x (rows, labels) of
-    the labels and cost (from, to) of the pairs. sizes: how many rows each step has.
+    """log of the sum, over all label sequences, of exp(score), for each sequence; a score is the sum of x (rows,
+    labels) over the labels and of cost (from, to) over the pairs. sizes: how many rows each step has.
 
     Args:
         sizes: int or tuple of ints; how many rows each step has, i.e. how many sequences have this step
     """
 
 def crf_path(x0: _Input, x1: _Input, /, sizes: _Ints) -> _Variable:
-    """The labels (rows,) of each sequence's best score, the first among equal ones; a score is that of crf_score.
-    sizes: how many rows each step has.
+    """The labels (rows,) with the best score for each sequence, the first of equal ones; the score is that of
+    crf_score. sizes: how many rows each step has.
 
     Args:
         sizes: int or tuple of ints; as in crf_log_partition
     """
 
 def crf_score(x0: _Input, x1: _Input, x2: _Input, /, sizes: _Ints) -> _Variable:
-    """The score of given labels (rows,), for each sequence: the sum of x (rows, labels) of the labels and cost
-    (from, to) of the pairs. sizes: how many rows each step has.
+    """The score of given labels (rows,), for each sequence: the sum of x (rows, labels) over the labels and of cost
+    (from, to) over the pairs. sizes: how many rows each step has.
 
     Args:
         sizes: int or tuple of ints; as in crf_log_partition
@@ -1016,10 +1028,10 @@ def ctc_loss(
     lowest: float | None = None,
     reduce: str = 'no',
 ) -> _Variable:
-    """-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax, steps
-    (batch,) of which count and label lengths (batch,). Where a label needs more steps than there are it is 0, or
-    with `lowest` what the recursion makes of that logarithm of no probability; a sample of 0 steps then has the
-    loss of all steps and no gradient.
+    """-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax; inputs three
+    and four: the numbers of steps (batch,) and of labels (batch,). If the labels need more steps than there are,
+    the loss is 0, or with `lowest` the recursion's result with this number as the logarithm of 0; a sample of 0
+    steps then has the loss of all steps and no gradient.
 
     Args:
         blank: int; the class that means no label
@@ -1080,9 +1092,10 @@ def deform_columns(
 ) -> _Variable:
     """Columns (batch, channels * taps, *out) of images for deformable convolution: bilinear samples at row * stride
     - pad + tap * dilate + offset. offset (batch, groups * taps * 2, *out): rows before columns, for each group of
-    channels. factors (batch, groups * taps, *out): what samples are multiplied by. The image fades to zero over a
-    pixel; clamp: places in it alone count, and beyond the last pixel's centre is that pixel. orders: several
-    factors for each tap, of the sample (0) and its derivatives by row (1), column (2) and both (3), are added up.
+    channels. factors (batch, groups * taps, *out): what samples are multiplied by. Beyond the border samples
+    decrease to 0 over one pixel; clamp: positions outside give 0, except that up to one pixel behind the centre of
+    the last pixel they give that pixel. orders: each tap has several factors, for the sample (0) and its
+    derivatives by row (1), column (2) and both (3), which are summed.
 
     Args:
         ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
@@ -1109,7 +1122,7 @@ def deform_columns_grad(
     clamp: bool = False,
     orders: _Ints = (0,),
 ) -> _Variable:
-    """The gradient of deform_columns by its images, which have the shape insize.
+    """The gradient of deform_columns with respect to its images, which have the shape insize.
 
     Args:
         insize: int or tuple of ints
@@ -1135,7 +1148,8 @@ def deform_factors_grad(
     clamp: bool = False,
     orders: _Ints = (0,),
 ) -> _Variable:
-    """The gradient of deform_columns by its factors, from that of the columns, images and offset.
+    """The gradient of deform_columns with respect to its factors, from the gradient of the columns, images and
+    offset.
 
     Args:
         ksize: int or tuple of ints; as in deform_columns
@@ -1157,8 +1171,8 @@ def depthwise_convolution(
     pad: _Ints,
     dilate: _Ints,
 ) -> _Variable:
-    """Cross-correlation of each channel of x (batch, channels, *size) with kernels of its own, w (channels *
-    multiplier, *filter), plus b (channels * multiplier,).
+    """Cross-correlation of each channel of x (batch, channels, *size) with the channel's own kernels in w (channels
+    * multiplier, *filter), plus b (channels * multiplier,).
 
     Args:
         stride: int or tuple of ints; steps between windows, for each axis; () means 1
@@ -1178,7 +1192,7 @@ def depthwise_deconvolution(
     divisor: int = 1,
 ) -> _Variable:
     """Transposed convolution of each channel of x (batch, channels, *size) with its kernel in w (channels,
-    *filter), each divisor channels added up; plus b (channels / divisor,).
+    *filter), summed over groups of divisor channels; plus b (channels / divisor,).
 
     Args:
         stride: int or tuple of ints; steps between windows, for each axis; () means 1
@@ -1216,7 +1230,7 @@ def div(x0: _Input, x1: _Input, /) -> _Variable:
     """a / b"""
 
 def div_scalar(x0: _Input, /, value: complex) -> _Variable:
-    """x / value, divided and not multiplied by the inverse.
+    """x / value; computed by a division, not by a product with 1 / value.
 
     Args:
         value: number
@@ -1224,7 +1238,7 @@ def div_scalar(x0: _Input, /, value: complex) -> _Variable:
 
 def draw(x0: _Input, /, kind: str, a: float, b: float, shape: _Ints, device: str = 'cpu') -> _Variable:
     """Numbers of the distribution `kind` (uniform, normal, integer, binomial, gamma, beta) with parameters a and b,
-    drawn from a generator's state, which moves on.
+    drawn from a generator's state, which is advanced.
 
     Args:
         kind: str
@@ -1273,8 +1287,8 @@ def dropout_mask(x0: _Input, /, mask: _Input, scale: float = 1.0) -> _Variable:
     """
 
 def edges(x0: _Input, /, before: _Ints, after: _Ints, mode: str) -> _Variable:
-    """x with before[i] elements before and after[i] after its axes (the last ones, where there are more axes than
-    numbers), made of those at its edges.
+    """x extended by before[i] elements before and after[i] elements after its axes (the last ones, if there are
+    more axes than numbers), copied from its edges.
 
     Args:
         before: int or tuple of ints
@@ -1283,10 +1297,10 @@ def edges(x0: _Input, /, before: _Ints, after: _Ints, mode: str) -> _Variable:
     """
 
 def eigen_symmetric(x0: _Input, /) -> tuple[_Variable, ...]:
-    """Eigenvectors (as rows) and ascending eigenvalues of symmetric matrices, of which the lower half is read."""
+    """Eigenvectors (as rows) and ascending eigenvalues of symmetric matrices, of which only the lower half is read."""
 
 def einsum(tensors: Sequence[_Input], /, equation: str) -> _Variable:
-    """Einstein's summation of an explicit equation.
+    """Einstein summation with an explicit equation.
 
     Args:
         equation: str
@@ -1327,7 +1341,7 @@ def embedding(x0: _Input, x1: _Input, /, ignore_index: int | None = None) -> _Va
     """
 
 def embedding_grad(x0: _Input, x1: _Input, /, rows: int, ignore_index: int | None = None) -> _Variable:
-    """The gradient of embedding by its table of `rows` rows, from that of the result.
+    """The gradient of embedding with respect to its table of `rows` rows, from the gradient of the result.
 
     Args:
         rows: int
@@ -1385,7 +1399,7 @@ def extreme(
     with_index: Literal[False] = False,
     only_index: bool = False,
 ) -> _Variable:
-    """Largest (smallest) element over axis; the first one has the gradient and the position.
+    """Largest (smallest) element over axis; of equal ones the first gets the gradient and is the position.
 
     Args:
         axis: int, tuple of ints or None
@@ -1454,7 +1468,7 @@ def fixed_point_quantize(
     delta: float = 0.0625,
     ste_fine_grained: bool = True,
 ) -> _Variable:
-    """x rounded to multiples of delta, halves away from 0, and limited to what n bits hold (one of them for the
+    """x rounded to multiples of delta, halves away from 0, and limited to the range of n bits (one of them for the
     sign).
 
     Args:
@@ -1488,10 +1502,10 @@ def fourier_transform(x0: _Input, /, ndim: int, inverse: bool = False, norm: str
     """
 
 def gamma(x0: _Input, /) -> _Variable:
-    """The gamma function; NaN at its poles but 0, where it is infinite."""
+    """The gamma function; NaN at its poles, except at 0, where it is infinite."""
 
 def gather(x0: _Input, x1: _Input, /, axis: int = 0, batch_dims: int = 0) -> _Variable:
-    """x's slices along axis at indices; the first batch_dims axes of both belong together.
+    """The slices of x along axis at indices, which share their first batch_dims axes with x.
 
     Args:
         axis: int
@@ -1499,7 +1513,7 @@ def gather(x0: _Input, x1: _Input, /, axis: int = 0, batch_dims: int = 0) -> _Va
     """
 
 def gather_along(x0: _Input, x1: _Input, /, axis: int = 0) -> _Variable:
-    """x[i, index[i, j], k] along an axis, for an index of x's number of dimensions.
+    """x[i, index[i, j, k], k] along an axis, for an index with as many dimensions as x.
 
     Args:
         axis: int
@@ -1558,7 +1572,7 @@ def greater_scalar(x0: _Input, /, value: complex) -> _Variable:
     """
 
 def group_normalization(x0: _Input, x1: _Input, x2: _Input, /, groups: int, eps: float = 1e-05) -> _Variable:
-    """gamma (x - mean) / std + beta by the statistics of each sample's groups of channels.
+    """gamma (x - mean) / std + beta with the mean and std of each sample's `groups` groups of channels.
 
     Args:
         groups: int
@@ -1584,18 +1598,18 @@ def group_normalization_grad(
     """
 
 def gru(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
-    """One step of a GRU from h, the gates of the input and those of h, each r, z, n along the second axis: r = s(x
-    + s), z = s(x + s), n = tanh(x + r s), h' = n + z (h - n).
+    """One step of a GRU from h, the input's part x and the state's part y of the gates, each with r, z, n along the
+    second axis: r = s(xr + yr), z = s(xz + yz), n = tanh(xn + r yn), h' = n + z (h - n).
     """
 
 def gru_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of gru, from these and those of its outputs."""
+    """Gradients of the inputs of gru, from the inputs and the gradients of its outputs."""
 
 def gru_reset(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
-    """s(a + b) h: what a GRU has of h before the matrix product."""
+    """s(a + b) h: the operand of the matrix product in a GRU whose reset gate comes before it."""
 
 def gru_reset_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of gru_reset, from these and those of its outputs."""
+    """Gradients of the inputs of gru_reset, from the inputs and the gradients of its outputs."""
 
 def gru_update(x0: _Input, x1: _Input, x2: _Input, x3: _Input, x4: _Input, /) -> _Variable:
     """The state of a GRU from z and n, each of the input and of the state, and h: with z = s(zx + zh) it is z
@@ -1603,7 +1617,7 @@ def gru_update(x0: _Input, x1: _Input, x2: _Input, x3: _Input, x4: _Input, /) ->
     """
 
 def gru_update_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, x4: _Input, x5: _Input, /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of gru_update, from these and those of its outputs."""
+    """Gradients of the inputs of gru_update, from the inputs and the gradients of its outputs."""
 
 def hard_sigmoid(x0: _Input, /, product: bool = True) -> _Variable:
     """0.2 * x + 0.5, limited to [0, 1]. product: as in clip.
@@ -1683,7 +1697,8 @@ def image_augmentation(
     noise: float = 0.0,
     rng: _Input,
 ) -> _Variable:
-    """Images scaled, turned, stretched, bent, mirrored, brightened and noised at random, from a generator's state.
+    """Images changed at random: scaled, rotated, stretched, bent, mirrored, made brighter or darker, and with
+    random numbers added; drawn from a generator's state.
 
     Args:
         shape: int or tuple of ints; the shape of the result
@@ -1705,7 +1720,7 @@ def image_augmentation(
     """
 
 def inference_only(x0: _Input, /) -> _Variable:
-    """x, whose gradient must not be asked for."""
+    """x; asking for its gradient raises an error."""
 
 def inq_weights(
     x0: _Input,
@@ -1719,10 +1734,11 @@ def inq_weights(
     inq_iterations: _Ints = (),
     random: bool = False,
 ) -> _Variable:
-    """One step of quantizing w in place: where indicators are 1, weights are powers of two and stay. At the steps
-    in inq_iterations half of the others become so, those of largest absolute value, or each or not at random; at
-    the last of them all. The third and fourth input are memory that the caller keeps, steps is this step and the
-    last that was made, then the state of a generator. The gradient is handed on to w.
+    """One step of quantizing w in place: where indicators are 1, weights are powers of two and are not changed. At
+    the steps in inq_iterations half of the other weights are quantized, those with the largest absolute values or
+    random ones; at the last of these steps all are. The third and fourth input are memory of the caller for the old
+    weights and indicators; steps are this step and the last executed one; then comes the state of a generator. The
+    gradient is passed on to w unchanged.
 
     Args:
         num_bits: int; the number of bits of a quantized weight
@@ -1731,7 +1747,7 @@ def inq_weights(
     """
 
 def inverse(x0: _Input, /) -> _Variable:
-    """The inverses of square matrices; not finite where there is none."""
+    """The inverses of square matrices; not finite for singular matrices."""
 
 def inverse_root(x0: _Input, /) -> _Variable:
     """p with p s p = 1, for the symmetric parts s of x, which must be positive definite: s to the power of -1/2."""
@@ -1770,7 +1786,7 @@ def istft(
     """
 
 def layer_normalization(x0: _Input, x1: _Input, x2: _Input, /, eps: float = 1e-05) -> _Variable:
-    """gamma (x - mean) / std + beta by the statistics of each row of x.
+    """gamma (x - mean) / std + beta with the mean and std of each row of x.
 
     Args:
         eps: float; a small number that is added to avoid a division by 0
@@ -1943,8 +1959,8 @@ def logsumexp(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) 
     """
 
 def loss_output(x0: _Input, x1: _Input, x2: _Input, /, multiply: bool = False) -> _Variable:
-    """y, the second input; its derivative by x is the third input, whatever the gradient of the result is, or times
-    that one with multiply.
+    """y, the second input. The gradient of x is the third input, whatever the gradient of the result is; with
+    multiply, the product of both.
 
     Args:
         multiply: bool
@@ -1952,8 +1968,8 @@ def loss_output(x0: _Input, x1: _Input, x2: _Input, /, multiply: bool = False) -
 
 def lstm(x0: _Input, x1: _Input, /, order: str = '') -> tuple[_Variable, ...]:
     """One step of an LSTM: c' = tanh(a) s(i) + c s(f) and h = s(o) tanh(c'), with a, i, f, o interleaved along the
-    second axis of x, or with `order`, such as ifao, in four parts of it, in this order. Samples of c beyond those
-    of x have ended; their c is passed on.
+    second axis of x, or with `order`, such as ifao, in four blocks in this order. If c has more samples than x, the
+    sequences of the others have ended, and their c is copied.
 
     Args:
         order: str
@@ -1982,7 +1998,7 @@ def matmul(x0: _Input, x1: _Input, /, transa: bool = False, transb: bool = False
     """
 
 def max(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
-    """Largest element over axis (None: all); every tie gets the gradient.
+    """Largest element over axis (None: all); all equal largest elements get the gradient.
 
     Args:
         axis: int, tuple of ints or None
@@ -2042,7 +2058,7 @@ def max_pooling_at(
     pad: _Ints = (),
     flat: bool = False,
 ) -> _Variable:
-    """The element of each window which indexes names; its gradient is max_pooling_grad.
+    """The pixel of each window at the position in indexes; its gradient is max_pooling_grad.
 
     Args:
         ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
@@ -2061,8 +2077,8 @@ def max_pooling_grad(
     pad: _Ints = (),
     flat: bool = False,
 ) -> _Variable:
-    """Adds each element to that of its window which indexes names: upsampling, and the gradient of max_pooling.
-    flat: indexes count in the padded image.
+    """Adds each element to the pixel of its window at the position in indexes: upsampling, and the gradient of
+    max_pooling. flat: indexes are positions in the padded image.
 
     Args:
         ksize: int or tuple of ints; as in max_pooling
@@ -2073,16 +2089,17 @@ def max_pooling_grad(
     """
 
 def maximum(x0: _Input, x1: _Input, /) -> _Variable:
-    """The larger of a and b; where they are equal, the gradient belongs to a."""
+    """The larger of a and b; where they are equal, a gets the gradient."""
 
 def maximum_last(x0: _Input, x1: _Input, /) -> _Variable:
     """a where a > b, else b, which then gets the gradient."""
 
 def maximum_product(x0: _Input, x1: _Input, /) -> _Variable:
-    """maximum; a gradient that is not finite reaches both inputs."""
+    """As maximum, but a gradient that is not finite reaches both inputs."""
 
 def maximum_scalar(x0: _Input, /, value: float, product: bool = False) -> _Variable:
-    """x where x > value, else value; the gradient is 0 unless x > value. product: it is multiplied by 0.
+    """x where x > value, else value; the gradient is 0 unless x > value. product: there the gradient is multiplied
+    by 0.
 
     Args:
         value: float
@@ -2111,8 +2128,8 @@ def mean_subtraction(
     base_axis: int = 1,
     update: bool = True,
 ) -> _Variable:
-    """x less the running mean over the axes before base_axis. update: the mean of x enters the running one with
-    weight 1 / (t + 1), and t is counted up, both in place.
+    """x minus the running mean over the axes before base_axis. update: the mean of x enters the running mean with
+    weight 1 / (t + 1), and t is increased, both in place.
 
     Args:
         base_axis: int
@@ -2120,19 +2137,19 @@ def mean_subtraction(
     """
 
 def mgu_reset(x0: _Input, x1: _Input, /) -> _Variable:
-    """s(f) h: what a minimal gated unit has of h before the matrix product."""
+    """s(f) h: the operand of the matrix product in a minimal gated unit."""
 
 def mgu_reset_grad(x0: _Input, x1: _Input, x2: _Input, /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of mgu_reset, from these and those of its outputs."""
+    """Gradients of the inputs of mgu_reset, from the inputs and the gradients of its outputs."""
 
 def mgu_update(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
     """The state of a minimal gated unit from f, n and h: s(f) tanh(n) + (1 - s(f)) h."""
 
 def mgu_update_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of mgu_update, from these and those of its outputs."""
+    """Gradients of the inputs of mgu_update, from the inputs and the gradients of its outputs."""
 
 def min(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
-    """Smallest element over axis (None: all); every tie gets the gradient.
+    """Smallest element over axis (None: all); all equal smallest elements get the gradient.
 
     Args:
         axis: int, tuple of ints or None
@@ -2153,9 +2170,9 @@ def min_max_quantize(
     eps: float = 0.01,
     update: bool = True,
 ) -> _Variable:
-    """x on a grid between level_min and level_max that spans [min, max]; min and max, inputs 1 and 2, are
-    overwritten by the range that was used (update). The gradient of x is 1, or (ste_fine_grained) 0 beyond the
-    range.
+    """x rounded to a grid with the levels level_min to level_max, which spans [min, max]. update: min and max,
+    inputs 1 and 2, are overwritten by the range that was used. The gradient of x is 1; with ste_fine_grained it is
+    0 outside the range.
 
     Args:
         decay: float; as in nnabla.functions.min_max_quantize
@@ -2167,13 +2184,14 @@ def min_max_quantize(
     """
 
 def minimum(x0: _Input, x1: _Input, /) -> _Variable:
-    """The smaller of a and b; where they are equal, the gradient belongs to a."""
+    """The smaller of a and b; where they are equal, a gets the gradient."""
 
 def minimum_last(x0: _Input, x1: _Input, /) -> _Variable:
     """a where a < b, else b, which then gets the gradient."""
 
 def minimum_scalar(x0: _Input, /, value: float, product: bool = False) -> _Variable:
-    """x where x < value, else value; the gradient is 0 unless x < value. product: it is multiplied by 0.
+    """x where x < value, else value; the gradient is 0 unless x < value. product: there the gradient is multiplied
+    by 0.
 
     Args:
         value: float
@@ -2184,7 +2202,8 @@ def mish(x0: _Input, /) -> _Variable:
     """x * tanh(log(1 + exp(x)))"""
 
 def mod(x0: _Input, x1: _Input, /, fmod: bool = False) -> _Variable:
-    """Remainder of a / b, in the dtype of a: with the sign of a for floats and where fmod, else with that of b.
+    """Remainder of a / b, in the dtype of a; with the sign of a if a is a float or fmod is set, else with that of
+    b.
 
     Args:
         fmod: bool
@@ -2219,10 +2238,11 @@ def multibox_detection(
     force_suppress: bool = False,
     topk: int = -1,
 ) -> _Variable:
-    """Detections (batch, n, 6): class, score, corners, best first; class -1: none. cls_prob (batch, classes, n),
-    class 0 being the background; loc_pred (batch, n * 4), times variances; anchor (1, n, 4). Gone are scores below
-    threshold, all but the best topk, and boxes that a better one of the same class (of any, with force_suppress)
-    overlaps by nms_threshold, where that is in (0, 1]. clip: cut boxes to [0, 1]. Not differentiated.
+    """Detections (batch, n, 6): class, score, corners, the best first; class -1: none. cls_prob (batch, classes,
+    n), where class 0 is the background; loc_pred (batch, n * 4), which is multiplied by variances; anchor (1, n,
+    4). Removed are detections with a score below threshold, all but the best topk, and, if nms_threshold is in (0,
+    1], boxes that overlap a better one of the same class (with force_suppress: of any class) by nms_threshold.
+    clip: limit boxes to [0, 1]. Not differentiated.
 
     Args:
         variances: tensor
@@ -2245,9 +2265,9 @@ def multibox_prior(
     offset_x: float = 0.5,
 ) -> _Variable:
     """Anchors around each pixel of x (batch, channels, height, width): (1, height * width * k, 4), corners. Each
-    pixel has one for each of sizes with the first of ratios (width / height) and one for each other ratio with the
-    first size. step_y, step_x: the distance of pixels, 1 / size unless both are positive; offset_y, offset_x: where
-    in a pixel the center is; clip: cut to [0, 1]. Not differentiated.
+    pixel has an anchor for each of sizes with the first of ratios (width / height), and one for each further ratio
+    with the first size. step_y, step_x: the distance of pixels, 1 / size unless both are positive; offset_y,
+    offset_x: where in a pixel the center is; clip: limit to [0, 1]. Not differentiated.
 
     Args:
         sizes: tensor
@@ -2270,11 +2290,12 @@ def multibox_target(
     mining_ratio: float = -1.0,
     mining_threshold: float = 0.5,
 ) -> tuple[_Variable, ...]:
-    """What a single-shot detector must give: offsets over variances (batch, n * 4), their mask, classes (batch, n).
-    anchor (1, n, 4); label (batch, m, 5 or more): class, corners, ended by a class -1; cls_pred (batch, classes,
-    n). An anchor gets the box that it overlaps most, if by more than overlap_threshold, and each box its best
-    anchor; class 0 means none. With mining_ratio > 0 only that many hardest anchors without a box per one with a
-    box count, of those that overlap no box by mining_threshold; the others have ignore_label. Not differentiated.
+    """Training targets of a single-shot detector: offsets divided by variances (batch, n * 4), their mask, and
+    classes (batch, n). anchor (1, n, 4); label (batch, m, 5 or more): class, corners, terminated by a class -1;
+    cls_pred (batch, classes, n). An anchor gets the box that it overlaps most, if by more than overlap_threshold,
+    and each box gets its best anchor; class 0 means no box. With mining_ratio > 0, only the hardest anchors without
+    a box are used, mining_ratio for each anchor with a box, among those that overlap no box by mining_threshold;
+    the other anchors get ignore_label. Not differentiated.
 
     Args:
         variances: tensor
@@ -2328,7 +2349,7 @@ def not_equal_scalar(x0: _Input, /, value: complex) -> _Variable:
     """
 
 def one_hot(x0: _Input, /, shape: _Ints) -> _Variable:
-    """A one at the position that the last axis of integers names, zeros elsewhere.
+    """Arrays of `shape`, with a one at the index that each row of x (..., len(shape)) holds, and zeros elsewhere.
 
     Args:
         shape: int or tuple of ints; the sizes of the axes that the positions refer to
@@ -2343,8 +2364,8 @@ def onnx_non_max_suppression(
     iou_threshold: float = 0.0,
     score_threshold: float = 0.0,
 ) -> _Variable:
-    """(batch, class, box) of the boxes chosen for each class, best first; none overlaps a better one by more than
-    iou_threshold. Not differentiated.
+    """The indices (batch, class, box) of the boxes selected for each class, the best first; none overlaps a better
+    one by more than iou_threshold. Not differentiated.
 
     Args:
         center_point_box: bool; as in nnabla.functions.onnx_non_max_suppression
@@ -2354,8 +2375,8 @@ def onnx_non_max_suppression(
     """
 
 def pack_padded_sequence(x0: _Input, x1: _Input, /, batch_first: bool = False) -> tuple[_Variable, ...]:
-    """The rows of x (time, batch, ...) that lengths (batch,), which do not increase, say are there, one time step
-    after another; and how many there are at each step. batch_first: x (batch, time, ...).
+    """The rows of x (time, batch, ...) that belong to the sequences of the given lengths (batch,), which must not
+    increase, time step by time step; and the number of rows at each step. batch_first: x is (batch, time, ...).
 
     Args:
         batch_first: bool
@@ -2378,8 +2399,8 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int = -1,
 ) -> tuple[_Variable, ...]:
-    """The inverse of pack_padded_sequence: rows that are missing get padding_value, up to total_length steps; and
-    the lengths.
+    """The inverse of pack_padded_sequence: missing rows are filled with padding_value, up to total_length steps;
+    and the lengths.
 
     Args:
         batch_first: bool; as in pack_padded_sequence
@@ -2388,7 +2409,7 @@ def pad_packed_sequence(
     """
 
 def pad_sequence(tensors: Sequence[_Input], /, length: int | None = None, value: complex = 0) -> _Variable:
-    """Sequences as the rows of one tensor, filled up with value to length, or the longest.
+    """Sequences as the rows of one tensor, padded with value to length, or to the longest sequence.
 
     Args:
         length: int or None
@@ -2396,8 +2417,8 @@ def pad_sequence(tensors: Sequence[_Input], /, length: int | None = None, value:
     """
 
 def peephole_cell(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
-    """The cell of a peephole LSTM from c, x (a, i, f, o interleaved along the second axis) and what i and f see of
-    c: c' = tanh(a) s(i + p) + s(f + q) c, and o.
+    """The cell of a peephole LSTM from c, x (a, i, f, o interleaved along the second axis) and the peephole terms p
+    and q of i and f: c' = tanh(a) s(i + p) + s(f + q) c, and o.
     """
 
 def peephole_cell_grad(
@@ -2409,13 +2430,13 @@ def peephole_cell_grad(
     x5: _Input | None = None,
     /,
 ) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of peephole_cell, from these and those of its outputs."""
+    """Gradients of the inputs of peephole_cell, from the inputs and the gradients of its outputs."""
 
 def peephole_output(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
-    """The output of a peephole LSTM from c', o and what it sees of c': s(o + p) tanh(c')."""
+    """The output of a peephole LSTM from c', o and the peephole term p of o: s(o + p) tanh(c')."""
 
 def peephole_output_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of peephole_output, from these and those of its outputs."""
+    """Gradients of the inputs of peephole_output, from the inputs and the gradients of its outputs."""
 
 def pick_cross_entropy(x0: _Input, x1: _Input, /, axis: int = -1, keepdims: bool = False) -> _Variable:
     """-log(softmax(x)) at the labels t along axis. t has the shape of x without that axis (or with length 1 there)
@@ -2427,15 +2448,15 @@ def pick_cross_entropy(x0: _Input, x1: _Input, /, axis: int = -1, keepdims: bool
     """
 
 def pixels(x0: _Input, x1: _Input, /, offset: _Ints) -> _Variable:
-    """Images (batch, channels, ...) read at positions (batch, ..., axes) + offset, whole numbers with the last axis
-    first; beyond the border 0.
+    """Images (batch, channels, ...) read at integer positions (batch, ..., axes) + offset, the last axis first; 0
+    beyond the border.
 
     Args:
         offset: int or tuple of ints
     """
 
 def pixels_grad(x0: _Input, x1: _Input, /, offset: _Ints, size: _Ints) -> _Variable:
-    """The gradient of pixels: to images whose axes have the sizes `size`.
+    """The gradient of pixels, for images whose axes have the sizes `size`.
 
     Args:
         offset: int or tuple of ints; as in pixels
@@ -2468,8 +2489,8 @@ def pow2_quantize(
     m: int = 1,
     ste_fine_grained: bool = True,
 ) -> _Variable:
-    """x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (less one each for sign and
-    with_zero).
+    """x rounded, on a logarithmic scale, to powers of two up to 2 ** m, as many as n bits can represent (one bit
+    less each for sign and with_zero).
 
     Args:
         sign: bool
@@ -2498,14 +2519,15 @@ def prod(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _V
     """
 
 def prune(x0: _Input, /, rate: float = 0.9) -> _Variable:
-    """x with that share of its elements (rate) set to 0 that are the smallest; the gradient passes unchanged.
+    """x with the fraction `rate` of its elements, those with the smallest absolute values, set to 0; the gradient
+    passes unchanged.
 
     Args:
         rate: float
     """
 
 def random_choice(x0: _Input, x1: _Input, /, *, shape: _Ints, replace: bool = True, rng: _Input) -> _Variable:
-    """Elements of each row of x, drawn with the probabilities that w is proportional to.
+    """Elements of each row of x, drawn with probabilities proportional to w.
 
     Args:
         shape: int or tuple of ints; the shape of the result
@@ -2514,7 +2536,7 @@ def random_choice(x0: _Input, x1: _Input, /, *, shape: _Ints, replace: bool = Tr
     """
 
 def random_crop(x0: _Input, /, *, shape: _Ints, base_axis: int = 1, rng: _Input) -> _Variable:
-    """A part of x of the given shape (its last axes), elsewhere for each sample.
+    """A part of x of the given shape (its last axes), at a random position for each sample.
 
     Args:
         shape: int or tuple of ints
@@ -2578,7 +2600,7 @@ def random_shift(
     base_axis: int = 1,
     rng: _Input,
 ) -> _Variable:
-    """x shifted by up to shifts[i] along its last axes, by other steps for each sample.
+    """x shifted by up to shifts[i] elements along its last axes, differently for each sample.
 
     Args:
         shifts: int or tuple of ints
@@ -2612,12 +2634,12 @@ def region_proposals(
     min_size: float = 16.0,
     iou_loss: bool = False,
 ) -> tuple[_Variable, ...]:
-    """The best regions of each image by a proposal network, (images * after, 5): the image's number and corners;
+    """The best regions of each image from a proposal network, (images * after, 5): the image's index and corners;
     and their scores (images * after, 1). cls_prob (images, 2 * kinds, height, width), whose second half are scores;
-    bbox_pred (images, 4 * kinds, height, width), how the anchors move, corners with iou_loss; im_info (images, 3):
-    height, width, scale. kinds: scales within ratios, around each pixel, which are stride apart. Of the best
-    `before` regions those stay that no better one overlaps by more than threshold; smaller ones than min_size come
-    last. Not differentiated.
+    bbox_pred (images, 4 * kinds, height, width): the offsets from the anchors, of corners with iou_loss; im_info
+    (images, 3): height, width, scale. kinds: the anchors around each pixel, for each of ratios all scales; pixels
+    are stride apart. Of the best `before` regions, those that overlap a better one by more than threshold are
+    removed; regions smaller than min_size come last. Not differentiated.
 
     Args:
         scales: tensor
@@ -2653,14 +2675,14 @@ def repeat(x0: _Input, /, repeats: _Ints, axis: int | None = None) -> _Variable:
     """
 
 def repeat_blocks(x0: _Input, /, kernel: _Ints) -> _Variable:
-    """Each element repeated along the last axes, kernel saying how often.
+    """Each element repeated along the last axes, kernel[i] times.
 
     Args:
         kernel: int or tuple of ints
     """
 
 def repeat_grad(x0: _Input, /, repeats: _Ints, axis: int | None, shape: _Ints) -> _Variable:
-    """Sums the repetitions that `repeat` made of an input of the given shape.
+    """The gradient of `repeat` for an input of the given shape: sums the repetitions.
 
     Args:
         repeats: int or tuple of ints; as in repeat
@@ -2678,7 +2700,7 @@ def resample(x0: _Input, /, axis: int, index: _Input, weight: _Input | None = No
     """
 
 def resample_grad(x0: _Input, /, *, axis: int, index: _Input, weight: _Input | None = None, size: int) -> _Variable:
-    """The gradient of resample: to `size` elements along the axis.
+    """The gradient of resample, for `size` elements along the axis.
 
     Args:
         axis: int
@@ -2709,8 +2731,8 @@ def reshape(x0: _Input, /, shape: _Ints) -> _Variable:
     """
 
 def resize(x0: _Input, /, size: _Ints, align_corners: bool = True, mode: str = 'bilinear') -> _Variable:
-    """Images (batch, channels, height, width) in another size. align_corners: corners map to corners, else pixels
-    are areas.
+    """Images (batch, channels, height, width) in another size. align_corners: the centres of the corner pixels keep
+    their places; otherwise the image's outer edges do.
 
     Args:
         size: int or tuple of ints
@@ -2749,10 +2771,10 @@ def rnn_layer(
     order: str = '',
     reverse: bool = False,
 ) -> _Variable | tuple[_Variable, ...]:
-    """States h (time, batch, units) of a recurrent layer, of an LSTM also its cells, and of an LSTM and a GRU what
-    goes into the gates, with a GRU what of the state does; from the input's part of the gates x (time, batch,
-    gates), the first h, the first cells (LSTM) and the state's weight (gates, units) and bias. mode: lstm (`order`
-    as in the op lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.
+    """States h (time, batch, units) of a recurrent layer; for an LSTM also its cells and the gates before
+    activation; for a GRU also the state's part of the gates. Inputs: the input's part of the gates x (time, batch,
+    gates), the first h, the first cells (LSTM), and the weight (gates, units) and bias of the state. mode: lstm
+    (`order` as in the op lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.
 
     Args:
         mode: str
@@ -2772,9 +2794,9 @@ def roi_align(
     group: _Ints = (),
 ) -> _Variable:
     """Regions of x (batch, channels, height, width) as maps of output_size: means of sampling_ratio ** 2 bilinear
-    samples per element, or about one per pixel where it is not positive; sampling_ratio_x: along columns. boxes
-    (regions, 5): image, x1, y1, x2, y2, times the scales. group (rows, columns): each group of bins reads a channel
-    of its own.
+    samples per element, or, if it is not positive, of about one sample per pixel; sampling_ratio_x: samples along
+    columns. boxes (regions, 5): image, x1, y1, x2, y2, which are multiplied by the scales. group (rows, columns):
+    each group of bins reads its own channel.
 
     Args:
         output_size: int or tuple of ints
@@ -2797,7 +2819,7 @@ def roi_align_grad(
     sampling_ratio_x: int | None = None,
     group: _Ints = (),
 ) -> _Variable:
-    """The gradient of roi_align by its images, which have the shape insize.
+    """The gradient of roi_align with respect to its images, which have the shape insize.
 
     Args:
         insize: int or tuple of ints
@@ -2820,7 +2842,7 @@ def roi_average(x0: _Input, x1: _Input, /, output_size: _Ints, group: _Ints = ()
     """
 
 def roi_average_grad(x0: _Input, x1: _Input, /, insize: _Ints, output_size: _Ints, group: _Ints = ()) -> _Variable:
-    """The gradient of roi_average by its images, which have the shape insize.
+    """The gradient of roi_average with respect to its images, which have the shape insize.
 
     Args:
         insize: int or tuple of ints
@@ -2836,8 +2858,8 @@ def roi_max(
     group: _Ints = (),
     empty: float = 0.0,
 ) -> tuple[_Variable, ...]:
-    """Maxima instead of roi_average's means; empty: where there is no pixel. Also the place of each maximum, row *
-    width + column, -1: none.
+    """As roi_average with maxima instead of means; empty: the value of bins without pixels. Also the place of each
+    maximum, row * width + column; -1: none.
 
     Args:
         output_size: int or tuple of ints; as in roi_align
@@ -2857,8 +2879,8 @@ def roi_max_align(
     group: _Ints = (),
     empty: float = 0.0,
 ) -> tuple[_Variable, ...]:
-    """Maxima instead of roi_align's means; empty: where there is no sample. Also the place of each maximum, row *
-    columns + column among the samples of its bin, -1: none.
+    """As roi_align with maxima instead of means; empty: the value of bins without samples. Also the place of each
+    maximum, row * columns + column among the samples of its bin; -1: none.
 
     Args:
         output_size: int or tuple of ints; as in roi_align
@@ -2882,7 +2904,7 @@ def roi_max_align_at(
     sampling_ratio_x: int | None = None,
     group: _Ints = (),
 ) -> _Variable:
-    """The samples that places names; its gradient is roi_max_align_grad.
+    """The samples at the given places; its gradient is roi_max_align_grad.
 
     Args:
         output_size: int or tuple of ints; as in roi_align
@@ -2906,7 +2928,7 @@ def roi_max_align_grad(
     sampling_ratio_x: int | None = None,
     group: _Ints = (),
 ) -> _Variable:
-    """Adds each element to what the sample that places names is made of.
+    """Adds each element to the pixels of the sample at its place (input places).
 
     Args:
         insize: int or tuple of ints; the shape of the images
@@ -2919,7 +2941,7 @@ def roi_max_align_grad(
     """
 
 def roi_max_at(x0: _Input, x1: _Input, x2: _Input, /, output_size: _Ints, group: _Ints = ()) -> _Variable:
-    """The pixels that places names; its gradient is roi_max_grad.
+    """The pixels at the given places; its gradient is roi_max_grad.
 
     Args:
         output_size: int or tuple of ints; as in roi_align
@@ -2935,7 +2957,7 @@ def roi_max_grad(
     output_size: _Ints,
     group: _Ints = (),
 ) -> _Variable:
-    """Adds each element to the pixel that places names.
+    """Adds each element to the pixel at its place (input places).
 
     Args:
         insize: int or tuple of ints; the shape of the images
@@ -2961,7 +2983,7 @@ def rsub_scalar(x0: _Input, /, value: complex) -> _Variable:
     """
 
 def running_sum(x0: _Input, /, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> _Variable:
-    """Sums along an axis up to each element, or without it, from either end.
+    """Cumulative sums along an axis, with or without the element itself, from either end.
 
     Args:
         axis: int
@@ -2981,11 +3003,11 @@ def sample_grid(
     rim: bool = False,
     axis: int = -1,
 ) -> _Variable:
-    """Images (batch, channels, ...) of two or three axes, with channel_last the channels at the end, read at a grid
-    (batch, ..., axes) or with axis=1 (batch, axes, ...), the image's last axis first: -1 ... 1 from centre to
-    centre of the outermost pixels with align_corners, else from edge to edge. flow: the grid tells how many pixels
-    a place is moved. mode: 'linear' or 'nearest'. padding: beyond the border is 'zero', or places are brought back
-    as by border_coordinate.
+    """Images (batch, channels, ...) of two or three axes (with channel_last the channels are the last axis),
+    sampled at the positions in a grid (batch, ..., axes), or with axis=1 (batch, axes, ...), the image's last axis
+    first. With align_corners -1 ... 1 is the range between the centres of the outermost pixels, else between the
+    outer edges. flow: the grid says by how many pixels each position is shifted. mode: 'linear' or 'nearest'.
+    padding: 'zero' beyond the border, or positions are mapped as by border_coordinate.
 
     Args:
         mode: str
@@ -3012,7 +3034,7 @@ def scatter_add_along(x0: _Input, x1: _Input, x2: _Input, /, axis: int = 0) -> _
     """
 
 def scatter_along(x0: _Input, x1: _Input, /, axis: int, shape: _Ints) -> _Variable:
-    """Zeros of shape, to which gy is added where gather_along would pick.
+    """Zeros of shape, to which gy is added at the elements that gather_along would read.
 
     Args:
         axis: int; the axis, or the axes, along which the op works; a negative one counts from the end
@@ -3028,14 +3050,14 @@ def scatter_nd(x0: _Input, x1: _Input, x2: _Input | None = None, /, *, shape: _I
     """
 
 def searchsorted(x0: _Input, x1: _Input, /, right: bool = False) -> _Variable:
-    """Where each value would be put in to keep the sequence sorted; its gradient is 0.
+    """The positions at which values can be inserted so that the sequence stays sorted; the gradient is 0.
 
     Args:
         right: bool; insert after equal elements, else before them
     """
 
 def select_along(x0: _Input, x1: _Input, /, axis: int = 0) -> _Variable:
-    """The slices of x along axis that a one-dimensional index names.
+    """The slices of x along axis at the positions in a one-dimensional index.
 
     Args:
         axis: int
@@ -3081,7 +3103,7 @@ def sinh(x0: _Input, /) -> _Variable:
     """Hyperbolic sine."""
 
 def sink(tensors: Sequence[_Input], /) -> _Variable:
-    """A zero that needs all inputs; each of them gets a gradient of ones."""
+    """A zero that depends on all inputs; each of them gets a gradient of ones."""
 
 def slstm(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
     """One step of an S-LSTM from cells c1, c2 and inputs x1, x2, each a, i, f, o interleaved along the second axis:
@@ -3097,7 +3119,7 @@ def slstm_grad(
     x5: _Input | None = None,
     /,
 ) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of slstm, from these and those of its outputs."""
+    """Gradients of the inputs of slstm, from the inputs and the gradients of its outputs."""
 
 def softmax(x0: _Input, /, axis: int = 1) -> _Variable:
     """exp(x), scaled to sum 1 along axis.
@@ -3163,7 +3185,7 @@ def solve_triangular(
     transpose: bool = False,
     right: bool = False,
 ) -> _Variable:
-    """x of a x = b (right: x a = b) for the lower or upper triangles of a, transposed if asked for.
+    """The solution x of a x = b (right: x a = b) for the lower or upper triangles of a, or their transpose.
 
     Args:
         lower: bool
@@ -3180,7 +3202,7 @@ def sort(
     with_index: Literal[False] = False,
     only_index: bool = False,
 ) -> _Variable:
-    """x sorted along an axis, equal elements in their order; with positions where asked for.
+    """x sorted along an axis, equal elements in their old order; optionally also the positions.
 
     Args:
         axis: int
@@ -3222,8 +3244,8 @@ def spectral_norm(
     output_u: Literal[False] = False,
     update: bool = True,
 ) -> _Variable:
-    """w over its largest singular value, as power iterations from u give it. Unless `test`, u becomes the last left
-    singular vector; backward writes it once more. output_u: the given u is a result too.
+    """w divided by its largest singular value, estimated by power iterations from u. Unless `test`, u is
+    overwritten by the new left singular vector; backward writes it again. output_u: the given u is a result, too.
 
     Args:
         dim: int; as in nnabla.functions.spectral_norm
@@ -3262,7 +3284,7 @@ def spectral_norm(
 ) -> _Variable | tuple[_Variable, ...]: ...
 
 def split(x0: _Input, /, indices: _Ints, axis: int = 0) -> _Variable | tuple[_Variable, ...]:
-    """Cuts x along an axis before each of the indices.
+    """Splits x along an axis before each of the indices.
 
     Args:
         indices: int or tuple of ints
@@ -3373,7 +3395,7 @@ def sum_pooling(
     """
 
 def sum_to(x0: _Input, /, shape: _Ints) -> _Variable:
-    """Sums x to shape, the inverse of broadcasting.
+    """Sums x to shape, the transpose of broadcasting.
 
     Args:
         shape: int or tuple of ints
@@ -3398,7 +3420,7 @@ def tanh_shrink(x0: _Input, /) -> _Variable:
     """x - tanh(x)"""
 
 def tie(x0: _Input, x1: _Input, /) -> _Variable:
-    """x, which counts as computed from `to`, without a gradient for it."""
+    """x, recorded as a result of `to` as well, which gets no gradient."""
 
 def tile(x0: _Input, /, reps: _Ints) -> _Variable:
     """x repeated reps[i] times along axis i.
@@ -3408,7 +3430,7 @@ def tile(x0: _Input, /, reps: _Ints) -> _Variable:
     """
 
 def to_device(x0: _Input, /, device: str) -> _Variable:
-    """x on another device, "cpu" or "cuda:1"; x itself where it is there.
+    """x on another device, such as "cpu" or "cuda:1"; x itself if it is already there.
 
     Args:
         device: str
@@ -3425,7 +3447,7 @@ def top_k(
     largest: bool = True,
     with_index: Literal[False] = False,
 ) -> _Variable:
-    """The k largest (smallest) elements of each sample, in order; with positions where asked for.
+    """The k largest (smallest) elements of each sample, in order; optionally also the positions.
 
     Args:
         k: int
@@ -3462,7 +3484,7 @@ def top_k(
 ) -> _Variable | tuple[_Variable, ...]: ...
 
 def top_k_grad(x0: _Input, /, k: int, abs: bool = False, base_axis: int = 1) -> _Variable:
-    """x; of its gradient the k largest elements of each sample pass.
+    """x; only the k largest elements of each sample of its gradient are passed on.
 
     Args:
         k: int
@@ -3506,7 +3528,8 @@ def transposed_convolution(
     groups: int = 1,
     output_padding: _Ints = (),
 ) -> _Variable:
-    """As deconvolution, the size of the result being the smallest plus output_padding, which is less than stride.
+    """As deconvolution; the size of the result is the smallest possible one plus output_padding, which must be less
+    than stride.
 
     Args:
         stride: int or tuple of ints
@@ -3522,7 +3545,7 @@ def tree_lstm(tensors: Sequence[_Input], /) -> tuple[_Variable, ...]:
     """
 
 def tree_lstm_grad(tensors: Sequence[_Input], /) -> tuple[_Variable, ...]:
-    """Gradients of the inputs of tree_lstm, from these and those of its outputs."""
+    """Gradients of the inputs of tree_lstm, from the inputs and the gradients of its outputs."""
 
 def tril(x0: _Input, /, k: int = 0) -> _Variable:
     """Zeros above the k-th diagonal of the last two axes.
@@ -3548,7 +3571,7 @@ def unique(
     with_inverse: Literal[False] = False,
     with_counts: Literal[False] = False,
 ) -> _Variable:
-    """The distinct elements (slices along axis) of x, sorted or as they appear first.
+    """The distinct elements (slices along axis) of x, sorted or in the order of their first occurrence.
 
     Args:
         axis: int or None
@@ -3631,7 +3654,7 @@ def unpooling(
     """
 
 def unstack(x0: _Input, /, axis: int = 0) -> _Variable | tuple[_Variable, ...]:
-    """All slices of x along an axis, which they lose.
+    """All slices of x along an axis, without that axis.
 
     Args:
         axis: int
@@ -3647,8 +3670,8 @@ def var(x0: _Input, /, axis: _Ints | None = None, ddof: float = 0.0, keepdims: b
     """
 
 def vat_noise(x0: _Input, x1: _Input, /, base_axis: int = 1, eps: float = 1.0, update: bool = True) -> _Variable:
-    """eps x / |x| over the axes from base_axis on. Has no gradient: backward writes eps times that of the result
-    into the second input.
+    """eps x / |x|, with the norm over the axes from base_axis on. x gets no gradient: backward writes eps times the
+    gradient of the result into the second input.
 
     Args:
         base_axis: int
@@ -3668,9 +3691,9 @@ def window_pooling(
     ignore_border: bool = True,
     divisor: str = 'none',
 ) -> _Variable:
-    """Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of those
-    that reach beyond the padding if they begin in the image. divisor: 'padded' divides by the elements of the
-    padded image in the window, 'image' by those of the image.
+    """Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of windows
+    that begin in the image and reach beyond the padding. divisor: 'padded' divides by the number of elements of the
+    padded image in the window, 'image' by that of the image.
 
     Args:
         ksize: int or tuple of ints
@@ -3681,4 +3704,4 @@ def window_pooling(
     """
 
 def zeta(x0: _Input, x1: _Input, /) -> _Variable:
-    """Hurwitz zeta function: the sum of (k + q) ** -s for k = 0, 1, ...; differentiated by q only."""
+    """Hurwitz zeta function: the sum of (k + q) ** -s for k = 0, 1, ...; differentiable only with respect to q."""
