@@ -6,6 +6,8 @@ import collections
 import threading
 from typing import Any
 
+from compatgrad import _C
+
 
 class _ThreadHooks(threading.local):
     hooks = None  # an OrderedDict after the first call of `_get_link_hooks` in this thread
@@ -48,7 +50,7 @@ class _ForwardPostprocessCallbackArgs(_CallbackArgs):
         self.out = out
 
 
-class LinkHook:
+class LinkHook(_C.HookBlock):
     """Base class of hooks that see links being called. As a context manager a hook sees all links of the thread;
     `Link.add_hook` registers it with one. A second hook of the same `name` in the same place raises KeyError.
 
@@ -65,19 +67,22 @@ class LinkHook:
     """
 
     name = "LinkHook"
+    _thread = _thread  # `__exit__`, which is compiled, finds the thread's hooks in it
+
+    def __init__(self) -> None:  # without this the compiled base class would accept any arguments
+        super().__init__()
 
     def __enter__(self):
         hooks = _get_link_hooks()
         if self.name in hooks:
             raise KeyError(f"hook {self.name} already exists")
-        hooks[self.name] = self
-        self.added(None)
+        try:
+            hooks[self.name] = self
+            self.added(None)
+        except BaseException:
+            hooks.pop(self.name, None)  # a hook that could not start must not stay in the thread
+            raise
         return self
-
-    def __exit__(self, *_):
-        hooks = _get_link_hooks()
-        hooks[self.name].deleted(None)
-        del hooks[self.name]
 
     def added(self, link: Any) -> None:
         """Called when the hook is registered; `link` is None for the thread's hooks."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 from compatgrad import _C
+from compatgrad.core.configuration import using_modes
 
 __all__ = ["auto_forward", "get_auto_forward", "set_auto_forward"]
 
@@ -48,8 +46,7 @@ def get_auto_forward() -> bool:
     return _C.get_mode("auto_forward")
 
 
-@contextlib.contextmanager
-def auto_forward(auto: bool = True) -> Iterator[None]:
+def auto_forward(auto: bool = True) -> using_modes:
     """Inside the `with` block functions run when they are called; at its end the previous setting is restored.
 
     Args:
@@ -70,9 +67,4 @@ def auto_forward(auto: bool = True) -> Iterator[None]:
 
     Source: `nnabla.auto_forward` of nnabla 1.39.0.
     """
-    old = get_auto_forward()
-    try:
-        set_auto_forward(auto)  # inside `try`: Ctrl-C right after this line must not leave the mode set
-        yield
-    finally:
-        set_auto_forward(old)
+    return using_modes(process_auto_forward=bool(auto))

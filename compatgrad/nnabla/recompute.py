@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.core.configuration import using_modes
 
 __all__ = ["get_global_recompute", "recompute", "recompute_fn", "set_global_recompute"]
-
-_recompute = False
 
 
 def set_global_recompute(recompute: bool) -> None:
@@ -31,9 +29,7 @@ def set_global_recompute(recompute: bool) -> None:
 
     Source: `nnabla.set_global_recompute` of nnabla 1.39.0.
     """
-    global _recompute
-    _recompute = bool(recompute)
-    _C.set_global_recompute(_recompute)
+    _C.set_global_recompute(bool(recompute))
 
 
 def get_global_recompute() -> bool:
@@ -48,11 +44,10 @@ def get_global_recompute() -> bool:
 
     Source: `nnabla.recompute.get_global_recompute` of nnabla 1.39.0.
     """
-    return _recompute
+    return _C.get_global_recompute()
 
 
-@contextlib.contextmanager
-def recompute(recompute_: bool = True) -> Iterator[None]:
+def recompute(recompute_: bool = True) -> using_modes:
     """Context manager: backward computes the Variables that are made inside the block again instead of keeping their
     data, which saves memory.
 
@@ -74,12 +69,7 @@ def recompute(recompute_: bool = True) -> Iterator[None]:
 
     Source: `nnabla.recompute` of nnabla 1.39.0.
     """
-    old = _recompute
-    try:
-        set_global_recompute(recompute_)  # inside `try`: Ctrl-C right after this line must not leave the mode set
-        yield
-    finally:
-        set_global_recompute(old)
+    return using_modes(process_recompute=bool(recompute_))
 
 
 def recompute_fn(recompute_: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -177,6 +177,7 @@ void deferred_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* set_global_recompute(PyObject*, PyObject* value) {
   return PyBool_FromLong(std::exchange(global_recompute, truth(value)));
 }
+PyObject* get_global_recompute(PyObject*, PyObject*) { return PyBool_FromLong(global_recompute); }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&]() -> PyObject* {
@@ -221,6 +222,7 @@ PyMethodDef methods[] = {
 PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 6), nullptr},
                                     {"deferred_backward", FAST(deferred_backward, 7), nullptr},
                                     {"set_global_recompute", guard<set_global_recompute>, METH_O, nullptr},
+                                    {"get_global_recompute", guard<get_global_recompute>, METH_NOARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject DeferredVariableType = [] {

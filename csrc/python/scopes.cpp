@@ -5,6 +5,9 @@
 
 #include <optional>
 
+#include "core/deferred.h"
+#include "core/mode.h"
+
 namespace cg::py {
 namespace {
 
@@ -13,6 +16,8 @@ struct Settings {
   c10::SmallVector<std::pair<int, int8_t>, 4> modes;
   std::optional<at::ScalarType> dtype;  // of nnabla's context
   std::optional<at::Device> device;
+  std::optional<int8_t> auto_forward;  // these two hold for the whole process
+  std::optional<bool> recompute;
   Obj attributes;                // triples (object, name, value)
   c10::SmallVector<Obj, 2> old;  // their old values; null: the attribute did not exist
 };
@@ -37,6 +42,8 @@ void swap_modes(Settings& s) {
   for (auto& [index, value] : s.modes) std::swap(thread_modes.value[index], value);
   if (s.dtype) std::swap(real_dtype, *s.dtype);
   if (s.device) std::swap(real_device, *s.device);
+  if (s.auto_forward) std::swap(default_modes[static_cast<int>(Mode::auto_forward)], *s.auto_forward);
+  if (s.recompute) std::swap(global_recompute, *s.recompute);
 }
 
 void restore(Settings s) {
@@ -63,13 +70,21 @@ void set_attribute(Settings& s, PyObject* triple) {
 
 void read_modes(Settings& s, PyObject* modes) {
   PyObject *name, *value;
-  for (Py_ssize_t at = 0; PyDict_Next(modes, &at, &name, &value);)
-    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "real_dtype") == 0)
+  for (Py_ssize_t at = 0; PyDict_Next(modes, &at, &name, &value);) {
+    const auto is = [name](const char* word) {
+      return PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, word) == 0;
+    };
+    if (is("real_dtype"))
       s.dtype = parse_dtype(value);
-    else if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "real_device") == 0)
+    else if (is("real_device"))
       s.device = parse_device(value);
+    else if (is("process_auto_forward"))
+      s.auto_forward = truth(value);
+    else if (is("process_recompute"))
+      s.recompute = truth(value);
     else
       s.modes.emplace_back(mode_index(name), mode_setting(value));
+  }
 }
 
 PyObject* scope_enter(PyObject* self, PyObject*) {
@@ -139,14 +154,19 @@ PyMethodDef scope_methods[] = {{"__enter__", guard<scope_enter>, METH_NOARGS, nu
                                {"__exit__", FAST(scope_exit, 0, 3), nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
-// Ends the `with` block of a function hook. HookBlock is a base class of the hooks, which are Python objects without a
-// C layout.
+// Ends the `with` block of a function hook, or of another hook, whose class keeps the dict of a thread in the attribute
+// `hooks` of its attribute `_thread`, a threading.local. HookBlock is a base class of the hooks, which are Python
+// objects without a C layout.
 void hook_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
-  Obj name = Obj::steal(PyObject_GetAttrString(self, "name"));
-  PyObject* const hooks = function_hooks();
+  Obj name = Obj::steal(PyObject_GetAttrString(self, "name")), own;
+  if (PyObject_HasAttrString(self, "_thread")) {
+    own = Obj::steal(PyObject_GetAttrString(Obj::steal(PyObject_GetAttrString(self, "_thread")).get(), "hooks"));
+    if (!PyDict_Check(own.get())) fail(PyExc_RuntimeError, "hook %S: left without being entered", name.get());
+  }
+  PyObject* const hooks = own ? own.get() : function_hooks();
   Obj hook = Obj::borrow(PyDict_GetItemWithError(hooks, name.get()));
   if (!hook && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name.get());
-  if (!hook || PyDict_DelItem(hooks, name.get()) < 0) throw PyError();
+  if (!hook || PyObject_DelItem(hooks, name.get()) < 0) throw PyError();
   Obj::steal(PyObject_CallMethod(hook.get(), "deleted", "O", Py_None));
 }
 PyMethodDef hook_block_methods[] = {{"__exit__", FAST(hook_exit, 0, 3), nullptr}, {nullptr, nullptr, 0, nullptr}};

@@ -4,13 +4,18 @@ It detects faults such as MXNet's recording flag left on, or another error of to
 KeyboardInterrupt.
 """
 
+import signal
 import subprocess
 import sys
 
 import pytest
 
+import compatgrad.chainer as chainer
+import compatgrad.nnabla as nn
 from compatgrad import _C
+from compatgrad.chainer.link_hook import _get_link_hooks
 from compatgrad.core.configuration import scope, using_modes
+from compatgrad.nnabla.recompute import get_global_recompute
 from tests.core.interrupts import OF
 
 
@@ -43,3 +48,32 @@ def test_nested_blocks_restore_in_order():
     assert (Place.level, hasattr(Place, "new"), _C.get_mode_raw("train")) == (0, False, None)
     with pytest.raises(RuntimeError, match="left without being entered"):
         block.__exit__(None, None, None)
+
+
+class Hook(chainer.LinkHook):
+    name = "interrupted"
+
+
+def enter_process_wide_blocks():
+    with nn.auto_forward(), nn.recompute(), Hook():
+        pass
+
+
+def test_interrupts_of_process_wide_settings_and_link_hooks():
+    def raise_interrupt(signum, frame):
+        raise KeyboardInterrupt
+
+    before, interrupts = signal.signal(signal.SIGALRM, raise_interrupt), 0
+    try:
+        for k in range(3000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-6 * (1 + k % 30))
+                while True:
+                    enter_process_wide_blocks()
+            except KeyboardInterrupt:
+                interrupts += 1
+            assert not nn.get_auto_forward() and not get_global_recompute() and not _get_link_hooks()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupts == 3000
