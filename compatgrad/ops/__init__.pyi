@@ -29,6 +29,7 @@ _Index: TypeAlias = (
 
 __all__ = [
     "abs",
+    "abs_or_nan",
     "abs_right",
     "absolute_error",
     "absolute_error_right",
@@ -394,11 +395,14 @@ __all__ = [
 def abs(x0: _Input, /) -> _Variable:
     """|x|; the gradient at 0 is 0."""
 
+def abs_or_nan(x0: _Input, /) -> _Variable:
+    """|x|; the gradient at 0 is 0, that at NaN is NaN."""
+
 def abs_right(x0: _Input, /) -> _Variable:
     """|x|; the gradient at 0 is 1."""
 
 def absolute_error(x0: _Input, x1: _Input, /) -> _Variable:
-    """|a - b|; the gradient at 0 is 0."""
+    """|a - b|; the gradient is 0 where a and b are equal, NaN where a - b is."""
 
 def absolute_error_right(x0: _Input, x1: _Input, /) -> _Variable:
     """|a - b|; where a and b are equal, the gradient of b is 1."""
@@ -1088,6 +1092,7 @@ def deform_columns(
     dilate: _Ints = (),
     groups: int = 1,
     clamp: bool = False,
+    nan: bool = False,
     orders: _Ints = (0,),
 ) -> _Variable:
     """Columns (batch, channels * taps, *out) of images for deformable convolution: bilinear samples at row * stride
@@ -1095,7 +1100,8 @@ def deform_columns(
     channels. factors (batch, groups * taps, *out): what samples are multiplied by. Beyond the border samples
     decrease to 0 over one pixel; clamp: positions outside give 0, except that up to one pixel behind the centre of
     the last pixel they give that pixel. orders: each tap has several factors, for the sample (0) and its
-    derivatives by row (1), column (2) and both (3), which are summed.
+    derivatives by row (1), column (2) and both (3), which are summed. nan: without clamp, samples at NaN are NaN,
+    otherwise 0.
 
     Args:
         ksize: int or tuple of ints; the size of a window, for each axis; one number is used for all
@@ -1104,6 +1110,7 @@ def deform_columns(
         dilate: int or tuple of ints
         groups: int
         clamp: bool
+        nan: bool
         orders: int or tuple of ints
     """
 
@@ -1120,6 +1127,7 @@ def deform_columns_grad(
     dilate: _Ints = (),
     groups: int = 1,
     clamp: bool = False,
+    nan: bool = False,
     orders: _Ints = (0,),
 ) -> _Variable:
     """The gradient of deform_columns with respect to its images, which have the shape insize.
@@ -1132,6 +1140,7 @@ def deform_columns_grad(
         dilate: int or tuple of ints; as in deform_columns
         groups: int; as in deform_columns
         clamp: bool; as in deform_columns
+        nan: bool; as in deform_columns
         orders: int or tuple of ints; as in deform_columns
     """
 
@@ -1146,6 +1155,7 @@ def deform_factors_grad(
     dilate: _Ints = (),
     groups: int = 1,
     clamp: bool = False,
+    nan: bool = False,
     orders: _Ints = (0,),
 ) -> _Variable:
     """The gradient of deform_columns with respect to its factors, from the gradient of the columns, images and
@@ -1158,6 +1168,7 @@ def deform_factors_grad(
         dilate: int or tuple of ints; as in deform_columns
         groups: int; as in deform_columns
         clamp: bool; as in deform_columns
+        nan: bool; as in deform_columns
         orders: int or tuple of ints; as in deform_columns
     """
 
@@ -1306,21 +1317,32 @@ def einsum(tensors: Sequence[_Input], /, equation: str) -> _Variable:
         equation: str
     """
 
-def elu(x0: _Input, /, alpha: float = 1.0, scale: float = 1.0) -> _Variable:
-    """scale * x where x > 0, else scale * alpha * (exp(x) - 1).
+def elu(x0: _Input, /, alpha: float = 1.0, scale: float = 1.0, nan: bool = True) -> _Variable:
+    """scale * x where x > 0, else scale * alpha * (exp(x) - 1). nan: as in elu_grad.
 
     Args:
         alpha: float
         scale: float
+        nan: bool
     """
 
-def elu_grad(x0: _Input, x1: _Input, /, alpha: float = 1.0, scale: float = 1.0, is_result: bool = False) -> _Variable:
-    """gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu.
+def elu_grad(
+    x0: _Input,
+    x1: _Input,
+    /,
+    alpha: float = 1.0,
+    scale: float = 1.0,
+    is_result: bool = False,
+    nan: bool = True,
+) -> _Variable:
+    """gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu. nan: NaN where x
+    is NaN, otherwise gy * scale there.
 
     Args:
         alpha: float
         scale: float
         is_result: bool
+        nan: bool
     """
 
 def elu_right(x0: _Input, /, alpha: float = 1.0) -> _Variable:
@@ -2507,8 +2529,12 @@ def pow_scalar(x0: _Input, /, exponent: complex) -> _Variable:
         exponent: number
     """
 
-def prelu(x0: _Input, x1: _Input, /) -> _Variable:
-    """x where x >= 0, else w * x."""
+def prelu(x0: _Input, x1: _Input, /, nan: bool = True) -> _Variable:
+    """x where x >= 0, else w * x. nan: where x is NaN the gradient of w is NaN, else 0.
+
+    Args:
+        nan: bool
+    """
 
 def prod(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
     """Product over axis (None: all).

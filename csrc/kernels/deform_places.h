@@ -18,8 +18,8 @@ struct DeformSizes {
   int64_t images, channels, height, width, groups;  // groups of channels, each with its own offsets
   int64_t taps_h, taps_w, out_h, out_w;
   int64_t stride_h, stride_w, pad_h, pad_w, dilate_h, dilate_w;
-  int64_t clamp;   // 0: beyond the centres of the outermost pixels, samples decrease to zero over one pixel; 1: see
-                   // DeformAxis
+  int64_t border;  // 0: beyond the centres of the outermost pixels, samples decrease to zero over one pixel; 1: the
+                   // same, and samples at NaN are NaN; 2: see `clamp` of DeformAxis
   int64_t orders;  // how many factors a position has,
   int64_t order[4];
   int64_t together;  // channels per call
@@ -46,12 +46,12 @@ inline bool deform_sizes(const Call& c, DeformSizes& s) {
 
 // The pixels on both sides of a coordinate along one axis, and their weights in the value and the derivative there.
 // `clamp`: only coordinates in [0, length) give a value, and from the centre of the last pixel on the value is
-// constant.
+// constant. At NaN the value is 0, or with `nan` NaN, read from the first pixel.
 template <class C>
 struct DeformAxis {
   int32_t low, high;
   C values[2], slopes[2];
-  CG_FN DeformAxis(C at, int64_t length, bool clamp) {
+  CG_FN DeformAxis(C at, int64_t length, bool clamp, bool nan) {
     const C first = clamp ? C(0) : C(-1), last = C(length);
     const bool inside = (clamp ? at >= first : at > first) && at < last;
     const C floor = inside ? math::floor(at) : C(0), rest = inside ? at - floor : C(0);
@@ -59,7 +59,7 @@ struct DeformAxis {
     const bool a = inside && below >= 0, b = inside && below < end, still = clamp && below >= end;
     low = below < 0 ? 0 : below;
     high = below < end ? below + 1 : end;
-    values[0] = a ? (still ? C(1) : C(1) - rest) : C(0);
+    values[0] = a ? (still ? C(1) : C(1) - rest) : nan && at != at ? at : C(0);
     values[1] = b ? rest : C(0);
     slopes[0] = a && !still ? C(-1) : C(0);
     slopes[1] = b ? C(1) : C(0);
@@ -95,10 +95,11 @@ struct DeformPixels {
         ++row;
       }
     }
+    const bool clamp = s.border == 2, nan = s.border == 1;
     CG_IVDEP
     for (int i = 0; i < n; ++i) {
-      const DeformAxis<C> h(C(h0[i]) + widen(offset[i]), s.height, s.clamp);
-      const DeformAxis<C> w(C(w0[i]) + widen(offset[s.places() + i]), s.width, s.clamp);
+      const DeformAxis<C> h(C(h0[i]) + widen(offset[i]), s.height, clamp, nan);
+      const DeformAxis<C> w(C(w0[i]) + widen(offset[s.places() + i]), s.width, clamp, nan);
       at[0][i] = h.low * width + w.low;
       at[1][i] = h.low * width + w.high;
       at[2][i] = h.high * width + w.low;

@@ -4,6 +4,7 @@
 #include <ATen/ops/elu_backward.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/isnan.h>
 #include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
@@ -12,12 +13,12 @@
 
 #include <numbers>
 
+#include "ops/slopes.h"
 #include "ops/unary.h"
 
 namespace cg {
 namespace {
 
-Var elu_backward(const Var& gy, double alpha, double scale, double input_scale, bool is_result, const Var& x);
 Var softplus_backward(const Var& gy, const Var& x, double beta, double threshold);
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate);
 Var silu_backward(const Var& gy, const Var& x);
@@ -73,28 +74,37 @@ CG_UNARY(LogSigmoid, "log_sigmoid", in_bit(0), at::log_sigmoid(x), c.gy() * sigm
 
 struct ELUGrad {
   double alpha = 1, scale = 1;
-  bool is_result = false;
+  bool is_result = false, nan = true;
   static constexpr auto params() {
     return std::make_tuple(param("alpha", &ELUGrad::alpha), param("scale", &ELUGrad::scale),
-                           param("is_result", &ELUGrad::is_result));
+                           param("is_result", &ELUGrad::is_result), param("nan", &ELUGrad::nan));
   }
   Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
-  Tensor forward(const Tensor& gy, const Tensor& x) { return at::elu_backward(gy, alpha, scale, 1, is_result, x); }
+  Tensor into(const Tensor& to, const Tensor& gy, const Tensor& x) const {
+    if (is_result)
+      if (Tensor g = elu_slope(to, gy, x, scale, scale * alpha, nan); g.defined()) return g;
+    return at::where(at::isnan(x), nan ? x : gy * scale, at::elu_backward(gy, alpha, scale, 1, is_result, x));
+  }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return into({}, gy, x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return elu_backward(c.gy(), alpha, scale, 1.0, is_result, c.in(1)); });
+    c.grad(0, [&] { return run(ELUGrad{*this}, c.gy(), c.in(1)); });
     c.grad(1, [&]() -> T {
       const T g = c.gy() * c.in(0) * frozen([](const Tensor& x) { return x <= 0; }, c.in(1));
-      return is_result ? g : elu_backward(g, alpha, scale, 1.0, false, c.in(1));
+      return is_result ? g : run(ELUGrad{*this}, g, c.in(1));
     });
   }
 };
 CG_POINTWISE("elu_grad", ELUGrad,
-             "gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu.")
+             "gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu. nan: NaN "
+             "where x is NaN, otherwise gy * scale there.")
 
 struct ELU {
   double alpha = 1, scale = 1;
-  static constexpr auto params() { return std::make_tuple(param("alpha", &ELU::alpha), param("scale", &ELU::scale)); }
+  bool nan = true;
+  static constexpr auto params() {
+    return std::make_tuple(param("alpha", &ELU::alpha), param("scale", &ELU::scale), param("nan", &ELU::nan));
+  }
   bool by_output() const { return alpha >= 0 && scale > 0; }
   Mask saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
   Tensor forward(const Tensor& x) { return at::elu(x, alpha, scale); }
@@ -102,13 +112,13 @@ struct ELU {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       const T x = by_output() ? c.out(0) : c.in(0);
+      const ELUGrad slope{alpha, scale, by_output(), nan};
       return overwrite_or(
-          c.gy(), [&](auto& g) { return at::elu_backward_out(g, g, alpha, scale, 1.0, by_output(), value(x)); },
-          [&] { return elu_backward(c.gy(), alpha, scale, 1.0, by_output(), x); });
+          c.gy(), [&](auto& g) { return slope.into(g, g, value(x)); }, [&] { return run(ELUGrad{slope}, c.gy(), x); });
     });
   }
 };
-CG_POINTWISE("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 1).")
+CG_POINTWISE("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 1). nan: as in elu_grad.")
 
 // If beta * x is larger than this, log(1 + exp(beta * x)) equals beta * x in float64.
 constexpr double kSoftplusLinear = 40;
@@ -187,9 +197,6 @@ struct SoftSign {
 };
 CG_OP("softsign", SoftSign, "x / (1 + |x|)")
 
-Var elu_backward(const Var& gy, double alpha, double scale, double, bool is_result, const Var& x) {
-  return run(ELUGrad{alpha, scale, is_result}, gy, x);
-}
 Var softplus_backward(const Var& gy, const Var& x, double beta, double) { return run(SoftplusGrad{beta}, gy, x); }
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate) {
   return run(GELUGrad{approximate[0] == 't'}, gy, x);

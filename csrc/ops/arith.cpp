@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "kernels/sum_tensors.h"
+#include "ops/one_loop.h"
 #include "ops/unary.h"
 
 namespace cg {
@@ -147,6 +148,25 @@ CG_POINTWISE_UNARY(Cbrt, "cbrt", out_bit(0), at::copysign(at::pow(at::abs(x), 1.
                    c.gy() / (square(c.out(0)) * 3), "The cube root, of negative numbers too.")
 CG_POINTWISE_UNARY(Reciprocal, "reciprocal", out_bit(0), at::reciprocal(x), -(c.gy() * square(c.out(0))), "1 / x")
 CG_POINTWISE_UNARY(Abs, "abs", in_bit(0), at::abs(x), c.gy() * sign(c.in(0)), "|x|; the gradient at 0 is 0.")
+
+struct AbsOrNaN {
+  static constexpr Mask saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::abs(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      return fused([](auto g, auto x) CG_EACH { return x > 0   ? g
+                                                       : x < 0 ? -g
+                                                               : g * x; },
+                   [](const T& g, const T& x) {
+                     return g * frozen([](const Tensor& x) { return at::where(at::isnan(x), x, at::sign(x)); }, x);
+                   },
+                   c.gy(), c.in(0));
+    });
+  }
+};
+CG_POINTWISE("abs_or_nan", AbsOrNaN, "|x|; the gradient at 0 is 0, that at NaN is NaN.")
+
 CG_POINTWISE_UNARY(Sign, "sign", 0, at::sign(x), zeros_as(c.gy()), "-1, 0 or 1; its gradient is 0.")
 
 }  // namespace

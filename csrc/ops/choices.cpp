@@ -4,7 +4,6 @@
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/floor.h>
 #include <ATen/ops/fmod.h>
-#include <ATen/ops/hardtanh_backward.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/round.h>
@@ -15,6 +14,7 @@
 #include <limits>
 
 #include "core/deferred.h"
+#include "ops/slopes.h"
 #include "ops/unary.h"
 
 namespace cg {
@@ -85,10 +85,10 @@ struct HardTanhGrad {
     return std::make_tuple(required("lower", &HardTanhGrad::lower), required("upper", &HardTanhGrad::upper));
   }
   static constexpr Mask saves = in_bit(1);
-  Tensor forward(const Tensor& gy, const Tensor& x) { return at::hardtanh_backward(gy, x, lower, upper); }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return band_slope(gy, x, lower, upper); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(1), lower, upper); });
+    c.grad(0, [&] { return run(HardTanhGrad{*this}, c.gy(), c.in(1)); });
   }
 };
 CG_OP("hardtanh_grad", HardTanhGrad, "gy where lower < x < upper, else 0; constant in x.")
@@ -105,7 +105,7 @@ double before(double bound, bool downward, at::ScalarType dtype) {
 // gy where lower < x < upper, else 0. `product`: computed by a product with 0, so that NaN and infinity stay NaN.
 template <class T>
 T between(const Ctx<T>& c, double lower, double upper, bool product) {
-  T g = hardtanh_backward(c.gy(), c.in(0), lower, upper);
+  T g = run(HardTanhGrad{lower, upper}, c.gy(), c.in(0));
   if (!product) return g;
   if constexpr (std::is_same_v<T, Tensor>)
     return g.add_(c.gy(), 0);

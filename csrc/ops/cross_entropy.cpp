@@ -113,12 +113,12 @@ struct HuberError : OfDifference<HuberError> {
     return fused(
         [k = delta](auto g, auto d) CG_EACH {
           const auto limit = decltype(d)(k);
-          return 2 * g * (d > limit ? limit : d < -limit ? -limit : d);
+          return 2 * g * (d < limit && d > -limit ? d : d > 0 ? limit : -limit);
         },
         [k = delta](const T& g, const T& d) {
           const T inside = frozen([k](const Tensor& d) { return at::abs(d) < k; }, d);
-          const T slope = frozen([k](const Tensor& d) { return at::sign(d) * (2 * k); }, d);
-          return where(inside, g * d * 2.0, g * slope);
+          const T right = frozen([](const Tensor& d) { return d > 0; }, d);
+          return where(inside, g * d * 2.0, where(right, g * (2 * k), g * (-2 * k)));
         },
         c.gy(), d);
   }

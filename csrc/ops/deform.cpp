@@ -189,7 +189,8 @@ CG_OP("deform_columns", DeformColumns,
       "channels. factors (batch, groups * taps, *out): what samples are multiplied by. Beyond the border samples "
       "decrease to 0 over one pixel; clamp: positions outside give 0, except that up to one pixel behind the centre of "
       "the last pixel they give that pixel. orders: each tap has several factors, for the sample (0) and its "
-      "derivatives by row (1), column (2) and both (3), which are summed.")
+      "derivatives by row (1), column (2) and both (3), which are summed. nan: without clamp, samples at NaN are NaN, "
+      "otherwise 0.")
 CG_OP("deform_columns_grad", DeformColumnsGrad,
       "The gradient of deform_columns with respect to its images, which have the shape insize.")
 CG_OP(

@@ -36,13 +36,13 @@ struct DeformGeometry {
 
   Ints ksize, stride, pad, dilate;
   int64_t groups = 1;
-  bool clamp = false;
+  bool clamp = false, nan = false;
   Ints orders{0};
   static constexpr auto common() {
     return std::make_tuple(required("ksize", &DeformGeometry::ksize), param("stride", &DeformGeometry::stride),
                            param("pad", &DeformGeometry::pad), param("dilate", &DeformGeometry::dilate),
                            param("groups", &DeformGeometry::groups), param("clamp", &DeformGeometry::clamp),
-                           param("orders", &DeformGeometry::orders));
+                           param("nan", &DeformGeometry::nan), param("orders", &DeformGeometry::orders));
   }
   void complete();
   Deformed sizes(at::IntArrayRef x, at::IntArrayRef offset) const;

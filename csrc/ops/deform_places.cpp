@@ -2,6 +2,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/gather.h>
+#include <ATen/ops/isnan.h>
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/stack.h>
@@ -64,7 +65,7 @@ std::vector<int64_t> DeformGeometry::integers(const Deformed& d, int64_t togethe
                          pad[1],
                          dilate[0],
                          dilate[1],
-                         clamp,
+                         clamp ? 2 : nan,
                          int64_t(orders.size())};
   for (size_t j = 0; j < 4; ++j) r.push_back(j < orders.size() ? orders[j] : 0);
   r.push_back(std::max<int64_t>(together, 1));
@@ -91,7 +92,8 @@ DeformCorners DeformGeometry::formula(const Deformed& d, const Tensor& offset, c
     const Tensor place = at::where(inside, at, at::zeros_like(at)), low = place.floor(), rest = place - low;
     const Tensor a = inside.logical_and(low.ge(0)), b = inside.logical_and(low.lt(length - 1));
     const Tensor still = clamp ? low.ge(length - 1) : at::zeros_like(inside), zero = at::zeros_like(at);
-    r.values[axis][0] = at::where(a, at::where(still, zero + 1, 1 - rest), zero);
+    const Tensor beyond = nan ? at::where(at::isnan(at), at, zero) : zero;
+    r.values[axis][0] = at::where(a, at::where(still, zero + 1, 1 - rest), beyond);
     r.values[axis][1] = at::where(b, rest, zero);
     r.slopes[axis][0] = at::where(a.logical_and(still.logical_not()), zero - 1, zero);
     r.slopes[axis][1] = at::where(b, zero + 1, zero);

@@ -4,6 +4,7 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
+#include <ATen/ops/isnan.h>
 #include <ATen/ops/le.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/mse_loss_backward.h>
@@ -14,6 +15,7 @@
 #include "kernels/loss.h"
 #include "kernels/raw.h"
 #include "ops/of_difference.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {
@@ -178,25 +180,38 @@ struct SquaredError : OfDifference<SquaredError> {
 };
 CG_POINTWISE("squared_error", SquaredError, "(a - b) ** 2")
 
+// The sign of a - b; NaN where that is NaN.
+Tensor sign_of_difference(const Tensor& a, const Tensor& b) {
+  return fused(
+      [](auto a, auto b) CG_EACH {
+        const auto d = a - b;
+        return d > 0 ? 1 : d < 0 ? -1 : d;
+      },
+      [](const Tensor& a, const Tensor& b) {
+        const Tensor d = a - b;
+        return at::where(at::isnan(d), d, at::sign(d));
+      },
+      a, b);
+}
+
 struct AbsoluteError : OfDifference<AbsoluteError> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
   T slope(Ctx<T>& c) {
-    return c.gy() * frozen([](const Tensor& a, const Tensor& b) { return at::sign(a - b); }, c.in(0), c.in(1));
+    return c.gy() * frozen(sign_of_difference, c.in(0), c.in(1));
   }
 };
-CG_POINTWISE("absolute_error", AbsoluteError, "|a - b|; the gradient at 0 is 0.")
+CG_POINTWISE("absolute_error", AbsoluteError, "|a - b|; the gradient is 0 where a and b are equal, NaN where a - b is.")
 
 struct MeanAbsoluteError : OfDifference<MeanAbsoluteError> {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::mean(at::abs(a - b)); }
   template <class T>
   T slope(Ctx<T>& c) {
-    return c.gy() * frozen(
-                        [](const Tensor& a, const Tensor& b) {
-                          const Tensor d = a - b;
-                          return at::sign(d) / static_cast<double>(d.numel());
-                        },
-                        c.in(0), c.in(1));
+    const auto share = [](const Tensor& a, const Tensor& b) {
+      const Tensor s = sign_of_difference(a, b);
+      return s / static_cast<double>(s.numel());
+    };
+    return c.gy() * frozen(share, c.in(0), c.in(1));
   }
 };
 CG_OP("mean_absolute_error", MeanAbsoluteError, "Mean of |a - b|.")

@@ -21,6 +21,8 @@ T unaligned(const T& g, at::IntArrayRef param) {
 }
 
 struct PReLU {
+  bool nan = true;
+  static constexpr auto params() { return std::make_tuple(param("nan", &PReLU::nan)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& w) {
     return at::_prelu_kernel(x, at::reshape(w, aligned(w.sizes(), x.dim())));
@@ -28,21 +30,30 @@ struct PReLU {
   template <class T>
   void backward(Ctx<T>& c) {
     const T x = c.in(0);
-    const auto below = [](const T& x) { return frozen([](const Tensor& x) { return x < 0; }, x); };
+    const auto above = [](const T& x) { return frozen([](const Tensor& x) { return x >= 0; }, x); };
     c.grad(0, [&] {
       T w = reshape(c.in(1), aligned(c.in_sizes(1), x.dim()));
       if constexpr (std::is_same_v<T, Tensor>) w = w.expand(x.sizes());
-      return fused([](auto g, auto x, auto w) CG_EACH { return x < 0 ? g * w : g; },
-                   [&](const T& g, const T& x, const T& w) { return where(below(x), g * w, g); }, c.gy(), x, w);
+      return fused([](auto g, auto x, auto w) CG_EACH { return x >= 0 ? g : g * w; },
+                   [&](const T& g, const T& x, const T& w) { return where(above(x), g, g * w); }, c.gy(), x, w);
     });
     c.grad(1, [&] {
-      const T g = fused([](auto g, auto x) CG_EACH { return x < 0 ? g * x : 0; },
-                        [&](const T& g, const T& x) { return g * x * below(x); }, c.gy(), x);
+      const auto one_loop = [&](auto each) {
+        return fused(
+            each,
+            [&](const T& g, const T& x) {
+              const T reads = frozen([n = nan](const Tensor& x) { return n ? (x >= 0).logical_not() : x < 0; }, x);
+              return where(reads, g * x, zeros_as(x));
+            },
+            c.gy(), x);
+      };
+      const T g = nan ? one_loop([](auto g, auto x) CG_EACH { return x >= 0 ? 0 : g * x; })
+                      : one_loop([](auto g, auto x) CG_EACH { return x < 0 ? g * x : 0; });
       return unaligned(g, c.in_sizes(1));
     });
   }
 };
-CG_OP("prelu", PReLU, "x where x >= 0, else w * x.")
+CG_OP("prelu", PReLU, "x where x >= 0, else w * x. nan: where x is NaN the gradient of w is NaN, else 0.")
 
 struct Swish {
   static constexpr Mask saves = in_bit(0) | in_bit(1);

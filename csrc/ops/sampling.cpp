@@ -101,7 +101,8 @@ struct SampleGrid {
   // ---- two-dimensional images ---------------------------------------------------------------------------------------
   Named columns(const char* op) const {
     const Ints none{0, 0};
-    return std::move(Named(find_op(op)).with("ksize", Ints{1, 1}).with("stride", none).with("clamp", flow));
+    return std::move(
+        Named(find_op(op)).with("ksize", Ints{1, 1}).with("stride", none).with("clamp", flow).with("nan", rim));
   }
   template <class T>
   T rows_and_columns(const T& grid, at::IntArrayRef image) const {

@@ -115,10 +115,8 @@ PyObject* negative(PyObject* o) {
   static const OpInfo* op = find_op("neg");
   return unary(o, op);
 }
-PyObject* absolute(PyObject* o) {
-  static const OpInfo* op = find_op("abs");
-  return unary(o, op);
-}
+// Frontends differ in the gradient of NaN.
+PyObject* absolute(PyObject* o) { return fall_back(as_variable(o)->frontend, "abs", o, nullptr); }
 PyObject* positive(PyObject* o) { return Py_NewRef(o); }
 
 PyObject* subscript(PyObject* o, PyObject* key) {

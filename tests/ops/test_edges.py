@@ -79,6 +79,78 @@ def test_prelu_passes_the_gradient_at_0():
     assert gradient_of("prelu", [[0.0, -1.0]], [0.25, 0.25]) == [[[1, 0.25]], [0, -1]]
 
 
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "op, params, gradient",
+    [
+        ("abs", {}, 0),
+        ("abs_or_nan", {}, NAN),
+        ("elu", {}, NAN),
+        ("elu", {"nan": False, "scale": 1.5}, 1.5),
+        ("elu", {"alpha": -0.5}, NAN),
+        ("elu", {"alpha": -0.5, "nan": False}, 1),
+        ("clip", {"min": -0.5, "max": 2.0}, 0),
+        ("clip", {"min": -0.5, "max": 2.0, "product": False}, 0),
+        ("clipped_relu", {"z": 3.0}, 0),
+        ("hard_sigmoid", {}, 0),
+    ],
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_gradient_of_nan_is_the_same_at_every_place(op, params, gradient, dtype):
+    """Some functions of torch treat NaN in another way where they compute several elements at a time. The last
+    elements of an array are computed one by one, and so are those of an array that is not contiguous.
+    """
+    x = _C.Variable(torch.full((101, 2), NAN, dtype=dtype), True)
+    halves = x.tensor[:, 0].detach()
+    for given in (x, _C.Variable(halves, True)):
+        gy = _C.Variable(torch.ones_like(given.tensor), False)
+        (gx,) = gradients([_C.op(op)(given, **params)], [given], [gy])
+        expected = np.full(gx.tensor.shape, gradient, "float32")
+        np.testing.assert_array_equal(gx.tensor.float().numpy(), expected)
+
+
+@pytest.mark.parametrize("record", [False, True])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gradients_of_elu_overwrite_nothing_that_is_read_later(dtype, record):
+    x = _C.Variable(torch.tensor([1.0, -1.0, NAN, 0.0], dtype=dtype), True)
+    gy = _C.Variable(torch.tensor([2.0, 3.0, 4.0, 5.0], dtype=dtype), False)
+    y = _C.op("elu")(x)
+    for _ in range(2):
+        (gx,) = gradients([y], [x], [gy], record=record)
+        np.testing.assert_allclose(gx.tensor.numpy(), [2, 3 * np.exp(-1), NAN, 5], rtol=2e-3)
+    assert gy.tensor.tolist() == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gradients_of_nan_in_ops_of_two_inputs(dtype):
+    def of(*args, **params):
+        return np.array(gradient_of(*args, dtype=dtype, **params), "float32")
+
+    assert np.isnan(of("absolute_error", [NAN, 1.0], [0.0, 1.0])).tolist() == [[True, False]] * 2
+    assert np.isnan(of("mean_absolute_error", [NAN, 1.0], [0.0, 1.0])).tolist() == [[True, False]] * 2
+    assert of("huber_error", [NAN, 0.5], [0.0, 0.0]).tolist() == [[-2, 1], [2, -1]]
+    x = [[NAN, NAN], [-1.0, 2.0]]
+    for nan, expected in ((True, [NAN, NAN]), (False, [-1, 0])):
+        gx, gw = gradient_of("prelu", x, [0.25, 0.5], dtype=dtype, nan=nan)
+        assert gx == [[0.25, 0.5], [0.25, 1]]
+        np.testing.assert_array_equal(gw, expected)
+
+
+@pytest.mark.parametrize("nan", [False, True])
+def test_deformable_columns_at_nan(nan):
+    """Samples at NaN are 0 or NaN; with NaN the first pixel of that axis gets NaN as its gradient."""
+    offset = np.zeros((1, 2, 1, 3))
+    offset[0, 1, 0, 2] = NAN
+    x = [[[[1.0, 2.0, 3.0]]]]
+    params = {"ksize": [1, 1], "nan": nan}
+    y = _C.op("deform_columns")(torch.tensor(x), torch.tensor(offset).float(), **params)
+    np.testing.assert_array_equal(y.tensor.ravel().numpy(), [1, 2, NAN if nan else 0])
+    gx, _ = gradient_of("deform_columns", x, offset.tolist(), **params)
+    np.testing.assert_array_equal(np.ravel(gx), [NAN if nan else 1, 1, 0])
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, torch.bfloat16])
 @pytest.mark.parametrize("low, high", [(-0.1, 0.3), (1e-3, 7.77), (0.0, 1.0)])
 def test_clip_counts_its_limits_as_inside(dtype, low, high):

@@ -120,9 +120,9 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
     if act_type == "leaky":
         return op.leaky_relu(data, slope=slope)
     if act_type == "elu":
-        return op.elu(data, alpha=slope)
+        return op.elu(data, alpha=slope, nan=False)
     if act_type == "selu":
-        return op.elu(data, alpha=1.6732632423543772, scale=1.0507009873554805)
+        return op.elu(data, alpha=1.6732632423543772, scale=1.0507009873554805, nan=False)
     if act_type == "gelu":
         return op.gelu(data)
     positive = op.greater_scalar(data, value=0)

@@ -288,12 +288,12 @@ def prelu(x0: Array, x1: Array, base_axis: int = 1) -> Array:
             f"{x0.shape[axis]}, as axis {axis} of x0, not of shape {tuple(x1.shape)}."
         )
     if size == 1 and x1.ndim > max(x0.ndim - 1, 0):
-        return op.prelu(x0, op.reshape(x1, shape=()))
+        return op.prelu(x0, op.reshape(x1, shape=()), nan=False)
     if size == 1 or axis == 1:
-        return op.prelu(x0, x1)
+        return op.prelu(x0, x1, nan=False)
     if axis > 1:
-        return op.prelu(x0, op.reshape(x1, shape=(1,) * (axis - 1) + (size,)))
-    y = op.prelu(op.reshape(x0, shape=(1, *x0.shape)), x1)
+        return op.prelu(x0, op.reshape(x1, shape=(1,) * (axis - 1) + (size,)), nan=False)
+    y = op.prelu(op.reshape(x0, shape=(1, *x0.shape)), x1, nan=False)
     return op.reshape(y, shape=tuple(x0.shape))
 
 

@@ -60,5 +60,6 @@ def deformable_convolution_2d_sampler(
         )
     columns, rows = split_axis(offset, 2, 1)
     offset = reshape(stack([rows, columns], axis=2), offset.shape)
-    x = _deform_columns(x, offset, ksize=(kh, kw), stride=_spatial.pair(stride), pad=_spatial.pair(pad))
+    stride, pad = _spatial.pair(stride), _spatial.pair(pad)
+    x = _deform_columns(x, offset, ksize=(kh, kw), stride=stride, pad=pad, nan=True)
     return convolution_2d(x, reshape(W, (out, channels * kh * kw, 1, 1)), b)

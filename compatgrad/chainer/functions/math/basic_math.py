@@ -133,7 +133,7 @@ class Neg(_Unary):
 
 
 class Absolute(_FloatUnary):
-    op = "abs"
+    op = "abs_or_nan"
     label = "|_|"
 
 
