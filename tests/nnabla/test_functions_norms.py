@@ -300,3 +300,22 @@ def test_scales_that_do_not_fit_an_image():
         F.interpolate(nn.Variable((2, 2)), scale=(2, 2, 2))
     with pytest.raises(TypeError, match="interpolate: scale must be a tuple of numbers, not 2"):
         F.interpolate(nn.Variable((2, 2)), scale=2)
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_relu_of_fused_batch_normalization_selects(record):
+    """Where the result is 0 a gradient of NaN has no effect, as in nnabla; a product with 0 would spread it."""
+    x = variable([[1.0, 2.0, 5.0], [3.0, 6.0, 4.0]])
+    y = F.fused_batch_normalization(x, None, None, None, None)
+    gy = np.where([[True, True, False], [False, False, True]], np.float32(np.nan), np.float32(1))
+    y.forward()
+    assert ((y.d == 0) == np.isnan(gy)).all()
+    if record:
+        (g,) = nn.grad([y], [x], grad_outputs=[variable(gy)])
+        g.forward()
+        given = g.d
+    else:
+        x.g = 0
+        y.backward(gy)
+        given = x.g
+    assert np.isfinite(given).all()
