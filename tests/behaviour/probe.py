@@ -1,11 +1,11 @@
-"""Runs examples of public names in any interpreter that has the frontend, an original's too, and tells what they did.
+"""Runs examples of public names on a frontend or on its original, and reports what they did.
 
     PYTHON tests/behaviour/probe.py FRONTEND WHAT IN OUT [compatgrad.]
 
-IN is JSON, name -> example, as `examples.py` makes it. To OUT a line of JSON is added for each, the name and what the
-function WHAT below found: `memory`, `finite`, `refusal` or `symbol`; where the interpreter dies, the last line says so,
-and who called goes on with the others.
-The calls of the name itself are watched: arrays that it gets become leaves of a graph, its results are kept.
+IN is JSON, name -> example, from `examples.py`. For each example a line of JSON is appended to OUT: the name and the
+result of the function WHAT below (`memory`, `finite`, `refusal` or `symbol`). If the interpreter crashes, the last line
+says so, and the caller continues with the other examples.
+In calls of the name itself, array arguments become leaves of a graph, and results are kept.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def spelling(node):
 
 
 class _Calls(ast.NodeTransformer):
-    """Hands every call to `_call`, with what is called and how it is spelled."""
+    """Replaces each call by one of `_call`, with the function and its name in the source."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -61,7 +61,7 @@ def flat(values):
 
 
 def spoiled(a):
-    """The same with NaN in the place of the second number of each three."""
+    """A copy in which the second of every three numbers is NaN."""
     a = np.array(a)
     if a.dtype.kind == "f":
         a.reshape(-1)[1::3] = np.nan
@@ -69,27 +69,27 @@ def spoiled(a):
 
 
 def finite_ones(a):
-    """A text with a "+" for each finite number and a "!" for others, of 200 at most."""
+    """A text with a "+" for each finite number and a "!" for others, for the first 200 numbers."""
     return "".join("+" if ok else "!" for ok in np.isfinite(a).ravel()[:200])
 
 
 def overlap(a, b):
-    """Whether two arrays of NumPy have bytes in common."""
+    """Whether two NumPy arrays share bytes of memory."""
     if not a.size or not b.size:
         return False
     try:
         return bool(np.shares_memory(a, b, max_work=100000))
-    except Exception:  # too hard: their extents decide
+    except Exception:  # the exact check takes too long: compare the bounds of the memory
         return bool(np.may_share_memory(a, b))
 
 
 def overlaps_itself(a):
-    """Whether elements of an array lie in one place, as those of a broadcast one."""
+    """Whether several elements of an array share memory, as in a broadcast array."""
     return any(n > 1 and not s for n, s in zip(a.shape, a.strides))  # noqa: B905
 
 
 class Frontend:
-    """What the probe needs to know of a frontend. `prefix` is "" or "compatgrad."."""
+    """The operations of a frontend that the probe needs. `prefix` is "" or "compatgrad."."""
 
     keeps = -1  # which of `passes` leaves gradients at the leaves
     spoils = ""  # where every third number is NaN: in an "input", or in the "gradient" of a result
@@ -104,7 +104,7 @@ class Frontend:
         return {"np": np, **found}
 
     def weights(self, y):
-        """What the loss multiplies a result by: the gradient of the result."""
+        """The weights of a result in the loss, which are its gradient."""
         w = np.linspace(0.5, 1.5, y.size).reshape(y.shape)
         return spoiled(w) if self.spoils == "gradient" else w
 
@@ -115,7 +115,7 @@ class Frontend:
         return self.gradient(x)
 
     def find(self, path):
-        """What stands under a full name without prefix."""
+        """The object with a full name without prefix."""
         value, parts = None, path.split(".")
         for i in range(len(parts), 0, -1):
             try:
@@ -166,7 +166,7 @@ class ChainerProbe(Frontend):
         return total
 
     def passes(self, loss, leaves):
-        """Differentiates; functions without arguments, each of which gives pairs of labels and arrays."""
+        """Functions without arguments that differentiate, and return pairs of labels and arrays."""
         return [lambda: self.grad(loss, leaves), lambda: loss.backward(retain_grad=True)]
 
     def grad(self, loss, leaves):
@@ -338,7 +338,7 @@ PROBES = {"chainer": ChainerProbe, "nnabla": NnablaProbe, "mxnet": MxnetProbe}
 
 
 class Run:
-    """One run of an example, whose calls of the target are watched."""
+    """One run of an example, which records the calls of the target."""
 
     def __init__(self, frontend, target, example, enters="all", extra=None):
         self.frontend, self.target, self.source = frontend, target, example["source"]
@@ -358,7 +358,7 @@ class Run:
         return x
 
     def _is_target(self, spelled, f):
-        """ "call", "instance" for what an instance of the target class is asked, or None."""
+        """ "call" for the target itself, "instance" for calls of its instances and their methods, else None."""
         if f is self.target or spelled in self.spelled:
             return "call"
         cls = self.target if isinstance(self.target, type) else None
@@ -402,12 +402,12 @@ class Run:
                 exec(compile(tree, "<example>", "exec"), names)
             except Exception:
                 if self.extra is None and self.calls > known and self.results:
-                    break  # what the example does with the result need not fit its new type
+                    break  # later statements may not accept a result of the other type
                 raise
 
 
 def executed(frontend, name, example):
-    """A run of the example, with as many of its arguments made leaves as it works with."""
+    """Run the example with all arguments as leaves; if that fails, with positional ones or none."""
     target, fails = frontend.find(name), None
     for enters in (example["enters"],) if example.get("enters") else ("all", "place", "none"):
         run = Run(frontend, target, example, enters)
@@ -421,7 +421,7 @@ def executed(frontend, name, example):
 
 
 def finite(frontend, name, example):
-    """Which numbers are finite where every third one of an input, or of a result's gradient, is NaN.
+    """The finite numbers of results and gradients if every third number of an input, or of a result's gradient, is NaN.
 
     {"input": label -> text of `finite_ones`, "gradient": the same, "enters": which arguments became leaves}
     """
@@ -446,7 +446,7 @@ def finite(frontend, name, example):
 
 
 def memory(frontend, name, example):
-    """Which arrays share memory.
+    """The pairs of arrays that share memory.
 
     {"arrays": labels, "pairs": [[label, label]], "folded": labels of arrays that can be written to and have elements in
     one place, "errors": of passes, "enters": which arguments became leaves}
@@ -479,7 +479,7 @@ def memory(frontend, name, example):
 
 
 def refusal(frontend, name, example):
-    """What became of an unknown keyword: {"call": "" or the exception's class, "instance": the same}."""
+    """The result of passing an unknown keyword: {"call": "" or the exception's class, "instance": the same}."""
     found = {}
     target = frontend.find(name)
     for where in ("call", "instance") if isinstance(target, type) else ("call",):
@@ -491,7 +491,7 @@ def refusal(frontend, name, example):
             said = type(e).__name__ + (" names it" if UNKNOWN in str(e) else "")
         if run.calls:
             found[where] = said
-    if "call" not in found:  # the example makes none itself: with nothing else it may be refused for what it lacks
+    if "call" not in found:  # the example has no call; alone, the keyword may be refused for missing arguments
         try:
             target(**{UNKNOWN: 1})
             found["call"] = ""
@@ -501,7 +501,7 @@ def refusal(frontend, name, example):
 
 
 def symbol(frontend, name, example):
-    """What became of an unknown keyword of a function of symbols: {"call": "" or the exception's class}."""
+    """The result of passing an unknown keyword to a function of symbols: {"call": "" or the exception's class}."""
     mx = frontend.module
     value, (first, *others) = frontend.module.symbol, name.split(".")[2:]
     for part in (first, *others):
@@ -521,7 +521,7 @@ WHAT = {"memory": memory, "finite": finite, "refusal": refusal, "symbol": symbol
 
 
 def result(frontend, what, name, example):
-    """What a function above says of one example; {"failed": why} where it does not run."""
+    """The result of a probe function for one example; {"failed": why} if the example fails."""
     back = os.getcwd()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -540,7 +540,8 @@ def main(name, what, given, out, prefix=""):
         examples = json.load(f)
     with open(out, "a") as f:
         for key, example in examples.items():
-            print(json.dumps([key, {"failed": "the process died"}]), file=f, flush=True)  # unless the next line follows
+            # only counts if no other line of this example follows
+            print(json.dumps([key, {"failed": "the process died"}]), file=f, flush=True)
             print(json.dumps([key, result(frontend, what, key, example)]), file=f, flush=True)
 
 
