@@ -155,7 +155,7 @@ def numbers_of(path):
         yield "bytes", float(np.frombuffer(path.read_bytes(), np.uint8).sum())
     elif path.suffix in (".prototxt", ".wav", ".vocab"):
         yield "bytes", np.frombuffer(path.read_bytes(), np.uint8)
-    elif path.suffix in (".png", ".jpg") and path.stem not in ("loss", "accuracy"):
+    elif path.suffix in (".png", ".jpg") and path.stem not in ("loss", "accuracy", "plot"):
         from PIL import Image
 
         yield "pixels", np.asarray(Image.open(path))
