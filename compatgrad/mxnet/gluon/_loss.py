@@ -274,7 +274,8 @@ class HingeLoss(_ElementwiseLoss):
         self._margin = margin
 
     def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        return o.relu(self._margin - pred * label)
+        excess = self._margin - pred * label
+        return o.relu(excess, rule="slope") if o is op else o.relu(excess)
 
 
 @sharing(_HINGE)

@@ -308,7 +308,7 @@ class TripletLoss(Loss):
         o = _ops(F)
         near = o.squared_error(_reshape_like(F, positive, pred), pred)
         far = o.squared_error(_reshape_like(F, negative, pred), pred)
-        loss = o.relu(self._sum(F, near - far) + self._margin)
+        loss = F.relu(self._sum(F, near - far) + self._margin)
         return _apply_weighting(F, loss, self._weight)
 
 
@@ -401,7 +401,7 @@ class CosineEmbeddingLoss(Loss):
         input1 = _reshape_like(F, input1, input2)
         label = label.reshape((-1, 1))
         cos = self._cosine_similarity(F, input1, input2)
-        loss = (1 - cos) * (label == 1) + _ops(F).relu((label == -1) * (cos - self._margin))
+        loss = (1 - cos) * (label == 1) + F.relu((label == -1) * (cos - self._margin))
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
     def _cosine_similarity(self, F: Any, x: NDArray, y: NDArray, axis: int = -1) -> NDArray:

@@ -269,6 +269,15 @@ for _name, (_body, _doc) in _BINARY.items():
 
 
 # ---- an array and a number, and Python's operators ---------------------------------------------------------------
+def _at_least(x: NDArray, v: float) -> NDArray:
+    """NaN stays NaN, and an element that is equal to `v` gets the gradient."""
+    return op.clip(x, min=v) if x.tensor.is_floating_point() else op.maximum_scalar(x, value=v, product=True)
+
+
+def _at_most(x: NDArray, v: float) -> NDArray:
+    return op.clip(x, max=v) if x.tensor.is_floating_point() else op.minimum_scalar(x, value=v, product=True)
+
+
 _SCALAR: dict[str, tuple[Callable[[NDArray, float], NDArray], Callable[[NDArray, float], NDArray]]] = {
     # (array with a number, number with an array)
     "add": (lambda x, v: op.add_scalar(x, value=v), lambda x, v: op.add_scalar(x, value=v)),
@@ -277,8 +286,8 @@ _SCALAR: dict[str, tuple[Callable[[NDArray, float], NDArray], Callable[[NDArray,
     "div": (lambda x, v: op.div_scalar(x, value=v), lambda x, v: op.rdiv_scalar(x, value=v)),
     "mod": (_remainder, lambda x, v: _remainder(v, x)),
     "power": (lambda x, v: op.pow_scalar(x, exponent=v), lambda x, v: op.rpow_scalar(x, base=v)),
-    "maximum": (lambda x, v: op.maximum_scalar(x, value=v, product=True),) * 2,
-    "minimum": (lambda x, v: op.minimum_scalar(x, value=v, product=True),) * 2,
+    "maximum": (_at_least,) * 2,
+    "minimum": (_at_most,) * 2,
     "hypot": (lambda x, v: op.sqrt(op.square(x) + v * v), lambda x, v: op.sqrt(op.square(x) + v * v)),
     "equal": (lambda x, v: op.equal_scalar(x, value=v), lambda x, v: op.equal_scalar(x, value=v)),
     "not_equal": (lambda x, v: op.not_equal_scalar(x, value=v), lambda x, v: op.not_equal_scalar(x, value=v)),

@@ -342,11 +342,7 @@ def diag(array: ndarray, k: int = 0) -> ndarray:
     if x.ndim != 1:
         return diagonal(x, k)
     n = x.shape[0] + abs(k)
-    mask = torch.zeros(n, n, dtype=x.tensor.dtype, device=x.tensor.device)
-    at = torch.arange(x.shape[0], device=x.tensor.device)
-    mask[at + max(-k, 0), at + max(k, 0)] = 1
-    line = op.pad(x, pad_width=(max(-k, 0), n - x.shape[0] - max(-k, 0)))
-    return op.mul(op.reshape(line, shape=(n, 1)), constant(mask))
+    return op.diagonal_grad(x, shape=(n, n), offset=k)
 
 
 @documented
