@@ -3027,13 +3027,15 @@ def sample_grid(
     channel_last: bool = False,
     flow: bool = False,
     rim: bool = False,
+    nan: bool = False,
     axis: int = -1,
 ) -> _Variable:
     """Images (batch, channels, ...) of two or three axes (with channel_last the channels are the last axis),
     sampled at the positions in a grid (batch, ..., axes), or with axis=1 (batch, axes, ...), the image's last axis
     first. With align_corners -1 ... 1 is the range between the centres of the outermost pixels, else between the
     outer edges. flow: the grid says by how many pixels each position is shifted. mode: 'linear' or 'nearest'.
-    padding: 'zero' beyond the border, or positions are mapped as by border_coordinate.
+    padding: 'zero' beyond the border, or positions are mapped as by border_coordinate. nan: linear samples of an
+    image at NaN are NaN, otherwise 0.
 
     Args:
         mode: str
@@ -3042,6 +3044,7 @@ def sample_grid(
         channel_last: bool
         flow: bool; the grid says by how many pixels positions are shifted
         rim: bool; positions are rounded as counted from a pixel before the image, whose gradient is 0
+        nan: bool
         axis: int; the grid's axis of coordinates, 1 or -1
     """
 

@@ -50,8 +50,8 @@ struct SolveTriangular {
       const T y = c.out(0), g = gb();
       const T gm = right ? matmul(turned(y), g) : matmul(g, turned(y));
       const int64_t n = value(gm).size(-1);
-      const Tensor ones = at::ones({n, n}, value(gm).options());
-      return -(transpose ? turned(gm) : gm) * (lower ? at::tril(ones) : at::triu(ones));
+      const Tensor ones = at::ones({n, n}, value(gm).options().dtype(at::kBool));
+      return where(T(lower ? at::tril(ones) : at::triu(ones)), -(transpose ? turned(gm) : gm), zeros_as(gm));
     });
     c.grad(1, gb);
   }

@@ -17,13 +17,14 @@ namespace {
 
 struct SampleGrid {
   std::string mode = "linear", padding = "zero";
-  bool align_corners = true, channel_last = false, flow = false, rim = false;
+  bool align_corners = true, channel_last = false, flow = false, rim = false, nan = false;
   int64_t axis = -1;
   static constexpr auto params() {
     return std::make_tuple(param("mode", &SampleGrid::mode), param("padding", &SampleGrid::padding),
                            param("align_corners", &SampleGrid::align_corners),
                            param("channel_last", &SampleGrid::channel_last), param("flow", &SampleGrid::flow),
-                           param("rim", &SampleGrid::rim), param("axis", &SampleGrid::axis));
+                           param("rim", &SampleGrid::rim), param("nan", &SampleGrid::nan),
+                           param("axis", &SampleGrid::axis));
   }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
 
@@ -99,10 +100,13 @@ struct SampleGrid {
   static int64_t size_of(at::IntArrayRef image, int64_t d) { return image[image.size() - 1 - d]; }
 
   // ---- two-dimensional images ---------------------------------------------------------------------------------------
-  Named columns(const char* op) const {
+  // Chainer adds the gradient of a sample at NaN to the first pixels, MXNet to none.
+  Named columns_grad() const { return columns("deform_columns_grad", nan && rim); }
+  Named columns(const char* op) const { return columns(op, nan); }
+  Named columns(const char* op, bool at_nan) const {
     const Ints none{0, 0};
     return std::move(
-        Named(find_op(op)).with("ksize", Ints{1, 1}).with("stride", none).with("clamp", flow).with("nan", rim));
+        Named(find_op(op)).with("ksize", Ints{1, 1}).with("stride", none).with("clamp", flow).with("nan", at_nan));
   }
   template <class T>
   T rows_and_columns(const T& grid, at::IntArrayRef image) const {
@@ -234,7 +238,7 @@ struct SampleGrid {
     }
     if (image.size() == 2) {
       const T at = rows_and_columns(grid, image);
-      c.grad(0, [&] { return channels_back(columns("deform_columns_grad").with("insize", whole_size)(gy, at)); });
+      c.grad(0, [&] { return channels_back(columns_grad().with("insize", whole_size)(gy, at)); });
       c.grad(1, [&] {
         const T g = columns("deform_factors_grad").with("orders", Ints{1, 2})(gy, x, at);
         const auto of = [&](int64_t k) { return get_item(g, Index{IndexItem::slice({}, {}), IndexItem::integer(k)}); };
@@ -260,12 +264,14 @@ struct SampleGrid {
     c.grad(1, [&] { return from_places(grid, places, image); });
   }
 };
-CG_OP("sample_grid", SampleGrid,
-      "Images (batch, channels, ...) of two or three axes (with channel_last the channels are the last axis), sampled "
-      "at the positions in a grid (batch, ..., axes), or with axis=1 (batch, axes, ...), the image's last axis first. "
-      "With align_corners -1 ... 1 is the range between the centres of the outermost pixels, else between the outer "
-      "edges. flow: the grid says by how many pixels each position is shifted. mode: 'linear' or 'nearest'. padding: "
-      "'zero' beyond the border, or positions are mapped as by border_coordinate.")
+CG_OP(
+    "sample_grid", SampleGrid,
+    "Images (batch, channels, ...) of two or three axes (with channel_last the channels are the last axis), sampled "
+    "at the positions in a grid (batch, ..., axes), or with axis=1 (batch, axes, ...), the image's last axis first. "
+    "With align_corners -1 ... 1 is the range between the centres of the outermost pixels, else between the outer "
+    "edges. flow: the grid says by how many pixels each position is shifted. mode: 'linear' or 'nearest'. padding: "
+    "'zero' beyond the border, or positions are mapped as by border_coordinate. nan: linear samples of an image at NaN "
+    "are NaN, otherwise 0.")
 
 }  // namespace
 }  // namespace cg

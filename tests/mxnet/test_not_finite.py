@@ -50,3 +50,21 @@ def test_losses_with_a_margin_show_nan(hybrid):
     assert onp.isnan(g).tolist() == [[False, True]]
     _, g = run(lambda x: triplet(x, nd.array([[1, 0]]), nd.array([[0, 1]])), [[1, NAN]])
     assert onp.isnan(g).all()
+
+
+def test_images_sampled_at_nan_are_nan():
+    image = [[[[1, 2], [3, 4]]]]
+    grid = onp.zeros((1, 2, 1, 2), "float32")
+    grid[0, 0, 0, 1] = NAN
+    y, g = run(lambda x: nd.BilinearSampler(nd.array(image), x), grid)
+    onp.testing.assert_array_equal(y, [[[[2.5, NAN]]]])
+    assert onp.isnan(g).tolist() == [[[[False, False]], [[False, True]]]]
+    _, g = run(lambda x: nd.BilinearSampler(x, nd.array(grid)), image)
+    assert g.tolist() == [[[[0.25, 0.25], [0.25, 0.25]]]]
+    assert g.tolist() == [[[[0.25, 0.25], [0.25, 0.25]]]]
+
+
+def test_gradients_of_triangles_are_zero_beside_them():
+    for f in (lambda a: nd.linalg.trsm(a, nd.array([[1, NAN], [2, 3]])), nd.linalg.potri):
+        _, g = run(f, [[1, 0], [2, 3]], gy=[[1, NAN], [1, 1]])
+        assert onp.isnan(g).tolist() == [[True, False], [True, True]]

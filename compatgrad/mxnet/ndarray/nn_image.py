@@ -32,7 +32,7 @@ def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
     name = "BilinearSampler"
     require_ndim(name, "data", data, 4)
     require_shape(name, "grid", grid.shape, (data.shape[0], 2, *(grid.shape[2:] if grid.ndim == 4 else (1, 1))))
-    return op.sample_grid(data, grid, axis=1)
+    return op.sample_grid(data, grid, axis=1, nan=True)
 
 
 @lru_cache(64)

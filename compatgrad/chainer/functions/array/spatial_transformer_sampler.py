@@ -18,7 +18,7 @@ class SpatialTransformerSampler(_native.NativeFunction):
     op = "sample_grid"
 
     def __init__(self) -> None:
-        super().__init__(axis=1, rim=True)
+        super().__init__(axis=1, rim=True, nan=True)
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 2)
