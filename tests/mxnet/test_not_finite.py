@@ -61,7 +61,6 @@ def test_images_sampled_at_nan_are_nan():
     assert onp.isnan(g).tolist() == [[[[False, False]], [[False, True]]]]
     _, g = run(lambda x: nd.BilinearSampler(x, nd.array(grid)), image)
     assert g.tolist() == [[[[0.25, 0.25], [0.25, 0.25]]]]
-    assert g.tolist() == [[[[0.25, 0.25], [0.25, 0.25]]]]
 
 
 def test_gradients_of_triangles_are_zero_beside_them():
