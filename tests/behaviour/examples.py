@@ -2,7 +2,7 @@
 
     python -m tests.behaviour.examples FRONTEND
 
-prints them as JSON: probe ("memory", "refusal", "symbol") -> name -> example.
+prints them as JSON: probe ("memory", "finite", "refusal", "symbol") -> name -> example.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _is_function(value: Any) -> bool:
 
 def of(frontend: str) -> dict[str, dict[str, dict[str, list[str]]]]:
     """All examples, by probe and name."""
-    chosen = {"memory": giving_arrays(frontend), "refusal": taking_any_keyword(frontend)}
+    arrays = giving_arrays(frontend)
+    chosen = {"memory": arrays, "finite": arrays, "refusal": taking_any_keyword(frontend)}
     found = {what: {name: example(frontend, value) for name, value in these.items()} for what, these in chosen.items()}
     if frontend == "mxnet":
         found["symbol"] = {name: {"source": [], "spelled": []} for name in symbols()}

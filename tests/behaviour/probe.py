@@ -11,6 +11,7 @@ In calls of the name itself, array arguments become leaves of a graph, and resul
 from __future__ import annotations
 
 import ast
+import contextlib
 import ctypes
 import importlib
 import json
@@ -228,6 +229,11 @@ class NnablaProbe(Frontend):
     def memory(self, y):
         return y.d if isinstance(y, self.module.Variable) else y.data
 
+    def values(self, y):
+        if isinstance(y, self.module.Variable) and y.parent is not None:
+            y.forward()
+        return self.memory(y)
+
     def loss(self, ys):
         F, total = self.names()["F"], None
         for y in ys:
@@ -279,7 +285,8 @@ class MxnetProbe(Frontend):
         x = value.copy()
         if np.dtype(x.dtype).kind == "f":
             if self.spoils == "input":
-                x[:] = spoiled(x.asnumpy())
+                kind = mx.nd if type(value) is mx.nd.NDArray else mx.np
+                x = kind.array(spoiled(value.asnumpy()), dtype=value.dtype)
             x.attach_grad()
         return x
 
@@ -423,7 +430,8 @@ def executed(frontend, name, example):
 def finite(frontend, name, example):
     """The finite numbers of results and gradients if every third number of an input, or of a result's gradient, is NaN.
 
-    {"input": label -> text of `finite_ones`, "gradient": the same, "enters": which arguments became leaves}
+    {"input": label -> text of `finite_ones`, "gradient": the same, "enters": which arguments became leaves}; gradients
+    are left out where the pass fails
     """
     found = {"enters": executed(frontend, name, example).enters}
     for frontend.spoils in ("input", "gradient"):
@@ -434,9 +442,10 @@ def finite(frontend, name, example):
             if frontend.spoils == "input":
                 arrays = [(f"result {i}", np.array(frontend.values(y))) for i, y in enumerate(ys)]
             loss = frontend.loss(ys)
-            for differentiate in () if loss is None else frontend.passes(loss, run.leaves)[frontend.keeps :][:1]:
-                differentiate()
-            arrays += [(f"input {i}.grad", frontend.gradient_values(x)) for i, x in enumerate(run.leaves)]
+            with contextlib.suppress(Exception):
+                for differentiate in () if loss is None else frontend.passes(loss, run.leaves)[frontend.keeps :][:1]:
+                    differentiate()
+                arrays += [(f"input {i}.grad", frontend.gradient_values(x)) for i, x in enumerate(run.leaves)]
             found[frontend.spoils] = {k: finite_ones(a) for k, a in arrays if a is not None and a.dtype.kind == "f"}
         except Exception as e:
             found[frontend.spoils] = {"failed": type(e).__name__}

@@ -1,4 +1,5 @@
-"""Arrays share memory only where the originals' do, and unknown keywords are refused where the originals refuse them.
+"""Arrays share memory only where the originals' do, NaN reaches the same numbers, and unknown keywords are refused
+where the originals refuse them.
 
 The docstring example of every public name is run, and compared with the originals' results in
 tests/golden/behaviour_*.json.gz (`make golden ARGS=behaviour`). `left_out.txt` lists differences with their reasons.
@@ -16,7 +17,8 @@ from tests.behaviour.run import ROOT, run
 from tests.golden import files
 
 LEFT_OUT = pathlib.Path(__file__).with_name("left_out.txt")
-CASES = [(frontend, what) for frontend in files.ORIGINALS for what in ("memory", "refusal")] + [("mxnet", "symbol")]
+CASES = [(frontend, what) for frontend in files.ORIGINALS for what in ("memory", "finite", "refusal")]
+CASES += [("mxnet", "symbol")]
 
 
 @functools.cache
@@ -55,6 +57,21 @@ def memory(theirs, ours):
     return found + [f"does not share {' ~ '.join(pair)}" for pair in sorted(there - here) if len(pair) == 2]
 
 
+def finite(theirs, ours):
+    """Results and gradients in which other numbers are finite than in the original, as far as both sides have them."""
+    if "failed" in theirs or "failed" in ours:
+        return [] if "failed" in theirs else [ours["failed"]]
+    found = []
+    for where in ("input", "gradient"):
+        here, there = ours[where], theirs[where]
+        if "failed" in there or "failed" in here:
+            found += [] if "failed" in there else [f"NaN in {where}: {here['failed']}"]
+            continue
+        arrays = sorted(label for label in here.keys() & there.keys() if here[label] != there[label])
+        found += [f"NaN in {where}: {label}" for label in arrays]
+    return found
+
+
 def refusal(theirs, ours):
     """Unknown keywords that only one side accepts."""
     if "failed" in theirs or "failed" in ours:
@@ -84,7 +101,7 @@ def test_as_the_original(frontend, what):
     theirs = {name: found for name, found in recorded(frontend)[what].items() if name in names}
     asked = {name: {key: found.get(key) for key in ("source", "spelled", "enters")} for name, found in theirs.items()}
     ours = run(sys.executable, frontend, what, asked, "compatgrad.")
-    compare = memory if what == "memory" else refusal
+    compare = {"memory": memory, "finite": finite}.get(what, refusal)
     wrong = {f"{what} {name}: {said}" for name in theirs for said in compare(theirs[name], ours[name])}
     wrong -= reasons().keys()
     assert not wrong, "\n".join(["", *sorted(wrong)])
@@ -105,6 +122,11 @@ def test_the_comparison_sees_faults():
         "does not share input 0 ~ result 0",
     ]
     assert memory({"failed": "absent"}, both) == ["shares /b0.grad ~ /b1.grad"]
+    right = {"input": {"result 0": "+!", "input 0.grad": "+!"}, "gradient": {"failed": "TypeError"}}
+    spread = {"input": {"result 0": "+!", "input 0.grad": "!!"}, "gradient": {"input 0.grad": "++"}}
+    assert finite(right, right) == []
+    assert finite(right, spread) == ["NaN in input: input 0.grad"]
+    assert finite(spread, right) == ["NaN in input: input 0.grad", "NaN in gradient: TypeError"]
     assert refusal({"call": "TypeError"}, {"call": ""}) == ["takes any keyword (call)"]
     assert refusal({"call": ""}, {"call": "TypeError"}) == ["refuses (call): TypeError"]
 
@@ -122,3 +144,17 @@ def test_the_probe_sees_what_shares_memory():
     assert frozenset(("input 0.grad", "input 1.grad")) in pairs["add"]
     assert frozenset(("input 0", "result 0")) in pairs["reshape"]
     assert not pairs["exp"] and "/W.grad" in found["chainer.links.Linear"]["arrays"]
+
+
+def test_the_probe_sees_where_nan_goes():
+    """Of a function that passes NaN on, one that adds it up, and one that drops it."""
+    asked = {
+        "chainer.functions.exp": {"source": ["F.exp(np.ones(3))\n"], "spelled": []},
+        "chainer.functions.sum": {"source": ["F.sum(np.ones(3))\n"], "spelled": []},
+        "chainer.functions.get_item": {"source": ["F.get_item(np.ones(3), 0)\n"], "spelled": []},
+    }
+    found = run(sys.executable, "chainer", "finite", asked, "compatgrad.")
+    exp, total, item = (found[name] for name in asked)
+    assert exp["input"] == exp["gradient"] | {"result 0": "+!+"} == {"result 0": "+!+", "input 0.grad": "+!+"}
+    assert total["input"] == {"result 0": "!", "input 0.grad": "+++"}
+    assert item["input"] == {"result 0": "+", "input 0.grad": "+++"}
