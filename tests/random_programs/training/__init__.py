@@ -1,9 +1,9 @@
 """Random networks that are trained: layers, losses, hooks, optimizers, schedules, and what programs do in between.
 
 Each framework's module has a class `Training(seed, perturb)`, whose attributes are `words`, which describe the program,
-`middle`, step to what is done before it, `single`, whether it computes in single precision, and `tolerance`; `step(t)`
-trains and gives the loss and two numbers of each parameter. The module imports the framework by its own name, so that
-the same file runs on the original.
+`middle`, step to what is done before it, and `tolerance`, a relative difference; `step(t)` trains and gives the loss
+and two numbers of each parameter. The module imports the framework by its own name, so that the same file runs on the
+original.
 """
 
 import math
@@ -17,7 +17,7 @@ STEPS = 20
 def number(value):
     """A float as JSON has it; what is no finite number becomes a word."""
     value = float(value)
-    return value if math.isfinite(value) else str(value)
+    return value if math.isfinite(value) else "not finite"
 
 
 def digest(array):
@@ -27,10 +27,9 @@ def digest(array):
         return [number(np.abs(flat).sum()), number(flat @ np.cos(np.arange(flat.size)))]
 
 
-def change(shape, perturb, single):
+def change(shape, relative):
     """What the first parameters are multiplied by."""
-    signs = np.random.RandomState(7).choice([-1, 1], shape)
-    return 1 + perturb * (1e-6 if single else 1e-12) * signs
+    return 1 + relative * np.random.RandomState(7).choice([-1, 1], shape)
 
 
 def run(training, seed, perturb=False):

@@ -5,9 +5,9 @@ python -m tests.random_programs.training FRAMEWORK --here [--first SEED] [--coun
 python -m tests.random_programs.training FRAMEWORK --show SEED                                 one program in words
 
 FRAMEWORK is chainer, nnabla or mxnet; PYTHON has the original. Two runs agree if their numbers differ by no more than
-a tolerance (1e-8; 1e-6 for MXNet, whose update operators keep learning rates in single precision; 1e-4 for programs
-in single precision, as all of nnabla's are), or by no more than 100 times what the original changes by when its first
-parameters are multiplied by 1 ± 1e-12 (1 ± 1e-6 in single precision).
+a tolerance (1e-8; 1e-6 for MXNet, whose update operators keep hyperparameters in single precision; 1e-4 for programs in
+single precision, as all of nnabla's are), or by no more than 100 times what the original changes by when its first
+parameters are multiplied by 1 ± 1e-12 (1 ± 1e-8 for MXNet, 1 ± 1e-6 in single precision).
 """
 
 import argparse

@@ -30,7 +30,7 @@ def activation(x, name):
         "log_softmax": lambda: F.log_softmax(x, axis=1),
         "sqrt_abs": lambda: F.sqrt(F.absolute(x) + 0.1),
         "maxout2": lambda: F.maxout(x, 2, axis=1) if x.shape[1] % 2 == 0 else x,
-        "normalize": lambda: F.normalize(x, axis=1),
+        "normalize": lambda: F.normalize(x + 0.1, axis=1),
         "dropout": lambda: F.dropout(x, 0.3),
         "zoneout0": lambda: F.zoneout(x * 0.5, x, 0.3),
         "gaussian": lambda: x + 0.1 * F.gaussian(x * 0, x * 0 - 4),
@@ -141,7 +141,7 @@ class Training:
         self.make_loss()
         if perturb:
             for _, p in sorted(self.net.namedparams()):
-                p.array = p.array * change(p.shape, perturb, False)
+                p.array = p.array * change(p.shape, 1e-12)
         self.optimizer = self.make_optimizer()
         self.schedule = self.r.choice([None, None, lambda t: 0.97, lambda t: 0.5 if t % 7 == 6 else 1.0])
         once = self.loss_name in ONCE or any("checkpointed" in w for w in self.words)

@@ -61,7 +61,6 @@ SCHEDULES = {
 
 class Training:
     tolerance = 1e-4
-    single = True
 
     def __init__(self, seed, perturb):
         self.r = random.Random(seed)
@@ -86,7 +85,7 @@ class Training:
         self.clear = self.r.choice([{}, {"clear_buffer": True}])
         self.graph()
         for p in nn.get_parameters(grad_only=False).values() if perturb else ():
-            p.d = p.d * change(p.shape, perturb, True)
+            p.d = p.d * change(p.shape, 1e-6)
         self.make_solver()
         self.middle = draw_middles(self, self.r)
         kind = ["static", "dynamic"][self.dynamic]
