@@ -26,7 +26,7 @@ def test_loss_curve(name):
     assert "[nnabla][INFO]: done" in printed
 
 
-def test_programs_have_no_trace_of_compatgrad():
+def test_programs_do_not_mention_compatgrad():
     for path in programs.NNABLA_EXAMPLES.glob("*.py"):
         text = path.read_text()
         assert "nnabla" in text

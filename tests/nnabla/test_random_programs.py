@@ -93,7 +93,7 @@ def test_order_of_registered_functions(results, seed):
     assert order == GOLDEN[seed]["grad_order"]
 
 
-def test_programs_cover_what_is_promised():
+def test_programs_cover_the_promised_operators():
     text = "\n".join(line for result in GOLDEN.values() for line in result["program"])
     assert len(GOLDEN) >= 250
     for word in (
