@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .._docs import sharing
+from .._docs import sharing as _sharing
 from ..context import Context
 
 # these modules declare the operators that are exported below
@@ -214,7 +214,7 @@ _WHERE = """
     """
 
 
-@sharing(_WHERE, kind="not a number (NaN)")
+@_sharing(_WHERE, kind="not a number (NaN)")
 def isnan(data: NDArray) -> NDArray:
     """Where elements are not a number (NaN).
 
@@ -225,7 +225,7 @@ def isnan(data: NDArray) -> NDArray:
     return _checked("isnan", data, torch.isnan)
 
 
-@sharing(_WHERE, kind="infinite")
+@_sharing(_WHERE, kind="infinite")
 def isinf(data: NDArray) -> NDArray:
     """Where elements are infinite.
 
@@ -236,7 +236,7 @@ def isinf(data: NDArray) -> NDArray:
     return _checked("isinf", data, torch.isinf)
 
 
-@sharing(_WHERE, kind="neither infinite nor NaN")
+@_sharing(_WHERE, kind="neither infinite nor NaN")
 def isfinite(data: NDArray) -> NDArray:
     """Where elements are neither infinite nor NaN.
 
