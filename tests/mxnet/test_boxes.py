@@ -113,7 +113,7 @@ def test_mining_takes_the_hardest_and_ignores_the_minimum():
 
 
 @pytest.mark.parametrize("args, message", [
-    (dict(overlap_threshold=0.95, negative_mining_ratio=3), "wants 3 anchors, but only 1"),
+    (dict(overlap_threshold=0.95, negative_mining_ratio=3), "needs 3 anchors, but only 1"),
     (dict(negative_mining_ratio=3, negative_mining_thresh=0), "must be positive"),
     (dict(variances=(0.1, 0.1, 0.2)), "variances must be 4 numbers"),
     (dict(label=[[[0, 0, 0, 1, 1], [-1, 0, 0, 1, 1]]]), "must be -1 throughout"),
