@@ -23,8 +23,8 @@ def filled(numbers, default):
     return numbers * (2 // len(numbers))
 
 
-def readings(offset, size, ksize, stride=(), pad=(), dilate=(), groups=1, clamp=False, orders=(0,)):
-    """(images, groups, taps, orders, *out) weights of pixels (height, width)."""
+def readings(offset, size, ksize, stride=(), pad=(), dilate=(), groups=1, clamp=False, nan=False, orders=(0,)):
+    """(images, groups, taps, orders, *out) weights of pixels (height, width). `nan` has no effect on finite offsets."""
     stride, pad, dilate = filled(stride, 1), filled(pad, 0), filled(dilate, 1)
     n, _, *out = offset.shape
     moved = offset.reshape(n, groups, *ksize, 2, *out)

@@ -20,7 +20,8 @@ CASES = [
 
 
 def integers(x, out, kernel, groups, stride, pad, dilate, clamp, orders, together, whole):
-    return [*x, groups, *kernel, *out, *stride, *pad, *dilate, 2 * clamp, len(orders), *orders, *[0] * (4 - len(orders)),
+    border = 2 if clamp else 0
+    return [*x, groups, *kernel, *out, *stride, *pad, *dilate, border, len(orders), *orders, *[0] * (4 - len(orders)),
             together, int(whole)]  # fmt: skip
 
 

@@ -161,7 +161,7 @@ def test_hooks_leave_what_has_no_gradient():
     "steps, error, text",
     [
         ([("no", 1.0)], ValueError, "unknown update rule 'no'"),
-        ([("adam", 1.0)], ValueError, "adam is none"),
+        ([("adam", 1.0)], ValueError, "adam cannot be a hook"),
         ([("scale",)], ValueError, "'scale' takes 1 numbers"),
         ([("clip_norm", 1.0, 2.0)], ValueError, "'clip_norm' takes 1 numbers"),
         (["scale"], TypeError, "expected tuples"),

@@ -236,6 +236,7 @@ ACTIVATIONS = [
     unary("elu", lambda x, nan: elu(x), nan=False),
     sample("elu_grad", elu_grad, A(3, 4), A(3, 4), alpha=1.3, scale=0.7),
     sample("elu_grad", elu_grad, A(3, 4), A(3, 4), alpha=1.3, scale=0.7, is_result=True),
+    sample("elu_grad", lambda gy, x, nan: elu_grad(gy, x), A(3, 4), A(3, 4), nan=False),
     unary("softplus", softplus, -3, 3),
     unary("softplus", softplus, -3, 3, beta=2.0),
     sample("softplus", softplus, A(6, low=20, high=90)),

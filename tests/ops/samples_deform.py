@@ -22,8 +22,8 @@ class Offsets(Floats):
 
 
 def deformed():
-    for (x, out, params), clamp in itertools.product(CASES, (False, True)):
-        params = params | ({"clamp": True} if clamp else {})
+    for (x, out, params), border in [*itertools.product(CASES, ({}, {"clamp": True})), (CASES[1], {"nan": True})]:
+        params = params | border
         positions = params.get("groups", 1) * params["ksize"][0] * params["ksize"][1]
         offset = Offsets(x[0], 2 * positions, *out)
         gy = A(x[0], x[1] * params["ksize"][0] * params["ksize"][1], *out)

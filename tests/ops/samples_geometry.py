@@ -42,7 +42,7 @@ def pixels_grad(gy, at, size, offset):
 
 
 def sample_grid(x, grid, mode="linear", padding="zero", align_corners=True, channel_last=False, flow=False, axis=-1,
-                rim=False):  # fmt: skip
+                rim=False, nan=False):  # fmt: skip
     x, grid = x.movedim(-1, 1) if channel_last else x, grid.movedim(axis, -1)
     if flow:
         sizes = torch.tensor(x.shape[:1:-1])
@@ -103,6 +103,7 @@ def geometry():
         dict(align_corners=False),
         dict(mode="nearest", axis=1),
         dict(padding="repeat", axis=1, flow=True),
+        dict(nan=True),
     ]:
         reach = 4 if "flow" in params else 1.9
         for image in [(3, 5), (2, 3, 4)][: 1 if "flow" in params or "rim" in params else 2]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 
 from compatgrad import _C
+from compatgrad.core.configuration import force_backprop_mode
 from compatgrad.core.function import FunctionNodeBase
 
 from .._frontend import fe
@@ -278,10 +279,11 @@ def IdentityAttachKLSparseReg(  # noqa: N802
             raise MXNetError(f"IdentityAttachKLSparseReg: {name}: expected a number from 0 to 1, got {value}")
     require_shape("IdentityAttachKLSparseReg", "moving_avg", moving_avg.shape, data.shape[1:2])
     y = op.copy(data)
-    if not (_C.get_mode("recording") and _C.in_graph(data)):
+    if not _C.in_graph(y):
         return y
     node = _SparsityPenalty(moving_avg.tensor, sparseness_target, penalty, momentum)
-    return node._record((data,), (y.tensor,), (0,), ())[0]
+    with force_backprop_mode():  # Variables of other frontends are recorded outside of `autograd.record`, too
+        return node._record((data,), (y.tensor,), (0,), ())[0]
 
 
 # ---- connectionist temporal classification ---------------------------------------------------------------------------
