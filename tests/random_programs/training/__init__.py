@@ -7,6 +7,7 @@ original.
 """
 
 import math
+import signal
 import warnings
 
 import numpy as np
@@ -34,6 +35,7 @@ def change(shape, relative):
 
 def run(training, seed, perturb=False):
     """A program's words, the numbers of each step, and the error that ended it."""
+    signal.alarm(60)  # ends the process: an original may compute for ever
     steps, error, text, made = [], "", "", training.__new__(training)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -45,6 +47,7 @@ def run(training, seed, perturb=False):
                 steps.append(made.step(t))
         except Exception as e:  # which one is a part of the result
             error, text = f"{type(e).__name__} after {len(steps)} steps", str(e)[:150] + " ... " + str(e)[-150:]
+    signal.alarm(0)
     what = "; ".join(made.words)
     return {"what": what, "tolerance": made.tolerance, "steps": steps, "error": error, "text": text}
 
