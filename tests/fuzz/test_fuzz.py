@@ -32,6 +32,7 @@ def test_every_reader_refuses_what_is_damaged():
         ("mxnet symbol", 2001858),  # "inf" for the number of a node
         ("mxnet SymbolBlock", 2000680),  # a sparse parameter
         ("mxnet image list", 2000464),  # labels of three numbers
+        ("nnabla load_parameters .h5", 2000748),  # numbers of 16 bytes
     ],
 )
 def test_mutants_that_were_refused_badly(name, seed, tmp_path):

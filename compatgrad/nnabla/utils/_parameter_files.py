@@ -111,7 +111,10 @@ def read_h5(file: Any) -> list[Record]:
                 raise ValueError(f"dataset {name!r} has no attribute need_grad: it was not written by nnabla")
             index = item.attrs.get("index")
             order = (index is None, 0 if index is None else int(index), name)
-            found.append((order, Record(name, np.asarray(hdf5.read(item)), bool(item.attrs["need_grad"]))))
+            data = np.asarray(hdf5.read(item))
+            if data.dtype.kind not in "fiub" or data.dtype.itemsize > 8:
+                raise ValueError(f"dataset {name!r} has the dtype {data.dtype}, which no array can have")
+            found.append((order, Record(name, data, bool(item.attrs["need_grad"]))))
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 
 
