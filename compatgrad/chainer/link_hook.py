@@ -67,7 +67,7 @@ class LinkHook(_C.HookBlock):
     """
 
     name = "LinkHook"
-    _thread = _thread  # `__exit__`, which is compiled, finds the thread's hooks in it
+    _hooks_of_thread = _thread  # `__exit__`, which is compiled, finds the thread's hooks in it
 
     def __init__(self) -> None:  # without this the compiled base class would accept any arguments
         super().__init__()

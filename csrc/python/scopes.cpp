@@ -155,12 +155,13 @@ PyMethodDef scope_methods[] = {{"__enter__", guard<scope_enter>, METH_NOARGS, nu
                                {nullptr, nullptr, 0, nullptr}};
 
 // Ends the `with` block of a function hook, or of another hook, whose class keeps the dict of a thread in the attribute
-// `hooks` of its attribute `_thread`, a threading.local. HookBlock is a base class of the hooks, which are Python
-// objects without a C layout.
+// `hooks` of its attribute `_hooks_of_thread`, a threading.local. HookBlock is a base class of the hooks, which are
+// Python objects without a C layout.
 void hook_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
   Obj name = Obj::steal(PyObject_GetAttrString(self, "name")), own;
-  if (PyObject_HasAttrString(self, "_thread")) {
-    own = Obj::steal(PyObject_GetAttrString(Obj::steal(PyObject_GetAttrString(self, "_thread")).get(), "hooks"));
+  if (PyObject_HasAttrString(self, "_hooks_of_thread")) {
+    own =
+        Obj::steal(PyObject_GetAttrString(Obj::steal(PyObject_GetAttrString(self, "_hooks_of_thread")).get(), "hooks"));
     if (!PyDict_Check(own.get())) fail(PyExc_RuntimeError, "hook %S: left without being entered", name.get());
   }
   PyObject* const hooks = own ? own.get() : function_hooks();

@@ -77,3 +77,16 @@ def test_interrupts_of_process_wide_settings_and_link_hooks():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert interrupts == 3000
+
+
+def test_a_hook_may_have_attributes_of_any_name():
+    class Timed(chainer.FunctionHook):
+        name = "timed"
+
+        def __init__(self):
+            super().__init__()
+            self._thread = None
+
+    with Timed():
+        assert "timed" in _C.function_hooks()
+    assert "timed" not in _C.function_hooks()
