@@ -79,6 +79,7 @@ struct CtcLoss {
   Tensor forward(const Tensor& x, const Tensor& labels, const Tensor& steps, const Tensor& lengths) {
     TORCH_CHECK_VALUE(x.dim() == 3 && labels.dim() == 2 && labels.size(0) == x.size(1), "ctc_loss: labels of shape ",
                       labels.sizes(), " do not fit data of shape ", x.sizes());
+    TORCH_CHECK_VALUE(x.size(0) > 0, "ctc_loss: data of shape ", x.sizes(), " has no steps");
     log_p = at::log_softmax(wide(x), 2);
     if (!kernels::traced(x)) {
       check_counts("label lengths", lengths, x.size(1), labels.size(1));

@@ -41,3 +41,11 @@ def test_counts_that_reach_beyond(steps, lengths, words):
             _C.Variable(torch.zeros(5, 2, 3), True),
             *(_C.Variable(torch.as_tensor(n), False) for n in (blanks, steps, lengths)),
         )
+
+
+@pytest.mark.parametrize("labels", [[[0, 1]], [[1, 2]]])
+@pytest.mark.parametrize("params", [{}, {"lowest": -1e10}])
+def test_data_without_steps(labels, params):
+    counts = [torch.tensor(n) for n in (labels, [0], [2])]
+    with pytest.raises(ValueError, match=r"data of shape \[0, 1, 3\] has no steps"):
+        _C.op("ctc_loss")(_C.Variable(torch.zeros(0, 1, 3), True), *(_C.Variable(n, False) for n in counts), **params)
