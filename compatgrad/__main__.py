@@ -1,31 +1,29 @@
 """The command line, `python -m compatgrad`."""
 
+import importlib
 import sys
 
 import compatgrad
 
+# command -> what it does, in one line; `compatgrad.tools` has a module of each name
+COMMANDS = {
+    "run": "run a program with compatgrad's chainer, nnabla and mxnet",
+    "convert": "convert parameter files to safetensors or a torch state dict",
+    "info": "print what a bug report needs",
+}
 _HELP = """\
 usage: python -m compatgrad COMMAND ...
 
 Runs programs written for Chainer, nnabla or MXNet on PyTorch.
 
 commands:
-  run SCRIPT [ARGUMENT ...]      run a script with compatgrad's chainer, nnabla and mxnet
-  run -m MODULE [ARGUMENT ...]   the same for a module, as in `python -m`
-  run -c CODE [ARGUMENT ...]     the same for a piece of code, as in `python -c`
-  run - [ARGUMENT ...]           the same for a program on standard input
-  convert IN OUT                 write a parameter file of Chainer, nnabla or MXNet as safetensors or
-                                 a torch state dict; see `convert --help`
-  info                           print what a bug report needs
+{commands}
+
+`python -m compatgrad COMMAND --help` describes a command.
 
 options:
   -h, --help                     print this and exit
   --version                      print the version and exit
-
-Everything after SCRIPT, MODULE or CODE belongs to the program. Python's own options go before -m:
-`python -u -X dev -m compatgrad run train.py --epoch 3`. Processes that the program starts by
-multiprocessing get the same imports; processes started by another command need
-`-m compatgrad run` in that command.
 
 environment:
   COMPATGRAD_CACHE               folder for modules compiled at first import (~/.cache/compatgrad)
@@ -36,37 +34,17 @@ environment:
 """
 
 
-def _usage_error(text: str) -> int:
-    print(f"compatgrad: {text}; see `python -m compatgrad --help`", file=sys.stderr)
-    return 2
-
-
 def main() -> int:
-    arguments = sys.argv[1:]
-    command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if command in ("-h", "--help") or (command in ("run", "info") and rest in (["-h"], ["--help"])):
-        print(_HELP, end="")
+    command, *rest = sys.argv[1:] or ["--help"]
+    if command in ("-h", "--help"):
+        print(_HELP.format(commands="\n".join(f"  {name:31}{what}" for name, what in COMMANDS.items())), end="")
     elif command == "--version":
         print(f"compatgrad {compatgrad.__version__}")
-    elif command == "info" and not rest:
-        from compatgrad._info import report
-
-        print(report())
-    elif command == "info":
-        return _usage_error(f"info takes no arguments, got {rest[0]!r}")
-    elif command == "convert":
-        from compatgrad.interop._convert import main as convert
-
-        return convert(rest)
-    elif command == "run":
-        from compatgrad._run import UsageError, run
-
-        try:
-            run(rest)
-        except UsageError as error:
-            return _usage_error(str(error))
+    elif command in COMMANDS:
+        return int(importlib.import_module(f"compatgrad.tools.{command}").main(rest))
     else:
-        return _usage_error(f"unknown command {command!r}")
+        print(f"compatgrad: unknown command {command!r}; see `python -m compatgrad --help`", file=sys.stderr)
+        return 2
     return 0
 
 

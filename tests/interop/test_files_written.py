@@ -12,7 +12,8 @@ import torch
 
 from compatgrad import interop
 from compatgrad.formats import safetensors as own
-from compatgrad.interop import _convert, files
+from compatgrad.interop import files
+from compatgrad.tools import convert
 from tests.interop.test_files import EXPECTED, GOLDEN, MODEL, ROOT, boxed, check
 
 
@@ -193,7 +194,7 @@ def test_convert(tmp_path, capsys):
     snapshot, out = tmp_path / "snapshot_iter_6", str(tmp_path / "model.safetensors")
     snapshot.write_bytes((GOLDEN / "trainer.npz").read_bytes())
     arguments = [str(snapshot), out, "--model", "main", "--map", "predictor/l1/W=l1.weight", "--map", "predictor=net"]
-    assert _convert.main(arguments) == 0
+    assert convert.main(arguments) == 0
     printed = capsys.readouterr()
     assert printed.err == "" and printed.out.splitlines() == [
         f"{snapshot}: a .npz archive of Chainer; 9 parameters, 36 values, 148 bytes",
@@ -205,31 +206,31 @@ def test_convert(tmp_path, capsys):
     assert found["l1.weight"].flatten().tolist() == original[MODEL + "predictor/l1/W"][2]
 
     before = os.stat(out)
-    assert _convert.main(arguments) == 1
+    assert convert.main(arguments) == 1
     assert "model.safetensors exists: --force replaces it" in capsys.readouterr().err
     assert os.stat(out) == before
-    assert _convert.main([*arguments, "--force"]) == 0
+    assert convert.main([*arguments, "--force"]) == 0
     assert os.stat(out).st_ino != before.st_ino
 
 
 def test_convert_lists_parameters_without_a_value(tmp_path, capsys):
-    assert _convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "a.pt")]) == 0
+    assert convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "a.pt")]) == 0
     assert "  left out, having no value: l2/W\n" in capsys.readouterr().out
     assert len(torch.load(tmp_path / "a.pt")) == 8
-    assert _convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "b.pt"), "--prefix", "l2"]) == 0
+    assert convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "b.pt"), "--prefix", "l2"]) == 0
     np.savez(tmp_path / "none.npz", x=boxed(None))
-    assert _convert.main([str(tmp_path / "none.npz"), str(tmp_path / "c.pt")]) == 1
+    assert convert.main([str(tmp_path / "none.npz"), str(tmp_path / "c.pt")]) == 1
     assert "none.npz: no parameter has a value" in capsys.readouterr().err
     assert not (tmp_path / "c.pt").exists()
 
 
 def test_list(capsys):
-    assert _convert.main(["--list", str(GOLDEN / "blank.npz")]) == 0
+    assert convert.main(["--list", str(GOLDEN / "blank.npz")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("8 parameters, 30 values, 124 bytes")
     assert lines[1].split() == ["l1/W", "(3,", "4)", "float32"]
     assert lines[-1].split() == ["l2/W", "no", "value"]
-    assert _convert.main(["--list", str(GOLDEN / "trainer.npz")]) == 0
+    assert convert.main(["--list", str(GOLDEN / "trainer.npz")]) == 0
     assert "extensions/LogReport/_log                            no tensor:  expected numbers, found text" in (
         capsys.readouterr().out
     )
@@ -237,7 +238,7 @@ def test_list(capsys):
 
 def test_control_characters_in_names_are_escaped(tmp_path, capsys):
     np.savez(tmp_path / "a.npz", **{"x\x1b[31m": np.ones(1)})
-    assert _convert.main(["--list", str(tmp_path / "a.npz")]) == 0
+    assert convert.main(["--list", str(tmp_path / "a.npz")]) == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -263,7 +264,7 @@ def test_convert_refuses(arguments, code, match, tmp_path, capsys, monkeypatch):
     np.savez("a.npz", x=np.ones(2))
     np.savez("complex.npz", x=np.ones(2) * 1j)
     try:
-        found = _convert.main(arguments)
+        found = convert.main(arguments)
     except SystemExit as error:
         found = error.code
     assert found == code
@@ -280,7 +281,7 @@ def test_the_command_itself(tmp_path):
     assert (done.returncode, done.stderr) == (0, "") and "8 parameters" in done.stdout
     check(torch.load(tmp_path / "a.pth"), EXPECTED["types.params"])
     assert "--prefix PREFIX" in run("convert", "--help").stdout
-    assert "convert IN OUT" in run("--help").stdout
+    assert "convert parameter files" in run("--help").stdout
     done = run("convert", GOLDEN / "missing.npz", tmp_path / "b.pth")
     assert done.returncode == 1 and done.stderr.startswith("compatgrad: [Errno 2]") and "Traceback" not in done.stderr
 

@@ -61,6 +61,7 @@ class Tree:
         for path in (ROOT / "compatgrad").glob("*.py"):
             shutil.copy(path, self.package)
         shutil.copytree(ROOT / "compatgrad/_build", self.package / "_build", ignore=lambda *_: {"__pycache__"})
+        shutil.copytree(ROOT / "compatgrad/tools", self.package / "tools", ignore=lambda *_: {"__pycache__"})
         for name, text in _FRONTEND.items():
             self.write(f"site/compatgrad/{name}", text)
 

@@ -174,8 +174,9 @@ def test_worker_processes_import_chainer_too(tree, method, how):
 
 
 def test_help_and_version(tree):
-    for arguments in (["--help"], [], ["run", "--help"], ["info", "--help"]):
+    for arguments in (["--help"], []):
         done = tree.python("-m", "compatgrad", *arguments)
-        assert done.returncode == 0 and "run -m MODULE" in done.stdout
+        assert done.returncode == 0 and "  run  " in done.stdout
+    assert "run -m MODULE" in tree.python("-m", "compatgrad", "run", "--help").stdout
     assert re.fullmatch(r"compatgrad \d+\.\d+\.\d+\n", tree.python("-m", "compatgrad", "--version").stdout)
     assert tree.python("-m", "compatgrad", "fly").returncode == 2

@@ -136,3 +136,15 @@ def _rows() -> Iterator[tuple[str, str]]:
 def report() -> str:
     """One line per fact."""
     return "\n".join(f"{name + ':':14}{value}" for name, value in _rows())
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the report; returns the exit code."""
+    if arguments in (["-h"], ["--help"]):
+        print("usage: python -m compatgrad info\n\nPrints what a bug report needs: versions, folders and settings.")
+        return 0
+    if arguments:
+        print(f"compatgrad info: takes no arguments, got {arguments[0]!r}", file=sys.stderr)
+        return 2
+    print(report())
+    return 0
