@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/deferred.h"
+#include "core/tally.h"
 
 namespace cg {
 
@@ -205,7 +206,10 @@ void Array::move(at::Device d) {
   Array& r = root();
   if (r.device == d) return;
   r.device = d;
-  if (r.tensor.defined()) r.tensor = r.tensor.to(d);
+  if (r.tensor.defined()) {
+    if (tally.moved) tally.moved(r.tensor, d);
+    r.tensor = r.tensor.to(d);
+  }
   r.rebind();
 }
 

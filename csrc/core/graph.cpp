@@ -7,10 +7,12 @@
 #include "core/door.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/tally.h"
 
 namespace cg {
 
 Binding binding;
+Tally tally;
 thread_local ModeTable thread_modes;
 thread_local Whereabouts whereabouts = {};
 thread_local void* caller = nullptr;
@@ -221,11 +223,15 @@ Tensors FunctionNode::forward_unlocked(VarsRef in) {
 
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
-  if (mode(Mode::deferred)) return apply_deferred(*this, in);
+  if (mode(Mode::deferred)) {
+    if (tally.ran) tally.ran(*this, in, mode(Mode::auto_forward));
+    return apply_deferred(*this, in);
+  }
   const bool observed = hooks || (binding.observing && binding.observing());
   if (observed) user_code(binding.before_forward, *this, in);
   Tensors ys = forward_unlocked(in);
   if (observed) user_code(binding.after_forward, *this, in, ys);
+  if (tally.ran) tally.ran(*this, in, true);
 
   bool any = false, complex = false;
   c10::SmallVector<bool, 4> needs(in.size());

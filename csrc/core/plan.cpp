@@ -8,6 +8,7 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/order.h"
+#include "core/tally.h"
 
 namespace cg {
 
@@ -195,6 +196,7 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ": " + e.what_without_backtrace());
   }
+  if (tally.ran) tally.ran(f, values, true);
   for (size_t j = 0; j < ys.size() && j < out.size(); ++j) {
     out[j]->data->put(std::move(ys[j]));
     VariableNode* y = j < f.outputs.size() ? f.outputs[j].node : nullptr;

@@ -1,4 +1,5 @@
 // Converts tensors, arrays and dtypes between Python and C++.
+#include "core/tally.h"
 #include "kernels/trace.h"
 #include "python/common.h"
 
@@ -178,6 +179,7 @@ at::Tensor tensor_of_array(PyObject* array, bool* aliases) {
   Obj copy = Obj::steal(PyObject_Call(new_array, args.get(), kwargs.get()));
   t = alias_array(copy.get());
   if (!t.defined()) fail(PyExc_TypeError, "there is no torch counterpart of arrays with dtype %S", dtype.get());
+  if (tally.copied) tally.copied(array);
   return t;
 }
 

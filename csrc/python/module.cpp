@@ -8,6 +8,7 @@ namespace cg::py {
 
 Frontend* native_frontend = nullptr;
 bool init_output_type();
+extern PyMethodDef tally_methods[];
 
 namespace {
 
@@ -141,7 +142,7 @@ PyMODINIT_FUNC PyInit__C() {
     if (PyModule_AddObjectRef(m.get(), "native_frontend", native.get()) < 0) throw PyError();
     for (PyMethodDef* functions :
          {hook_methods, registry_methods, optim_methods, parameter_methods, kernel_methods, array_functions,
-          mark_functions, deferred_functions, graph_functions, torch_functions})
+          mark_functions, deferred_functions, graph_functions, torch_functions, tally_methods})
       if (PyModule_AddFunctions(m.get(), functions) < 0) throw PyError();
     init_kernels();
     init_torch_graph();
