@@ -10,6 +10,7 @@ COMMANDS = {
     "run": "run a program with compatgrad's chainer, nnabla and mxnet",
     "convert": "convert parameter files to safetensors or a torch state dict",
     "info": "print what a bug report needs",
+    "test": "check this installation",
 }
 _HELP = """\
 usage: python -m compatgrad COMMAND ...

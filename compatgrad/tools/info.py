@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import sys
@@ -133,18 +134,44 @@ def _rows() -> Iterator[tuple[str, str]]:
     yield "environment", " ".join(chosen) or "nothing that matters"
 
 
+def _all_rows() -> Iterator[tuple[str, str]]:
+    rows = _rows()
+    try:
+        yield from rows
+    except Exception as error:  # parts of torch or of the package are missing; what was found so far still helps
+        yield "error", f"{type(error).__name__}: {error}"
+
+
+def facts() -> dict[str, str]:
+    """What `report` prints, by name."""
+    return {name.strip(): value for name, value in _all_rows()}
+
+
 def report() -> str:
     """One line per fact."""
-    return "\n".join(f"{name + ':':14}{value}" for name, value in _rows())
+    return "\n".join(f"{name + ':':14}{value}" for name, value in _all_rows())
+
+
+_HELP = """\
+usage: python -m compatgrad info [--json]
+
+Prints what a bug report needs: versions, folders and settings.
+
+options:
+  --json                         the same facts as a JSON object: {"schema": 1, "facts": {name: text}}
+"""
 
 
 def main(arguments: list[str]) -> int:
     """Prints the report; returns the exit code."""
     if arguments in (["-h"], ["--help"]):
-        print("usage: python -m compatgrad info\n\nPrints what a bug report needs: versions, folders and settings.")
+        print(_HELP, end="")
+        return 0
+    if arguments == ["--json"]:
+        print(json.dumps({"schema": 1, "tool": "compatgrad info", "facts": facts()}, indent=1, sort_keys=True))
         return 0
     if arguments:
-        print(f"compatgrad info: takes no arguments, got {arguments[0]!r}", file=sys.stderr)
+        print(f"compatgrad info: takes no arguments but --json, got {arguments[0]!r}", file=sys.stderr)
         return 2
     print(report())
     return 0
