@@ -18,6 +18,7 @@ from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer._update_rule import Hyperparameter, HyperparameterProxy, UpdateRule, _Hookable
 from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.optimizer_hooks import _gradient_hook
+from compatgrad.core import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -354,6 +355,8 @@ class GradientMethod(Optimizer):
                 update_batch()
                 batch = []
             plain = False
+            if notes.listener is not None:
+                notes.listener("update", param.update_rule)
             param.update()
         if batch:
             update_batch()

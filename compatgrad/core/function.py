@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from compatgrad import _C
-from compatgrad.core import bridge
+from compatgrad.core import bridge, notes
 from compatgrad.core.hooks import FunctionHook
 
 __all__ = ["Function", "FunctionAdapter", "FunctionBase", "FunctionNode", "FunctionNodeBase"]
@@ -80,6 +80,8 @@ class FunctionNodeBase(_C.FunctionNode):
             hook.forward_preprocess(self, in_data)
         self._input_indexes_to_retain = None
         self._output_indexes_to_retain = None
+        if notes.listener is not None:
+            notes.listener("python", self._user_object)
         outputs = self._forward(in_data)
         if type(outputs) is not tuple and not isinstance(outputs, tuple):
             raise TypeError(f"forward output must be a tuple ({self.label})\nActual: {type(outputs)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.core import notes
 
 __all__ = ["FunctionHook"]
 
@@ -40,6 +41,8 @@ class FunctionHook(_C.HookBlock):
         hooks = _C.function_hooks()
         if self.name in hooks:
             raise KeyError(f"hook {self.name} already exists")
+        if notes.listener is not None:
+            notes.listener("hook", self)
         hooks[self.name] = self
         try:
             self.added(None)

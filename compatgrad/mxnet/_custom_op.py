@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.core import notes
 from compatgrad.core.entering import let_in
 
 from . import autograd
@@ -201,6 +202,8 @@ class _Call(autograd.Function):
         ys = [nd.zeros(shape, ctx=ctx, dtype=dtype, stype=stype) for shape, dtype, stype in self.out]
         # detached: the operator's code may attach gradients to its inputs, record with them and call backward
         alone = [x.detach() for x in inputs]
+        if notes.listener is not None:
+            notes.listener("python", self.op)
         self._run("forward", autograd.is_training(), ["write"] * len(ys), alone, ys, self.aux)
         self.save_for_backward(*inputs, *ys)
         return tuple(ys) if len(ys) != 1 else ys[0]

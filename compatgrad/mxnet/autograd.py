@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 from compatgrad.core.backprop import follow
 from compatgrad.core.configuration import force_backprop_mode, using_modes
 from compatgrad.core.function import FunctionNodeBase
@@ -503,6 +504,8 @@ class Function:
         if getattr(self, "_used", False):
             raise AssertionError("Each Function instance can only be called once. Please create another instance.")
         self._used = True
+        if notes.listener is not None and type(self).__module__.rpartition(".")[2] != "_custom_op":
+            notes.listener("python", self)
         with pause(is_training()):
             result = self.forward(*inputs)
         several = isinstance(result, (list, tuple))

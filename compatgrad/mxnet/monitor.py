@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from compatgrad.core import notes
+
 from . import ndarray as nd
 from .ndarray import NDArray
 
@@ -66,6 +68,7 @@ class Monitor:
 
     def install(self, exe: Any) -> None:
         """Watches an executor."""
+        notes.note_difference("Monitor")
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 

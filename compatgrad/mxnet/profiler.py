@@ -8,6 +8,8 @@ import time
 import warnings
 from typing import Any
 
+from compatgrad.core import notes
+
 from ._profile import recorder
 from .base import MXNetError
 
@@ -93,6 +95,8 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     Source: `mxnet.profiler.set_state` of MXNet 1.9.1.
     """
     run = {"run": True, "stop": False}[state]
+    if run:
+        notes.note_difference("profiler")
     if run and not _state["unwritten"]:
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)

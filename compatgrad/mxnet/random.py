@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.core import notes
+
 from .base import integer_types
 from .context import Context
 from .ndarray import random as _random
@@ -36,6 +38,7 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     """
     if not isinstance(seed_state, integer_types):
         raise ValueError(f"random.seed: seed_state must be an integer, got {seed_state!r}")
+    notes.note_difference("random")
     if ctx == "all":
         seed_all(int(seed_state))
     else:

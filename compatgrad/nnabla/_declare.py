@@ -23,7 +23,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad import core as _core
-from compatgrad.core import bridge
+from compatgrad.core import bridge, notes
 from compatgrad.core.configuration import using_modes
 from compatgrad.core.declarations import Inputs, made_of
 from compatgrad.core.masks import EVERY_INPUT
@@ -162,6 +162,8 @@ class Composite:
         return _as_tuple(self.spec.run(inputs, drawn, self.args, self.n_outputs))
 
     def forward(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
+        if notes.listener is not None:
+            notes.listener("composed", self.spec.type_name)
         if self.state is not None:
             self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
         global updating
@@ -347,6 +349,8 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
                 _place(ys, outputs)
             return result
     host = spec.host(spec, inputs, args, n_outputs)
+    if notes.listener is not None:
+        notes.listener("composed", spec.type_name, calls=0)  # called here, and run by a later forward
     ys = _C.apply_host(fe, host, inputs, info)
     if isinstance(host, Composite) and host.first is not None:
         for y, t in zip(ys, host.first, strict=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from compatgrad.core import notes
+
 __all__ = [
     "add_available_context",
     "array_classes",
@@ -94,6 +96,7 @@ def prefer_cached_array(prefer: bool) -> None:
     Source: `nnabla.prefer_cached_array` of nnabla 1.39.0.
     """
     global _cached_first
+    notes.note_difference("memory cache")
     _cached_first = bool(prefer)
 
 

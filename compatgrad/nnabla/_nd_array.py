@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 from compatgrad.nnabla._attributes import refuse_others
 
 __all__ = ["NdArray"]
@@ -122,7 +123,10 @@ class NdArray(_C.Array):
     def get_data(self, mode: str = "rw", dtype: Any = None) -> np.ndarray:
         """The values as a NumPy array. mode: 'r' read-only, 'w' or 'rw'; dtype: the array is cast to it first."""
         if mode == "r":
-            view = self.read().cpu().numpy()
+            values = self.read()
+            if notes.listener is not None and values.is_cuda:
+                notes.note_move(values, "cpu")
+            view = values.cpu().numpy()
             view = view.view() if dtype is None else view.astype(dtype)
             view.flags.writeable = False
             return view

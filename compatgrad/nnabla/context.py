@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 from compatgrad.core.configuration import Settings, scope
 
 from .logger import logger
@@ -186,6 +187,7 @@ def device_of(ctx: Context) -> torch.device:
         return torch.device("cpu")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if not count:
+        notes.note_difference("no GPU")
         if not _warned:
             _warned = True
             logger.warning("The context asks for %s, but there is no GPU: running on the CPU.", first)

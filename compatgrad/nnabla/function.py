@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 from compatgrad.core.masks import mask_of
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla import functions as _functions  # noqa: F401 - declares the types
@@ -296,6 +297,8 @@ class _Callback:
         return [UnsafeVariable(*pair) for pair in pairs]
 
     def forward(self, inputs: Any, outputs: Any) -> None:
+        if notes.listener is not None:
+            notes.listener("python", self.own)
         self._run("forward_impl", self._wrap(inputs), self._wrap(outputs))
 
     def backward(self, inputs: Any, outputs: Any, wanted: list[bool], accumulate: list[bool]) -> None:
@@ -423,6 +426,8 @@ class PythonFunction:
             raise SystemError(f"{type(self).__name__}: {e}") from e
         at_once = any(isinstance(x, NdArray) for x in inputs)
         variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
+        if notes.listener is not None:
+            notes.listener("python", self, calls=0)  # called here, and run by a later forward
         info = _PythonInfo(self._name(), dict(self.args), dict(self.tags))
         from compatgrad.core.configuration import using_modes
 
@@ -494,7 +499,9 @@ class _OfType:
 
 def __getattr__(name: str) -> Any:
     if name not in specs:
-        raise AttributeError(f"nnabla.function has no function of type {name!r}")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
 
     def make(ctx: Any, *args: Any, **named: Any) -> _OfType:
         return _OfType(ctx, name, args, named)

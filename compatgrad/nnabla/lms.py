@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.core import notes
+
 from .context import Context, device_of
 from .logger import logger
 
@@ -44,6 +46,7 @@ class SwapInOutScheduler:
     ) -> None:
         self.h_ctx, self.d_ctx, self.size = h_ctx, d_ctx, int(size)
         self.prefetch_size = int(size * 1.5) if prefetch_size is None else int(prefetch_size)
+        notes.note_difference("SwapInOutScheduler")
         if device_of(d_ctx).type != "cpu":
             logger.warning(
                 "SwapInOutScheduler moves nothing to the host: the network has to fit into the GPU's memory; "

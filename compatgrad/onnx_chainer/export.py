@@ -9,6 +9,7 @@ from typing import Any
 
 import compatgrad.chainer as chainer
 from compatgrad import exporting
+from compatgrad.core import notes
 from compatgrad.core.files import replacing
 from compatgrad.exporting.onnx import model_of, need_onnx
 
@@ -122,6 +123,7 @@ def export(
     Source: `onnx_chainer.export` of Chainer 7.8.1.
     """
     need_onnx("onnx_chainer")
+    notes.note_difference("onnx_chainer")
     if filename is not None and not no_testcase:
         text = "Exporting ONNX without testcases is deprecated. Use export_testcase instead"
         warnings.warn(text, DeprecationWarning, stacklevel=2)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from compatgrad.chainer import _backend
+from compatgrad.core import notes
 
 
 class CpuDevice(_backend.Device):
@@ -53,6 +54,8 @@ def _array_to_cpu(array, stream=None):
     if array is None or isinstance(array, numpy.ndarray):
         return array
     if hasattr(array, "__cuda_array_interface__") and hasattr(array, "get"):  # CuPy, also where it is not imported yet
+        if notes.listener is not None:
+            notes.note_move(array, "cpu")
         with array.device:
             return array.get(stream)
     if numpy.isscalar(array):

@@ -33,7 +33,7 @@ from compatgrad.chainer.backends._cupy import (  # noqa: F401 (programs find the
     ndarray,
 )
 from compatgrad.chainer.configuration import config
-from compatgrad.core import user_kernels
+from compatgrad.core import notes, user_kernels
 
 if available:
     from compatgrad.chainer.backends._cupy import cuda, cupyx  # noqa: F401
@@ -286,6 +286,8 @@ def _array_to_gpu(array, device, stream=None):
         return array
     if not isinstance(array, (numpy.ndarray, numpy.number, numpy.bool_, ndarray)):
         raise TypeError(f"The array sent to gpu must be an array or a NumPy scalar: {type(array)}")
+    if notes.listener is not None:
+        notes.note_move(array, f"cuda:{device.id}")
     with device:
         if stream is None:
             return cupy.array(array)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.core import notes
+
 
 def static_graph(*args: Any, **kwargs: Any) -> Any:
     """Decorator of the part of a link that does not change from one iteration to the next. In compatgrad every graph is
@@ -31,6 +33,7 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
     Source: `chainer.static_graph` of Chainer 7.8.1.
     """
     if len(args) == 1 and not kwargs and callable(args[0]):
+        notes.note_difference("static_graph")
         return args[0]
     if args:
         raise TypeError("static_graph takes its options by keyword")

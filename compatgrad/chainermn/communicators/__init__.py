@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from compatgrad.chainer.utils import argument
 from compatgrad.chainermn.communicators import _one_process
 from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase  # noqa: F401
+from compatgrad.core import notes
 
 if TYPE_CHECKING:
     from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunicatorBase
@@ -52,6 +53,7 @@ def create_communicator(
     """
     dtype, batched_copy = argument.parse_kwargs(kwargs, ("allreduce_grad_dtype", None), ("batched_copy", True))
     if communicator_name in _OLD:
+        notes.note_difference("communicator")
         warnings.warn(
             f"communicator {communicator_name!r} was removed in Chainer 7; 'pure_nccl' is used", DeprecationWarning,
             stacklevel=2,
@@ -62,6 +64,7 @@ def create_communicator(
     if communicator_name not in _CLASSES:
         raise ValueError(f'Unrecognized communicator: "{communicator_name}"')
     if mpi_comm is None:
+        notes.note_difference("chainermn")
         _one_process.check_alone("chainermn.create_communicator")
         mpi_comm = _one_process.OneProcess()
     module = importlib.import_module(f"{__name__}.{communicator_name}_communicator")

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core import notes
+
 from .. import model
 from .. import ndarray as nd
 from ..context import Context, cpu
@@ -359,6 +361,7 @@ def quantize_model(
 
     Source: `mxnet.contrib.quantization.quantize_model` of MXNet 1.9.1.
     """
+    notes.note_difference("quantize")
     qsym, qargs, aux, collector = quantize_graph(
         sym, arg_params, aux_params, ctx, excluded_sym_names, excluded_op_names, calib_mode, quantized_dtype,
         quantize_mode, quantize_granularity, None, logger,

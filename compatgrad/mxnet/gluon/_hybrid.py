@@ -10,6 +10,7 @@ import numpy as np
 from torch.utils import _pytree
 
 from compatgrad import _C
+from compatgrad.core import notes
 from compatgrad.core.crossing import to
 
 from .. import autograd, context, symbol
@@ -79,6 +80,7 @@ class HybridBlock(Block):
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Does nothing, with a UserWarning: the original's callback gets addresses of arrays in MXNet's C library."""
+        notes.note_difference("register_op_hook")
         warnings.warn(
             "register_op_hook: the callback is not called: it takes addresses of arrays in MXNet's C library, which is "
             "not there. register_forward_hook gives the outputs of blocks, an executor's set_monitor_callback those of "
@@ -112,6 +114,8 @@ class HybridBlock(Block):
         is compiled.
         """
         self._active = bool(active)
+        if active:
+            notes.note_difference("hybridize")
         self._backend, self._backend_opts = backend, kwargs
         self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
         if clear:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 
 from ..base import MXNetError, NotSupportedForSparseNDArray, numeric_types
 from ..context import Context
@@ -440,6 +441,7 @@ def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = No
     y = op.copy(data)
     y = data._with_context(y)
     if stype != "default":
+        notes.note_difference("sparse")
         y.__class__ = _stored.CLASSES[stype]
         if isinstance(data, BaseSparseNDArray):
             y._pattern = data._pattern

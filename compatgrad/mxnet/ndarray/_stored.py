@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.core import notes
+
 from .ndarray import NDArray
 
 __all__ = ["CLASSES", "KEEP_ZEROS", "as_stored", "clipped", "elementwise", "joined", "kept_rows", "of_pair",
@@ -24,6 +26,7 @@ KEEP_ZEROS = frozenset(
 def as_stored(y: Any, stype: str) -> Any:
     """Changes the class of `y`, the new result of an op, to that of a storage type."""
     if stype != "default" and type(y) is NDArray:
+        notes.note_difference("sparse")
         y.__class__ = CLASSES[stype]
     return y
 

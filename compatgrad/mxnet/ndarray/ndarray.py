@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 
 from .._frontend import fe, op
 from ..base import MXNetError
@@ -212,6 +213,8 @@ class NDArray(_C.Variable):
         """The values as a new NumPy array."""
         if _late._kept:
             _late.meet()
+        if notes.listener is not None and self.tensor.is_cuda:
+            notes.note_move(self.tensor, "cpu")
         return _copied_array(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -403,6 +406,8 @@ def _on(x: NDArray, context: Context) -> NDArray:
 
 def _moved(x: NDArray, context: Context) -> NDArray:
     """A copy on another device, recorded where x is."""
+    if notes.listener is not None:
+        notes.note_move(x.tensor, context.torch_device)
     if is_recording() and _in_graph(x):
         return op.to_device(x, device=str(context.torch_device))
     return NDArray(x.tensor.to(context.torch_device))

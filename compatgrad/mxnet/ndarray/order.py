@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from compatgrad.core import notes
+
 from ..base import MXNetError
 from ._arguments import axis_in, constant, one_of, public_names
 from ._operator import not_an_array, op, operator
@@ -137,6 +139,8 @@ def histogram(
         edges = int(bins)
     else:
         raise ValueError(f"bins argument should be either an integer or an NDArray, got {type(bins).__name__}")
+    if notes.listener is not None:
+        notes.listener("numpy", "histogram")
     counts, edges = np.histogram(a.asnumpy(), bins=edges, range=range)
     device = a.tensor.device
     return [

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 import torch
 
+from compatgrad.core import notes
+
 from .._docs import sharing
 from ..base import MXNetError
 from ..context import Context, current_context
@@ -70,6 +72,8 @@ def percentile(
         >>> mx.np.percentile(mx.np.array([1, 2, 3, 4, 5]), 50)
         array(3.)
     """
+    if notes.listener is not None:
+        notes.listener("numpy", "np.percentile")
     x = _array("percentile", a).asnumpy()
     wide = x if x.dtype == onp.float64 else x.astype(onp.float32)
     y = onp.percentile(wide, _numpy(q), axis=axis, method=interpolation, keepdims=keepdims)  # type: ignore[call-overload]
@@ -180,6 +184,8 @@ def histogram(
     """
     if normed or weights is not None or density:
         raise NotImplementedError("histogram: normed, weights and density are not supported")
+    if notes.listener is not None:
+        notes.listener("numpy", "np.histogram")
     x = _array("histogram", a).asnumpy()
     if isinstance(bins, int) and range is None:
         raise NotImplementedError("histogram: range must be given with a number of bins")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as onp
 import torch
 
+from compatgrad.core import notes
+
 from ..ndarray.ndarray import NDArray
 from ..util import _check_ufunc_options
 from ._array import NUMBERS, constant, finish, ndarray, unmoved
@@ -136,6 +138,8 @@ def of_numpy(name: str) -> Callable[..., Any]:
     function = getattr(onp, name, None) or _removed(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if notes.listener is not None:
+            notes.listener("numpy", f"np.{name}")
         device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
         y = function(*to_numpy(args), **to_numpy(kwargs))
         # MXNet computes those that are not in `fallback` itself, and gives arrays where NumPy gives scalars

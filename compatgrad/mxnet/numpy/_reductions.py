@@ -10,6 +10,7 @@ import numpy as onp
 import torch
 
 from compatgrad import _C
+from compatgrad.core import notes
 
 from .._docs import sharing
 from ..base import MXNetError
@@ -460,6 +461,8 @@ def unique(
         >>> mx.np.unique(mx.np.array([2, 1, 2]), return_counts=True)
         (array([1., 2.]), array([1, 2], dtype=int64))
     """
+    if notes.listener is not None:
+        notes.listener("numpy", "np.unique")
     result = onp.unique(_array("unique", ar, "ar").asnumpy(), return_index, return_inverse, return_counts, axis)
     several = isinstance(result, tuple)
     device = ar.tensor.device

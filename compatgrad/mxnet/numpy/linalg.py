@@ -10,6 +10,8 @@ from typing import Any
 import numpy as onp
 import torch
 
+from compatgrad.core import notes
+
 from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op
 from ..ndarray.ndarray import NDArray
@@ -412,6 +414,8 @@ def _of_numpy(name: str) -> Callable[..., Any]:
         return constant(torch.from_numpy(onp.ascontiguousarray(v)).reshape(onp.shape(v)).to(device))
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if notes.listener is not None:
+            notes.listener("numpy", f"np.linalg.{name}")
         device = next((a.tensor.device for a in args if isinstance(a, NDArray)), None)
         return convert(function(*(a.asnumpy() if isinstance(a, NDArray) else a for a in args), **kwargs), device)
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from compatgrad.core import notes
 from compatgrad.core.files import replacing
 
 from .. import ndarray as nd
@@ -95,6 +96,7 @@ def export_model(
     from compatgrad.exporting.onnx import model_of, need_onnx
 
     need_onnx("mx.onnx")
+    notes.note_difference("export_model")
     sym, params = _loaded(sym, params)
     in_shapes = in_shapes if input_shape is None else input_shape
     in_types = in_types if input_type is None else input_type

@@ -8,6 +8,7 @@ from compatgrad import _C
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+from compatgrad.core import notes
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariablesOrArrays
@@ -61,4 +62,6 @@ def concat(xs: VariablesOrArrays, axis: int = 1) -> Variable:
 
     Source: `chainer.functions.concat` of Chainer 7.8.1.
     """
+    if notes.listener is not None and isinstance(xs, _C.Variable):
+        notes.note_difference("concat")
     return _concat(xs if isinstance(xs, (list, _C.Variable)) else list(xs), axis)

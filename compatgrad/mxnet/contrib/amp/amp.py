@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core import notes
+
 from ... import optimizer as opt
 from ...context import gpu
 from ...gluon import HybridBlock, SymbolBlock, Trainer
@@ -94,6 +96,7 @@ def init(
     if _amp_initialized:
         return
     check_half(target_dtype)
+    notes.note_difference("amp")
     _amp_initialized = True
     logging.info("Using AMP")
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core import notes
 from compatgrad.core.worker_pools import Ending
 
 from ... import context
@@ -340,6 +341,7 @@ class DataLoader:
         self._batchify_fn = batchify_fn or (default_mp_batchify_fn if num_workers > 0 else default_batchify_fn)
         self._jobs: weakref.WeakSet[Any] = weakref.WeakSet()  # the pool keeps those alive that have no result yet
         if self._num_workers > 0:
+            notes.note_difference("workers")
             self._start_workers()
         self.auto_reload = auto_reload
         self._iter: Any = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.core import notes
+
 from ....ndarray import NDArray
 from ....symbol import Symbol
 from .import_onnx import GraphProto, load
@@ -36,6 +38,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
 
     Source: `mxnet.contrib.onnx.import_model` of MXNet 1.9.1.
     """
+    notes.note_difference("import_model")
     model = load(model_file)
     return GraphProto().from_onnx(model.graph, max(x.version for x in model.opset_import))
 

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from compatgrad.core import notes
+
 from ....metric import CompositeEvalMetric, EvalMetric
 from ._events import EpochEnd, TrainBegin, TrainEnd, _Counting
 
@@ -23,6 +25,7 @@ def _comparison(who: str, mode: str, monitor: EvalMetric) -> Callable[[float, fl
         mode = "auto"
     if mode != "auto":
         return operator.lt if mode == "min" else operator.gt
+    notes.note_difference("mode auto")
     name = monitor.get()[0]
     larger = any(word in name.lower() for word in ("acc", "f1"))
     warnings.warn(
