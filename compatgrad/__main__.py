@@ -8,6 +8,7 @@ import compatgrad
 # command -> what it does, in one line; `compatgrad.tools` has a module of each name
 COMMANDS = {
     "run": "run a program with compatgrad's chainer, nnabla and mxnet",
+    "report": "print the reports that `run --report=FILE.json` wrote, also those of several processes",
     "convert": "convert parameter files to safetensors or a torch state dict",
     "info": "print what a bug report needs",
     "test": "check this installation",
@@ -31,6 +32,8 @@ environment:
   COMPATGRAD_NO_COMPILE=1        never compile at import, raise ImportError instead
   CXX, CXXFLAGS                  the C++ compiler and additional flags
   CUDACXX, CUDAFLAGS             nvcc and additional flags for CUDA kernels
+  COMPATGRAD_REPORT              1 or a file's name: report what ran where (`run --help`)
+  COMPATGRAD_STRICT              what is to be an error (`run --help`)
   COMPATGRAD_CUDA_KERNELS=0      do not use compatgrad's CUDA kernels; ATen computes on GPUs
 """
 

@@ -90,6 +90,10 @@ class Adapter:
         """The framework's name of a function of the graph, and its arguments; None if it has no name."""
         return None
 
+    def label(self, function: Any) -> str:
+        """The framework's short name of a function of the graph, for tables."""
+        return str(getattr(function, "label", None) or function.op_name)
+
     def parameter_names(self) -> Mapping[Any, str]:
         """A mapping from the arrays of parameters that the framework registers by name to these names."""
         return {}

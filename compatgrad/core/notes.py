@@ -21,10 +21,11 @@ listener: Callable[..., object] | None = None
 
 
 class Reason(NamedTuple):
-    """Why a call takes a slow path.
+    """Why a call is worth a line in a report.
 
     Args:
         kind: "slow", "transfer" or "deviation".
+        where: what computes it.
         why: what happens.
         remedy: what a program can do about it.
 
@@ -37,20 +38,21 @@ class Reason(NamedTuple):
     """
 
     kind: str
+    where: str
     why: str
     remedy: str
 
 
 REASONS = {
-    "python": Reason("slow", "the program computes it in Python", "compose it of the framework's functions"),
-    "composed": Reason("slow", "composed of several functions in Python", "nothing; it is correct, and no kernel"),
-    "numpy": Reason("slow", "computed by NumPy, on copies", "do it outside of the training step"),
-    "update": Reason("slow", "parameters are updated one by one", "use a rule and hooks of the framework"),
-    "hook": Reason("slow", "hooks see every function", "remove the hook where it is not needed"),
-    "debug": Reason("slow", "debug mode looks for NaN after each function", "switch debug mode off"),
-    "copy": Reason("slow", "copied at each use; torch cannot share it", "pass numpy.ascontiguousarray(x)"),
-    "move": Reason("transfer", "copied between devices", "keep arrays on one device"),
-    "difference": Reason("deviation", "differs from the original", "see docs/deviations.md"),
+    "python": Reason("slow", "Python", "the program computes it in Python", "compose it of the framework's functions"),
+    "composed": Reason("slow", "Python", "composed of several functions", "nothing; no kernel computes it at once"),
+    "numpy": Reason("slow", "NumPy", "computed by NumPy, on copies", "keep it out of the training step"),
+    "update": Reason("slow", "Python", "parameters are updated one by one", "a rule and hooks of the framework"),
+    "hook": Reason("slow", "Python", "a hook sees every function", "remove the hook where it is not needed"),
+    "debug": Reason("slow", "Python", "debug mode looks for NaN after each function", "switch debug mode off"),
+    "copy": Reason("slow", "NumPy", "copied at each use: torch cannot share it", "numpy.ascontiguousarray(x), once"),
+    "move": Reason("transfer", "", "copied between devices", "keep arrays on one device"),
+    "difference": Reason("deviation", "", "differs from the original", "see docs/deviations.md"),
 }
 
 

@@ -13,6 +13,7 @@ from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
 from compatgrad.core.configuration import using_modes
 from compatgrad.core.entering import let_in
 
+from ._engine_names import operator_name
 from ._frontend import fe
 from .ndarray.ndarray import NDArray
 from .symbol._recorded import as_operator
@@ -50,6 +51,9 @@ class _MXNet(Adapter):
             return as_operator(function, list(inputs))
         except (KeyError, IndexError, TypeError, ValueError):  # MXNet has no operator for this function
             return None
+
+    def label(self, function: Any) -> str:
+        return operator_name(function) or super().label(function)
 
     def is_parameter(self, variable: Any) -> bool:
         return isinstance(variable, NDArray) and bool(variable.node.name)  # only parameters have names

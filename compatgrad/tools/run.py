@@ -7,10 +7,10 @@ import sys
 from compatgrad.tools.program import UsageError, run
 
 HELP = """\
-usage: python -m compatgrad run SCRIPT [ARGUMENT ...]      a script
-       python -m compatgrad run -m MODULE [ARGUMENT ...]   a module, as in `python -m`
-       python -m compatgrad run -c CODE [ARGUMENT ...]     a piece of code, as in `python -c`
-       python -m compatgrad run - [ARGUMENT ...]           a program on standard input
+usage: python -m compatgrad run [OPTION ...] SCRIPT [ARGUMENT ...]      a script
+       python -m compatgrad run [OPTION ...] -m MODULE [ARGUMENT ...]   a module, as in `python -m`
+       python -m compatgrad run [OPTION ...] -c CODE [ARGUMENT ...]     a piece of code, as in `python -c`
+       python -m compatgrad run [OPTION ...] - [ARGUMENT ...]           a program on standard input
 
 Runs the program with compatgrad's chainer, nnabla and mxnet in place of the originals.
 
@@ -18,7 +18,21 @@ Everything after SCRIPT, MODULE or CODE belongs to the program. Python's own opt
 `python -u -X dev -m compatgrad run train.py --epoch 3`. Processes that the program starts by
 multiprocessing get the same imports; processes started by another command need
 `-m compatgrad run` in that command.
+
+options:
+  --report[=FILE]     print at exit, on stderr, what ran where, which calls took a slow path and
+                      why, and what differs from the original; or write it to FILE, which ends in
+                      .json, .html or .txt and may contain {pid} and {rank}
+  --strict=KINDS      raise an error at the first event of a kind: slow, transfer (between
+                      devices), deviation (docs/deviations.md), or several with commas
+
+environment:
+  COMPATGRAD_REPORT   1 or FILE, as --report; also for the processes of a launcher
+  COMPATGRAD_STRICT   as --strict
 """
+
+# option -> whether its value is required ("--name=VALUE" or "--name VALUE") or may be left out ("--name[=VALUE]")
+_OPTIONS = {"--report": False, "--strict": True}
 
 
 def main(arguments: list[str]) -> int:
@@ -26,8 +40,42 @@ def main(arguments: list[str]) -> int:
         print(HELP, end="")
         return 0
     try:
-        run(arguments)
+        given, program = _split(arguments)
+        _report(given)
+        run(program)
     except UsageError as error:
         print(f"compatgrad run: {error}; see `python -m compatgrad run --help`", file=sys.stderr)
         return 2
     return 0
+
+
+def _split(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The options before the program, and the program with its arguments."""
+    given: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        name, equals, value = rest[0].partition("=")
+        if name not in _OPTIONS:
+            break
+        del rest[0]
+        if _OPTIONS[name] and not equals:
+            if not rest:
+                raise UsageError(f"{name} needs a value")
+            value = rest.pop(0)
+        given[name] = value
+    return given, rest
+
+
+def _report(given: dict[str, str]) -> None:
+    """Starts the report that options, or else the environment, ask for."""
+    from compatgrad.tools.report import control
+
+    try:
+        target, strict = control.from_environment()
+        if "--report" in given:
+            target = control.parse_target(given["--report"])
+        if "--strict" in given:
+            strict = control.parse_strict(given["--strict"])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    control.start(target, strict)
