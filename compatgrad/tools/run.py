@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from compatgrad.tools.program import UsageError, run
 
 HELP = """\
-usage: python -m compatgrad run [OPTION ...] SCRIPT [ARGUMENT ...]      a script
-       python -m compatgrad run [OPTION ...] -m MODULE [ARGUMENT ...]   a module, as in `python -m`
-       python -m compatgrad run [OPTION ...] -c CODE [ARGUMENT ...]     a piece of code, as in `python -c`
-       python -m compatgrad run [OPTION ...] - [ARGUMENT ...]           a program on standard input
+usage: python -m compatgrad run SCRIPT [ARGUMENT ...]      a script
+       python -m compatgrad run -m MODULE [ARGUMENT ...]   a module, as in `python -m`
+       python -m compatgrad run -c CODE [ARGUMENT ...]     a piece of code, as in `python -c`
+       python -m compatgrad run - [ARGUMENT ...]           a program on standard input
 
 Runs the program with compatgrad's chainer, nnabla and mxnet in place of the originals.
 
@@ -19,7 +20,7 @@ Everything after SCRIPT, MODULE or CODE belongs to the program. Python's own opt
 multiprocessing get the same imports; processes started by another command need
 `-m compatgrad run` in that command.
 
-options:
+options, in front of SCRIPT, -m, -c or -:
   --report[=FILE]     print at exit, on stderr, what ran where, which calls took a slow path and
                       why, and what differs from the original; or write it to FILE, which ends in
                       .json, .html or .txt and may contain {pid} and {rank}
@@ -68,6 +69,9 @@ def _split(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
 
 def _report(given: dict[str, str]) -> None:
     """Starts the report that options, or else the environment, ask for."""
+    named = {"--report": "COMPATGRAD_REPORT", "--strict": "COMPATGRAD_STRICT"}
+    if not any(option in given or os.environ.get(name) for option, name in named.items()):
+        return
     from compatgrad.tools.report import control
 
     try:
