@@ -17,7 +17,8 @@ struct BinaryWeights {
   static constexpr Mask saves = 0;
 
   Tensor forward(const Tensor& w, const Tensor& binary, const Tensor& alpha) {
-    Tensor signs = at::sign(w).masked_fill_(w == 0, quantize_zero_to);
+    Tensor signs = at::sign(w);  // 0 where w is NaN, too
+    signs.masked_fill_(signs == 0, quantize_zero_to);
     Tensor(binary).copy_(signs);
     if (!alpha.defined()) return signs;
     const Tensor scale = at::mean(at::abs(w), axis, true);

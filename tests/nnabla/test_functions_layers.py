@@ -163,6 +163,12 @@ def signs(w, zero):
     return np.where(w == 0, zero, np.sign(w))
 
 
+def test_the_sign_of_nan_is_that_of_zero():
+    w, binary = variable(np.array([[np.nan, 0, -2]], "float32")), variable(np.zeros((1, 3), "float32"))
+    F.binary_connect_affine(variable(A(2, 1)), w, binary, quantize_zero_to=0.5).forward()
+    np.testing.assert_array_equal(binary.d, [[0.5, 0.5, -1]])
+
+
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("name", ["affine", "convolution"])
 def test_binary_weights(name, scaled):

@@ -6,6 +6,7 @@ import pytest
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
+from compatgrad.nnabla.solvers import Sgd
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +98,21 @@ def test_a_singular_vector_stays_where_nothing_trains_or_tests():
     u.d = 9
     y.backward()
     np.testing.assert_array_equal(u.d, [9, 9, 9, 9])
+
+
+@pytest.mark.parametrize("layer", ["svd_affine", "svd_convolution", "cpd3_convolution"])
+def test_a_factor_that_is_frozen_after_the_graph_was_made_stays(layer):
+    """As in nnabla 1.39: these graphs hold the parameters themselves; those of other layers hold unlinked Variables."""
+    x = nn.Variable((2, 3, 5, 5))
+    x.d = np.random.RandomState(0).randn(2, 3, 5, 5)
+    loss = F.mean(getattr(PF, layer)(x, 4, *[(3, 3)] * ("convolution" in layer), 2) ** 2)
+    frozen, *rest = nn.get_parameters().values()
+    solver = Sgd(0.1)
+    solver.set_parameters(nn.get_parameters())
+    frozen.need_grad = False
+    before = [p.d.copy() for p in (frozen, *rest)]
+    loss.forward()
+    solver.zero_grad()
+    loss.backward()
+    solver.update()
+    assert [bool((p.d != b).any()) for p, b in zip((frozen, *rest), before, strict=True)][:2] == [False, True]

@@ -44,7 +44,7 @@ def embed(ids, w):
 
 
 def binary_weights(w, binary, alpha=None, quantize_zero_to=1.0, axis=()):
-    signs = np.where(w == 0, quantize_zero_to, np.sign(w))
+    signs = np.where((w < 0) | (w > 0), np.sign(w), quantize_zero_to)
     return signs if alpha is None else signs * np.abs(w).mean(axis=tuple(axis), keepdims=True)
 
 

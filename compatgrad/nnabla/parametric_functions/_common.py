@@ -112,13 +112,16 @@ def filter_shapes(
 
 
 def decomposed(names: Sequence[str], compute: Callable[[], Sequence[Any]], fix: bool) -> list[Variable]:
-    """The factors of a weight: the parameters `names`. If one is missing, `compute` makes all of them."""
+    """The factors of a weight: the parameters `names`. If one is missing, `compute` makes all of them.
+
+    Unlike other weights, the graph holds the parameter itself, so that a later change of its `need_grad` reaches it.
+    """
     found = [get_parameter(name) for name in names]
     if any(param is None for param in found):
         found = [Variable.from_numpy_array(np.float32(value), need_grad=True) for value in compute()]
         for name, param in zip(names, found, strict=True):
             set_parameter(name, param)
-    return [weight(name, param.shape, None, fix) for name, param in zip(names, found, strict=True)]
+    return [p.get_unlinked_variable(need_grad=not fix) if p.need_grad == fix else p for p in found]
 
 
 def sampled(init: Any, shape: Sequence[int]) -> np.ndarray:
