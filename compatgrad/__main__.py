@@ -9,6 +9,9 @@ import compatgrad
 COMMANDS = {
     "run": "run a program with compatgrad's chainer, nnabla and mxnet",
     "report": "print the reports that `run --report=FILE.json` wrote, also those of several processes",
+    "verify": "compare a program's run here with its run on the original, function by function",
+    "record": "record what a program computes, to compare it on another machine",
+    "compare": "compare two recordings",
     "convert": "convert parameter files to safetensors or a torch state dict",
     "info": "print what a bug report needs",
     "test": "check this installation",

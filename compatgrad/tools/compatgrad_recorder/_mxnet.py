@@ -1,0 +1,391 @@
+"""Hooks of MXNet: operators, blocks, executors, gradients and updates."""
+
+import ctypes
+import functools
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+from ._recorder import Recorder, plain
+
+MAKERS = frozenset(  # not operators on arrays
+    "copyto array zeros ones empty full arange eye linspace load save loads waitall concatenate onehot_encode imdecode "
+    "from_numpy from_dlpack to_dlpack_for_read to_dlpack_for_write cast_storage set_printoptions shape size "
+    "ndim".split()
+)
+DUNDERS: Any = (
+    "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv mod rmod pow rpow neg matmul abs getitem"
+)
+DUNDERS = DUNDERS.split()
+DRAWN = {  # names of the parameters and their defaults; NumPy's generators have the same names
+    "uniform": (0.0, 1.0),
+    "normal": (0.0, 1.0),
+    "gamma": (1.0, 1.0),
+    "poisson": (1.0,),
+    "exponential": (1.0,),
+    "randint": (0, 2),
+}
+
+
+def watch_mxnet(rec: Recorder, mx: Any) -> None:
+    rec.framework(mx)
+    nd, NDArray, autograd, gluon = mx.nd, mx.nd.NDArray, mx.autograd, mx.gluon
+    recent: Any = []  # the last results and the numbers of their events; held, so that no new array gets their ids
+    marked: Any = []  # arrays whose gradients a program without an optimizer asks for
+    backwards = [0]  # since the last update
+    mx.random.seed(rec.options.seed)
+    if rec.options.sync == "random":
+        draw_by_numpy(rec, mx)
+
+    def arrays_in(values: Any) -> Any:
+        for v in values:
+            if isinstance(v, NDArray):
+                yield v
+            elif isinstance(v, (list, tuple)):
+                yield from arrays_in(v)
+
+    def host(x: Any) -> Any:
+        return None if x is None else x.asnumpy()
+
+    def remember(index: int, ys: Any) -> None:
+        recent.extend((y, index) for y in ys)
+        del recent[:-24]
+
+    def operator(name: str, f: Any, method: bool = False) -> Any:
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            if rec.inside or not rec.wanted():
+                return f(*args, **named)
+            rec.inside += 1
+            try:
+                whole = rec.whole()
+                xs = list(arrays_in(args)) + list(arrays_in(v for k, v in named.items() if k != "out"))
+                from_ = [next((n for y, n in reversed(recent) if y is x), -1) for x in xs]
+                ins = [host(x) if whole or n < 0 else None for x, n in zip(xs, from_)]
+                ys = f(*args, **named)
+            finally:
+                rec.inside -= 1
+            outs = list(arrays_in([ys]))
+            if outs and (xs or name in DRAWN):
+                more = {"c": call_of(name, args, named, method)} if whole else {}
+                at = rec.line()
+                index = rec.event("forward", name, ins, [host(y) for y in outs], p=rec.where(), l=at, f=from_, **more)
+                remember(index, outs)
+            return ys
+
+        call.recorded = True  # type: ignore[attr-defined]
+        return call
+
+    def call_of(name: str, args: Any, named: Any, method: bool) -> Any:
+        def shown(v: Any) -> Any:
+            return {"array": len(list(arrays_in([v])))} if any(True for _ in arrays_in([v])) else plain(v)
+
+        return {"call": name, "method": method, "args": [shown(a) for a in args],
+                "params": {k: shown(v) for k, v in named.items() if k not in ("out", "name")}}  # fmt: skip
+
+    def forget(f: Any) -> Any:  # for calls that overwrite an array
+        @functools.wraps(f)
+        def call(self: Any, *args: Any) -> Any:
+            recent[:] = [(y, n) for y, n in recent if y is not self]
+            return hidden(f)(self, *args)
+
+        return call
+
+    def block_call(f: Any) -> Any:
+        @functools.wraps(f)
+        def call(self: Any, *args: Any, **named: Any) -> Any:
+            rec.path.append(self.name)
+            before = rec.count
+            loss = isinstance(self, gluon.loss.Loss)  # one function here, several operators in MXNet
+            try:
+                ys = hidden(f)(self, *args, **named) if loss else f(self, *args, **named)
+                outs, ins = list(arrays_in([ys])), list(arrays_in(args))
+                if ins and rec.count == before and not rec.inside and rec.wanted():  # a compiled block
+                    more = {"p": rec.where(), "l": rec.line(), "f": [-1] * len(ins)}
+                    remember(rec.event("forward", type(self).__name__, map_host(ins), map_host(outs), **more), outs)
+                return ys
+            finally:
+                rec.path.pop()
+
+        return call
+
+    def map_host(xs: Any) -> Any:
+        return [host(x) for x in xs]
+
+    spaces = [nd, nd.op, nd._internal, nd.contrib, nd.linalg, nd.image, nd.sparse, mx.np, mx.npx, mx.np.linalg]
+    wrapped: Any = {}  # id -> the operator, which stays alive so, and what records its calls
+    for space in spaces:
+        late = getattr(sys.modules.get(space.__name__ + "._functions"), "_NAMES", ())  # made when first used
+        for name in sorted(set(dir(space)).union(late)):
+            f, short = getattr(space, name), name.strip("_")
+            if not callable(f) or isinstance(f, type) or name.startswith("__") or short in MAKERS:
+                continue
+            if str(getattr(f, "__module__", "")).startswith(("mxnet", "ndarray")) and not hasattr(f, "recorded"):
+                setattr(space, name, wrapped.setdefault(id(f), (f, operator(short, f)))[1])
+    for cls in (NDArray, mx.np.ndarray):
+        for name in ["__%s__" % n for n in DUNDERS] + [n for n in vars(cls) if hasattr(nd, n) and n[0] != "_"]:
+            f = vars(cls).get(name) or (getattr(cls, name, None) if cls is NDArray else None)
+            if callable(f) and name not in MAKERS and not hasattr(f, "recorded"):
+                setattr(cls, name, operator(name.strip("_"), f, True))
+        cls.__setitem__ = forget(cls.__setitem__)
+
+    for cls in (gluon.Block, gluon.HybridBlock):
+        if "__call__" in vars(cls):
+            cls.__call__ = block_call(cls.__call__)
+
+    def hidden(f: Any) -> Any:
+        """Calls f without recording the operators in it."""
+
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            rec.inside += 1
+            try:
+                return f(*args, **named)
+            finally:
+                rec.inside -= 1
+
+        return call
+
+    attach = NDArray.attach_grad
+    rec.settle.append(recent.clear)
+
+    @functools.wraps(attach)
+    def attach_grad(self: Any, *args: Any, **named: Any) -> Any:
+        marked[:] = [x for x in marked[-63:] if x is not self] + [self]
+        return attach(self, *args, **named)
+
+    def backward_call(f: Any) -> Any:
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            if rec.inside:
+                return f(*args, **named)
+            if backwards[0]:
+                rec.end_step()
+            result = hidden(f)(*args, **named)
+            backwards[0] += 1
+            if rec.wanted():
+                for i, x in enumerate(marked):
+                    if x.grad is not None:
+                        rec.event("gradient", "array %d" % i, (), [host(x.grad)], l=rec.line())
+            return result
+
+        return call
+
+    NDArray.attach_grad = attach_grad
+    NDArray.backward, autograd.backward = backward_call(NDArray.backward), backward_call(autograd.backward)
+    watch_executors(rec, mx, hidden)
+    for cls in list(vars(mx.metric).values()):  # they compute in NumPy or in operators, as they like
+        if isinstance(cls, type) and issubclass(cls, mx.metric.EvalMetric) and "update" in vars(cls):
+            setattr(cls, "update", hidden(vars(cls)["update"]))
+
+    def updating(cls: Any, name: str, values: Any, states: Any) -> None:
+        f = getattr(cls, name)
+
+        @functools.wraps(f)
+        def call(self: Any, *args: Any, **named: Any) -> Any:
+            if rec.inside:
+                return f(self, *args, **named)
+            rec.parameters(values(self, args))
+            result = hidden(f)(self, *args, **named)
+            backwards[0] = 0
+            rec.updated(list(states(self, args)))
+            return result
+
+        setattr(cls, name, call)
+
+    def trained(trainer: Any) -> Any:
+        return [p for p in trainer._params if p.grad_req != "null" and p._data is not None]
+
+    def trainer_states(trainer: Any, args: Any) -> Any:
+        for p in trained(trainer):
+            yield p.name, host(p.list_data()[0]), ()
+
+    updating(
+        gluon.Trainer,
+        "_update",
+        lambda t, _: [(p.name, host(p.list_data()[0]), host(p.list_grad()[0])) for p in trained(t)],
+        trainer_states,
+    )
+    updating(
+        mx.mod.Module,
+        "update",
+        lambda m, _: [
+            (n, host(a[0]), host(g[0]) if g and g[0] is not None else None)
+            for n, a, g in zip(m._exec_group.param_names, m._exec_group.param_arrays, m._exec_group.grad_arrays)
+        ],
+        lambda m, _: [(n, host(a[0]), ()) for n, a in zip(m._exec_group.param_names, m._exec_group.param_arrays)],
+    )
+    updating(
+        mx.optimizer.Updater,
+        "__call__",
+        lambda u, a: [("parameter %s" % a[0], host(a[2]), host(a[1]))] if isinstance(a[2], NDArray) else [],
+        lambda u, a: [("parameter %s" % a[0], host(a[2]), ())] if isinstance(a[2], NDArray) else [],
+    )
+
+
+def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
+    """Records the nodes of a bound symbol by the callback of MXNet's monitors."""
+    Executor, NDArray = mx.executor.Executor, mx.nd.NDArray
+    forward, backward = Executor.forward, Executor.backward
+
+    def nodes_of(symbol: Any) -> Any:
+        """Node -> its operator and the names of its inputs."""
+        nodes = json.loads(symbol.tojson())["nodes"]
+        return {n["name"]: (n["op"], [nodes[i[0]]["name"] for i in n["inputs"]]) for n in nodes}
+
+    def monitored(executor: Any) -> Any:
+        state = vars(executor).get("_compatgrad_recorder")
+        if state is None:
+            state = executor._compatgrad_recorder = {"nodes": nodes_of(executor._symbol), "seen": {}}
+
+            def callback(name: Any, array: Any) -> None:
+                name = name.decode() if isinstance(name, bytes) else name
+                if not isinstance(array, NDArray):
+                    array = NDArray(ctypes.cast(array, mx.base.NDArrayHandle), writable=False)
+                node(state, executor, name, array)
+
+            executor.set_monitor_callback(callback)
+        return state
+
+    def node(state: Any, executor: Any, name: str, array: Any) -> None:
+        if not rec.wanted():
+            return
+        place, back, _ = name.partition("_backward")
+        if not back:
+            place = max((n for n in state["nodes"] if name.startswith(n + "_")), key=len, default="")
+        if place not in state["nodes"]:
+            return
+        args = executor.arg_dict
+        kind, inputs = state["nodes"][place]
+        tail = name[len(place) + 1 :]
+        if not back and not tail.startswith("output"):  # means, masks: what MXNet keeps for the backward pass
+            return
+        label = kind if tail in ("output", "output0", "backward_output0") else "%s %s" % (kind, tail)
+        ys = [array.asnumpy()]
+        if back:
+            slot = int(tail.rpartition("output")[2] or 0)
+            source = inputs[slot] if slot < len(inputs) else ""
+            if source in args and executor.grad_dict.get(source) is None:  # MXNet leaves it undefined
+                return
+            more = {"p": "/" + place, "g": [state["seen"].get(source, -1)]}
+            rec.event("backward", label, (), ys, of=state["seen"].get(place, -1), **more)
+            return
+        from_ = [state["seen"].get(n, -1) for n in inputs]
+        ins = [args[n].asnumpy() if n in args else None for n in inputs]
+        index = rec.event("forward", label, ins, ys, p="/" + place, l=state["line"], f=from_)
+        state["seen"].setdefault(place, index)
+
+    @functools.wraps(forward)
+    def run_forward(self: Any, *args: Any, **named: Any) -> Any:
+        if rec.inside:
+            return forward(self, *args, **named)
+        state = monitored(self)
+        state["seen"].clear()
+        state["line"] = rec.line()
+        return hidden(forward)(self, *args, **named)
+
+    @functools.wraps(backward)
+    def run_backward(self: Any, *args: Any, **named: Any) -> Any:
+        result = hidden(backward)(self, *args, **named)
+        for x in self.outputs:
+            x.wait_to_read()
+        return result
+
+    Executor.forward, Executor.backward = run_forward, run_backward
+
+
+def draw_by_numpy(rec: Recorder, mx: Any) -> None:
+    """Lets NumPy draw MXNet's random numbers, so that both sides have the same.
+
+    Dropout draws its masks so, too, where operators run at once; blocks are not compiled therefore. In symbols, and
+    inside of fused recurrent layers, dropout is off.
+    """
+    nd, rng = mx.nd, np.random.RandomState(rec.options.seed)
+    rec.note("MXNet's random numbers, initial weights too, were drawn by NumPy on both sides (--sync off: by MXNet)")
+
+    def size_of(value: Any) -> Any:
+        if value is None or not isinstance(value, (int, np.integer, tuple, list)):
+            return ()
+        return (int(value),) if isinstance(value, (int, np.integer)) else tuple(value)
+
+    def drawn(kind: str, defaults: Any, array: Any) -> Any:
+        names = {"uniform": ("low", "high"), "normal": ("loc", "scale"), "gamma": ("alpha", "beta"),
+                 "poisson": ("lam",), "exponential": ("scale",), "randint": ("low", "high")}[kind]  # fmt: skip
+
+        def draw(*args: Any, **named: Any) -> Any:
+            values = list(args[: len(names)]) + [named.get(n, d) for n, d in list(zip(names, defaults))[len(args) :]]
+            out = named.get("out")
+            shape = named.get("shape", named.get("size", args[len(names)] if len(args) > len(names) else None))
+            given = np.broadcast_arrays(*[v.asnumpy() if hasattr(v, "asnumpy") else v for v in values])
+            own, size = given[0].shape, size_of(shape) if out is None else out.shape
+            if out is not None and own:
+                own, size = own, size[len(own) :]
+            columns = [a.reshape(own + (1,) * len(size)) for a in given]
+            found = np.asarray(getattr(rng, kind)(*columns, size=own + size))
+            dtype = named.get("dtype")
+            if not isinstance(dtype, (str, type)):
+                dtype = "int32" if kind == "randint" else "float32"
+            if not found.shape and array is nd.array:
+                found = found.reshape(1)
+            y = array(found, dtype=dtype, ctx=named.get("ctx") if isinstance(named.get("ctx"), mx.Context) else None)
+            if out is None:
+                return y
+            out[:] = y
+            return out
+
+        draw.__name__, draw.__module__ = kind, "mxnet.ndarray.random"
+        return draw
+
+    for kind, defaults in DRAWN.items():
+        draw = drawn(kind, defaults, nd.array)
+        for module in (mx.random, nd.random):
+            if hasattr(module, kind):
+                setattr(module, kind, draw)
+        setattr(nd, "random_" + kind, draw)
+        setattr(mx.np.random, kind, drawn(kind, defaults, mx.np.array))
+        if kind in vars(mx.optimizer.optimizer):
+            setattr(mx.optimizer.optimizer, kind, draw)
+    nd.uniform, nd.normal = nd.random.uniform, nd.random.normal
+
+    def randn(*shape: Any, **named: Any) -> Any:
+        return nd.random.normal(named.get("loc", 0.0), named.get("scale", 1.0), shape=shape or (1,))
+
+    def shuffle(data: Any, **_: Any) -> Any:
+        return nd.take(data, nd.array(rng.permutation(data.shape[0])))
+
+    def dropout(data: Any, p: Any = 0.5, mode: Any = "training", axes: Any = (), **_: Any) -> Any:
+        if not p or not (mx.autograd.is_training() or mode == "always"):
+            return nd.identity(data) if type(data) is nd.NDArray else data * 1
+        shape = [1 if i in tuple(axes or ()) else n for i, n in enumerate(data.shape)]
+        make = nd.array if type(data) is nd.NDArray else mx.np.array
+        mask = make((rng.uniform(size=shape) >= p) / (1 - p), dtype=data.dtype, ctx=data.ctx)
+        return nd.broadcast_mul(data, mask) if type(data) is nd.NDArray else data * mask
+
+    def seed(value: Any, ctx: Any = "all") -> None:
+        rng.seed(int(value) % 2**32)
+        plain_seed(value, ctx)
+
+    def hybridize(self: Any, active: Any = True, **_: Any) -> None:
+        plain_hybridize(self, False)
+
+    def without_dropout(f: Any, what: str) -> Any:
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            if named.get("p") or (what == "Dropout" and named.get("p") is None):
+                rec.note("dropout in symbols and in fused recurrent layers was off on both sides (--sync off keeps it)")
+                named["p"] = 0.0
+            return f(*args, **named)
+
+        return call
+
+    dropout.__name__ = "Dropout"
+    dropout.__module__ = shuffle.__module__ = randn.__module__ = "mxnet.ndarray"
+    nd.Dropout = mx.npx.dropout = dropout
+    nd.random.randn = mx.random.randn = randn
+    nd.random.shuffle = nd.shuffle = mx.random.shuffle = shuffle
+    mx.sym.Dropout = without_dropout(mx.sym.Dropout, "Dropout")
+    nd.RNN, mx.sym.RNN = without_dropout(nd.RNN, "RNN"), without_dropout(mx.sym.RNN, "RNN")
+    plain_seed, mx.random.seed = mx.random.seed, seed
+    plain_hybridize, mx.gluon.HybridBlock.hybridize = mx.gluon.HybridBlock.hybridize, hybridize

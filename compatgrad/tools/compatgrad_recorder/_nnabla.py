@@ -1,0 +1,172 @@
+"""Hooks of nnabla: functions forward and backward, parameters, gradients and updates."""
+
+import dis
+import functools
+import os
+import sys
+from typing import Any
+
+from ._recorder import Recorder, plain
+
+
+def watch_nnabla(rec: Recorder, nn: Any) -> None:
+    import nnabla.functions as functions  # type: ignore[import-not-found]
+    import nnabla.parameter as parameter  # type: ignore[import-not-found]
+    import nnabla.solver as solver_module  # type: ignore[import-not-found]
+    import nnabla.solvers as solvers  # type: ignore[import-not-found]
+
+    rec.framework(nn)
+    made: Any = {}  # hash of a Variable -> where the program made it
+    ran: Any = {}  # hash of a Variable -> the number of the event that computed it
+    phases: Any = {}
+    nn.random.set_function_seed(rec.options.seed)
+
+    @functools.wraps(parameter.parameter_scope)
+    def scoped(name: Any, *args: Any, **named: Any) -> Any:
+        return Scope(inner_scope(name, *args, **named), name)
+
+    class Scope:
+        def __init__(self, scope: Any, name: Any) -> None:
+            self.scope, self.name = scope, name
+
+        def __enter__(self) -> Any:
+            found = self.scope.__enter__()
+            rec.path.append(str(self.name).strip("/"))
+            return found
+
+        def __exit__(self, *error: Any) -> Any:
+            rec.path.pop()
+            return self.scope.__exit__(*error)
+
+        def __call__(self, f: Any) -> Any:
+            return self.scope(f)
+
+    inner_scope = parameter.parameter_scope
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "nnabla" and getattr(module, "parameter_scope", None) is inner_scope:
+            setattr(module, "parameter_scope", scoped)
+
+    def first(ys: Any) -> Any:
+        return ys[0] if isinstance(ys, (list, tuple)) and ys else ys
+
+    def wrap(f: Any) -> Any:
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            ys = f(*args, **named)
+            y = first(ys)
+            if rec.on and isinstance(y, nn.Variable) and y.parent is not None:
+                made[hash(y)] = rec.line(), rec.where()
+                if nn.get_auto_forward() and not rec.inside:
+                    forward(y.parent)
+            return ys
+
+        return call
+
+    for name in dir(functions):
+        f = getattr(functions, name)
+        if callable(f) and not isinstance(f, type) and str(getattr(f, "__module__", "")).startswith("nnabla"):
+            setattr(functions, name, wrap(f))
+
+    def phase() -> str:
+        """Whether the pass that calls a hook goes forward or backward. nnabla does not say; its callers' code does."""
+        frame: Any = sys._getframe(2)
+        key = frame.f_code, frame.f_lasti
+        found = phases.get(key)
+        if found is not None:
+            return str(found)
+        found = ""
+        while frame is not None and not found:
+            code = frame.f_code
+            if code.co_name in ("forward", "backward", "forward_all") and os.sep + "nnabla" in code.co_filename:
+                found = "backward" if code.co_name == "backward" else "forward"
+            else:
+                found = called(code, frame.f_lasti)
+            frame = frame.f_back
+        found = found or "forward"
+        phases[key] = found
+        return found
+
+    def forward(f: Any) -> None:
+        if not rec.wanted():
+            return
+        ins, from_, outs = [], [], [y.d for y in f.outputs]
+        whole = rec.whole()
+        for x in f.inputs:
+            number = ran.get(hash(x), -1) if x.parent is not None else -1
+            from_.append(number)
+            ins.append(x.d if whole or number < 0 else None)
+        line, path = made.get(hash(f.outputs[0]), ("", ""))
+        more = {"c": {"params": {k: plain(v) for k, v in dict(f.info.args).items()}}} if whole else {}
+        index = rec.event("forward", f.info.type_name, ins, outs, p=path, l=line or rec.line(3), f=from_, **more)
+        for y in f.outputs:
+            ran[hash(y)] = index
+
+    def after(f: Any) -> None:
+        if phase() == "forward":
+            forward(f)
+        elif rec.wanted():
+            gradients = [x.g if x.need_grad else None for x in f.inputs]
+            into = [ran.get(hash(x), -1) if x.parent is not None else -1 for x in f.inputs]
+            of = ran.get(hash(f.outputs[0]), -1)
+            rec.event("backward", f.info.type_name, (), gradients, of=of, g=into)
+
+    nn.set_function_post_hook("compatgrad recorder", after)
+
+    def values(solver: Any) -> Any:
+        for name, p in sorted(solver.get_parameters().items()):
+            yield name, p.d, p.g
+
+    def states(solver: Any) -> Any:
+        found = solver.get_states() if hasattr(solver, "get_states") else {}
+        for name, p in sorted(solver.get_parameters().items()):
+            pstate = getattr(found.get(name), "pstate", None) or {}
+            yield name, p.d, [(k, v.d if hasattr(v, "d") else v.data) for k, v in sorted(pstate.items())]
+
+    def update(solver: Any, plain_update: Any, args: Any, named: Any) -> Any:
+        rec.parameters(values(solver))
+        result = plain_update(*args, **named)
+        rec.updated(states(solver))
+        return result
+
+    def patched(plain_update: Any) -> Any:
+        return lambda self, *args, **named: update(self, functools.partial(plain_update, self), args, named)
+
+    class Solver:
+        """Stands for a solver of a compiled class, whose methods cannot be replaced."""
+
+        def __init__(self, solver: Any) -> None:
+            self.__dict__["_solver"] = solver
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._solver, name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            setattr(self._solver, name, value)
+
+        def update(self, *args: Any, **named: Any) -> Any:
+            return update(self._solver, self._solver.update, args, named)
+
+    def made_solver(make: Any, *args: Any, **named: Any) -> Any:
+        return Solver(make(*args, **named))
+
+    try:
+        solver_module.Solver.update = patched(solver_module.Solver.update)
+    except TypeError:
+        for module in (solvers, solver_module):
+            for name in dir(module):
+                f = getattr(module, name)
+                if name[0].isupper() and callable(f) and not isinstance(f, type):
+                    setattr(
+                        module, name, functools.wraps(f)(functools.partial(lambda f, *a, **k: Solver(f(*a, **k)), f))
+                    )
+
+
+def called(code: Any, at: int) -> str:
+    """The direction of the pass whose method the instruction at `at` calls: the name that was loaded last."""
+    found = ""
+    for instruction in dis.get_instructions(code):
+        if instruction.offset > at:
+            break
+        if instruction.argval in ("forward", "forward_all", "backward"):
+            found = str(instruction.argval)[:8].rstrip("_")
+    return found

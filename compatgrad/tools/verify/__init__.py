@@ -1,0 +1,192 @@
+"""`python -m compatgrad verify`: runs a program on the original and here, and says where the two first part."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from compatgrad.tools.compatgrad_recorder.__main__ import add_options, split
+from compatgrad.tools.verify import details, report, runs
+from compatgrad.tools.verify.findings import Finding, compare
+from compatgrad.tools.verify.recording import RecordingError, read
+
+ORIGINAL_FAILED = 4
+
+_DESCRIPTION = """\
+Runs the program twice, on the original framework in its own interpreter and here, and compares both runs: initial
+weights and data, every function forward, gradients backward, parameters after each update. Says where the first value
+is that rounding does not explain, whether the inputs of that function agreed, and which line of the program called it;
+a second, shorter run then stores the arrays there, and a script that reproduces the difference is written.
+
+The program should be short: a few updates tell most. Its arguments and the random seeds are the same in all runs.
+"""
+_EPILOG = """\
+ORIGINAL is the Python that has the original framework and NumPy; compatgrad need not be installed there. It may be a
+command with arguments that runs a Python file.
+
+exit status: 0 the runs agree, 1 they part, 2 wrong command line, 3 only the structure differs (a parameter, an update
+or many functions are on one side only), 4 the original's run failed.
+
+examples:
+  python -m compatgrad verify --original ~/chainer/bin/python --steps 5 -- train.py --epoch 1
+  python -m compatgrad verify --original ~/nnabla/bin/python --layers '/conv*' -o result -- train.py
+  python -m compatgrad record -o here -- train.py        on two machines: see `python -m compatgrad record --help`
+"""
+
+
+def add_report_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="form of the report (text)")
+    parser.add_argument(
+        "--tolerance", type=_positive, default=1.0, metavar="X", help="multiply all tolerances by X (1)"
+    )
+    parser.add_argument(
+        "--stop-at",
+        choices=("first", "never"),
+        default="first",
+        help="never: list up to 20 jumps of the error, not one",
+    )
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m compatgrad verify",
+        usage="python -m compatgrad verify --original ORIGINAL [OPTION ...] -- train.py ARGUMENT ...",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--original", required=True, metavar="ORIGINAL", help="the Python of the original, or a command"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", help="where recordings and reproducers go (a temporary folder)"
+    )
+    add_options(parser)
+    add_report_options(parser)
+    parser.add_argument("--here-setup", metavar="FILE", help="a Python file that runs before the program, only here")
+    parser.add_argument("--once", action="store_true", help="no second run for the arrays at the first divergence")
+    return parser
+
+
+def recorder_options(options: argparse.Namespace) -> list[str]:
+    """The options for the recorder."""
+    found = ["--seed", str(options.seed), "--record", options.record, "--every", str(options.every)]
+    found += ["--sync", options.sync]
+    found += ["--steps", str(options.steps)] if options.steps else []
+    return [*found, "--layers", options.layers] if options.layers else found
+
+
+class _Session:
+    """The runs of one `verify`."""
+
+    def __init__(self, options: argparse.Namespace, program: list[str], command: list[str], folder: Path) -> None:
+        self.options, self.program, self.command, self.folder = options, program, command, folder
+        self.recorder = folder / "recorder.pyz"
+        runs.write_recorder(self.recorder)
+        self.setup = ["--setup", options.here_setup] if options.here_setup else []
+
+    def run(self, side: str, suffix: str = "", more: list[str] | None = None) -> runs.Run:
+        command = self.command if side == "original" else runs.HERE
+        given = recorder_options(self.options) + (more or []) + (self.setup if side == "here" else [])
+        return runs.run(side, command, self.recorder, self.folder / (side + suffix), given, self.program)
+
+    def verify(self) -> tuple[report.Result | None, str]:
+        """The result; or None, and why there is none."""
+        first = self.run("original")
+        try:
+            original = read(first.folder)
+        except RecordingError as error:
+            return None, f"the original's run failed (exit status {first.status}): {error}\n{first.tail()}"
+        if not original.events:
+            return None, f"the original's run used no framework (exit status {first.status})\n{first.tail()}"
+        second = self.run("here")
+        try:
+            here = read(second.folder)
+        except RecordingError as error:
+            raise RecordingError(
+                f"the run here failed (exit status {second.status}): {error}\n{second.tail()}"
+            ) from None
+        if first.status and not second.status:
+            return None, f"the original's run failed (exit status {first.status})\n{first.tail()}"
+        comparison = compare(original, here, self.options.tolerance, self.options.stop_at == "first")
+        result = report.Result(original, here, comparison)
+        if comparison.findings and not self.options.once:
+            self.look_again(result, comparison.findings[0])
+        if result.ended and second.status:
+            comparison.notes.append(f"the end of the output here:\n{second.tail()}")
+        return result, ""
+
+    def look_again(self, result: report.Result, finding: Finding) -> None:
+        """Runs both sides again up to the divergence, and stores the arrays there."""
+        again = []
+        for side in ("original", "here"):
+            numbers = ",".join(map(str, sorted(details.wanted(finding, side))))
+            run = self.run(side, "_again", ["--keep", numbers, "--steps", str(finding.step)])
+            try:
+                again.append(read(run.folder))
+            except RecordingError:
+                return
+        both = details.values(finding, *again)
+        if both is None:
+            result.comparison.notes.append(
+                "the second run went another way than the first: the program is not repeatable"
+            )
+            return
+        result.exact = details.relative(*both)
+        result.text_of_arrays = details.not_close(*both, finding.allowed)
+        setup = self.options.here_setup
+        frontend = next(iter(result.original.meta["frameworks"]), "chainer")
+        result.reproducer = details.reproducer(finding, again[0], again[1], self.folder, frontend, setup)
+
+
+def print_result(result: report.Result, options: argparse.Namespace) -> int:
+    colored = options.format == "text" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print(report.text(result, True) if colored else report.shown(result, options.format))
+    return result.status
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns the exit status."""
+    own, program = split(arguments)
+    parser = _parser()
+    options = parser.parse_args(own)
+    if not program:
+        parser.error("name the program after --, as in `-- train.py --epoch 1`")
+    try:
+        command = runs.command_of(options.original)
+        if options.here_setup and not Path(options.here_setup).is_file():
+            raise ValueError(f"--here-setup: there is no file {options.here_setup!r}")
+        if program[0][:1] != "-" and not Path(program[0]).is_file():
+            raise ValueError(f"there is no program {program[0]!r}")
+    except ValueError as error:
+        parser.error(str(error))
+    if options.output:
+        folder = Path(options.output).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="compatgrad-verify-"))
+    return _status(_Session(options, program, command, folder), options)
+
+
+def _status(session: _Session, options: Any) -> int:
+    try:
+        result, why = session.verify()
+    except RecordingError as error:
+        print(f"compatgrad verify: {error}", file=sys.stderr)
+        return report.DIVERGED
+    if result is None:
+        print(f"compatgrad verify: {why}", file=sys.stderr)
+        return ORIGINAL_FAILED
+    return print_result(result, options)

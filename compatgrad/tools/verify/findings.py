@@ -1,0 +1,362 @@
+"""Follows two recordings side by side and finds where they first part by more than rounding allows."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compatgrad.tools.verify import rounding
+from compatgrad.tools.verify.alignment import align
+from compatgrad.tools.verify.recording import Distance, Event, Recording, distance
+
+OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
+INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike are no longer compared
+
+
+@dataclass
+class Finding:
+    """A place where the sides part. kind: initial, batch, random, function, gradient, update, persistent, drift.
+    place, slot: "i" (input)
+    or "o" (result) and its number; culprits: the functions whose backward pass explains a gradient; came_in: the
+    largest error of the inputs."""
+
+    kind: str
+    step: int
+    original: Event
+    here: Event
+    place: str
+    slot: int
+    distance: Distance
+    allowed: float
+    came_in: float
+    inputs: list[tuple[str, Distance]] = field(default_factory=list)
+    culprits: list[Event] = field(default_factory=list)
+    why: str = ""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the inputs agreed: the difference began here."""
+        return self.came_in <= max(self.allowed / 3, 1e-6)
+
+
+@dataclass
+class Comparison:
+    """What `compare` found. worst: step -> phase -> the largest relative error; single: what one side only has."""
+
+    findings: list[Finding]
+    single: list[tuple[str, Event]]
+    worst: dict[int, dict[str, float]]
+    layers: dict[str, tuple[int, float]]
+    counts: dict[str, int]
+    until: int | None
+    draws: int | None
+    notes: list[str]
+
+
+class _Follower:
+    def __init__(self, original: Recording, here: Recording, factor: float, stop: bool) -> None:
+        self.original, self.here, self.factor, self.stop = original, here, factor, stop
+        self.pairs, self.single = align(original, here)
+        self.error: dict[int, float] = {}  # number of an original's event -> relative error of its results
+        self.slots: dict[int, list[float]] = {}
+        self.consumers: dict[int, list[Event]] = defaultdict(list)
+        self.backward_of: dict[int, list[Event]] = defaultdict(list)
+        self.parameter_error: dict[str, float] = {}
+        self.values: dict[Any, str] = {}  # how a parameter's array is described -> its name
+        self.users: dict[str, list[Event]] = {}  # parameter -> the functions that read it in this step
+        self.previous: dict[str, tuple[Any, Any]] = {}
+        self.raw: dict[str, float] = {}  # the relative errors of gradients, of which some are zero but for rounding
+        self.total: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])  # squares of errors and sizes, by step
+        self.worst: dict[int, dict[str, float]] = defaultdict(dict)
+        self.layers: dict[str, tuple[int, float]] = {}
+        self.counts: dict[str, int] = defaultdict(int)
+        self.findings: list[Finding] = []
+        self.drift = 0.0  # the largest error so far
+        self.gradient_size: dict[int, float] = defaultdict(float)
+        self.until: int | None = None
+        self.draws: int | None = None
+        self.notes: list[str] = []
+        self.flagged: set[int] = set()
+        for event in original.events:
+            for source in {n for n in event.get("f", ()) if n >= 0} if event["k"] == "forward" else ():
+                self.consumers[source].append(event)
+            if event["k"] == "backward":
+                self.backward_of[event["of"]].append(event)
+            if event["k"] == "gradient":
+                size = self._size(event["o"][0])
+                self.gradient_size[event["s"]] = max(self.gradient_size[event["s"]], size)
+
+    # ---- pieces ----
+    def _size(self, described: Any) -> float:
+        if described is None:
+            return 0.0
+        x = self.original.whole(described)
+        if x is not None:
+            return float(np.sqrt(np.mean(np.square(np.abs(x.astype(np.complex128)))))) if x.size else 0.0
+        return float(described[2][3] / math.sqrt(max(math.prod(described[1]), 1))) if described[2] else 0.0
+
+    def _identity(self, described: Any) -> Any:
+        """A key for the values of an array of the original."""
+        x = self.original.whole(described)
+        if x is not None:
+            return described[0], tuple(described[1]), x.tobytes() if x.size > 1 else None
+        return None if described is None or described[2] is None else (described[0], tuple(described[1]), *described[2])
+
+    def _of(self, a: Any, b: Any) -> Distance | None:
+        return distance(self.original, a, self.here, b)
+
+    def _note(self, step: int, phase: str, name: str, error: float) -> None:
+        self.worst[step][phase] = max(self.worst[step].get(phase, 0.0), error)
+        count, largest = self.layers.get(name, (0, 0.0))
+        self.layers[name] = count + 1, max(largest, error)
+        self.counts[phase] += 1
+
+    def _outcome(
+        self, pair: tuple[Event, Event], outs: str, came_in: float, kind: str = "function", floor: float = 0.0
+    ) -> Finding | None:
+        """Compares the arrays `outs` of a pair. Returns a finding if one is further apart than rounding and what
+        `came_in` allow. floor: the least size that the arrays of leaves are taken to have."""
+        a, b = pair
+        errors, found = [], None
+        elements = sum(math.prod(x[1]) for x in a.get("i", ()) if x)
+        for source in a.get("f", ()):
+            if source >= 0:
+                elements += sum(math.prod(x[1]) for x in self.original.events[source].get("o", ())[:1] if x)
+        theirs, ours = a.get(outs, ()), b.get(outs, ())
+        for slot, (x, y) in enumerate(zip(theirs, ours, strict=False)):
+            d = self._of(x, y)
+            if d is None:
+                errors.append(0.0)
+                continue
+            scale = max(d.size, floor if outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0 else 0.0)
+            self.raw[a["n"]] = d.relative
+            relative = d.relative if d.why or not d.error else d.error / scale if scale else math.inf
+            errors.append(relative)
+            allowed = self.allowed(a, d, elements, came_in)
+            if relative > allowed and found is None:
+                found = Finding(kind, a["s"], a, b, outs, slot, d, allowed, came_in, why=d.why)
+        self.slots[a["j"]] = errors
+        self.error[a["j"]] = max([e for e in errors if math.isfinite(e)], default=0.0)
+        place = a.get("p") or ""
+        self._note(a["s"], a["k"], f"{place.rstrip('/')}/{a['n']}" if place else a["n"], self.error[a["j"]])
+        if found is None and a["k"] == "forward":
+            self.drift = max(self.drift, self.error[a["j"]])
+        return found
+
+    def allowed(self, a: Event, d: Distance, elements: int, came_in: float) -> float:
+        own = rounding.tolerance(d.dtype) * rounding.factor(a["n"], elements, d.count) * self.factor
+        if rounding.counts_in_steps(a["n"]) and came_in:
+            return math.inf
+        if not rounding.tolerance(d.dtype):  # integers
+            return math.inf if came_in else 0.0
+        return own + rounding.NOISE + rounding.GROWTH * came_in
+
+    # ---- kinds of events ----
+    def initial(self, pair: tuple[Event, Event]) -> Finding | None:
+        a, b = pair
+        found = self._outcome(pair, "o", 0.0, "initial")
+        self._keep(a, b)
+        return found
+
+    def _keep(self, a: Event, b: Event) -> None:
+        self.values[self._identity(a["o"][0])] = a["n"]
+        self.previous[a["n"]] = a["o"][0], b["o"][0]
+        self.parameter_error[a["n"]] = self.error[a["j"]]
+
+    def forward(self, pair: tuple[Event, Event]) -> Finding | None:
+        a, b = pair
+        came_in, inputs = 0.0, []
+        sources = a.get("f", [-1] * len(a.get("i", ())))
+        for slot, (x, y) in enumerate(zip(a.get("i", ()), b.get("i", ()), strict=False)):
+            source = sources[slot] if slot < len(sources) else -1
+            name = f"input {slot}"
+            if source >= 0 and source in self.error:
+                came_in = max(came_in, self.error[source])
+                continue
+            d = self._of(x, y)
+            if d is None:
+                continue
+            parameter = self.values.get(self._identity(x))
+            if parameter is not None:
+                name += f", the parameter {parameter}"
+                self.users.setdefault(parameter, []).append(a)
+            if parameter is None and slot >= 3 and "norm" in a["n"].lower():  # statistics, which the function changed
+                continue
+            inputs.append((name, d))
+            expected = self.parameter_error.get(parameter or "", self.drift)
+            limit = 2 * rounding.tolerance(d.dtype) * self.factor + rounding.NOISE + rounding.GROWTH * expected
+            if d.relative > limit and (rounding.tolerance(d.dtype) or not self.drift):
+                kind = "initial" if parameter and a["s"] == 1 else "batch"
+                return Finding(kind, a["s"], a, b, "i", slot, d, limit, 0.0, inputs, why=d.why)
+            size = d.size
+            if parameter is not None and len(x[1]) == 1 and a.get("o") and a["o"][0]:  # a bias, or similar
+                size = max(size, self._size(a["o"][0]))
+            came_in = max(came_in, d.error / size if size and math.isfinite(d.error) else 0.0)
+        if not a.get("f") and not inputs:
+            came_in = self.drift
+        found = self._outcome(pair, "o", came_in)
+        if found is not None:
+            found.inputs = inputs
+            if rounding.RANDOM.search(a["n"]) and found.distance.relative > 0.05 and found.agreed:
+                found.kind = "random"
+        return found
+
+    def _consumers(self, number: int) -> list[Event]:
+        return [e for e in self.consumers.get(number, ()) if e["j"] in self.backward_of]
+
+    def backward(self, pair: tuple[Event, Event]) -> Finding | None:
+        """Chainer's events have the gradients of the function's results, nnabla's and MXNet's those of its inputs."""
+        a, _ = pair
+        consumers = self._consumers(a["of"])
+        came_in = self.error.get(a["of"], 0.0)
+        for consumer in consumers:
+            for event in self.backward_of[consumer["j"]]:
+                errors = self.slots.get(event["j"], [])
+                if "o" in event:
+                    errors = [e for e, n in zip(errors, event["g"], strict=False) if n == a["of"]]
+                came_in = max([came_in, *filter(math.isfinite, errors)])
+            values = (self.error.get(n, 0.0) for n in (consumer["j"], *consumer.get("f", ())))
+            came_in = max([came_in, *values])
+        came_in = max([came_in, *(self.error.get(n, 0.0) for n in self._sources(a))])
+        outs = "o" if "o" in a else "i"
+        found = self._outcome(pair, outs, came_in, "function", self._floor(a))
+        if found is not None:
+            own = self.original.events[a["of"]] if a["of"] >= 0 else a
+            found.culprits = [own] if outs == "o" else consumers
+        return found
+
+    def _floor(self, a: Event) -> float:
+        """The size that a gradient is taken to have at least: one that is zero but for rounding, as that of a bias
+        before batch normalization, is as exact as the others, not exact in itself."""
+        return 0.1 * self.gradient_size[a["s"]]
+
+    def _sources(self, a: Event) -> Iterable[int]:
+        return self.original.events[a["of"]].get("f", ()) if a["of"] >= 0 else ()
+
+    def gradient(self, pair: tuple[Event, Event]) -> Finding | None:
+        a, _ = pair
+        worst = self.worst[a["s"]]
+        came_in = max(worst.get("forward", 0.0), worst.get("backward", 0.0))
+        found = self._outcome(pair, "o", came_in, "gradient", self._floor(a))
+        if found is not None:
+            found.culprits = self.users.get(a["n"], [])
+        return found
+
+    def update(self, pair: tuple[Event, Event], errors: dict[str, float]) -> Finding | None:
+        a, b = pair
+        name = a["n"]
+        came_in = max(errors.get(name, 0.0), self.parameter_error.get(name, 0.0))
+        found = self._outcome(pair, "o", came_in, "update")
+        if found is None and name in self.previous:
+            found = self._change(pair, came_in)
+        if found is not None and found.slot and found.slot - 1 < len(a.get("x", ())):
+            found.why = found.why or f"the optimizer's state {a['x'][found.slot - 1]!r}"
+        self._keep(a, b)
+        size = self._size(a["o"][0])
+        self.total[a["s"]][0] += (self.error[a["j"]] * size) ** 2 * math.prod(a["o"][0][1])
+        self.total[a["s"]][1] += size**2 * math.prod(a["o"][0][1])
+        return found
+
+    def _change(self, pair: tuple[Event, Event], came_in: float) -> Finding | None:
+        """Compares the changes of a parameter, which are smaller than the parameter."""
+        a, b = pair
+        new, old = (a["o"][0], b["o"][0]), self.previous[a["n"]]
+        moved = [side_change(r, n, o) for r, n, o in zip((self.original, self.here), new, old, strict=True)]
+        if moved[0] is None or moved[1] is None:
+            return None
+        size = max(abs(moved[0]).max(), abs(moved[1]).max())
+        floor = 100 * rounding.NOISE * self._size(new[0]) * (1 if self.original.whole(new[0]) is not None else 10)
+        apart = float(abs(moved[0] - moved[1]).max())
+        if size <= floor or apart <= (0.02 + rounding.GROWTH * came_in) * size:
+            return None
+        d = Distance(apart, float(size), new[0][0], math.prod(new[0][1]))
+        why = "the change of the parameter differs"
+        return Finding("update", a["s"], a, b, "o", 0, d, 0.02 + rounding.GROWTH * came_in, came_in, why=why)
+
+    def persistent(self, pair: tuple[Event, Event]) -> Finding | None:
+        a, _ = pair
+        before = self.parameter_error.get(a["n"], 0.0)
+        found = self._outcome(pair, "o", max(before, self.worst[a["s"]].get("forward", 0.0)), "persistent")
+        self.parameter_error[a["n"]] = self.error[a["j"]]
+        return found
+
+    # ---- the walk ----
+    def follow(self) -> None:
+        steps: dict[int, list[tuple[Event, Event]]] = defaultdict(list)
+        for pair in self.pairs:
+            steps[pair[0]["s"]].append(pair)
+        for step in sorted(steps):
+            pairs = steps[step]
+            errors: dict[str, float] = {}
+            self.users = {}
+            last: dict[str, int] = {}
+            for phase in ("initial", "walk", "gradient", "update"):
+                chosen = [p for p in pairs if p[0]["k"] == phase or phase == "walk" and p[0]["k"] not in OWN_TURN]
+                if phase == "gradient":  # in the order of the backward pass: what was read last comes first
+                    last = {name: max(e["j"] for e in events) for name, events in self.users.items()}
+                    chosen.sort(key=lambda p: -last.get(p[0]["n"], -1))
+                for pair in chosen:
+                    finding = self._one(pair, errors)
+                    if finding is not None and self._take(finding):
+                        return
+            error, size = self.total[step]
+            if error > INCOMPARABLE**2 * size:
+                self.until = step
+                return
+
+    def _one(self, pair: tuple[Event, Event], errors: dict[str, float]) -> Finding | None:
+        a, b = pair
+        kind = a["k"]
+        if kind == "step":
+            if self.draws is None and a["d"] != b["d"]:
+                self.draws = a["s"]
+            return None
+        if kind == "update":
+            return self.update(pair, errors)
+        found: Finding | None = getattr(self, kind)(pair)
+        if kind == "gradient":
+            errors[a["n"]] = self.raw.get(a["n"], 0.0)
+        return found
+
+    def _take(self, finding: Finding) -> bool:
+        """Adds a finding; returns whether that was the last."""
+        self.findings.append(finding)
+        return self.stop or len(self.findings) >= 20
+
+
+def side_change(side: Recording, new: Any, old: Any) -> np.ndarray[Any, Any] | None:
+    """The change from one description to another: of the array, or of its dot products with the random vectors."""
+    if new is None or old is None or new[1] != old[1] or not math.prod(new[1]):
+        return None
+    x, y = side.whole(new), side.whole(old)
+    if x is not None and y is not None:
+        return np.ravel(x.astype(np.float64) - y.astype(np.float64)) if x.dtype.kind == "f" else None
+    if new[2] is None or old[2] is None:
+        return None
+    root = math.sqrt(math.prod(new[1]))
+    return np.array([new[2][i] - old[2][i] for i in (7, 8)]) / root
+
+
+def compare(original: Recording, here: Recording, factor: float = 1.0, stop: bool = True) -> Comparison:
+    """Compares two recordings. factor: of all tolerances; stop: end at the first finding."""
+    follower = _Follower(original, here, factor, stop)
+    follower.follow()
+    if follower.draws is not None:
+        follower.notes.append(
+            f"NumPy's or Python's generator is in another state from the end of step {follower.draws} on"
+        )
+    return Comparison(
+        follower.findings,
+        follower.single,
+        dict(follower.worst),
+        follower.layers,
+        dict(follower.counts),
+        follower.until,
+        follower.draws,
+        follower.notes,
+    )

@@ -1,0 +1,49 @@
+"""What rounding allows: by dtype, by the class of the function, and by the errors that came in."""
+
+from __future__ import annotations
+
+import math
+import re
+
+# (rtol) of torch.testing.assert_close, by dtype
+RELATIVE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7, "complex64": 1.3e-6}
+GROWTH = 10.0  # an error may grow so many times in one function
+FACTOR = 8.0  # of the table's tolerance, for functions of a few roundings
+NOISE = 3e-6  # relative error of the estimate from statistics
+
+_SUMS = re.compile(
+    r"linear|conv|matmul|dot|affine|fullyconnected|sum|mean|norm|softmax|loss|entropy|rnn|lstm|gru|einsum|bilinear|var"
+    r"|std|pooling|average|embed|attention|ctc|crf|roi|_ \+ _|_ - _|add|sub|spatial|upsampl|interpolate|resize|lrn"
+    r"|regression",
+    re.IGNORECASE,
+)
+_DECOMPOSITIONS = re.compile(r"inv|det|svd|cholesky|qr|eig|solve|lu_|syevd|gelqf|potr|trsm|matrix", re.IGNORECASE)
+_STEPS = re.compile(
+    r"accuracy|argm|argsort|topk|top_n|sort|sign|round|floor|ceil|fix|greater|less|equal|lesser|quanti|binary|one_hot"
+    r"|hamming|f1|precision|recall|nms|proposal|multibox|unique|hit",
+    re.IGNORECASE,
+)
+RANDOM = re.compile(
+    r"dropout|gaussian|zoneout|rrelu|rand|noise|bernoulli|uniform|normal$|multinomial|shuffle|simplifiedropconnect|"
+    r"dropconnect|sample|gumbel|poisson|gamma$|exponential|randint",
+    re.IGNORECASE,
+)
+
+
+def tolerance(dtype: str) -> float:
+    """The relative tolerance of a dtype; 0 for integers."""
+    return RELATIVE.get(dtype, 1e-7 if dtype.startswith("complex") else 0.0)
+
+
+def counts_in_steps(name: str) -> bool:
+    """Whether a tiny change of an input can change the result of a function by a whole step."""
+    return bool(_STEPS.search(name))
+
+
+def factor(name: str, elements_in: int, elements_out: int) -> float:
+    """How many times the dtype's tolerance a function's own rounding may be."""
+    if _DECOMPOSITIONS.search(name):
+        return 1000.0
+    if _SUMS.search(name):
+        return FACTOR * min(math.sqrt(max(elements_in / max(elements_out, 1), 1.0)), 30.0)
+    return FACTOR
