@@ -8,6 +8,8 @@
 #   make fuzz    give damaged files to every file reader  (make fuzz ARGS="chainer --count 1000")
 #   make golden  record results of the originals, for the tests: LEGACY=PYTHON NNABLA=PYTHON
 #   make stubs   write the type stubs of the ops, after a change of an op's name, parameters or description
+#   make names   write what compatgrad/names knows of the originals' names, after a change of a frontend's names or of
+#                docs/deviations.md
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -29,7 +31,7 @@ python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench fuzz golden sanitize lint types stubs build kernels clean
+.PHONY: demo test bench fuzz golden sanitize lint types stubs names build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -61,6 +63,9 @@ types: $(VENV)/.have-lint
 
 stubs: build
 	$(python) -m compatgrad.ops._stub
+
+names: $(VENV)/.have-test build
+	$(python) -m tests.census.names
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace

@@ -3,6 +3,10 @@
 # ruff: noqa: E402, F401, I001
 # The imported names are Chainer's API; modules that others import come first.
 
+from compatgrad.names.absent import speak as _speak
+
+_speak(__name__)
+
 from compatgrad import chainerx
 from compatgrad.chainer._version import __version__
 from compatgrad.chainer.configuration import (
@@ -86,4 +90,6 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)

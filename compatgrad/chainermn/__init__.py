@@ -2,6 +2,10 @@
 process raises RuntimeError. All other results are those of ChainerMN in a group of one process.
 """
 
+from compatgrad.names.absent import speak as _speak
+
+_speak(__name__)
+
 from compatgrad.chainer import __version__  # noqa: F401
 from compatgrad.chainermn import (  # noqa: F401
     communicators,

@@ -1,5 +1,9 @@
 """MXNet 1.9's imperative and Gluon interface on compatgrad's engine."""
 
+from compatgrad.names.absent import speak as _speak
+
+_speak(__name__)
+
 from . import ndarray as ndarray
 from . import autograd as autograd
 from .base import MXNetError as MXNetError

@@ -11,10 +11,10 @@ from typing import Any
 def lend(package: dict[str, Any], *modules: ModuleType) -> None:
     """Makes modules of a package look up in the package's `globals()` the names that they do not define."""
     for module in modules:
-        module.__getattr__ = _finder(package, module.__name__.rpartition("mxnet.")[2])  # type: ignore[method-assign]
+        module.__getattr__ = _finder(package, module)  # type: ignore[method-assign]
 
 
-def _finder(package: dict[str, Any], module: str) -> Callable[[str], Any]:
+def _finder(package: dict[str, Any], module: ModuleType) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         if not name.startswith("__"):
             if name in package:
@@ -22,6 +22,8 @@ def _finder(package: dict[str, Any], module: str) -> Callable[[str], Any]:
             if "__getattr__" in package:
                 with contextlib.suppress(AttributeError):
                     return package["__getattr__"](name)
-        raise AttributeError(f"module 'mxnet.{module}' has no attribute '{name}'")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(module, name)
 
     return __getattr__

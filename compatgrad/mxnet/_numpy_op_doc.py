@@ -14,7 +14,9 @@ def __getattr__(name: str) -> Any:
     except ValueError:
         found = None
     if found is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
     if not hasattr(found, "__signature__"):
         found.__signature__ = inspect.signature(found)
     return found

@@ -3,6 +3,10 @@
 # ruff: noqa: F401, I001
 # The imported names are nnabla's API; modules that others import come first.
 
+from compatgrad.names.absent import speak as _speak
+
+_speak(__name__)
+
 from compatgrad.nnabla.logger import logger
 from compatgrad.nnabla import _init
 from compatgrad.nnabla._init import (

@@ -13,7 +13,9 @@ _by_name = {spec.name.lstrip("_"): spec for spec in specs.values()}
 def __getattr__(name: str) -> Any:
     spec = _by_name.get(name)
     if spec is None:
-        raise AttributeError(f"nnabla.function_bases has no function '{name}'")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
     globals()[name] = spec.made
     return spec.made
 

@@ -35,7 +35,7 @@ def main() -> int:
         for line in stale:
             print(f"stale: {line}")
         pending = sum(found.of(line) == reasons.PENDING for line in differences)
-        print(f"{frontend}: {len(differences)} differences, {pending} of them {reasons.PENDING}")
+        print(f"{frontend}: {len(differences)} differences, {pending} of them not there yet")
         bad |= bool(unexplained or stale)
     return int(bad)
 

@@ -113,17 +113,34 @@ def test_absent_modules_and_names():
 
 
 def test_reasons(tmp_path):
-    lines = ["# text", "", "m.f: absent\tbecause", "m.g(*): absent\tanother", "n: absent\tnot there yet"]
-    found = reasons.Reasons(lines, tmp_path / "reasons.txt")
-    assert found.of("m.g(x): absent") == "another" and found.of("m.h: absent") is None
-    assert found.of("n.deep.name(x): default 1, here 2") == "not there yet"
-    assert found.judge(["m.f: absent", "m.h: absent"]) == (["m.h: absent"], ["n: absent", "m.g(*): absent"])
-    found.update(["m.f: absent", "m.h: absent"])
-    assert found.path.read_text().splitlines() == ["# text", "", "m.f: absent\tbecause", "m.h: absent\tnot there yet"]
+    pending = reasons.PENDING
+    lines = ["# text", "", "m.f(x): absent\tbecause", "m.g(*): absent\tanother"]
+    absences = ["# names", "m.h\tit is old\tm.f", f"n\t{pending}"]
+    table = tmp_path / "absent.txt"
+    found = reasons.Reasons(lines, tmp_path / "reasons.txt", absences, table)
+    assert found.of("m.g(x): absent") == "another" and found.of("m.k: absent") is None
+    assert found.of("m.h: absent") == "it is old"
+    assert found.of("n.deep.name(x): default 1, here 2") == pending
+    differences = ["m.f(x): absent", "m.h: absent", "m.k: absent", "m.k(y): absent"]
+    assert found.judge(differences) == (["m.k: absent", "m.k(y): absent"], ["n: absent", "m.g(*): absent"])
+    found.update(differences)
+    assert found.path.read_text().splitlines() == [
+        "# text",
+        "",
+        "m.f(x): absent\tbecause",
+        f"m.k(y): absent\t{pending}",
+    ]
+    assert table.read_text().splitlines() == ["# names", "m.h\tit is old\tm.f", f"m.k\t{pending}"]
     with pytest.raises(ValueError, match="names one"):
-        reasons.Reasons(["m.*: absent\tnot there yet"])
+        reasons.Reasons([f"m.*(x): absent\t{pending}"])
+    with pytest.raises(ValueError, match="names one"):
+        reasons.Reasons([], None, [f"m.*\t{pending}"])
     with pytest.raises(ValueError, match="a tab"):
-        reasons.Reasons(["m.f: absent because"])
+        reasons.Reasons(["m.f(x): absent because"])
+    with pytest.raises(ValueError, match="a tab"):
+        reasons.Reasons([], None, ["m.f because"])
+    with pytest.raises(ValueError, match="belong to the tables"):
+        reasons.Reasons(["m.f: absent\tbecause"])
 
 
 def test_frontends_that_are_not_there(capsys, monkeypatch):

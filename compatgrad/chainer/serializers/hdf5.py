@@ -25,7 +25,9 @@ def _h5py():
 def __getattr__(name):
     if name == "_available":
         return importlib.util.find_spec("h5py") is not None
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)
 
 
 def _create_dataset(group, key, array, compression):

@@ -65,7 +65,9 @@ def __getattr__(name):
         from compatgrad.chainer.testing.distribution_test import distribution_unittest
 
         return distribution_unittest
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)
 
 
 def run_module(name: str, file: str) -> None:

@@ -74,4 +74,6 @@ def __getattr__(name: str):
         from .. import numpy_extension
 
         return numpy_extension
-    raise AttributeError(f"module 'mxnet.ndarray' has no attribute {name!r}")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)

@@ -23,7 +23,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
             found = operators.get(known) or SCALARS.get(known)
             if found is not None:
                 return found
-    raise AttributeError(f"module {__name__!r} has no operator {name!r}")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -302,4 +302,6 @@ def __getattr__(name: str) -> Any:
     try:
         return operators[f"_contrib_{name}"]
     except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name) from None

@@ -331,4 +331,6 @@ def __getattr__(name: str) -> Any:
         if function is not None:
             globals()[name] = function
             return function
-    raise AttributeError(f"module 'mxnet.ndarray.sparse' has no attribute '{name}'")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)

@@ -72,7 +72,9 @@ def __getattr__(name: str) -> Any:
     if name in _of_numpy.COPIED:
         found = globals()[name] = _opened(_fe_np, _of_numpy.of_numpy(name))
         return found
-    raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)
 
 
 for _names in (globals(), vars(linalg), vars(random), vars(multiarray)):

@@ -48,7 +48,9 @@ declare("_npi_boolean_mask_assign_tensor", _boolean_mask_assign_tensor, ("data",
 def __getattr__(name: str) -> Callable[..., Any]:
     found = operators.get(f"_npi_{name}")
     if found is None:
-        raise AttributeError(f"module {__name__!r} has no operator {name!r}")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
     return found
 
 

@@ -13,5 +13,7 @@ def __getattr__(name: str) -> Any:
         return [n for n in NAMES if of_name(n) is not None]
     found = of_name(name) if name in NAMES else None
     if found is None:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
     return found

@@ -36,6 +36,8 @@ _open_functions(_fe_np, globals())
 def __getattr__(name: str) -> Any:
     found = _wrapped(name)
     if found is None:
-        raise AttributeError(f"module 'mxnet.numpy_extension' has no attribute '{name}'")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
     found = globals()[name] = _opened(_fe_np, found)
     return found

@@ -11,6 +11,8 @@ from ._functions import around as _around
 
 def __getattr__(name: str) -> Any:
     if f"_image_{name}" not in _operators or not hasattr(_image, name):
-        raise AttributeError(f"module 'mxnet.numpy_extension.image' has no attribute '{name}'")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(__name__, name)
     found = globals()[name] = _around(getattr(_image, name), name)
     return found

@@ -279,7 +279,9 @@ class _Namespace(ModuleType):
                     found = _function_of(prefix + name, name)
                     setattr(self, name, found)
                     return found
-        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        from compatgrad.names.absent import no_attribute
+
+        raise no_attribute(self, name)
 
 
 def _exists(op: str) -> bool:
@@ -321,7 +323,9 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("__") and (name in _operators or (name.startswith("_") and _exists(name))):
         found = globals()[name] = _function_of(name, name)
         return found
-    raise AttributeError(f"module 'mxnet.symbol' has no attribute '{name}'")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)
 
 
 _lend(globals(), symbol)

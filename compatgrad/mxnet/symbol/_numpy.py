@@ -320,7 +320,9 @@ class _Names(ModuleType):
     def __getattr__(self, name: str) -> Any:
         found = None if name.startswith("__") else self._find(name)
         if found is None:
-            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+            from compatgrad.names.absent import no_attribute
+
+            raise no_attribute(self, name)
         found.__name__ = found.__qualname__ = name
         setattr(self, name, found)
         return found

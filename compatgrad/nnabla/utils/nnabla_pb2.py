@@ -145,4 +145,6 @@ __all__ += list(_classes)
 def __getattr__(name: str) -> Any:
     if name == "DESCRIPTOR":  # the descriptor of Google's protobuf package, if that is installed
         return _classes["NNablaProtoBuf"].DESCRIPTOR.file
-    raise AttributeError(f"nnabla.utils.nnabla_pb2 has no message {name!r}")
+    from compatgrad.names.absent import no_attribute
+
+    raise no_attribute(__name__, name)
