@@ -49,6 +49,7 @@ _HOMES = {
     "interop": None,
     "load_ipython_extension": "compatgrad._install",
     "ops": None,
+    "report": "compatgrad.tools.report",
     "uninstall": "compatgrad._install",
     "unload_ipython_extension": "compatgrad._install",
 }

@@ -400,6 +400,7 @@ def _is_scipy(value: Any) -> bool:
 
 
 def _wrap(t: torch.Tensor, stype: str, context: Context, pattern: tuple[torch.Tensor, ...] | None = None) -> Any:
+    notes.note_difference("sparse")
     x = _on(_stored.CLASSES[stype](t), context)
     if pattern is not None:
         x._pattern = pattern  # type: ignore[attr-defined]

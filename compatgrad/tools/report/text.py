@@ -77,6 +77,12 @@ def _short(path: str, limit: int = 40) -> str:
     return path if len(path) <= limit else "…" + path[1 - limit :]
 
 
+def _what(row: dict[str, Any]) -> str:
+    """A difference as its row of docs/deviations.md begins, without the marks of code."""
+    words = str(row["row"]).replace("`", "")
+    return words if len(words) <= 60 else words[:59] + "…"
+
+
 def _listed(what: str, rows: Sequence[str], limit: int = 6) -> list[str]:
     """One line with the first rows, if there are any."""
     more = f", and {len(rows) - limit} more" if len(rows) > limit else ""
@@ -104,9 +110,9 @@ def text(data: dict[str, Any]) -> str:
     deviations = data["deviations"]
     for row in deviations[:_DEVIATIONS]:
         where = f"{count(row['calls'], 'call')}, first at {_short(row['first']) or 'an unknown line'}"
-        lines.append(f"differs from the original: {row['name']} ({where}): {row['words']}; {row['anchor']}")
+        lines.append(f"differs from the original: {_what(row)} ({where}): {row['words']}; {row['anchor']}")
     if len(deviations) > _DEVIATIONS:
-        lines += _listed("differs, too", [row["name"] for row in deviations[_DEVIATIONS:]])
+        lines += _listed("differs, too", [_what(row) for row in deviations[_DEVIATIONS:]])
     lines += _listed("old names given back", _once([row["name"] for row in data["shims"]]))
     lines += _listed("names that compatgrad does not have", [
         f"{row['name']} ({_short(row['first'])})" if row["first"] else row["name"] for row in data["absent"]
