@@ -45,8 +45,9 @@ class Reason(NamedTuple):
 
 REASONS = {
     "python": Reason("slow", "Python", "the program computes it in Python", "compose it of the framework's functions"),
-    "composed": Reason("slow", "Python", "composed of several functions", "nothing; no kernel computes it at once"),
+    "composed": Reason("slow", "Python", "several functions, called by Python code", "nothing; no kernel computes it"),
     "numpy": Reason("slow", "NumPy", "computed by NumPy, on copies", "keep it out of the training step"),
+    "arrays": Reason("slow", "NumPy", "computed by NumPy (on a GPU by CuPy)", "keep it out of the training step"),
     "update": Reason("slow", "Python", "parameters are updated one by one", "a rule and hooks of the framework"),
     "hook": Reason("slow", "Python", "a hook sees every function", "remove the hook where it is not needed"),
     "debug": Reason("slow", "Python", "debug mode looks for NaN after each function", "switch debug mode off"),

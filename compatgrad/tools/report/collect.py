@@ -23,6 +23,9 @@ from compatgrad.tools._lines import OWN, program_line, shown
 SCHEMA = 1
 
 
+_NOT_COMPUTED = frozenset(("new_generator",))  # ops that only make a state, not a result
+
+
 class StrictError(Exception):
     """What `--strict` forbids has happened. It is no RuntimeError, which frontends turn into errors of their own."""
 
@@ -54,7 +57,7 @@ def _reason_of(kind: type) -> str:
     """Why a function of this class runs in Python."""
     if not _is_own(kind):
         return "python"
-    return "composed" if hasattr(kind, "compose") else "numpy"
+    return "composed" if hasattr(kind, "compose") else "arrays"
 
 
 class Collector:
@@ -210,6 +213,8 @@ class Collector:
     def _operators(self, counts: list[tuple[str, str, str, Any, int]]) -> list[dict[str, Any]]:
         rows = []
         for op, frontend, device, dtype, calls in sorted(counts, key=lambda row: (-row[4], row[:3], str(row[3]))):
+            if device == "meta" or op in _NOT_COMPUTED:
+                continue
             key = (op, frontend)
             rows.append({
                 "name": self.labels.get(key, op), "op": op, "frontend": frontend, "device": device,

@@ -88,7 +88,17 @@ def start(target: str | None, strict: frozenset[str]) -> None:
     atexit.register(finish)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
-    multiprocessing.util.register_after_fork(_state, lambda _: multiprocessing.util.Finalize(None, finish))
+    multiprocessing.util.register_after_fork(_state, lambda _: _finish_with_worker())
+
+
+def _finish_with_worker() -> None:
+    # a process of multiprocessing ends without calling the functions of `atexit`
+    multiprocessing.util.Finalize(None, finish, exitpriority=-100)
+
+
+def start_from_environment() -> None:
+    """`start` with what the environment asks for."""
+    start(*from_environment())
 
 
 def _for_children(target: str) -> str:

@@ -28,7 +28,7 @@ def headline(data: dict[str, Any]) -> str:
     """What ran where, and how much of it on fast kernels."""
     operators, slow = data["operators"], data["slow"]
     devices = sorted({row["device"] for row in operators}) or ["cpu"]
-    functions = sum(row["calls"] for row in slow if row["reason"] in ("python", "composed", "numpy"))
+    functions = sum(row["calls"] for row in slow if row["reason"] in ("python", "composed", "numpy", "arrays"))
     composed = any(row["reason"] == "composed" for row in slow)
     # the functions that a composed one consists of are compatgrad's own
     fast = sum(row["calls"] for row in operators if row["frontend"] != "compatgrad" or not composed)
