@@ -18,6 +18,8 @@ from typing import Any
 from compatgrad.names import table
 
 _FOLDER = str(table.FOLDER.parent)
+#: Called with the full name of each public name that was asked for and is absent; None: nobody listens.
+listener: Callable[[str], object] | None = None
 
 
 def explanation(name: str) -> str:
@@ -155,6 +157,8 @@ def no_attribute(module: ModuleType | str, name: str) -> Exception:
     if isinstance(module, str):
         module = sys.modules[module]
     candidates = partial(_names_in, module)
+    if listener is not None and not name.startswith("_") and f"{module.__name__}.{name}" not in sys.modules:
+        listener(f"{module.__name__}.{name}")
     # Python finds a module that is still being imported after an AttributeError, not after an ImportError
     if f"{module.__name__}.{name}" not in sys.modules and _imports(sys._getframe(2)):
         where = getattr(module, "__file__", None) or "unknown location"
@@ -210,6 +214,8 @@ class _Finder(MetaPathFinder):
 
 def _no_module(fullname: str) -> _NoModule:
     package, _, name = fullname.rpartition(".")
+    if listener is not None:
+        listener(fullname)
     candidates = partial(_modules_in, sys.modules[package])
     error = _NoModule(package, name, f"No module named {fullname!r}", candidates)
     error.name = fullname

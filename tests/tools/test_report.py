@@ -411,6 +411,20 @@ def test_a_static_graph_that_never_runs_is_no_slow_call(counted):
     assert counted.data()["slow"] == [] and calls(counted.data(), "nnabla") == {}
 
 
+def test_names_that_were_asked_for_and_are_absent(counted):
+    assert not hasattr(F, "no_such_function") and not hasattr(F, "no_such_function")
+    with pytest.raises(ImportError):
+        from compatgrad.mxnet.gluon import NoSuchBlock  # noqa: F401
+    with pytest.raises(ModuleNotFoundError):
+        import compatgrad.nnabla.no_such_module  # noqa: F401
+    assert hasattr(F, "relu") and not hasattr(F, "_repr_html_")
+    rows = {row["name"]: row for row in counted.data()["absent"]}
+    assert set(rows) == {"chainer.functions.no_such_function", "mxnet.gluon.NoSuchBlock", "nnabla.no_such_module"}
+    assert rows["chainer.functions.no_such_function"]["calls"] == 2
+    assert all(row["first"].startswith("tests/tools/test_report.py:") for row in rows.values())
+    assert "names that compatgrad does not have: chainer.functions.no_such_function (tests" in str(counted)
+
+
 def test_the_longest_report_has_25_lines_and_keeps_the_most_frequent_rows():
     collector = Collector()
     for i in range(40):

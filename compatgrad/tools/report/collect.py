@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable
 from importlib import metadata
+from types import FrameType
 from typing import Any
 
 import torch
@@ -18,11 +19,15 @@ import compatgrad
 from compatgrad import _C
 from compatgrad.core import notes
 from compatgrad.core.adapters import FRONTENDS
+from compatgrad.names import absent
 from compatgrad.tools._lines import OWN, program_line, shown
 
 SCHEMA = 1
 
 
+# functions through which a program's question reaches the code that knows the answer: of modules, and of importlib
+_PASSED = frozenset(("__getattr__", "_find_spec", "_find_and_load_unlocked", "_find_and_load", "_handle_fromlist",
+                     "_call_with_frames_removed", "_gcd_import"))  # fmt: skip
 _NOT_COMPUTED = frozenset(("new_generator",))  # ops that only make a state, not a result
 
 
@@ -84,13 +89,14 @@ class Collector:
         if notes.listener is not None:
             raise RuntimeError("a report of this process is already being made")
         notes.listener = self.note
+        absent.listener = self.hear_of_absent
         _C.set_tally(self._hear)
 
     def stop(self) -> None:
         """Ends the count; `data` stays as it is."""
         if self.counts:
             self._counts = _C.tallies()
-            notes.listener = None
+            notes.listener = absent.listener = None
             _C.set_tally(None)
 
     def clear(self) -> None:
@@ -141,7 +147,13 @@ class Collector:
             self._refuse(reason, subject)
 
     def hear_of_absent(self, name: str) -> None:
-        """Counts a name that the program asked for and that is absent."""
+        """Counts a name that the program asked for and that is absent; names that compatgrad asks for do not count."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and (frame.f_code.co_filename == absent.__file__ or frame.f_code.co_name in _PASSED):
+            frame = frame.f_back
+        if frame is None or frame.f_code.co_filename.startswith(OWN):
+            return
+        name = name.removeprefix("compatgrad.")
         row = self.absent.get(name)
         if row is None:
             row = self.absent[name] = _Row(program_line())
