@@ -1,6 +1,7 @@
 """Calls every public function with edge cases of arrays: `python -m tests.core.edge_arrays mxnet` (or `chainer`, ...).
 
-The names are read from the modules, so new functions are included. Each function is called with many patterns of
+`links` and `blocks` are the layers of Chainer and Gluon, which are made and called with the drawn arguments. The names
+are read from the modules, so new functions are included. Each function is called with many patterns of
 arguments until it accepts some; their arrays are then replaced by every kind of array below. Results are
 differentiated. A call may raise an error or return numbers. Reported are calls that end the process, take longer than
 SECONDS, raise errors that no caller can use (SystemError, torch's internal asserts, ...), or leave reference cycles of
@@ -28,8 +29,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
+
+from tests.behaviour import examples, probe
 
 SECONDS = 20
 GIBIBYTES = 4
@@ -78,11 +82,85 @@ MODULES = {
         "compatgrad.mxnet.numpy_extension",
     ],
     "ops": ["compatgrad.ops"],
+    "links": ["compatgrad.chainer.links", "compatgrad.chainer.links.rnn"],
+    "blocks": [
+        "compatgrad.mxnet.gluon.nn", "compatgrad.mxnet.gluon.rnn", "compatgrad.mxnet.gluon.loss",
+        "compatgrad.mxnet.gluon.contrib.nn", "compatgrad.mxnet.gluon.contrib.rnn", "compatgrad.mxnet.gluon.contrib.cnn",
+    ],
 }  # fmt: skip
+LAYERS = {"links": "chainer", "blocks": "mxnet"}  # the frontends of layers
+# Layers whose constructors load a file.
+LEFT_OUT_LAYERS = {"GoogLeNet", "ResNet101Layers", "ResNet152Layers", "ResNet50Layers", "VGG16Layers", "VGG19Layers"}
+
+
+class Layer:
+    """A function that makes and calls a layer as the example in its docstring does, but with other arguments.
+
+    `pattern` has the example's positional arguments: those of the constructor, then those of the first call.
+    """
+
+    def __init__(self, made: type, frontend: str) -> None:
+        self.made, self.frontend, self.pattern, self.first = made, frontend, list[Any](), 0
+        self.source = "".join(examples.example(frontend, made)["source"])
+        self()
+
+    def __call__(self, *replaced: Any) -> Any:
+        init, call, seen, results = self.made.__init__, self.made.__call__, list[Any](), list[Any]()
+
+        def make(layer: Any, *args: Any, **keywords: Any) -> None:
+            if not seen:
+                seen.append(layer)
+                if replaced:
+                    args = replaced[: self.first]
+                else:
+                    self.pattern, self.first = [plain(a) for a in args], len(args)
+            init(layer, *args, **keywords)
+
+        def apply(layer: Any, *args: Any, **keywords: Any) -> Any:
+            if results or layer is not seen[0]:
+                return call(layer, *args, **keywords)
+            if replaced:
+                args = replaced[self.first :]
+            else:
+                self.pattern += [plain(a) for a in args]
+            results.append(call(layer, *args, **keywords))
+            return results[0]
+
+        with mock.patch.object(self.made, "__init__", make), mock.patch.object(self.made, "__call__", apply):
+            names = dict(probe.PROBES[self.frontend](self.frontend, "compatgrad.").names())
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(self.source, names)
+        return results[0] if results else None
+
+
+def plain(x: Any) -> Any:
+    """Arrays of a frontend as NumPy's."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(plain(v) for v in x)
+    if hasattr(x, "asnumpy") and not hasattr(x, "list_arguments"):  # symbols refuse it
+        return x.asnumpy()
+    return getattr(x, "array", x)
+
+
+def layers(name: str) -> list[tuple[str, Callable[..., Any]]]:
+    """The layers with their names `module.name`, each once; those whose example makes and calls none are left out."""
+    found: dict[type, str] = {}
+    for path in MODULES[name]:
+        module = importlib.import_module(path)
+        base = importlib.import_module(f"compatgrad.{LAYERS[name]}")
+        base = base.Link if name == "links" else base.gluon.Block
+        for word in sorted(dir(module)):
+            made = getattr(module, word)
+            if inspect.isclass(made) and issubclass(made, base) and word not in LEFT_OUT_LAYERS:
+                found.setdefault(made, f"{path.removeprefix('compatgrad.')}.{word}")
+    made = [(word, Layer(cls, LAYERS[name])) for cls, word in found.items()]
+    return [(word, f) for word, f in made if f.pattern]
 
 
 def functions(frontend: str) -> list[tuple[str, Callable[..., Any]]]:
     """The public functions with their names `module.name`, each once."""
+    if frontend in LAYERS:
+        return layers(frontend)
     found: dict[int, tuple[str, Callable[..., Any]]] = {}
     for path in MODULES[frontend]:
         module = importlib.import_module(path)
@@ -98,7 +176,7 @@ class Frontend:
     """Makes a frontend's arrays, and differentiates its results."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = name = LAYERS.get(name, name)
         self.modules = [importlib.import_module(MODULES[name][0].rpartition(".")[0] if name != "ops" else "compatgrad")]
 
     def array(self, a: np.ndarray, f: str) -> Any:
@@ -247,6 +325,8 @@ class Tried:
         """Search for arguments that the function accepts, then replace their arrays by those of every kind."""
         chosen, n, working = random.Random(self.name), required(self.f), list[list[Any]]()
         collected()
+        if isinstance(self.f, Layer):
+            working, tries, n = [self.f.pattern], 0, len(self.f.pattern)
         for _, args in zip(range(tries), patterns(n, chosen), strict=False):
             seconds = self.call("a pattern", args)
             if seconds is not None and seconds < 0.2 and len(working) < PATTERNS:
