@@ -12,8 +12,10 @@ COMMANDS = {
     "verify": "compare a program's run here with its run on the original, function by function",
     "record": "record what a program computes, to compare it on another machine",
     "compare": "compare two recordings",
+    "scan": "list what programs use of an original, and what of it compatgrad has",
     "convert": "convert parameter files to safetensors or a torch state dict",
     "info": "print what a bug report needs",
+    "profile": "time training steps by function, layer and line, and beside the original",
     "test": "check this installation",
 }
 _HELP = """\

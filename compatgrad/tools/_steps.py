@@ -1,0 +1,524 @@
+"""Finds the steps of a training program, and times them and their parts.
+
+`compatgrad profile` uses this file in two ways: it is imported for a run on compatgrad, and the interpreter of an
+original runs it alone for the other side of a comparison::
+
+    PYTHON _steps.py --steps N --warmup N --output FILE.json -- train.py ARGUMENT ...
+
+So it needs Python 3.6 or later and nothing but the standard library, and uses only names that Chainer, nnabla and MXNet
+share with compatgrad.
+
+A step ends where an update of parameters ends. If a program has several optimizers, it ends with the update by the one
+that came last, so that a step contains updates by all of them. In a program that updates parameters by hand, a step
+ends where a backward pass ends.
+"""
+
+import functools
+import json
+import os
+import sys
+import threading
+import time
+import types
+from typing import Any
+
+# module, what is watched in it, kind of time. The kinds "update" and "backward" end steps.
+ENDS = (
+    ("chainer.optimizer", "Optimizer.update", "update"),
+    ("chainer.optimizer", "GradientMethod.update", "update"),
+    ("chainer.variable", "Variable.backward", "backward"),
+    ("nnabla.solver", "Solver.update", "update"),
+    ("nnabla", "Variable.backward", "backward"),
+    ("mxnet.gluon.trainer", "Trainer.step", "update"),
+    ("mxnet.gluon.trainer", "Trainer.update", "update"),
+    ("mxnet.module.module", "Module.update", "update"),
+    ("mxnet.module.bucketing_module", "BucketingModule.update", "update"),
+    ("mxnet.module.sequential_module", "SequentialModule.update", "update"),
+    ("mxnet.module.python_module", "PythonModule.update", "update"),
+    ("mxnet.ndarray", "NDArray.backward", "backward"),
+    ("mxnet.autograd", "backward", "backward"),
+    ("mxnet.executor", "Executor.backward", "backward"),
+    # these are watched from the beginning, because programs hold what they return
+    ("chainer.dataset.convert", "concat_examples", "data"),
+    ("mxnet.gluon.data.dataloader", "DataLoader.__iter__", "iterator"),
+)
+# watched only while the parts of steps are timed
+PARTS = (
+    ("chainer.link", "Link.__call__", "forward"),
+    ("chainer.iterators.serial_iterator", "SerialIterator.__next__", "data"),
+    ("chainer.iterators.multiprocess_iterator", "MultiprocessIterator.__next__", "data"),
+    ("chainer.iterators.multithread_iterator", "MultithreadIterator.__next__", "data"),
+    ("nnabla", "Variable.forward", "forward"),
+    ("nnabla", "forward_all", "forward"),
+    ("nnabla.utils.data_iterator", "DataIterator.next", "data"),
+    ("mxnet.gluon.block", "Block.__call__", "forward"),
+    ("mxnet.gluon.block", "HybridBlock.__call__", "forward"),
+    ("mxnet.executor", "Executor.forward", "forward"),
+    ("mxnet.io", "DataIter.__next__", "data"),
+    ("mxnet.io", "NDArrayIter.next", "data"),
+    ("mxnet.io", "PrefetchingIter.next", "data"),
+    ("mxnet.io", "ResizeIter.next", "data"),
+    ("mxnet.io", "MXDataIter.next", "data"),
+    ("mxnet.image", "ImageIter.next", "data"),
+)
+# what `watch(imported)` is also told about
+MORE = ("nnabla.functions",)
+ROOTS = ("chainer", "nnabla", "mxnet")
+# passes without an update before a program is taken for one that updates parameters by hand
+BY_HAND = 4
+MOST_OPTIMIZERS = 8
+
+
+# names of what is watched, for objects that have none themselves
+function_names = {}  # type: Any
+
+
+class Finished(SystemExit):
+    """Ends the program after the last step. `except Exception` does not catch it."""
+
+
+class Watches:
+    """Replaces functions and methods by ones that tell `call(kind, function, arguments, named)` about each call."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.old = []  # type: Any
+
+    def watch(self, targets: Any, module: Any = None) -> None:
+        """Watches what is loaded of the targets, or only those in one module."""
+        for name, what, kind in targets:
+            if name in sys.modules and module in (None, name):
+                self.replace(sys.modules[name], what, kind)
+
+    def replace(self, owner: Any, what: str, kind: str) -> None:
+        """Watches a function of a module, or a method of a class in it. What is not there, or no function, or watched
+        already by this object, is left alone."""
+        names = what.split(".")
+        for name in names[:-1]:
+            owner = getattr(owner, name, None)
+        function = _attribute(owner, names[-1]) if owner is not None else None
+        if not callable(function) or isinstance(function, type) or getattr(function, "_watches", None) is self:
+            return
+        function_names[id(function)] = what
+        wrapped = self._wrapped(kind, function)
+        if isinstance(owner, type):
+            own = names[-1] in vars(owner)
+            self.old.append((owner, names[-1], function if own else None, wrapped))
+            _assign(owner, names[-1], wrapped)
+        else:
+            self.old.append((None, None, function, wrapped))
+            _exchange(function, wrapped)
+
+    def _wrapped(self, kind: str, function: Any) -> Any:
+        call = self.call
+
+        def watched(*arguments: Any, **named: Any) -> Any:
+            return call(kind, function, arguments, named)
+
+        for key in ("__module__", "__name__", "__qualname__", "__doc__"):  # functions in C have not all of them
+            if hasattr(function, key):
+                setattr(watched, key, getattr(function, key))
+        watched.__wrapped__ = function  # type: ignore[attr-defined]
+        watched._watches = self  # type: ignore[attr-defined]
+        return watched
+
+    def remove(self) -> None:
+        while self.old:
+            owner, name, function, wrapped = self.old.pop()
+            if owner is None:
+                _exchange(wrapped, function)
+            elif function is None:
+                delattr(owner, name)
+            else:
+                _assign(owner, name, function)
+
+
+def _exchange(old: Any, new: Any) -> None:
+    """Replaces a function in all modules of the frameworks, which import it from each other by its name."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").partition(".")[0] in ROOTS + ("compatgrad",):
+            for key, value in list(vars(module).items()):
+                if value is old:
+                    setattr(module, key, new)
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute of a module, or of a class or its bases, as it is stored there."""
+    for each in owner.__mro__ if isinstance(owner, type) else (owner,):
+        if name in vars(each):
+            return vars(each)[name]
+    return None
+
+
+def _assign(owner: Any, name: str, value: Any) -> None:
+    try:
+        setattr(owner, name, value)
+    except TypeError:  # nnabla's solvers and variables are classes in C, whose attributes Python does not set
+        import ctypes
+        import gc
+
+        (table,) = [d for d in gc.get_referents(vars(owner)) if isinstance(d, dict)][:1]
+        table[name] = value
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+
+
+class Timed:
+    """An iterator whose `next` is told to `call`."""
+
+    def __init__(self, iterator: Any, call: Any, function: Any) -> None:
+        self._iterator, self._call = iterator, call
+
+        def following() -> Any:
+            return next(iterator)
+
+        following.__module__ = function.__module__
+        following.__qualname__ = function.__qualname__.replace("__iter__", "__next__")
+        self._next = following
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return self._call("data", self._next, (), {})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+
+class Steps:
+    """Counts steps. `stages` are pairs of a name and a number of steps; the first stage is not timed.
+
+    `enter(stage)` is called when a stage begins, with None when all are over; `begin` and `end` with the kind, the
+    function and its arguments around each watched call that is not inside another one of its kind; `step(start, end)`
+    after each step. All are called in the thread that trains.
+    """
+
+    def __init__(self, stages: Any, enter: Any = None, begin: Any = None, end: Any = None, step: Any = None) -> None:
+        self.stages = [(name, count) for name, count in stages if count > 0]
+        self.times = {name: [] for name, _ in self.stages}  # type: Any
+        self.enter, self.begin, self.end, self.step = enter, begin, end, step
+        self.optimizers = []  # type: Any
+        self.anchor = None  # type: Any
+        self.what = "backward"  # the call that ends steps
+        self.passes = 0
+        self.index = 0
+        self.start = None  # type: Any
+        self.thread = threading.get_ident()
+        self.inside = {}  # type: Any
+        self.over = False
+        self.stop = False  # end the program with the last step
+        self.watches = Watches(self.call)
+        self.parts = Watches(self.call)
+
+    @property
+    def stage(self) -> Any:
+        return None if self.over else self.stages[self.index][0]
+
+    # ---- called by what is watched -----------------------------------------------------------------------------------
+
+    def call(self, kind: str, function: Any, arguments: Any, named: Any) -> Any:
+        if kind == "iterator":
+            return Timed(iter(function(*arguments, **named)), self.call, function)
+        if self.over or self.inside.get(kind):
+            return function(*arguments, **named)
+        if threading.get_ident() != self.thread:
+            if self.anchor is not None or kind not in ("update", "backward"):
+                return function(*arguments, **named)
+            self.thread = threading.get_ident()
+        self.inside[kind] = True
+        try:
+            if kind == "update" and len(arguments) > 1 and callable(arguments[1]):
+                # Chainer's update(lossfun, ...) computes the loss itself
+                loss = functools.partial(self.call, "loss", arguments[1])
+                arguments = (arguments[0], lambda *a, **k: loss(a, k)) + tuple(arguments[2:])
+            if self.begin is not None:
+                self.begin(kind, function, arguments)
+            try:
+                result = function(*arguments, **named)
+            finally:
+                if self.end is not None:
+                    self.end(kind, function, arguments)
+        finally:
+            self.inside[kind] = False
+        if kind in ("update", "backward"):
+            self.ended(kind, function, arguments)
+        return result
+
+    def ended(self, kind: str, function: Any, arguments: Any) -> None:
+        if kind == "backward":
+            if self.inside.get("update"):
+                return
+            self.passes += 1
+            if self.optimizers or self.passes < BY_HAND:
+                return
+            owner = "backward"  # type: Any
+        else:
+            owner = arguments[0]
+        if self.anchor is not owner:
+            if owner != "backward" and not any(owner is o for o in self.optimizers):
+                self.optimizers.append(owner)
+                self.what = type(owner).__name__ + "." + function.__name__
+                if len(self.optimizers) <= MOST_OPTIMIZERS:
+                    self.begin_again(owner)
+                    return
+            if len(self.optimizers) > MOST_OPTIMIZERS:  # a new one for each step
+                del self.optimizers[MOST_OPTIMIZERS + 1 :]
+            elif owner == "backward":
+                self.begin_again(owner)
+                return
+            else:
+                return
+        self.boundary()
+
+    def begin_again(self, owner: Any) -> None:
+        """The program has an optimizer that was not seen before: steps end with its updates from now on."""
+        self.anchor = owner
+        for times in self.times.values():
+            del times[:]
+        self.index = 0
+        synchronize()
+        if self.enter is not None:
+            self.enter(self.stage)
+        self.start = time.perf_counter()
+
+    def boundary(self) -> None:
+        synchronize()
+        now = time.perf_counter()
+        name, count = self.stages[self.index]
+        self.times[name].append(now - self.start)
+        if self.step is not None:
+            self.step(self.start, now)
+        if len(self.times[name]) == count:
+            self.index += 1
+            self.over = self.index == len(self.stages)
+            if self.enter is not None:
+                self.enter(self.stage)
+            if self.over:
+                self.close()
+            if self.over and self.stop:
+                raise Finished(0)
+        self.start = time.perf_counter()
+
+    # ---- what is watched ---------------------------------------------------------------------------------------------
+
+    def watch(self, imported: Any = None) -> None:
+        """Watches the ends of steps: in modules that are loaded, and in those that will be. `imported` is called with
+        the name of each module that the program imports and that is watched, or in `MORE`."""
+        self.watches.watch(ENDS)
+        sys.meta_path.insert(0, _Finder(self.watches, imported))
+
+    def watch_parts(self) -> None:
+        self.parts.watch(PARTS)
+
+    def close(self) -> None:
+        self.over = True
+        self.watches.remove()
+        self.parts.remove()
+        sys.meta_path[:] = [f for f in sys.meta_path if getattr(f, "watches", None) is not self.watches]
+
+
+class _Finder:
+    """Watches modules as soon as they are imported."""
+
+    def __init__(self, watches: Watches, imported: Any) -> None:
+        self.watches, self.imported = watches, imported
+        self.names = {name for name, _, _ in ENDS}.union(MORE)
+        self.searching = threading.local()
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name not in self.names or getattr(self.searching, "on", False):
+            return None
+        import importlib.util
+
+        self.searching.on = True
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            return None
+        finally:
+            self.searching.on = False
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is None:
+            return None
+
+        def exec_module(module: Any) -> None:
+            execute(module)
+            self.watches.watch(ENDS, name)
+            if self.imported is not None:
+                self.imported(name)
+
+        spec.loader.exec_module = exec_module  # type: ignore[union-attr,method-assign]
+        return spec
+
+
+def synchronize() -> None:
+    """Waits for what devices, and the engine of the original MXNet, still compute."""
+    mx = sys.modules.get("mxnet")
+    if mx is not None:
+        mx.nd.waitall()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and torch is None:
+        cupy.cuda.Device().synchronize()
+
+
+# ---- parts of steps --------------------------------------------------------------------------------------------------
+
+PHASES = ("forward", "backward", "update", "data", "other")
+
+
+class Phases:
+    """Divides each step into forward, backward, update, data and the rest.
+
+    Forward lasts from the first call of a layer to the beginning of backward, without data; where a program calls no
+    layer, from the end of the last other part. What is inside an update belongs to its own part.
+    """
+
+    def __init__(self) -> None:
+        self.steps = []  # type: Any
+        self.clear(time.perf_counter())
+
+    def clear(self, now: float) -> None:
+        self.open = []  # type: Any
+        self.pieces = []  # type: Any
+        self.last = now
+        self.started = False  # forward has begun
+
+    def _piece(self, now: float) -> None:
+        kind = self.open[-1] if self.open else "forward" if self.started else "other"
+        self.pieces.append((kind, now - self.last))
+        self.last = now
+
+    def begin(self, kind: str, now: float) -> None:
+        self._piece(now)
+        kind = "forward" if kind == "loss" else kind
+        if kind == "forward":
+            self.started = True
+        elif kind in ("backward", "update"):
+            self.started = False
+        self.open.append(kind)
+
+    def end(self, now: float) -> None:
+        self._piece(now)
+        self.open.pop()
+
+    def step(self, now: float) -> None:
+        self._piece(now)
+        pieces = self.pieces
+        kinds = [kind for kind, _ in pieces]
+        if "backward" in kinds and "forward" not in kinds[: kinds.index("backward")]:
+            at = kinds.index("backward") - 1
+            if at >= 0 and kinds[at] == "other":
+                pieces[at] = ("forward", pieces[at][1])
+        total = dict.fromkeys(PHASES, 0.0)
+        for kind, seconds in pieces:
+            total[kind] += seconds
+        self.steps.append(total)
+        self.clear(time.perf_counter())
+
+
+def quantile(values: Any, q: float) -> float:
+    """The quantile between sorted values, interpolated linearly."""
+    values = sorted(values)
+    at = (len(values) - 1) * q
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return float(values[low] + (values[high] - values[low]) * (at - low))
+
+
+def quiet(values: Any) -> Any:
+    """Indices of the values that are not above the median: other programs did not delay these steps much."""
+    return [k for k, v in enumerate(values) if v <= quantile(values, 0.5)]
+
+
+# ---- alone -----------------------------------------------------------------------------------------------------------
+
+
+def facts() -> Any:
+    """Versions of what ran."""
+    found = {"python": sys.version.split()[0]}
+    for name in ROOTS + ("chainerx", "numpy", "cupy", "torch", "compatgrad"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if version is not None:
+            found[name] = str(version)
+    return found
+
+
+def run_program(arguments: Any) -> None:
+    """Runs `script`, `-m module` or `-c code` with its arguments, as `python` does."""
+    import runpy
+
+    if arguments[0] == "-m":
+        sys.argv[:] = ["-m"] + arguments[2:]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    main = types.ModuleType("__main__")
+    source = name = None  # type: Any
+    if arguments[0] == "-c":
+        sys.argv[:] = ["-c"] + arguments[2:]
+        sys.path[0] = ""
+        source, name = arguments[1], "<string>"
+    else:
+        sys.argv[:] = arguments
+        name = os.path.abspath(arguments[0])
+        sys.path[0] = os.path.dirname(os.path.realpath(name))
+        main.__file__ = name
+        with open(name, "rb") as file:
+            source = file.read()
+    sys.modules["__main__"] = main
+    exec(compile(source, name, "exec", dont_inherit=True), main.__dict__)
+
+
+def main(arguments: Any) -> None:
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--warmup", type=int, required=True)
+    parser.add_argument("--output", required=True)
+    cut = arguments.index("--")
+    options = parser.parse_args(arguments[:cut])
+    phases = Phases()
+
+    def begin(kind: str, function: Any, given: Any) -> None:
+        synchronize()
+        phases.begin(kind, time.perf_counter())
+
+    def end(kind: str, function: Any, given: Any) -> None:
+        synchronize()
+        phases.end(time.perf_counter())
+
+    def enter(stage: Any) -> None:
+        if stage == "parts":
+            steps.watch_parts()
+            steps.begin, steps.end, steps.step = begin, end, lambda start, now: phases.step(now)
+            phases.clear(time.perf_counter())
+        elif stage == "warmup":  # the steps begin anew
+            steps.begin = steps.end = steps.step = None
+            steps.parts.remove()
+            del phases.steps[:]
+
+    steps = Steps([("warmup", options.warmup), ("timed", options.steps), ("parts", options.steps)], enter)
+    steps.stop = True
+    steps.watch()
+    try:
+        run_program(arguments[cut + 1 :])
+    finally:
+        # written even if the program fails: the steps that were measured count
+        result = {
+            "times": steps.times.get("timed", []),
+            "phases": phases.steps,
+            "seen": sum(len(t) for t in steps.times.values()),
+            "ends_with": steps.what,
+            "versions": facts(),
+            "threads": os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count()),
+        }
+        with open(options.output, "w") as file:
+            json.dump(result, file)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,179 @@
+"""`python -m compatgrad profile`: where the time of training steps goes, and how the original compares."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+_DESCRIPTION = """\
+Runs a program on compatgrad and measures its training steps. The program needs no change: a step ends where an
+optimizer, a solver, a trainer or a module updates parameters, or, in a program without them, where backward ends.
+
+After the warmup the program runs four times --steps steps: first unwatched, which gives the time of a step; then with
+forward, backward, update and data timed; then with hooks that time every function and layer; then, if a trace, memory
+or a page is asked for, with torch's profiler. The report comes after the last step, and the program goes on unless
+--stop is given.
+"""
+_EPILOG = """\
+Times are those of the host; on a GPU each function is waited for while functions are timed. Everything after -- is the
+program, as `python` would get it: a script, -m MODULE or -c CODE, with arguments. The exit status is the program's; 1
+if no step was found, or if the original failed; 2 if the command line is wrong.
+
+examples:
+  python -m compatgrad profile -- train.py --epoch 1
+  python -m compatgrad profile --by line --stop -- train.py
+  python -m compatgrad profile --html profile.html --trace trace.json.gz --stop -- train.py
+  python -m compatgrad profile --against ~/venvs/chainer/bin/python --stop -- train.py
+"""
+
+
+SORTS = ("time", "forward", "backward", "calls", "memory", "name")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m compatgrad profile",
+        usage="python -m compatgrad profile [OPTION ...] -- train.py [ARGUMENT ...]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--steps", type=_count, default=10, metavar="N", help="steps of each measurement (10)")
+    parser.add_argument("--warmup", type=_count, default=5, metavar="N", help="steps before the first measurement (5)")
+    parser.add_argument("--by", choices=("op", "layer", "line"), default="op", help="rows of the table (op)")
+    parser.add_argument("--sort", choices=SORTS, default="time", help="order of the rows (time)")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="rows of the table (20)")
+    parser.add_argument(
+        "--memory", action="store_true", help="measure memory, too: allocations, and the peak of a step"
+    )
+    parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto: FILE.json or FILE.json.gz")
+    parser.add_argument("--html", metavar="FILE", help="write a page with pictures: time by layer, memory over a step")
+    parser.add_argument("--against", metavar="PYTHON", help="time the original as well, in this interpreter")
+    parser.add_argument("--stop", action="store_true", help="end the program after the last measured step")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
+    parser.add_argument("--output", metavar="FILE", help="write the report to FILE, not to standard output")
+    return parser
+
+
+def _check_files(parser: argparse.ArgumentParser, options: Any) -> None:
+    if options.trace and not options.trace.endswith((".json", ".json.gz")):
+        parser.error(f"--trace: expected a name that ends with .json or .json.gz, got {options.trace}")
+    for name in ("trace", "html", "output"):
+        path = getattr(options, name)
+        folder = os.path.dirname(os.path.abspath(path)) if path else ""
+        if path and not os.path.isdir(folder):
+            parser.error(f"--{name}: there is no folder {folder}")
+    if options.sort == "memory" and not (options.memory or options.html):
+        parser.error("--sort memory needs --memory")
+
+
+class _Output:
+    """Writes the report, once; on standard output, which is not the program's where the report is JSON."""
+
+    def __init__(self, options: Any, program: Sequence[str], original: dict[str, Any] | None) -> None:
+        self.options, self.program, self.original = options, program, original
+        self.stream: Any = sys.stdout
+        if options.format == "json" and not options.output:
+            sys.stdout.flush()
+            self.stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+            os.dup2(2, 1)
+
+    def write(self, result: Any) -> None:
+        from .page import page
+        from .report import build, text
+
+        options = self.options
+        report = build(result, self.program, self.original)
+        if options.format == "json":
+            said = json.dumps(report, indent=1, sort_keys=True)
+        else:
+            said = text(report, options.by, options.sort, options.limit, options.memory)
+        if options.html:
+            with open(options.html, "w", encoding="utf-8") as file:
+                file.write(page(report))
+            if options.format == "text":
+                said += f"\npage: {options.html}"
+        if options.output:
+            with open(options.output, "w", encoding="utf-8") as file:
+                file.write(said + "\n")
+        else:
+            print(said, file=self.stream, flush=True)
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{'compatgrad profile: ' + text if text else ''}", end="", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; returns the exit status."""
+    parser = _parser()
+    cut = list(arguments).index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:cut])
+    program = list(arguments[cut + 1 :])
+    if not program:
+        parser.error("name the program after --, as in `profile -- train.py`")
+    _check_files(parser, options)
+    if options.trace or options.html or options.memory:
+        # torch reads these when it is imported: its profiler says on standard error when it starts and stops, and that
+        # it does not know blocks of memory which are older
+        os.environ.setdefault("KINETO_LOG_LEVEL", "5")
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    from compatgrad.tools.program import UsageError, run
+
+    from .against import OriginalFailed, time_original
+    from .session import Session
+
+    original = None
+    if options.against:
+        _progress(f"timing the original in {options.against}")
+        try:
+            original = time_original(options.against, program, options.steps, options.warmup)
+        except OriginalFailed as error:
+            _progress("")
+            print(f"compatgrad profile: {error}", file=sys.stderr)
+            return 1
+        _progress("")
+    output = _Output(options, program, original)
+    memory = options.memory or bool(options.html)
+    session = Session(options.steps, options.warmup, options.trace or "", memory, _progress)
+    return _run(session, output, lambda: run(program), options.stop, UsageError)
+
+
+def _run(session: Any, output: _Output, body: Any, stop: bool, usage_error: type[Exception]) -> int:
+    from compatgrad.tools._steps import Finished
+
+    session.steps.stop = stop
+    session.done = lambda: output.write(session.result) if session.result.times else None
+    session.start()
+    try:
+        body()
+    except Finished:
+        return 0
+    except usage_error as error:
+        print(f"compatgrad profile: {error}; see `python -m compatgrad profile --help`", file=sys.stderr)
+        session.done = None
+        return 2
+    finally:
+        session.finish()
+    if session.result.times:
+        return 0
+    seen = f"{session.result.seen} steps were seen" if session.result.seen else "no step was seen"
+    text = (
+        f"compatgrad profile: {seen}, and {session.steps.stages[0][1]} of them are warmup. A step ends where an "
+        "optimizer, a solver, a trainer or a module updates parameters; in a program without them, where backward ends"
+    )
+    print(text, file=sys.stderr)
+    return 1

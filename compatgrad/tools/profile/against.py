@@ -1,0 +1,43 @@
+"""Times the same program on an original, in the original's interpreter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+
+class OriginalFailed(Exception):
+    """The program could not be timed on the original; the message says why."""
+
+
+def time_original(python: str, program: Sequence[str], steps: int, warmup: int) -> dict[str, Any]:
+    """What `_steps.py` measures in the interpreter `python`: the program ends there after its last step."""
+    found = shutil.which(python)
+    if found is None:
+        raise OriginalFailed(f"--against: expected a Python interpreter, and {python!r} is none")
+    file = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_steps.py")
+    with tempfile.TemporaryDirectory() as folder:
+        # in a folder of its own, which Python puts first on the path of modules
+        timer, output = shutil.copy(file, os.path.join(folder, "compatgrad_steps.py")), os.path.join(folder, "out.json")
+        command = [found, timer, "--steps", str(steps), "--warmup", str(warmup), "--output", output, "--", *program]
+        with tempfile.TemporaryFile("w+", errors="replace") as log:
+            code = subprocess.call(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            log.seek(0)
+            said = log.read().strip()
+        try:
+            with open(output) as result:
+                measured: dict[str, Any] = json.load(result)
+        except (OSError, ValueError):
+            measured = {"times": [], "seen": 0}
+    if len(measured["times"]) < steps:
+        tail = "\n".join(f"  | {line}" for line in said.splitlines()[-15:])
+        seen = f"{measured['seen']} steps were seen, and {warmup} + {steps} are needed"
+        how = f"the program ended with the status {code} in {python}; {seen}"
+        raise OriginalFailed(f"--against: {how}" + (f"\n{tail}" if tail else ""))
+    measured["interpreter"] = found
+    return measured
