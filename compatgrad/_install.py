@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import multiprocessing.spawn
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -17,6 +18,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+
+from compatgrad import surroundings
 
 _PACKAGE = "compatgrad"
 _FOLDER = Path(__file__).resolve().parent
@@ -115,13 +118,16 @@ def _check_names(names: tuple[str, ...]) -> list[str]:
     return list(names) or known
 
 
-def install(*names: str) -> None:
+def install(*names: str, as_of: int | str | None = None) -> None:
     """Makes later imports of the frontends import compatgrad's: `import chainer` then imports compatgrad's Chainer.
 
     names: "chainer", "nnabla" or "mxnet"; all three, if none is named. "chainer" includes `chainerx`, `chainermn` and
         `onnx_chainer`, "nnabla" includes `nnabla_ext`.
+    as_of: a year: the program finds names that NumPy, Python, SciPy, Pillow and other libraries had then and have
+        removed since, such as `np.float`. "auto", which is the default: it finds all of them for which it asks. "off":
+        none (docs/tools.md). Later calls without `as_of` leave it as it is.
 
-    Raises ValueError for an unknown name, and RuntimeError if the original itself is already imported.
+    Raises ValueError for an unknown name or year, and RuntimeError if the original itself is already imported.
 
         >>> import compatgrad
         >>> compatgrad.install("chainer")
@@ -131,6 +137,14 @@ def install(*names: str) -> None:
 
     Source: `compatgrad/_install.py`.
     """
+    _install(names, as_of, "compatgrad.install(as_of='off')")
+
+
+def _install(names: tuple[str, ...], as_of: int | str | None, off: str, quiet: bool = False) -> None:
+    """`install`; `off` is what the user writes to have no old names."""
+    if as_of is None:
+        as_of = surroundings.active() if _finder.roots else "auto"
+    year = surroundings.parse(as_of)
     roots = [root for name in _check_names(names) for root in _ROOTS[name] if root not in _finder.roots]
     for root in roots:
         if root in sys.modules and sys.modules.get(f"{_PACKAGE}.{root}") is not sys.modules[root]:
@@ -145,6 +159,11 @@ def install(*names: str) -> None:
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
         multiprocessing.spawn.get_preparation_data = _preparation_data
+        if os.environ.get("COMPATGRAD_REPORT") or os.environ.get("COMPATGRAD_STRICT"):
+            # a tool, and so above this module: it is imported only for those who ask for it
+            importlib.import_module("compatgrad.tools.report.control").start_from_environment()
+    if surroundings.active() != year:
+        surroundings.activate(year, off, quiet)
 
 
 def uninstall(*names: str) -> None:
@@ -170,6 +189,7 @@ def uninstall(*names: str) -> None:
     if not _finder.roots and _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
         multiprocessing.spawn.get_preparation_data = _plain_preparation_data
+        surroundings.deactivate()
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -193,7 +213,8 @@ class _InstallOnLoad:
     def __reduce__(self) -> tuple[Any, ...]:
         names = [name for name in available() if _finder.roots.intersection(_ROOTS[name])]
         find = f"import sys; sys.path.append({str(_FOLDER.parent)!r})"
-        return exec, (f"{find}; import {_PACKAGE}; {_PACKAGE}.install(*{names!r})",)
+        what = f"{tuple(names)!r}, {surroundings.active()!r}, '', quiet=True"
+        return exec, (f"{find}; from {_PACKAGE} import _install; _install._install({what})",)
 
 
 def _preparation_data(name: str) -> dict[str, Any]:

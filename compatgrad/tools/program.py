@@ -14,7 +14,8 @@ from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 
-from compatgrad._install import install
+from compatgrad import surroundings
+from compatgrad._install import _install
 
 _run_module_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]  # `python -m` itself calls this
 
@@ -23,9 +24,9 @@ class UsageError(Exception):
     """The command line does not say what to run, or is wrong."""
 
 
-def run(arguments: list[str]) -> None:
+def run(arguments: list[str], as_of: int | str = "auto") -> None:
     """Runs the program that `arguments` name, as `python` would with the same arguments. The program's exceptions are
-    passed on."""
+    passed on. `as_of`: as for `compatgrad.install`."""
     if not arguments:
         raise UsageError("name a script, -m MODULE or -c CODE")
     what, rest = arguments[0], arguments[1:]
@@ -36,7 +37,7 @@ def run(arguments: list[str]) -> None:
         raise UsageError(f"{option} needs an argument")
     if option is None and what.startswith("-") and what != "-":
         raise UsageError(f"unknown option {what}; options of Python itself go before `-m compatgrad`")
-    install()
+    _install((), as_of, "--as-of off")
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins
     if "__annotations__" in vars(sys.modules["__main__"]):  # Python before 3.14
@@ -123,9 +124,12 @@ def _without_own_frames(body: Callable[[], None]) -> None:
 
         def report(kind: type[BaseException], value: BaseException, _: TracebackType | None) -> None:
             if value is raised:
-                value.__traceback__ = traceback
-                sys.last_traceback = traceback
+                value.__traceback__ = sys.last_traceback = surroundings.without_own_frames(traceback)
             hook(kind, value, value.__traceback__)
+            old = isinstance(value, Exception) and surroundings.active() != "off"
+            advice = surroundings.advice(value) if old else None
+            if advice and sys.stderr is not None:
+                print(f"compatgrad: {advice}", file=sys.stderr)
 
         sys.excepthook = report
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from compatgrad import surroundings
 from compatgrad.tools.program import UsageError, run
 
 HELP = """\
@@ -21,6 +22,9 @@ multiprocessing get the same imports; processes started by another command need
 `-m compatgrad run` in that command.
 
 options, in front of SCRIPT, -m, -c or -:
+  --as-of=YEAR        let the program find names that libraries had in that year and have removed
+                      since (np.float, collections.Iterable, scipy.misc.imread, ...); `auto`, which
+                      is the default, lets it find all of them for which it asks; `off` none
   --report[=FILE]     print at exit, on stderr, what ran where, which calls took a slow path and
                       why, and what differs from the original; or write it to FILE, which ends in
                       .json, .html or .txt and may contain {pid} and {rank}
@@ -33,7 +37,7 @@ environment:
 """
 
 # option -> whether its value is required ("--name=VALUE" or "--name VALUE") or may be left out ("--name[=VALUE]")
-_OPTIONS = {"--report": False, "--strict": True}
+_OPTIONS = {"--as-of": True, "--report": False, "--strict": True}
 
 
 def main(arguments: list[str]) -> int:
@@ -42,8 +46,9 @@ def main(arguments: list[str]) -> int:
         return 0
     try:
         given, program = _split(arguments)
+        as_of = _year(given.get("--as-of", "auto"))
         _report(given)
-        run(program)
+        run(program, as_of)
     except UsageError as error:
         print(f"compatgrad run: {error}; see `python -m compatgrad run --help`", file=sys.stderr)
         return 2
@@ -65,6 +70,13 @@ def _split(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
             value = rest.pop(0)
         given[name] = value
     return given, rest
+
+
+def _year(text: str) -> int | str:
+    try:
+        return surroundings.parse(text)
+    except ValueError as error:
+        raise UsageError(str(error).replace("as_of", "--as-of", 1)) from None
 
 
 def _report(given: dict[str, str]) -> None:

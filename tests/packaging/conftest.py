@@ -60,8 +60,8 @@ class Tree:
         self.package.mkdir(parents=True)
         for path in (ROOT / "compatgrad").glob("*.py"):
             shutil.copy(path, self.package)
-        shutil.copytree(ROOT / "compatgrad/_build", self.package / "_build", ignore=lambda *_: {"__pycache__"})
-        shutil.copytree(ROOT / "compatgrad/tools", self.package / "tools", ignore=lambda *_: {"__pycache__"})
+        for name in ("_build", "surroundings", "tools"):
+            shutil.copytree(ROOT / "compatgrad" / name, self.package / name, ignore=lambda *_: {"__pycache__"})
         for name, text in _FRONTEND.items():
             self.write(f"site/compatgrad/{name}", text)
 

@@ -1,0 +1,1 @@
+"""A module whose names are all in the tables."""

@@ -1,0 +1,5 @@
+"""What programs used of the module `pipes`, which Python 3.13 removed."""
+
+from shlex import quote
+
+__all__ = ["quote"]

@@ -1,0 +1,84 @@
+"""All tables together, and the names of one year."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from compatgrad.surroundings import _table_images, _table_learning, _table_numpy, _table_python, _table_scipy
+from compatgrad.surroundings._row import Row, resolve
+
+_TABLES = (_table_python, _table_numpy, _table_scipy, _table_images, _table_learning)
+
+# classes whose methods are in the tables -> the modules that define them
+_CLASSES = {
+    "threading.Thread": "threading",
+    "html.parser.HTMLParser": "html.parser",
+    "unittest.TestCase": "unittest",
+    "configparser.RawConfigParser": "configparser",
+    "PIL.Image.Image": "PIL.Image",
+    "PIL.ImageDraw.ImageDraw": "PIL.ImageDraw",
+    "PIL.ImageFont.FreeTypeFont": "PIL.ImageFont",
+    "PIL.ImageFont.ImageFont": "PIL.ImageFont",
+    "PIL.ImageFont.TransposedFont": "PIL.ImageFont",
+    "matplotlib.axes._base._AxesBase": "matplotlib.axes._base",
+    "matplotlib.backend_bases.FigureCanvasBase": "matplotlib.backend_bases",
+    "matplotlib.backends.backend_agg.FigureCanvasAgg": "matplotlib.backends.backend_agg",
+    "pandas.DataFrame": "pandas",
+    "pandas.Series": "pandas",
+    "h5py._hl.dataset.Dataset": "h5py._hl.dataset",
+}
+
+# Things that exist and were called in another way: the module that changes, and the function that changes it.
+_CHANGES = [
+    (
+        "matplotlib.axes",
+        Row(
+            "matplotlib", "matplotlib.axes.Axes.hist(normed)", "3.1", 2019, "hist(density=...)", "._matplotlib.old_hist"
+        ),
+    ),
+    (
+        "matplotlib.figure",
+        Row(
+            "matplotlib",
+            "matplotlib.figure.Figure.gca(projection)",
+            "3.7",
+            2023,
+            "add_subplot(projection=...)",
+            "._matplotlib.old_gca",
+        ),
+    ),
+    ("yaml", Row("yaml", "yaml.load", "6.0", 2021, "yaml.safe_load", "._others.old_load")),
+]
+
+
+def names() -> Iterator[tuple[str, Row]]:
+    """The module of each name, and its row."""
+    for table in _TABLES:
+        for row in table.NAMES:
+            owner = row.name.rpartition(".")[0]
+            yield _CLASSES.get(owner, owner), row
+
+
+def gone() -> Iterator[Row]:
+    for table in _TABLES:
+        yield from table.GONE
+
+
+def in_force(year: int | None) -> tuple[list[tuple[str, Row]], list[Row], list[tuple[str, Any]]]:
+    """What a program of that year is given, or what any program is."""
+
+    def existed(row: Row) -> bool:
+        return year is None or row.year >= year or not row.removed
+
+    rows = {row.name: row for _, row in _CHANGES}
+
+    def change(row: Row) -> Callable[[ModuleType], Callable[[], None]]:
+        return lambda module: resolve(row.value)(rows)(module)
+
+    return (
+        [(module, row) for module, row in names() if existed(row)],
+        [row for row in gone() if existed(row)],
+        [(module, change(row)) for module, row in _CHANGES if existed(row)],
+    )
