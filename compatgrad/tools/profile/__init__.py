@@ -127,9 +127,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("name the program after --, as in `profile -- train.py`")
     _check_files(parser, options)
     if options.trace or options.html or options.memory:
-        # torch reads these when it is imported: its profiler says on standard error when it starts and stops, and that
-        # it does not know blocks of memory which are older
-        os.environ.setdefault("KINETO_LOG_LEVEL", "5")
+        # torch reads it when it is imported: its profiler warns of blocks of memory that are older than the recording
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     from compatgrad.tools.program import UsageError, run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from compatgrad.tools._steps import PHASES
 
-from .report import milliseconds, ordered, size
+from .report import count_threads, milliseconds, ordered, size
 
 _ROWS = 40
 _STYLE = """
@@ -30,10 +30,10 @@ p { margin: .4em 0; } .soft { color: var(--soft); font-size: .9rem; overflow-wra
 .update { background: var(--update); } .data { background: var(--data); } .other { background: var(--other); }
 .key { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 6px 0 12px; font-size: .9rem; }
 .key i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .35em; }
-.layers { display: grid; grid-template-columns: minmax(90px, 260px) 1fr 76px; gap: 5px 10px; align-items: center; }
+.layers { display: grid; grid-template-columns: minmax(90px, 260px) 1fr 84px; gap: 5px 10px; align-items: center; }
 .layers .name { font: .85rem ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-.layers .bar { height: 18px; background: none; } .layers .ms { text-align: right; font-variant-numeric: tabular-nums;
-  font-size: .9rem; }
+.layers .bar { height: 18px; background: none; }
+.layers .ms { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; font-size: .9rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: right; padding: 5px 8px; border-bottom: 1px solid var(--line); white-space: nowrap;
   font-variant-numeric: tabular-nums; } th { color: var(--soft); font-weight: 600; }
@@ -43,7 +43,7 @@ svg text { fill: var(--soft); font-size: 12px; } svg .curve { fill: none; stroke
 svg .axis { stroke: var(--line); } svg .band { opacity: .18; }
 svg .band.forward, svg .swatch.forward { fill: var(--forward); } svg .band.backward { fill: var(--backward); }
 svg .band.update { fill: var(--update); } svg .band.data { fill: var(--data); } svg .peak { fill: var(--text); }
-@media (max-width: 600px) { body { padding: 10px; } .layers { grid-template-columns: 1fr 70px; gap: 1px 8px; }
+@media (max-width: 600px) { body { padding: 10px; } .layers { grid-template-columns: 1fr 84px; gap: 1px 8px; }
   .layers .name { grid-column: 1 / 3; margin-top: 6px; } svg text { font-size: 22px; } }
 """
 
@@ -51,7 +51,7 @@ svg .band.update { fill: var(--update); } svg .band.data { fill: var(--data); } 
 def page(report: dict[str, Any]) -> str:
     program = " ".join(report["program"])
     versions = ", ".join(f"{k} {v}" for k, v in report["versions"].items())
-    threads = f"{report['threads']} thread{'s' * (report['threads'] != 1)}"
+    threads = count_threads(report["threads"])
     body = [
         f"<h1>Profile of {escape(program)}</h1>",
         f'<p class="soft">{escape(report["device"])}, {threads}; {escape(versions)}</p>',
@@ -124,7 +124,7 @@ def _original(report: dict[str, Any]) -> list[str]:
         found += [f'<div class="name">{name}</div>', bar, f'<div class="ms">{_ms(side["step"]["median"])}</div>']
     versions = ", ".join(f"{k} {v}" for k, v in original["versions"].items())
     steps = f"{milliseconds(original['step'])} and {milliseconds(report['step'])}, medians and quartiles"
-    about = f"{original['interpreter']}: {versions}; {original['threads']} threads. Steps: {steps}."
+    about = f"{original['interpreter']}: {versions}; {count_threads(original['threads'])}. Steps: {steps}."
     return [*found, "</div>", f'<p class="soft">{escape(about)}</p>']
 
 
@@ -157,7 +157,7 @@ def _memory(report: dict[str, Any]) -> list[str]:
 
 
 def _curve(memory: dict[str, Any]) -> str:
-    width, height, left, top, bottom = 1000.0, 300.0, 90.0, 14.0, 34.0
+    width, height, left, top, bottom = 1000.0, 300.0, 0.0, 14.0, 34.0
     seconds = float(memory["step"]) or 1.0
     low, high = min(0, *(y for _, y in memory["curve"])), max(1, *(y for _, y in memory["curve"]))
 
@@ -178,7 +178,7 @@ def _curve(memory: dict[str, Any]) -> str:
     points.append(f"H{x(seconds):.1f}")
     ticks = "".join(
         f'<line class="axis" x1="{left}" x2="{width}" y1="{y(n):.1f}" y2="{y(n):.1f}"/>'
-        f'<text x="{left - 8}" y="{y(n) + 4:.1f}" text-anchor="end">{size(n)}</text>'
+        f'<text x="6" y="{y(n) + (22 if n == high else -6):.1f}">{size(n)}</text>'
         for n in sorted({low, 0, high})
     )
     times = "".join(

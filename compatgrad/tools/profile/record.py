@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import statistics
 import sys
 import time
 from collections import defaultdict
@@ -57,16 +58,20 @@ class Row:
 Tables = tuple[dict[Any, Row], dict[Any, Row], dict[Any, Row]]
 
 
-def mean(steps: list[Tables]) -> Tables:
-    """The rows of several steps, per step."""
+def typical(steps: list[Tables]) -> Tables:
+    """The rows of a step: medians over several steps, so that a step that another program has delayed does not count;
+    means of rows that most steps do not have."""
     found: list[dict[Any, Row]] = []
     for tables in zip(*steps, strict=True):
-        total: dict[Any, Row] = defaultdict(Row)
-        for table in tables:
-            for key, row in table.items():
-                for name in Row.__slots__:
-                    setattr(total[key], name, getattr(total[key], name) + getattr(row, name) / len(steps))
-        found.append(dict(total))
+        rows: dict[Any, Row] = {}
+        for key in dict.fromkeys(key for table in tables for key in table):
+            those = [table[key] for table in tables if key in table]
+            rows[key] = row = Row()
+            for name in Row.__slots__:
+                values = [getattr(each, name) for each in those]
+                often = 2 * len(those) > len(tables)
+                setattr(row, name, statistics.median(values) if often else sum(values) / len(tables))
+        found.append(rows)
     return (found[0], found[1], found[2]) if found else ({}, {}, {})
 
 

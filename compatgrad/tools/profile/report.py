@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ def build(result: Result, program: Sequence[str], original: dict[str, Any] | Non
         "ends_with": result.ends_with,
         "step": summary(result.times),
         "hooked_step": summary(result.hooked),
-        "table_of": sum(result.kept) / len(result.kept) if result.kept else None,
+        "table_of": statistics.median(result.kept) if result.kept else None,
         "parts": shares(result.parts),
         "device": result.device,
         "threads": result.threads,
@@ -143,6 +144,10 @@ def milliseconds(step: dict[str, Any] | None) -> str:
     return f"{step['median'] * 1e3:.4g} ms ({step['q1'] * 1e3:.4g}–{step['q3'] * 1e3:.4g})"
 
 
+def count_threads(n: int | str) -> str:
+    return f"{n} thread{'s' * (str(n) != '1')}"
+
+
 def parts_text(parts: dict[str, float]) -> str:
     whole = sum(parts.values()) or 1.0
     return ", ".join(f"{name} {100 * seconds / whole:.0f} %" for name, seconds in parts.items())
@@ -161,7 +166,7 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
     step = report["step"]
     lines = [
         f"compatgrad profile: {' '.join(report['program'])}",
-        f"{report['device']}, {report['threads']} thread{'s' * (report['threads'] != 1)}; "
+        f"{report['device']}, {count_threads(report['threads'])}; "
         + ", ".join(f"{k} {v}" for k, v in report["versions"].items()),
         "",
     ]
@@ -204,7 +209,7 @@ def _against(report: dict[str, Any]) -> list[str]:
     for name in PHASES if report["parts"] and original["parts"] else ():
         a, b = original["parts"][name], report["parts"][name]
         rows.append([f"  {name}", f"{a * 1e3:.4g} ms", f"{b * 1e3:.4g} ms", f"{b / a:.2f}" if a > 1e-6 else ""])
-    found = ["", f"against {original['interpreter']}: {versions}; {original['threads']} threads"]
+    found = ["", f"against {original['interpreter']}: {versions}; {count_threads(original['threads'])}"]
     return found + [f"  {line}" for line in aligned(rows)]
 
 
@@ -242,7 +247,7 @@ def table(report: dict[str, Any], by: str, sort: str, limit: int) -> list[str]:
             + [f"{100 * row['total'] / whole:.1f}"]
             + ([size(row["allocated"])] if with_memory else [])
         )
-    rest = whole - sum(row["total"] for row in rows)
+    rest = max(whole - sum(row["total"] for row in rows), 0.0)
     cells.append(["everything else", "", "", "", "", f"{100 * rest / whole:.1f}"] + [""] * with_memory)
     found = aligned(cells)
     if len(rows) > limit:

@@ -20,7 +20,7 @@ from compatgrad._install import install
 from compatgrad.tools._lines import OWN, program_frame
 from compatgrad.tools._steps import Phases, Steps, Watches, facts, quiet
 
-from .record import LABEL, Recorder, Row, mean
+from .record import LABEL, Recorder, Row, typical
 from .trace import Memory, Tracer, memory_of
 
 
@@ -31,7 +31,7 @@ class Result:
     times: list[float] = field(default_factory=list)  # of the timed steps
     parts: list[dict[str, float]] = field(default_factory=list)  # of each step
     hooked: list[float] = field(default_factory=list)  # times of the steps with hooks
-    kept: list[float] = field(default_factory=list)  # those of them that the tables are the means of
+    kept: list[float] = field(default_factory=list)  # those of them that the tables are made from
     by_function: dict[str, Row] = field(default_factory=dict)
     by_layer: dict[str, Row] = field(default_factory=dict)
     by_line: dict[tuple[str, int], Row] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Session:
                 ("timed", steps),
                 ("parts", steps),
                 ("functions", steps),
-                ("trace", min(steps, 3) if self.wants_trace else 0),
+                ("trace", min(steps, 4) if self.wants_trace else 0),
             ],
             enter=self._enter,
         )
@@ -149,7 +149,7 @@ class Session:
         result.ends_with = steps.what
         if self.recorder is not None:
             kept = [self.recorder.steps[k] for k in quiet(result.hooked)] if result.hooked else []
-            result.by_function, result.by_layer, result.by_line = mean(kept)
+            result.by_function, result.by_layer, result.by_line = typical(kept)
             result.kept = [result.hooked[k] for k in quiet(result.hooked)] if result.hooked else []
         result.versions = _facts()
         result.threads = torch.get_num_threads()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +26,8 @@ class Tracer(Ranges):
             activities.append(ProfilerActivity.CUDA)
         self.profiler = profile(activities=activities, profile_memory=True)
         self.open: list[Any] = []
-        self.profiler.start()
+        with _silence():
+            self.profiler.start()
         self.begin(STEP)
 
     def begin(self, name: str) -> None:
@@ -43,15 +47,30 @@ class Tracer(Ranges):
     def stop(self) -> None:
         while self.open:
             self.end()
-        self.profiler.stop()
+        with _silence():
+            self.profiler.stop()
 
     def write(self, path: str) -> None:
         self.profiler.export_chrome_trace(path)
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Without standard error, on which torch's profiler says that it starts and stops."""
+    kept = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
 @dataclass
 class Memory:
-    """Memory of the last step on one device: bytes above what was used when the step began."""
+    """Memory of a step on one device: bytes above what was used when the step began."""
 
     device: str
     seconds: float = 0.0
@@ -64,12 +83,12 @@ class Memory:
 
 
 def memory_of(tracer: Tracer) -> list[Memory]:
-    """The memory of the last whole step, for each device on which something was allocated."""
+    """The memory of one whole step, for each device on which something was allocated."""
     events = sorted(tracer.profiler.profiler.kineto_results.events(), key=lambda e: e.start_ns())  # type: ignore[union-attr]
     steps = [e for e in events if e.name() == STEP][:-1]  # the last one was not finished
     if not steps:
         return []
-    step = steps[-1]
+    step = min(steps[1:] or steps, key=lambda e: e.duration_ns())  # the one that other programs delayed least
     start, end = step.start_ns(), step.start_ns() + step.duration_ns()
     inside = [e for e in events if start <= e.start_ns() <= end]
     ranges = [(e.name(), e.start_ns(), e.start_ns() + e.duration_ns()) for e in inside if _is_range(e.name())]
