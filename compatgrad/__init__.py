@@ -10,8 +10,6 @@ from typing import Any as _Any
 if _TYPE_CHECKING:
     import compatgrad.ops as ops
     from compatgrad._install import install, uninstall
-    from compatgrad._install import load_ipython_extension as load_ipython_extension
-    from compatgrad._install import unload_ipython_extension as unload_ipython_extension
     from compatgrad.core import (
         Function,
         FunctionHook,
@@ -47,11 +45,11 @@ __all__ = [
 _HOMES = {
     "install": "compatgrad._install",
     "interop": None,
-    "load_ipython_extension": "compatgrad._install",
+    "load_ipython_extension": "compatgrad.tools.notebook",
     "ops": None,
     "report": "compatgrad.tools.report",
     "uninstall": "compatgrad._install",
-    "unload_ipython_extension": "compatgrad._install",
+    "unload_ipython_extension": "compatgrad.tools.notebook",
 }
 
 

@@ -192,16 +192,6 @@ def uninstall(*names: str) -> None:
         surroundings.deactivate()
 
 
-def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext compatgrad`."""
-    install()
-
-
-def unload_ipython_extension(ipython: Any) -> None:
-    """`%unload_ext compatgrad`."""
-    uninstall()
-
-
 # A process that multiprocessing spawns imports the main script again, before which the frontends must be installed.
 
 _plain_preparation_data = multiprocessing.spawn.get_preparation_data

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _DESCRIPTION = """\
@@ -150,6 +150,44 @@ def main(arguments: Sequence[str]) -> int:
     return _run(session, output, lambda: run(program), options.stop, UsageError)
 
 
+def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Callable[[str, str], Any]) -> Any:
+    """Profiles a call in this process, for notebooks: the options of the command line, without a program. Returns what
+    `shown` makes of the report's text and page; None if no step was measured."""
+    parser = _parser()
+    parser.usage = "%%compatgrad_profile [OPTION ...]"
+    options = parser.parse_args(list(arguments))
+    for name in ("against", "output"):
+        if getattr(options, name):
+            parser.error(f"--{name} is for programs, not for cells")
+    _check_files(parser, options)
+    from compatgrad.tools._steps import Finished
+
+    from .page import page
+    from .report import build, text
+    from .session import Session
+
+    session = Session(options.steps, options.warmup, options.trace or "", options.memory or bool(options.html), None)
+    session.steps.stop = options.stop
+    session.start()
+    try:
+        body()
+    except Finished:
+        pass
+    finally:
+        session.finish()
+    if not session.result.times:
+        print(_too_few(session), file=sys.stderr)
+        return None
+    report = build(session.result, ["this cell"], None)
+    if options.html:
+        with open(options.html, "w", encoding="utf-8") as file:
+            file.write(page(report))
+    if options.format == "json":
+        return report
+    said = text(report, options.by, options.sort, options.limit, options.memory)
+    return shown(said, page(report))
+
+
 def _run(session: Any, output: _Output, body: Any, stop: bool, usage_error: type[Exception]) -> int:
     from compatgrad.tools._steps import Finished
 
@@ -168,10 +206,13 @@ def _run(session: Any, output: _Output, body: Any, stop: bool, usage_error: type
         session.finish()
     if session.result.times:
         return 0
+    print(_too_few(session), file=sys.stderr)
+    return 1
+
+
+def _too_few(session: Any) -> str:
     seen = f"{session.result.seen} steps were seen" if session.result.seen else "no step was seen"
-    text = (
+    return (
         f"compatgrad profile: {seen}, and {session.steps.stages[0][1]} of them are warmup. A step ends where an "
         "optimizer, a solver, a trainer or a module updates parameters; in a program without them, where backward ends"
     )
-    print(text, file=sys.stderr)
-    return 1
