@@ -96,7 +96,7 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
     ),
     (
         TypeError,
-        r"'float' object cannot be interpreted as an integer",
+        r"'float' object cannot be interpreted as an integer|expected a sequence of integers or a single integer, got",
         "since NumPy 1.12 and Python 3.10 sizes and indices must be integers: int(...), or // for a division",
     ),
 ]

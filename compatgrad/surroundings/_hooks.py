@@ -199,7 +199,7 @@ class _Gone(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         row = self.patches.gone.get(fullname)
-        if row is None or not is_given(row, calling_frame()):
+        if row is None or not is_given(row, calling_frame(), is_module=True):
             return None
         if row.value.startswith("."):
             return ModuleSpec(fullname, _OwnLoader(row, self.patches), is_package=True)

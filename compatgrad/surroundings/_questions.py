@@ -11,7 +11,8 @@ import linecache
 from types import FrameType
 from typing import Any
 
-_MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError"}
+_IMPORT, _ATTRIBUTE = "import", "attribute"
+_ERRORS = {"ImportError": _IMPORT, "ModuleNotFoundError": _IMPORT, "AttributeError": _ATTRIBUTE}
 _ANY = {"Exception", "BaseException"}
 
 
@@ -19,24 +20,31 @@ class _Questions(ast.NodeVisitor):
     """Collects the lines of a file at which an absent name is expected."""
 
     def __init__(self) -> None:
-        self.guarded: set[int] = set()
-        self.asked: dict[int, set[str]] = {}
+        self.guarded: dict[int, set[str]] = {}  # line -> what may be absent in it
+        self.asked: dict[int, set[str]] = {}  # line -> names
 
     def visit_Try(self, node: ast.Try) -> None:
-        if any(_answers(handler, node.body) for handler in node.handlers):
+        expected: set[str] = set()
+        for handler in node.handlers:
+            expected |= _answers(handler, node.body)
+        if expected:
             for statement in node.body:
-                self._guard(statement)
+                self._guard(statement, expected)
         self.generic_visit(node)
 
-    def _guard(self, node: ast.AST) -> None:
+    def _guard(self, node: ast.AST, expected: set[str]) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             return  # it runs at another time
         if isinstance(node, (ast.stmt, ast.expr)):
-            first = getattr(node, "lineno", 0)
-            last = first if _has_body(node) else getattr(node, "end_lineno", None) or first
-            self.guarded.update(range(first, last + 1))
+            last = node.lineno if isinstance(getattr(node, "body", None), list) else node.end_lineno or node.lineno
+            imports = isinstance(node, (ast.Import, ast.ImportFrom))
+            for line in range(node.lineno, last + 1):
+                # an attribute that is imported is missed by an ImportError
+                self.guarded.setdefault(line, set()).update({_IMPORT, _ATTRIBUTE} & expected)
+                if imports and _IMPORT in expected:
+                    self.guarded[line].add(_ATTRIBUTE)
         for child in ast.iter_child_nodes(node):
-            self._guard(child)
+            self._guard(child, expected)
 
     def visit_Call(self, node: ast.Call) -> None:
         function = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -48,24 +56,21 @@ class _Questions(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def _has_body(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "body", None), list)
-
-
-def _answers(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
-    """Whether the handler goes on without the name. One that ends the program does not."""
+def _answers(handler: ast.ExceptHandler, body: list[ast.stmt]) -> set[str]:
+    """What the handler goes on without, if it is absent. One that ends the program does not go on."""
     if any(isinstance(statement, ast.Raise) or _ends(statement) for statement in handler.body):
-        return False
+        return set()
     if handler.type is None:
-        names = {"Exception"}
+        names = {"BaseException"}
     else:
         types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         names = {ast.unparse(one).rpartition(".")[2] for one in types}
-    if names & _MISSING:
-        return True
+    expected = {_ERRORS[name] for name in names if name in _ERRORS}
     # `except Exception` around more than the question is for other errors
     simple = (ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
-    return bool(names & _ANY) and all(isinstance(statement, simple) for statement in body)
+    if names & _ANY and all(isinstance(statement, simple) for statement in body):
+        expected |= {_IMPORT, _ATTRIBUTE}
+    return expected
 
 
 def _ends(statement: ast.stmt) -> bool:
@@ -87,10 +92,11 @@ def _read(file: str, module: dict[str, Any]) -> _Questions:
     return questions
 
 
-def expects_absence(frame: FrameType, name: str) -> bool:
-    """Whether the line that asks has an answer to the name's absence."""
+def expects_absence(frame: FrameType, name: str, is_module: bool) -> bool:
+    """Whether the line that asks has an answer to the absence of the name."""
     file = frame.f_code.co_filename
     if file not in _questions:
         _questions[file] = _read(file, frame.f_globals)
     questions, line = _questions[file], frame.f_lineno
-    return line in questions.guarded or name in questions.asked.get(line, ())
+    guarded = questions.guarded.get(line, ())
+    return (_IMPORT if is_module else _ATTRIBUTE) in guarded or name in questions.asked.get(line, ())

@@ -56,7 +56,7 @@ NAMES = [
     ),
     *_pillow("10.0", 2023, "PIL.ImageFont.ImageFont", {"getsize": ("._text.getsize_bitmap", "ImageFont.getbbox")}),
     *_pillow("10.0", 2023, "PIL.ImageFont.TransposedFont", {"getsize": ("._text.getsize_turned", "ImageFont.getbbox")}),
-    *_pillow("13.0", 2026, "PIL.Image", {"isImageType": ("._text.isImageType", "isinstance(im, PIL.Image.Image)")}),
+    *_pillow("12.0", 2025, "PIL.Image", {"isImageType": ("._text.isImageType", "isinstance(im, PIL.Image.Image)")}),
     *_matplotlib(
         "2.2",
         2018,

@@ -151,11 +151,6 @@ GONE = [
     *rows("moviepy", "2.0", 2024, "", {"moviepy.editor": "moviepy"}),
     *rows("pkg_resources", "82", 2026, "", {"pkg_resources": ("._pkg_resources", "importlib.metadata")}),
 ]
-# `from sklearn.externals import joblib`
-NAMES += [
-    *_sklearn("0.23", 2020, "sklearn.externals", {"joblib": "joblib"}),
-]
-
 # Chainer needed six, so that its programs could rely on it
 
 _SIX = ("._six", "Python's own names")

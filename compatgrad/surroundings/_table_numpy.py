@@ -8,14 +8,14 @@ from compatgrad.surroundings._row import renamed, rows
 _LIB_NAMES = """
 angle append apply_along_axis array_split average bartlett bincount blackman column_stack copy corrcoef cov delete diag
 diff digitize dsplit dstack ediff1d expand_dims extract eye flip fliplr flipud genfromtxt gradient hamming hanning
-histogram hsplit insert interp intersect1d isin kaiser kron linspace load loadtxt meshgrid median nan_to_num nanmax
+histogram hsplit insert interp intersect1d isin kaiser kron load loadtxt meshgrid median nan_to_num nanmax
 nanmean nanmin nansum ndindex pad percentile piecewise place poly1d polyfit polyval rot90 save savetxt savez
 savez_compressed select setdiff1d sinc split tile tri tril trim_zeros triu union1d unique unwrap vander vectorize vsplit
 """
 
 # modules of numpy.lib that are private now
 _LIB_MODULES = """
-arraypad arraysetops function_base histograms index_tricks nanfunctions npyio polynomial shape_base twodim_base
+arraypad arraysetops function_base histograms index_tricks nanfunctions polynomial shape_base twodim_base
 type_check ufunclike utils
 """
 
@@ -124,20 +124,17 @@ NAMES = [
     *renamed("numpy", "2.0", 2024, "numpy.lib", "numpy", _LIB_NAMES),
     *rows("numpy", "2.4", 2025, "numpy", {"in1d": ("._numpy.in1d", "numpy.isin"), "trapz": "numpy.trapezoid"}),
     *rows("numpy", "2.5", 2026, "numpy", {"row_stack": "numpy.vstack"}),
-    *rows("numpy", "1.25", 2023, "numpy.testing", {"dec": ("._testing", "pytest's marks")}),
+    *rows("numpy", "1.18", 2019, "numpy.testing", {"rand": "numpy.random.rand"}),
     *rows(
         "numpy",
         "1.25",
         2023,
         "numpy.testing",
-        {
-            "run_module_suite": ("._testing.run_module_suite", "pytest"),
-            "rand": ("numpy.random.rand", "numpy.random.rand"),
-        },
+        {"dec": ("._testing", "pytest's marks"), "run_module_suite": ("._testing.run_module_suite", "pytest")},
     ),
 ]
 
 GONE = [
     *rows("numpy", "2.0", 2024, "numpy.lib", {name: f"numpy.lib._{name}_impl" for name in _LIB_MODULES.split()}),
-    *rows("numpy", "1.25", 2023, "numpy.testing", {"decorators": ("._testing", "pytest's marks")}),
+    *rows("numpy", "1.18", 2019, "numpy.testing", {"decorators": ("._testing", "pytest's marks")}),
 ]

@@ -71,7 +71,6 @@ NAMES = [
 ]
 
 GONE = [
-    *_python("3.9", 2020, "", {"xml.etree.cElementTree": "xml.etree.ElementTree"}),
     *_python("3.12", 2023, "", {"imp": ("._imp", "importlib")}),
     *_python(
         "3.12",
@@ -91,7 +90,6 @@ GONE = [
     *_python(
         "3.13", 2024, "", {"imghdr": ("._imghdr", "PIL.Image.open(f).format"), "pipes": ("._pipes", "shlex.quote")}
     ),
-    *_python("3.13", 2024, "", {"typing.io": ("typing", "typing"), "typing.re": ("typing", "typing")}),
 ]
 
 # Modules that had other names in Python 2. A program whose syntax is of both versions may import them.

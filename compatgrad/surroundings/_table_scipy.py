@@ -20,19 +20,19 @@ _NOW = {
 
 _WINDOWS = """
 barthann bartlett blackman blackmanharris bohman boxcar chebwin cosine exponential flattop gaussian general_gaussian
-general_hamming hamming hann kaiser nuttall parzen triang tukey
+hamming hann kaiser nuttall parzen triang tukey
 """
 
 # of the names that `scipy` had from NumPy, those that programs use
 _NUMPY_NAMES = """
 absolute all angle any append arange argmax argmin argsort array asarray average bincount ceil clip complex64 complex128
 concatenate conj convolve corrcoef cos cosh cov cross cumprod cumsum deg2rad diag diff dot dstack e empty exp eye
-fabs flatnonzero fliplr flipud float32 float64 floor genfromtxt histogram hstack hypot identity imag in1d inf inner
+fabs flatnonzero fliplr flipud float32 float64 floor genfromtxt histogram hstack hypot identity imag inf inner
 insert int16 int32 int64 int8 interp isfinite isinf isnan kron linspace load loadtxt logical_and logical_not
-logical_or logspace matrix max maximum mean median meshgrid min minimum mod nan nan_to_num nanmax nanmean nanmin nansum
+logical_or logspace matrix maximum mean median meshgrid minimum mod nan nan_to_num nanmax nanmean nanmin nansum
 ndarray newaxis nonzero ones ones_like outer percentile pi poly1d polyfit polyval prod r_ c_ rad2deg ravel real repeat
-reshape roll roots round save savetxt savez shape sign sin sinc sinh size sort split squeeze stack std sum swapaxes tan
-tanh tensordot tile trace transpose trapz tri tril triu uint8 unique unwrap vander var vdot vectorize vstack where zeros
+reshape roll roots save savetxt savez shape sign sin sinc sinh size sort split squeeze stack std sum swapaxes tan
+tanh tensordot tile trace transpose tri tril triu uint8 unique unwrap vander var vdot vectorize vstack where zeros
 zeros_like
 """
 _SCIMATH = "arccos arcsin arctanh log log10 log2 logn power sqrt"
@@ -93,7 +93,12 @@ NAMES = [
     *renamed("scipy", "1.12", 2024, "scipy", "numpy", _NUMPY_NAMES),
     *renamed("scipy", "1.12", 2024, "scipy", "numpy.lib.scimath", _SCIMATH),
     *renamed("scipy", "1.12", 2024, "scipy", "numpy.random", "rand randn"),
-    *_scipy("1.12", 2024, "scipy", {"ifft": "numpy.fft.ifft"}),
+    *_scipy(
+        "1.12",
+        2024,
+        "scipy",
+        {"ifft": "numpy.fft.ifft", "in1d": ("._numpy.in1d", "numpy.isin"), "trapz": "scipy.integrate.trapezoid"},
+    ),
     *_scipy("1.12", 2024, "scipy.stats", {"binom_test": ("._scipy.binom_test", "scipy.stats.binomtest(...).pvalue")}),
     *renamed("scipy", "1.13", 2024, "scipy.linalg", "numpy", "tri tril triu"),
     *renamed("scipy", "1.13", 2024, "scipy.signal", "scipy.signal.windows", _WINDOWS),

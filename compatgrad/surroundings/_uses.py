@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass
 from types import FrameType
+from typing import NamedTuple
 
 from compatgrad.surroundings._callers import place, program_frame, spelled
 from compatgrad.surroundings._row import Row
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """A name that the program was given, at one of its lines."""
 
     library: str
@@ -22,12 +21,13 @@ class Use:
     now: str  # what a program of today uses instead
     file: str
     line: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides the method of tuples
 
 
 _lock = threading.Lock()
-_counts: dict[tuple[Row, str, int], int] = {}
-_declined: set[tuple[Row, str, int]] = set()
+_rows: dict[str, Row] = {}  # by name
+_counts: dict[tuple[str, str, int], int] = {}  # name, file, line
+_declined: set[tuple[str, str, int]] = set()
 _told = False
 _off = ""  # what turns this off, in words
 
@@ -41,7 +41,7 @@ def start(off: str, quiet: bool) -> None:
         _off, _told = off, quiet
 
 
-def is_given(row: Row, asking: FrameType) -> bool:
+def is_given(row: Row, asking: FrameType, is_module: bool = False) -> bool:
     """Whether whoever asks gets the name: the program does, where it has no answer to the name's absence. Counts the
     use, and tells the first one of all."""
     global _told
@@ -50,15 +50,16 @@ def is_given(row: Row, asking: FrameType) -> bool:
         return False
     if asking.f_code.co_name == "_handle_fromlist":  # `from collections import Iterable` asks once more
         return True
-    key = (row, frame.f_code.co_filename, frame.f_lineno)
+    key = (row.name, frame.f_code.co_filename, frame.f_lineno)
     if key not in _counts:
         if key in _declined:
             return False
         from compatgrad.surroundings._questions import expects_absence
 
-        if expects_absence(frame, row.name.rpartition(".")[2]):
+        if expects_absence(frame, row.name.rpartition(".")[2], is_module):
             _declined.add(key)
             return False
+        _rows[row.name] = row
     with _lock:
         _counts[key] = _counts.get(key, 0) + 1
         first, _told = not _told, True
@@ -71,4 +72,4 @@ def is_given(row: Row, asking: FrameType) -> bool:
 def used() -> list[Use]:
     with _lock:
         found = list(_counts.items())
-    return [Use(*row[:5], file, line, count) for (row, file, line), count in found]
+    return [Use(*_rows[name][:5], file, line, count) for (name, file, line), count in found]

@@ -1,0 +1,707 @@
+"""Names that libraries have removed: who finds them, what they do, and what is said."""
+
+import collections
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import types
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compatgrad
+from compatgrad import surroundings
+from compatgrad.surroundings import _callers, _row, _tables
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+@pytest.fixture
+def old():
+    """The surroundings of a program in this process: this file is one."""
+    before = surroundings.active()
+    surroundings.activate("auto", quiet=True)
+    yield surroundings
+    surroundings.activate(before, quiet=True)
+
+
+def python(*arguments, cwd, env=None):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COMPATGRAD_NO_COMPILE": "1", **(env or {})},
+        timeout=120,
+    )
+
+
+def run(folder, code, *options, script="train.py", env=None):
+    """Runs a program, written to a file of the folder, under `python -m compatgrad run`."""
+    (folder / script).write_text(textwrap.dedent(code).lstrip("\n"))
+    return python("-m", "compatgrad", "run", *options, script, cwd=folder, env=env)
+
+
+def execute(folder, code, name="program.py"):
+    """Runs code of a file in this process, and returns its names."""
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(textwrap.dedent(code))
+    names = {"__name__": file.stem, "__file__": str(file)}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    return names
+
+
+# What the names do
+
+
+def same(got, wanted, tolerance):
+    if isinstance(wanted, list):
+        return isinstance(got, list) and len(got) == len(wanted) and all(map(same, got, wanted, [tolerance] * len(got)))
+    if isinstance(wanted, float):
+        return got == pytest.approx(wanted, rel=1e-6, abs=max(tolerance, 1e-9), nan_ok=True)
+    return got == wanted or (tolerance > 0 and isinstance(wanted, int) and abs(got - wanted) <= tolerance)
+
+
+def test_old_names_give_what_they_gave(tmp_path):
+    """old_libraries.json was recorded with the libraries that had the names."""
+    pytest.importorskip("sklearn")
+    import matplotlib
+
+    font = Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
+    done = python("-W", "ignore", "-m", "compatgrad", "run", HERE / "old_libraries.py", font, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    got = json.loads(done.stdout)
+    wanted = json.loads((HERE / "old_libraries.json").read_text())
+    assert len(got) > 80 and set(got) <= set(wanted)
+    # Pillow and FreeType have changed how they round
+    rounded = {"fromimage L": 1, "imresize bilinear": 2, "text": 1}
+    wrong = [name for name in got if not same(got[name], wanted[name], rounded.get(name, 0))]
+    assert not wrong, [(name, got[name], wanted[name]) for name in wrong]
+
+
+@pytest.mark.parametrize("interp", ["nearest", "bilinear", "bicubic", "lanczos"])
+def test_imresize_is_pillows_resize_of_the_scaled_bytes(old, interp):
+    from PIL import Image
+    from scipy.misc import imresize
+
+    image = np.random.RandomState(0).rand(9, 7) * 300 - 20
+    low, high = image.min(), image.max()
+    scaled = ((image - low) * (255.0 / (high - low)) + 0.5).astype(np.uint8)
+    wanted = Image.fromarray(scaled).resize((5, 4), getattr(Image.Resampling, interp.upper()))
+    assert np.array_equal(imresize(image, (4, 5), interp), np.asarray(wanted))
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """Without old names."""
+    before = surroundings.active()
+    surroundings.activate("off")
+    yield
+    surroundings.activate(before, quiet=True)
+
+
+def found(module, row):
+    try:
+        value = importlib.import_module(module)
+        for part in row.name.removeprefix(f"{module}.").split("."):
+            value = getattr(value, part)
+    except AttributeError:
+        return False
+    return True
+
+
+def test_the_tables_say_which_names_are_absent_and_every_value_exists(bare):
+    """What a table calls absent in an installed version is absent, and the rest is there."""
+    wrong = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module, row in _tables.names():
+            if row.library != "python" and importlib.util.find_spec(row.library) is None:
+                continue
+            importlib.import_module(module)
+            if found(module, row) == _row.is_absent(row):
+                wrong.append(row)
+            elif _row.is_absent(row):
+                _row.resolve(row.value)
+        for row in _tables.gone():
+            if row.library in (
+                "six",
+                "pkg_resources",
+            ):  # may be installed beside this Python, or be a part of setuptools
+                continue
+            if row.library != "python" and importlib.util.find_spec(row.library) is None:
+                continue
+            try:
+                importlib.import_module(row.name)
+                there = True
+            except ImportError:
+                there = False
+            if there == _row.is_absent(row) and row.removed != "3.0":
+                wrong.append(row)
+            elif _row.is_absent(row) and row.value not in ("six", "six.moves"):
+                if row.value != "tkinter":
+                    assert isinstance(_row.resolve(row.value), types.ModuleType)
+    assert not wrong
+
+
+def test_rows_are_sensible():
+    rows = list(surroundings.table())
+    names = [row.name for row in rows]
+    assert len(names) == len(set(names)) > 500
+    for row in rows:
+        assert row.now and (row.year in range(2012, 2027) or (row.library == "six" and not row.removed)), row
+
+
+# Who finds them
+
+LIBRARY = """
+    import sys
+    import numpy as np
+
+    def ask():
+        found = [hasattr(np, "float")]
+        for code in ("np.float", "import cPickle", "from collections import Iterable"):
+            try:
+                exec(code)
+                found.append(True)
+            except (AttributeError, ImportError):
+                found.append(False)
+        return found
+
+    def use():
+        return np.float
+    """
+
+
+@pytest.mark.parametrize(
+    "place, sees",
+    [
+        ("lib/python3.11/site-packages/tool/__init__.py", False),
+        ("dist-packages/tool.py", False),
+        ("site-packages/chainercv/utils.py", True),
+        ("site-packages/gluoncv/data.py", True),
+        ("work/tool.py", True),
+    ],
+)
+def test_libraries_do_not_see_them(old, tmp_path, place, sees):
+    names = execute(tmp_path, LIBRARY, place)
+    if sees:
+        assert names["use"]() is float
+    else:
+        assert names["ask"]() == [False] * 4
+        with pytest.raises(AttributeError, match="module 'numpy' has no attribute 'float'"):
+            names["use"]()
+    assert [use.name for use in old.used()] == (["numpy.float"] if sees else [])
+
+
+def test_the_standard_library_and_compatgrad_are_libraries():
+    for file in (json.__file__, compatgrad.__file__, np.__file__):
+        assert _callers._is_library(file), file
+    assert not _callers._is_library(__file__)
+
+
+PROBES = """
+    import numpy as np
+    try:
+        from collections import Iterable
+    except ImportError:
+        Iterable = None
+    try:
+        import cPickle
+    except ImportError:
+        cPickle = None
+    try:
+        kind = np.float
+    except AttributeError:
+        kind = None
+    try:
+        import urllib2
+    except:
+        urllib2 = None
+    a, b = hasattr(np, "float"), getattr(np, "int", None)
+    """
+
+
+def test_a_program_that_asks_gets_todays_answer(old, tmp_path):
+    names = execute(tmp_path, PROBES)
+    assert [names[name] for name in ("Iterable", "cPickle", "kind", "urllib2", "a", "b")] == [None] * 4 + [False, None]
+    assert not old.used()
+
+
+GIVEN = """
+    import numpy as np
+    try:
+        from collections import Iterable
+    except ImportError:
+        raise
+    try:
+        import cPickle
+    except ImportError:
+        print("install cPickle")
+        exit(1)
+    try:
+        value = np.float("1.5")
+    except ValueError:
+        value = None
+    try:
+        value = np.int(value)
+    except ImportError:
+        pass
+    try:
+        total = 0
+        for item in [1, 2]:
+            total += np.product([item, 2])
+    except Exception:
+        total = None
+    try:
+        def later():
+            return np.object
+    except AttributeError:
+        pass
+    later()
+    """
+
+
+def test_other_handlers_do_not_hide_names(old, tmp_path):
+    names = execute(tmp_path, GIVEN)
+    assert (names["value"], names["total"]) == (1, 6)
+    assert [use.name for use in old.used()] == [
+        "collections.Iterable", "cPickle", "numpy.float", "numpy.int", "numpy.product", "numpy.object",
+    ]  # fmt: skip
+
+
+def test_pickles_name_old_classes_and_modules(old, tmp_path):
+    pytest.importorskip("sklearn")
+    execute(
+        tmp_path,
+        """
+        import pickle, sys
+        import numpy as np
+        import sklearn.svm
+
+        assert pickle.loads(b"cnumpy\\nfloat\\n.") is float
+        assert pickle.loads(b"csklearn.svm.classes\\nSVC\\n.") is sklearn.svm.SVC
+        class Loader(pickle._Unpickler):
+            pass
+        import io
+        assert Loader(io.BytesIO(b"cnumpy\\nint\\n.")).load() is int
+        """,
+    )
+    class_of_numpy = np.empty(1, object)
+    class_of_numpy[0] = Reference()
+    np.save(tmp_path / "objects.npy", class_of_numpy)
+    assert np.load(tmp_path / "objects.npy", allow_pickle=True)[0] is object
+
+
+class Reference:
+    """Pickled as the name `numpy.object`."""
+
+    def __reduce__(self):
+        return getattr, (np, "object")
+
+
+def test_pickles_of_python_2(old):
+    import cPickle
+
+    data = b"S'\\xe9'\n."  # a str of Python 2
+    assert cPickle.loads(data) == "é"
+    assert cPickle.loads(cPickle.dumps({"a": 1}, cPickle.HIGHEST_PROTOCOL)) == {"a": 1}
+    with pytest.raises(UnicodeDecodeError) as caught:
+        pickle.loads(data)
+    assert "encoding='latin1'" in surroundings.advice(caught.value)
+
+
+def test_functions_that_name_modules_are_pickled_by_value(old, tmp_path):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    code = "import time\nimport numpy as np\ndef now():\n    return np.float(time.time())\n"
+    again = pickle.loads(cloudpickle.dumps(execute(tmp_path, code)["now"]))
+    assert again.__globals__["np"] is np and again.__globals__["time"] is time
+
+
+# When, and until when
+
+
+def test_names_that_a_year_had():
+    def names(year):
+        attributes, gone, changes = _tables.in_force(year)
+        return {row.name for _, row in attributes} | {row.name for row in gone} | {module for module, _ in changes}
+
+    assert {"collections.Iterable", "numpy.float", "scipy.misc.imread", "time.clock", "yaml"} <= names(2018)
+    assert "scipy.misc.imread" not in names(2020) and "numpy.float" in names(2020)
+    assert "numpy.float" not in names(2023) and "numpy.Inf" in names(2023)
+    assert "six" in names(2026) and names(2012) == names(None)
+
+
+def test_as_of_a_year(tmp_path):
+    code = """
+        import numpy as np
+        print(np.Inf)
+        from collections import Iterable
+        """
+    done = run(tmp_path, code, "--as-of=2024")
+    assert done.stdout == "inf\n" and "cannot import name 'Iterable'" in done.stderr and done.returncode == 1
+    assert run(tmp_path, code, "--as-of", "2020").returncode == 0
+    off = run(tmp_path, code, "--as-of", "off")
+    assert off.stdout == "" and "compatgrad" not in off.stderr and off.returncode == 1
+
+
+@pytest.mark.parametrize("word", ["1999", "20180", "never", "", "２０１８"])
+def test_wrong_years(tmp_path, word):
+    done = run(tmp_path, "print(1)", f"--as-of={word}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--as-of: expected a year from 2012, 'auto' or 'off', got" in done.stderr
+    with pytest.raises(ValueError, match="as_of: expected a year"):
+        compatgrad.install(as_of=word)
+
+
+def test_options_after_the_program_are_the_programs(tmp_path):
+    (tmp_path / "train.py").write_text("import sys; print(sys.argv[1:])")
+    done = python("-m", "compatgrad", "run", "train.py", "--as-of", "off", cwd=tmp_path)
+    assert done.stdout == "['--as-of', 'off']\n"
+
+
+def test_deactivating_leaves_nothing():
+    surroundings.deactivate()
+    import unittest
+
+    from PIL import Image, ImageDraw
+
+    modules = (np, collections, time, Image)
+    before = [type(module) for module in modules], list(sys.meta_path), set(vars(threading.Thread)), set(sys.modules)
+    surroundings.activate(quiet=True)
+    np.float, collections.Iterable, time.clock, Image.ANTIALIAS, threading.Thread().isAlive  # noqa: B018
+    import Queue
+
+    assert Queue.Queue is not None and type(np) is not types.ModuleType and repr(np).startswith("<module 'numpy' from")
+    surroundings.deactivate()
+    after = [type(module) for module in modules], list(sys.meta_path), set(vars(threading.Thread))
+    assert after == before[:3]
+    assert "Queue" not in sys.modules and not hasattr(np, "float")
+    assert "__getattr__" not in vars(ImageDraw.ImageDraw) and "__getattr__" not in vars(unittest.TestCase)
+    assert surroundings.used()  # the report is made at the end
+    assert surroundings.active() == "off"
+
+
+def test_install_and_uninstall(tmp_path):
+    done = python(
+        "-c",
+        textwrap.dedent(
+            """
+            import compatgrad, numpy as np
+            compatgrad.install("chainer", as_of=2020)
+            print(np.float(1), compatgrad.surroundings.active())
+            compatgrad.install("mxnet")
+            print(compatgrad.surroundings.active())
+            compatgrad.install(as_of="off")
+            print(compatgrad.surroundings.active(), hasattr(np, "int"))
+            compatgrad.install(as_of="auto")
+            compatgrad.uninstall()
+            print(compatgrad.surroundings.active())
+            """
+        ),
+        cwd=tmp_path,
+    )
+    assert done.stdout == "1.0 2020\n2020\noff False\noff\n", done.stderr
+    assert "compatgrad.install(as_of='off') turns this off" in done.stderr
+
+
+def test_a_program_that_installs_itself_does_not_change_the_option(tmp_path):
+    done = run(tmp_path, "import compatgrad\ncompatgrad.install()\nimport numpy\nnumpy.float", "--as-of=off")
+    assert "AttributeError" in done.stderr and done.returncode == 1
+
+
+# What is said
+
+
+def test_the_first_use_is_said_once(tmp_path):
+    code = """
+        import numpy as np
+        for _ in range(3):
+            np.float(1)
+        from collections import Iterable
+        import compatgrad.surroundings
+        for use in compatgrad.surroundings.used():
+            print(use.library, use.name, use.removed, use.year, use.now, use.line, use.count)
+        """
+    done = run(tmp_path, code)
+    assert done.stderr == (
+        "compatgrad: np.float (removed in NumPy 1.24) is given to train.py:3; --as-of off turns this off\n"
+    )
+    assert done.stdout == (
+        "numpy numpy.float 1.24 2022 float 3 3\n"
+        "python collections.Iterable 3.10 2021 collections.abc.Iterable 4 1\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_and_threads(tmp_path, method):
+    code = f"""
+        import multiprocessing, threading
+        import numpy as np
+
+        def work(x):
+            return str(np.float(x))
+
+        if __name__ == "__main__":
+            np.float
+            with multiprocessing.get_context({method!r}).Pool(1) as pool:
+                print(pool.map(work, [1, 2]))
+            found = []
+            threads = [threading.Thread(target=lambda: [found.append(np.int(1)) for _ in range(200)]) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            import compatgrad.surroundings
+            print(len(found), sum(use.count for use in compatgrad.surroundings.used() if use.name == "numpy.int"))
+        """
+    done = run(tmp_path, code)
+    assert done.stdout == "['1.0', '2.0']\n800 800\n", done.stderr
+    assert done.stderr.count("compatgrad:") == 1
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "import time\ntime.foo",
+        "import numpy as np\nnp.flot",
+        "import threading\nthreading.Thread().isalive",
+        "import numpyy",
+        "from collections import Iterables",
+        "import PIL.Image, PIL.ImageDraw\nPIL.ImageDraw.Draw(PIL.Image.new('L', (1, 1))).foo",
+        "import os, sys, collections\nprint(os, sorted(vars(os)) == sorted(dir(os)), collections.OrderedDict)\n1 / 0",
+    ],
+)
+def test_other_errors_look_as_without(tmp_path, ending):
+    ours = run(tmp_path, ending)
+    plain = python("train.py", cwd=tmp_path)
+    assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+
+
+@pytest.mark.parametrize(
+    "code, text",
+    [
+        ("np.zeros(2).tostring()", "a.tobytes()"),
+        ("np.zeros(2).itemset(0, 1)", "a[index] = value"),
+        ("np.zeros(2).ptp()", "numpy.ptp(a)"),
+        ("import array; array.array('b').tostring()", "array.array.tostring was removed in Python 3.9"),
+        ("import xml.etree.ElementTree as E; E.Element('a').getchildren()", "list(element)"),
+        ("{}.iteritems()", "dict.iteritems was removed in Python 3; write items()"),
+        ("np.save('a.npy', np.array([{}])); np.load('a.npy')", "a pickle can run any code"),
+        ("np.array([[1], [1, 2]])", "dtype=object"),
+        ("np.array([1], dtype='f4', copy=False).astype; np.array([1], copy=False)", "np.asarray"),
+        ("np.uint8(3) + 300", "np.array(value).astype(dtype)"),
+        ("np.histogram([1], normed=True)", "density="),
+        ("np.zeros(3.0)", "int(...)"),
+        ("import json; json.loads('1', encoding='utf8')", "leave it out"),
+        ("import matplotlib.style; matplotlib.style.use('seaborn-whitegrid')", "seaborn-v0_8-whitegrid"),
+        ("raise ModuleNotFoundError(\"No module named 'cgi'\", name='cgi')", "the package legacy-cgi"),
+    ],
+)
+def test_advice(old, tmp_path, code, text):
+    with pytest.raises(Exception) as caught:
+        execute(tmp_path, f"import numpy as np\n{code}\n")
+    advice = surroundings.advice(caught.value)
+    assert text in advice and advice.endswith("program.py:2)"), advice
+
+
+def test_advice_is_the_last_line_of_a_program_that_stops(tmp_path):
+    done = run(tmp_path, "import numpy as np\nnp.zeros(2).tostring()\n")
+    *_, last = done.stderr.splitlines()
+    assert last == (
+        "compatgrad: numpy.ndarray.tostring was removed in NumPy 2.3, and compatgrad cannot add it to a compiled type; "
+        "write a.tobytes() (train.py:2)"
+    )
+
+
+def test_other_errors_have_no_advice():
+    for error in (ValueError("x"), AttributeError("y"), ModuleNotFoundError("z", name="z"), KeyError(1)):
+        assert surroundings.advice(error) is None
+
+
+# Modules and libraries that are not installed here
+
+
+def test_own_modules_of_python_do_what_pythons_did(tmp_path):
+    from compatgrad.surroundings import _imghdr, _imp, distutils
+    from compatgrad.surroundings.distutils import dir_util, errors, file_util, spawn, util, version
+
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/__init__.py").write_text("y = 2\n")
+    file, name, details = _imp.find_module("a", [str(tmp_path)])
+    assert details == (".py", "r", _imp.PY_SOURCE) and file.read() == "x = 1\n"
+    file.close()
+    assert _imp.load_module("old_a", None, name, details).x == 1 and sys.modules.pop("old_a")
+    assert _imp.load_module("old_p", *_imp.find_module("p", [str(tmp_path)])).y == 2 and sys.modules.pop("old_p")
+    assert _imp.load_module("sys", *_imp.find_module("sys")) is sys
+    with pytest.raises(ImportError, match="No module named 'absent'"):
+        _imp.find_module("absent", [str(tmp_path)])
+
+    assert [util.strtobool(word) for word in ("YES", "0")] == [1, 0]
+    with pytest.raises(ValueError, match="invalid truth value 'maybe'"):
+        util.strtobool("maybe")
+    assert version.LooseVersion("1.10") > "1.9" and version.StrictVersion("1.0b1") < version.StrictVersion("1.0")
+    assert str(version.StrictVersion("1.2.0")) == "1.2"
+    with pytest.raises(ValueError, match="invalid version number '1'"):
+        version.StrictVersion("1")
+    copied = dir_util.copy_tree(str(tmp_path / "p"), str(tmp_path / "q/r"))
+    assert copied == [str(tmp_path / "q/r/__init__.py")] and Path(copied[0]).read_text() == "y = 2\n"
+    assert file_util.copy_file(copied[0], str(tmp_path), update=True) == (str(tmp_path / "__init__.py"), 1)
+    dir_util.remove_tree(str(tmp_path / "q"))
+    assert dir_util.mkpath(str(tmp_path / "s/t")) == [str(tmp_path / "s"), str(tmp_path / "s/t")]
+    with pytest.raises(errors.DistutilsFileError, match="not a directory"):
+        dir_util.copy_tree("absent", str(tmp_path / "s"))
+    with pytest.raises(errors.DistutilsExecError, match="exit code 3"):
+        spawn.spawn([sys.executable, "-c", "exit(3)"])
+    assert Path(spawn.find_executable("sh")).name == "sh"
+    with pytest.raises(AttributeError, match="install setuptools"):
+        distutils.core  # noqa: B018
+
+    from PIL import Image
+
+    for kind in ("png", "jpeg", "gif", "bmp", "tiff"):
+        Image.new("L", (3, 3)).save(tmp_path / "image", kind)
+        assert _imghdr.what(tmp_path / "image") == kind
+        with open(tmp_path / "image", "rb") as opened:
+            assert _imghdr.what(opened) == kind and opened.tell() == 0
+    assert _imghdr.what(None, b"P5\n1 1") == "pgm" and _imghdr.what(None, b"nothing") is None
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python has no imp")
+def test_own_imp_agrees_with_pythons(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import imp
+
+        from compatgrad.surroundings import _imp
+    assert sorted(_imp.get_suffixes()) == sorted(imp.get_suffixes())
+    assert (_imp.get_magic(), _imp.get_tag()) == (imp.get_magic(), imp.get_tag())
+    assert _imp.find_module("json")[1:] == imp.find_module("json")[1:]
+    for name in ("PY_SOURCE", "PY_COMPILED", "C_EXTENSION", "PKG_DIRECTORY", "C_BUILTIN", "PY_FROZEN"):
+        assert getattr(_imp, name) == getattr(imp, name)
+
+
+STUBS = {
+    "yaml/__init__.py": """
+        __version__ = "6.0.1"
+        FullLoader, SafeLoader = "full", "safe"
+        def load(stream, Loader):
+            return stream, Loader
+        """,
+    "moviepy/__init__.py": "__version__ = '2.1.0'\nclass VideoClip: pass\n",
+    "skimage/__init__.py": "__version__ = '0.25.0'\n",
+    "skimage/measure.py": "def marching_cubes(): return 1\n",
+    "skimage/metrics.py": "def structural_similarity(): return 2\n",
+    "skimage/filters.py": "",
+    "librosa/__init__.py": "__version__ = '0.11.0'\n",
+    "helper.py": """
+        import yaml
+        def load():
+            return yaml.load("y")
+        """,
+}
+
+
+def test_other_libraries(tmp_path):
+    for name, text in STUBS.items():
+        file = tmp_path / "site-packages" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+    code = """
+        import yaml, helper
+        print(yaml.load("x"), yaml.load("x", Loader=yaml.SafeLoader))
+        try:
+            helper.load()
+        except TypeError as error:
+            print(error)
+        from moviepy.editor import VideoClip
+        from skimage.measure import compare_ssim, marching_cubes_lewiner
+        import skimage.filter, skimage.measure
+        print(compare_ssim(), marching_cubes_lewiner(), skimage.filter is skimage.filters)
+        import librosa.output, numpy as np, scipy.io.wavfile
+        librosa.output.write_wav("a.wav", np.array([0.0, 0.25, -0.5]), 8000, norm=True)
+        rate, sound = scipy.io.wavfile.read("a.wav")
+        print(rate, sound)
+        """
+    done = run(tmp_path, code, env={"PYTHONPATH": f"{ROOT}:{tmp_path / 'site-packages'}"})
+    assert done.stdout.splitlines() == [
+        "('x', 'full') ('x', 'safe')",
+        "load() missing 1 required positional argument: 'Loader'",
+        "2 1 True",
+        "8000 [ 0.   0.5 -1. ]",
+    ], done.stderr
+
+
+def test_six_where_it_is_not_installed(old, monkeypatch):
+    if importlib.util.find_spec("six") is not None:
+        pytest.skip("six is installed")
+    import six
+    import six.moves.urllib.request
+    from six.moves import cPickle, reduce, urllib, xrange, zip_longest
+    from six.moves.urllib.parse import quote
+
+    assert six.PY3 and not six.PY2 and list(six.iteritems({1: 2})) == [(1, 2)]
+    assert (cPickle, xrange, urllib.parse.quote) == (pickle, range, quote)
+    assert reduce(max, [1, 3]) == 3 and list(zip_longest([1], [])) == [(1, None)]
+
+    class Meta(type):
+        pass
+
+    class A(six.with_metaclass(Meta, dict)):
+        pass
+
+    @six.add_metaclass(Meta)
+    class B:
+        __slots__ = ("x",)
+
+    assert type(A) is type(B) is Meta and A.__mro__[1] is dict
+    with pytest.raises(KeyError):
+        six.raise_from(KeyError(1), None)
+
+
+def test_packages_by_pkg_resources(old, tmp_path):
+    from compatgrad.surroundings import _pkg_resources as pkg_resources
+
+    assert pkg_resources.get_distribution("numpy").version == np.__version__
+    assert pkg_resources.parse_version("1.10") > pkg_resources.parse_version("1.9")
+    assert [str(one).partition(" ")[0] for one in pkg_resources.require("numpy>=1.0")] == ["numpy"]
+    with pytest.raises(pkg_resources.VersionConflict, match="numpy"):
+        pkg_resources.require("numpy<1.0")
+    with pytest.raises(pkg_resources.DistributionNotFound):
+        pkg_resources.get_distribution("no-such-package")
+    assert pkg_resources.resource_exists("numpy", "testing/__init__.py")
+
+
+def test_tables_of_pandas(old):
+    pd = pytest.importorskip("pandas")
+    data = pd.DataFrame({"a": [1, 2, 3], "b": [4.0, 5.0, 6.0]}, index=["x", "y", "z"])
+    assert (data.ix["y", "b"], data.ix[0, "a"], list(data.ix[1:, 0])) == (5.0, 1, [2, 3])
+    assert len(data.append(data)) == 6 and data.as_matrix().shape == (3, 2)
+
+
+def test_fetch_mldata_says_what_to_use(old):
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import fetch_mldata
+
+    with pytest.raises(RuntimeError, match=r"mldata.org.*fetch_openml\('mnist_784'"):
+        fetch_mldata("MNIST original")
+
+
+def test_values_of_h5py_datasets(old, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.arange(3)
+        assert file["x"].value.tolist() == [0, 1, 2]
+        with pytest.raises(AttributeError, match="'Dataset' object has no attribute 'valu'"):
+            file["x"].valu  # noqa: B018
