@@ -35,7 +35,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         sides = read(Path(options.original)), read(Path(options.here))
+        result = Result(*sides, compare(*sides, options.tolerance, options.stop_at == "first"))
     except RecordingError as error:
         print(f"compatgrad compare: {error}", file=sys.stderr)
         return 2
-    return print_result(Result(*sides, compare(*sides, options.tolerance, options.stop_at == "first")), options)
+    return print_result(result, options)

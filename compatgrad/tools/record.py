@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from compatgrad._install import install
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, guarded, split, start
 from compatgrad.tools.program import UsageError, run
 from compatgrad.tools.verify.runs import write_recorder
@@ -59,6 +60,7 @@ def main(arguments: list[str]) -> int:
     if not program:
         parser.error("name the program after --")
     options.program = program
+    install()  # before --setup runs
     try:
         guarded(start(options), lambda: run(program))
     except UsageError as error:

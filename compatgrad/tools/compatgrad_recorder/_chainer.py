@@ -12,6 +12,8 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
     rec.framework(chainer)
     functions = os.sep + os.path.join("chainer", "functions") + os.sep
 
+    passes = [0]  # depth of backward passes; sums of gradients in them are functions in some versions
+
     class Mark(chainer.FunctionHook):  # type: ignore[misc]
         """Stays with a node, in whose hooks it says the number of the node's event."""
 
@@ -70,7 +72,7 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
             self.settle()
 
         def forward_postprocess(self, f: Any, in_data: Any) -> None:
-            if not rec.inside and rec.wanted():
+            if not rec.inside and not passes[0] and rec.wanted():
                 call = arguments(f) if rec.whole() else None
                 self.waiting = (f, in_data, rec.line(), rec.where(), call)
 
@@ -98,6 +100,21 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
     hook.__enter__()
     Links().__enter__()
     rec.settle.append(hook.settle)
+
+    def passing(f: Any) -> Any:
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            hook.settle()
+            passes[0] += 1
+            try:
+                return f(*args, **named)
+            finally:
+                passes[0] -= 1
+
+        return call
+
+    chainer.Variable.backward = passing(chainer.Variable.backward)
+    chainer.grad = chainer.function_node.grad = passing(chainer.grad)
     method = chainer.optimizer.GradientMethod
     before, update = method.check_nan_in_grads, method.update
 

@@ -148,13 +148,15 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
 
         return call
 
-    attach = NDArray.attach_grad
     rec.settle.append(recent.clear)
 
-    @functools.wraps(attach)
-    def attach_grad(self: Any, *args: Any, **named: Any) -> Any:
-        marked[:] = [x for x in marked[-63:] if x is not self] + [self]
-        return attach(self, *args, **named)
+    def attaching(f: Any) -> Any:
+        @functools.wraps(f)
+        def attach_grad(self: Any, *args: Any, **named: Any) -> Any:
+            marked[:] = [x for x in marked[-63:] if x is not self] + [self]
+            return f(self, *args, **named)
+
+        return attach_grad
 
     def backward_call(f: Any) -> Any:
         @functools.wraps(f)
@@ -173,9 +175,13 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
 
         return call
 
-    NDArray.attach_grad = attach_grad
+    for cls in (mx.np.ndarray, NDArray):
+        if "attach_grad" in vars(cls) or cls is NDArray:
+            cls.attach_grad = attaching(cls.attach_grad)
     NDArray.backward, autograd.backward = backward_call(NDArray.backward), backward_call(autograd.backward)
     watch_executors(rec, mx, hidden)
+    for name in ("clip_global_norm", "split_data", "split_and_load"):
+        setattr(gluon.utils, name, hidden(getattr(gluon.utils, name)))
     for cls in list(vars(mx.metric).values()):  # they compute in NumPy or in operators, as they like
         if isinstance(cls, type) and issubclass(cls, mx.metric.EvalMetric) and "update" in vars(cls):
             setattr(cls, "update", hidden(vars(cls)["update"]))

@@ -8,6 +8,8 @@ from typing import Any
 
 from ._recorder import Recorder, plain
 
+OPERATORS = "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv pow rpow ipow neg matmul"
+
 
 def watch_nnabla(rec: Recorder, nn: Any) -> None:
     import nnabla.functions as functions  # type: ignore[import-not-found]
@@ -67,6 +69,12 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
         if callable(f) and not isinstance(f, type) and str(getattr(f, "__module__", "")).startswith("nnabla"):
             setattr(functions, name, wrap(f))
 
+    for name in OPERATORS.split():  # nnabla's call the functions; those of compatgrad are compiled
+        try:
+            setattr(nn.Variable, "__%s__" % name, wrap(getattr(nn.Variable, "__%s__" % name)))
+        except (TypeError, AttributeError):
+            pass
+
     def phase() -> str:
         """Whether the pass that calls a hook goes forward or backward. nnabla does not say; its callers' code does."""
         frame: Any = sys._getframe(2)
@@ -95,7 +103,7 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
             number = ran.get(hash(x), -1) if x.parent is not None else -1
             from_.append(number)
             ins.append(x.d if whole or number < 0 else None)
-        line, path = made.get(hash(f.outputs[0]), ("", ""))
+        line, path = made.get(hash(f.outputs[0]), ("", "/"))
         more = {"c": {"params": {k: plain(v) for k, v in dict(f.info.args).items()}}} if whole else {}
         index = rec.event("forward", f.info.type_name, ins, outs, p=path, l=line or rec.line(3), f=from_, **more)
         for y in f.outputs:

@@ -11,7 +11,7 @@ from typing import Any
 
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, split
 from compatgrad.tools.verify import details, report, runs
-from compatgrad.tools.verify.findings import Finding, compare
+from compatgrad.tools.verify.findings import compare, crossed
 from compatgrad.tools.verify.recording import RecordingError, read
 
 ORIGINAL_FAILED = 4
@@ -122,33 +122,41 @@ class _Session:
             return None, f"the original's run failed (exit status {first.status})\n{first.tail()}"
         comparison = compare(original, here, self.options.tolerance, self.options.stop_at == "first")
         result = report.Result(original, here, comparison)
-        if comparison.findings and not self.options.once:
-            self.look_again(result, comparison.findings[0])
+        if (comparison.findings or comparison.doubtful) and not self.options.once:
+            self.look_again(result)
         if result.ended and second.status:
             comparison.notes.append(f"the end of the output here:\n{second.tail()}")
         return result, ""
 
-    def look_again(self, result: report.Result, finding: Finding) -> None:
+    def look_again(self, result: report.Result) -> None:
         """Runs both sides again up to the divergence, and stores the arrays there."""
+        comparison = result.comparison
+        chosen = [*comparison.doubtful[:50], *comparison.findings[:1]]
         again = []
         for side in ("original", "here"):
-            numbers = ",".join(map(str, sorted(details.wanted(finding, side))))
-            run = self.run(side, "_again", ["--keep", numbers, "--steps", str(finding.step)])
+            numbers = ",".join(map(str, sorted(set().union(*(details.wanted(f, side) for f in chosen)))))
+            run = self.run(side, "_again", ["--keep", numbers, "--steps", str(max(f.step for f in chosen))])
             try:
                 again.append(read(run.folder))
             except RecordingError:
                 return
-        both = details.values(finding, *again)
-        if both is None:
-            result.comparison.notes.append(
-                "the second run went another way than the first: the program is not repeatable"
-            )
+        for finding in chosen:
+            both = details.values(finding, again[0], again[1])
+            if both is None:
+                note = "the second run went another way than the first: the program is not repeatable"
+                comparison.notes.append(note)
+                return
+            if finding in comparison.doubtful and crossed(*both, finding.allowed):
+                continue
+            if finding in comparison.doubtful:
+                comparison.findings.insert(0, finding)
+            result.exact = details.relative(*both)
+            result.text_of_arrays = details.not_close(*both, finding.allowed)
+            frontend = next(iter(result.original.meta["frameworks"]), "chainer")
+            setup = self.options.here_setup
+            result.reproducer = details.reproducer(finding, again[0], again[1], self.folder, frontend, setup)
             return
-        result.exact = details.relative(*both)
-        result.text_of_arrays = details.not_close(*both, finding.allowed)
-        setup = self.options.here_setup
-        frontend = next(iter(result.original.meta["frameworks"]), "chainer")
-        result.reproducer = details.reproducer(finding, again[0], again[1], self.folder, frontend, setup)
+        comparison.crossed, comparison.doubtful = len(comparison.doubtful), []
 
 
 def print_result(result: report.Result, options: argparse.Namespace) -> int:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from difflib import SequenceMatcher
+from collections.abc import Iterator
 
 from compatgrad.tools.verify.recording import Event, Recording
 
 Key = tuple[object, ...]
+_PREFIX = re.compile(r"^(contrib|npi|npx|np|image|linalg|random|sample|broadcast|elemwise)_")
 
 
 def _key(event: Event) -> Key:
-    return event["k"], event.get("p", ""), event["n"]
-
-
-def _looks(event: Event) -> Key:
-    shapes = tuple(tuple(a[1]) if a else None for a in (*event.get("i", ()), *event.get("o", ())))
-    return *_key(event), shapes
+    """MXNet has several names of one operator: concat and Concat, arange_like and _contrib_arange_like."""
+    name = _PREFIX.sub("", event["n"]).lower().replace("_", "") if event["k"] == "forward" else event["n"]
+    return event["k"], event.get("p", ""), name or event["n"]
 
 
 def _groups(recording: Recording) -> dict[tuple[int, str], list[Event]]:
@@ -27,27 +25,20 @@ def _groups(recording: Recording) -> dict[tuple[int, str], list[Event]]:
     return groups
 
 
-def _pairs(ours: list[Event], theirs: list[Event]) -> Iterator[tuple[Event | None, Event | None]]:
-    """Pairs events of one step and kind; None where the other side has no such event."""
-    a, b = Counter(map(_key, theirs)), Counter(map(_key, ours))
-    if a == b:
-        waiting: dict[Key, list[Event]] = defaultdict(list)
-        for event in reversed(ours):
-            waiting[_key(event)].append(event)
-        yield from ((event, waiting[_key(event)].pop()) for event in theirs)
-        return
-    matcher = SequenceMatcher(None, [_looks(e) for e in theirs], [_looks(e) for e in ours], autojunk=False)
-    for tag, i, i_, j, j_ in matcher.get_opcodes():
-        if tag == "equal":
-            yield from zip(theirs[i:i_], ours[j:j_], strict=True)
-            continue
-        left = list(ours[j:j_])
-        for event in theirs[i:i_]:  # what changed its shape is the same function
-            same = next((e for e in left if _key(e) == _key(event)), None)
-            if same is not None:
-                left.remove(same)
-            yield event, same
-        yield from ((None, event) for event in left)
+def _pairs(theirs: list[Event], ours: list[Event]) -> Iterator[tuple[Event | None, Event | None]]:
+    """Pairs events of one step and kind; None where the other side has no such event.
+
+    The occurrences of a name in a layer are paired only if both sides have as many of them: if one is missing, nobody
+    knows which.
+    """
+    counts = Counter(map(_key, theirs)), Counter(map(_key, ours))
+    waiting: dict[Key, list[Event]] = defaultdict(list)
+    for event in reversed(ours):
+        waiting[_key(event)].append(event)
+    for event in theirs:
+        key = _key(event)
+        yield event, waiting[key].pop() if counts[0][key] == counts[1][key] else None
+    yield from ((None, event) for event in ours if counts[0][_key(event)] != counts[1][_key(event)])
 
 
 def align(original: Recording, here: Recording) -> tuple[list[tuple[Event, Event]], list[tuple[str, Event]]]:
@@ -55,15 +46,13 @@ def align(original: Recording, here: Recording) -> tuple[list[tuple[Event, Event
     pairs: list[tuple[Event, Event]] = []
     single: list[tuple[str, Event]] = []
     theirs, ours = _groups(original), _groups(here)
-    for group in _in_order((*theirs, *ours)):
-        for a, b in _pairs(ours.get(group, []), theirs.get(group, [])):
+    for group in sorted({*theirs, *ours}):
+        for a, b in _pairs(theirs.get(group, []), ours.get(group, [])):
             if a is not None and b is not None:
                 pairs.append((a, b))
-            else:
-                single.append(("original", a) if a is not None else ("here", b))  # type: ignore[arg-type]
+            elif a is not None:
+                single.append(("original", a))
+            elif b is not None:
+                single.append(("here", b))
     pairs.sort(key=lambda pair: pair[0]["j"])
     return pairs, single
-
-
-def _in_order(groups: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    return sorted(set(groups))

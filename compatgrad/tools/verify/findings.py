@@ -20,10 +20,12 @@ INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike
 
 @dataclass
 class Finding:
-    """A place where the sides part. kind: initial, batch, random, function, gradient, update, persistent, drift.
-    place, slot: "i" (input)
-    or "o" (result) and its number; culprits: the functions whose backward pass explains a gradient; came_in: the
-    largest error of the inputs."""
+    """A place where the sides part.
+
+    kind: initial, batch, parameter, random, function, gradient, update or persistent. place, slot: "i" (input) or "o"
+    (result) and its number. came_in: the largest error of the inputs. culprits: the functions whose backward pass
+    explains a gradient. through: functions between compared ones and this one that only the original has.
+    """
 
     kind: str
     step: int
@@ -36,6 +38,7 @@ class Finding:
     came_in: float
     inputs: list[tuple[str, Distance]] = field(default_factory=list)
     culprits: list[Event] = field(default_factory=list)
+    through: list[Event] = field(default_factory=list)
     why: str = ""
 
     @property
@@ -46,9 +49,15 @@ class Finding:
 
 @dataclass
 class Comparison:
-    """What `compare` found. worst: step -> phase -> the largest relative error; single: what one side only has."""
+    """What `compare` found.
+
+    doubtful: differences that single elements beyond a threshold would explain. single: what one side only has. worst:
+    step -> phase -> the largest relative error. layers: name -> how many were compared, and the largest error. until:
+    the step in which rounding errors had grown too large to compare. draws: the step from which generators differ.
+    """
 
     findings: list[Finding]
+    doubtful: list[Finding]
     single: list[tuple[str, Event]]
     worst: dict[int, dict[str, float]]
     layers: dict[str, tuple[int, float]]
@@ -56,6 +65,7 @@ class Comparison:
     until: int | None
     draws: int | None
     notes: list[str]
+    crossed: int = 0  # of the doubtful ones, those that single elements do explain
 
 
 class _Follower:
@@ -67,7 +77,7 @@ class _Follower:
         self.consumers: dict[int, list[Event]] = defaultdict(list)
         self.backward_of: dict[int, list[Event]] = defaultdict(list)
         self.parameter_error: dict[str, float] = {}
-        self.values: dict[Any, str] = {}  # how a parameter's array is described -> its name
+        self.values: dict[Any, list[str]] = defaultdict(list)  # an array's values -> parameters that have them
         self.users: dict[str, list[Event]] = {}  # parameter -> the functions that read it in this step
         self.previous: dict[str, tuple[Any, Any]] = {}
         self.raw: dict[str, float] = {}  # the relative errors of gradients, of which some are zero but for rounding
@@ -81,7 +91,7 @@ class _Follower:
         self.until: int | None = None
         self.draws: int | None = None
         self.notes: list[str] = []
-        self.flagged: set[int] = set()
+        self.doubtful: list[Finding] = []
         for event in original.events:
             for source in {n for n in event.get("f", ()) if n >= 0} if event["k"] == "forward" else ():
                 self.consumers[source].append(event)
@@ -107,6 +117,14 @@ class _Follower:
             return described[0], tuple(described[1]), x.tobytes() if x.size > 1 else None
         return None if described is None or described[2] is None else (described[0], tuple(described[1]), *described[2])
 
+    def _parameter(self, described: Any, event: Event) -> str | None:
+        """The parameter that an input is, by its values; of several with the same values that of the event's layer."""
+        names = dict.fromkeys(self.values.get(self._identity(described), ()))
+        place = event.get("p") or ""
+        own = [n for n in names if "/" in n and place.endswith(n.rpartition("/")[0].rstrip("/"))]
+        own += [n for n in names if place.rpartition("/")[2] == n.rpartition("_")[0]]  # MXNet's dense0_weight
+        return (own or [*names])[0] if names else None
+
     def _of(self, a: Any, b: Any) -> Distance | None:
         return distance(self.original, a, self.here, b)
 
@@ -116,11 +134,31 @@ class _Follower:
         self.layers[name] = count + 1, max(largest, error)
         self.counts[phase] += 1
 
+    def _crossed(self, finding: Finding, x: Any, y: Any) -> bool:
+        """Whether a difference may come from single elements beyond a threshold, such as the 0 of ReLU. Where the
+        arrays are not there, it is noted as doubtful."""
+        d = finding.distance
+        if not finding.came_in or d.relative > rounding.of_single_elements(d.count):
+            return False
+        both = self.original.whole(x), self.here.whole(y)
+        if both[0] is not None and both[1] is not None:
+            return crossed(both[0], both[1], finding.allowed)
+        self.doubtful.append(finding)
+        return True
+
     def _outcome(
-        self, pair: tuple[Event, Event], outs: str, came_in: float, kind: str = "function", floor: float = 0.0
+        self,
+        pair: tuple[Event, Event],
+        outs: str,
+        came_in: float,
+        kind: str = "function",
+        floor: float = 0.0,
+        names: Iterable[str] = (),
     ) -> Finding | None:
         """Compares the arrays `outs` of a pair. Returns a finding if one is further apart than rounding and what
-        `came_in` allow. floor: the least size that the arrays of leaves are taken to have."""
+        `came_in` allow. floor: the least size that the arrays of leaves are taken to have; names: of the functions that
+        may have thresholds."""
+        names = list(names)
         a, b = pair
         errors, found = [], None
         elements = sum(math.prod(x[1]) for x in a.get("i", ()) if x)
@@ -140,6 +178,8 @@ class _Follower:
             allowed = self.allowed(a, d, elements, came_in)
             if relative > allowed and found is None:
                 found = Finding(kind, a["s"], a, b, outs, slot, d, allowed, came_in, why=d.why)
+                if not d.why and any(map(rounding.has_threshold, names)) and self._crossed(found, x, y):
+                    found = None
         self.slots[a["j"]] = errors
         self.error[a["j"]] = max([e for e in errors if math.isfinite(e)], default=0.0)
         place = a.get("p") or ""
@@ -150,11 +190,19 @@ class _Follower:
 
     def allowed(self, a: Event, d: Distance, elements: int, came_in: float) -> float:
         own = rounding.tolerance(d.dtype) * rounding.factor(a["n"], elements, d.count) * self.factor
+        growth = rounding.growth(a["n"], self._each(a))
         if rounding.counts_in_steps(a["n"]) and came_in:
             return math.inf
         if not rounding.tolerance(d.dtype):  # integers
             return math.inf if came_in else 0.0
-        return own + rounding.NOISE + rounding.GROWTH * came_in
+        return own * growth / rounding.GROWTH + rounding.NOISE + growth * came_in
+
+    def _each(self, a: Event) -> float:
+        """Over how many elements a normalization takes a mean: those of an input by those of a factor."""
+        forward = self.original.events[a["of"]] if a.get("of", -1) >= 0 else a
+        results, inputs = forward.get("o") or [None], forward.get("i", ())
+        factors = [math.prod(x[1]) for x in inputs[1:2] if x]
+        return math.prod(results[0][1]) / max(factors[0], 1) if results[0] and factors else 1e9
 
     # ---- kinds of events ----
     def initial(self, pair: tuple[Event, Event]) -> Finding | None:
@@ -164,24 +212,25 @@ class _Follower:
         return found
 
     def _keep(self, a: Event, b: Event) -> None:
-        self.values[self._identity(a["o"][0])] = a["n"]
+        self.values[self._identity(a["o"][0])].append(a["n"])
         self.previous[a["n"]] = a["o"][0], b["o"][0]
         self.parameter_error[a["n"]] = self.error[a["j"]]
 
     def forward(self, pair: tuple[Event, Event]) -> Finding | None:
         a, b = pair
         came_in, inputs = 0.0, []
+        through: list[Event] = []
         sources = a.get("f", [-1] * len(a.get("i", ())))
-        for slot, (x, y) in enumerate(zip(a.get("i", ()), b.get("i", ()), strict=False)):
+        for slot, (x, y) in enumerate(zip(a.get("i", ()), self._in_order(a, b), strict=False)):
             source = sources[slot] if slot < len(sources) else -1
             name = f"input {slot}"
-            if source >= 0 and source in self.error:
-                came_in = max(came_in, self.error[source])
+            if source >= 0:
+                came_in = max(came_in, self._error_of(source, through))
                 continue
             d = self._of(x, y)
             if d is None:
                 continue
-            parameter = self.values.get(self._identity(x))
+            parameter = self._parameter(x, a)
             if parameter is not None:
                 name += f", the parameter {parameter}"
                 self.users.setdefault(parameter, []).append(a)
@@ -191,7 +240,7 @@ class _Follower:
             expected = self.parameter_error.get(parameter or "", self.drift)
             limit = 2 * rounding.tolerance(d.dtype) * self.factor + rounding.NOISE + rounding.GROWTH * expected
             if d.relative > limit and (rounding.tolerance(d.dtype) or not self.drift):
-                kind = "initial" if parameter and a["s"] == 1 else "batch"
+                kind = "batch" if parameter is None else "initial" if a["s"] == 1 else "parameter"
                 return Finding(kind, a["s"], a, b, "i", slot, d, limit, 0.0, inputs, why=d.why)
             size = d.size
             if parameter is not None and len(x[1]) == 1 and a.get("o") and a["o"][0]:  # a bias, or similar
@@ -201,10 +250,30 @@ class _Follower:
             came_in = self.drift
         found = self._outcome(pair, "o", came_in)
         if found is not None:
-            found.inputs = inputs
+            found.inputs, found.through = inputs, through
             if rounding.RANDOM.search(a["n"]) and found.distance.relative > 0.05 and found.agreed:
                 found.kind = "random"
         return found
+
+    def _in_order(self, a: Event, b: Event) -> list[Any]:
+        """The inputs here in the original's order: hooks may see them in another one."""
+        theirs, ours = a.get("i", []), list(b.get("i", ()))
+        looks = [[(x[0], tuple(x[1])) if x else None for x in side] for side in (theirs, ours)]
+        if looks[0] == looks[1] or sorted(map(str, looks[0])) != sorted(map(str, looks[1])):
+            return ours
+        left = list(range(len(ours)))
+        order = [left.pop(next(k for k, j in enumerate(left) if looks[1][j] == look)) for look in looks[0]]
+        return [ours[j] for j in order]
+
+    def _error_of(self, number: int, through: list[Event]) -> float:
+        """The error of a function's results; if only the original has the function, that of its inputs."""
+        if number in self.error:
+            return self.error[number]
+        event = self.original.events[number]
+        if event["k"] != "forward" or len(through) > 50:
+            return 0.0
+        through.append(event)
+        return max([self._error_of(n, through) for n in event.get("f", ()) if n >= 0], default=0.0)
 
     def _consumers(self, number: int) -> list[Event]:
         return [e for e in self.consumers.get(number, ()) if e["j"] in self.backward_of]
@@ -224,7 +293,10 @@ class _Follower:
             came_in = max([came_in, *values])
         came_in = max([came_in, *(self.error.get(n, 0.0) for n in self._sources(a))])
         outs = "o" if "o" in a else "i"
-        found = self._outcome(pair, outs, came_in, "function", self._floor(a))
+        names = [e["n"] for e in consumers] if outs == "i" else [a["n"]]
+        found = self._outcome(pair, outs, came_in, "function", self._floor(a), names)
+        if found is None and self.doubtful and self.doubtful[-1].original is a:
+            self.doubtful[-1].culprits = consumers
         if found is not None:
             own = self.original.events[a["of"]] if a["of"] >= 0 else a
             found.culprits = [own] if outs == "o" else consumers
@@ -251,7 +323,8 @@ class _Follower:
         a, b = pair
         name = a["n"]
         came_in = max(errors.get(name, 0.0), self.parameter_error.get(name, 0.0))
-        found = self._outcome(pair, "o", came_in, "update")
+        # rules such as Adam's divide by the size of each gradient: one that is nearly zero goes where rounding says
+        found = self._outcome(pair, "o", came_in, "update", names=("where",))
         if found is None and name in self.previous:
             found = self._change(pair, came_in)
         if found is not None and found.slot and found.slot - 1 < len(a.get("x", ())):
@@ -305,6 +378,8 @@ class _Follower:
                     if finding is not None and self._take(finding):
                         return
             error, size = self.total[step]
+            if size:
+                self.worst[step]["update"] = math.sqrt(error / size)
             if error > INCOMPARABLE**2 * size:
                 self.until = step
                 return
@@ -327,6 +402,15 @@ class _Follower:
         """Adds a finding; returns whether that was the last."""
         self.findings.append(finding)
         return self.stop or len(self.findings) >= 20
+
+
+def crossed(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], allowed: float) -> bool:
+    """Whether only single elements differ."""
+    if x.shape != y.shape or not x.size:
+        return False
+    a, b = x.astype(np.float64), y.astype(np.float64)
+    limit = 10 * allowed * math.sqrt(float(np.mean(a * a)))
+    return int((np.abs(a - b) > limit).sum()) <= max(2, x.size // 500)
 
 
 def side_change(side: Recording, new: Any, old: Any) -> np.ndarray[Any, Any] | None:
@@ -352,6 +436,7 @@ def compare(original: Recording, here: Recording, factor: float = 1.0, stop: boo
         )
     return Comparison(
         follower.findings,
+        follower.doubtful,
         follower.single,
         dict(follower.worst),
         follower.layers,

@@ -94,6 +94,8 @@ def headline(finding: Finding, original: Recording) -> str:
         return (
             f"{step}, initial weights: {event['n'] if event['k'] == 'initial' else f'input {finding.slot} of {what}'}"
         )
+    if finding.kind == "parameter":
+        return f"{step}, parameters: input {finding.slot} of {what}"
     if finding.kind == "random":
         return f"{step}, random numbers: they differ first in {what}"
     if event["k"] == "backward":
@@ -123,10 +125,15 @@ def explanation(finding: Finding) -> list[str]:
         lines.append(f"relative error {d.relative:.1e} (root mean square); allowed {details.allowance(finding)}")
     if finding.kind == "batch":
         lines.append("the program gave other data to this function; nothing before it differs")
+    elif finding.kind == "parameter":
+        lines.append("the parameter agreed after its last update, and something has changed it since, on one side")
     elif finding.kind == "initial":
         lines.append("the initial values differ; nothing before them does")
     elif finding.kind == "random":
         lines.append("its inputs agreed; other random numbers were drawn, or the same ones in another order")
+    elif finding.through:
+        names = ", ".join(dict.fromkeys(place_of(e) for e in reversed(finding.through)))
+        lines.append(f"its inputs come from functions that both sides do not call alike, and may differ: {names}")
     elif finding.agreed:
         what = {"update": "the optimizer or one of its hooks", "gradient": "the backward pass"}.get(finding.kind, "")
         what = what or ("the backward of this function" if event["k"] == "backward" else "this function")
@@ -221,18 +228,37 @@ def text(result: Result, color: bool = False) -> str:
         )
     elif not findings and result.status == OK:
         lines.append(in_color("green", "The runs agree: no value is further apart than rounding allows."))
+    elif not findings and not comparison.worst:
+        lines.append(in_color("red", "Nothing could be compared."))
     elif not findings:
-        lines.append(in_color("red", "The structure differs: what both sides have agrees."))
+        lines.append(in_color("red", "The structure differs; what both sides have agrees."))
+    if comparison.crossed:
+        lines.append(
+            f"{comparison.crossed} arrays differ in single elements only, which rounding has put on two sides of a "
+            "threshold, as the 0 of ReLU."
+        )
+    elif comparison.doubtful:
+        lines.append(
+            f"{len(comparison.doubtful)} arrays differ as if single elements were on two sides of a threshold "
+            f"(first: {headline(comparison.doubtful[0], result.original)}); verify would look at them."
+        )
     lines += _structure(result)
     lines += [f"note: {note}" for note in comparison.notes]
     return "\n".join(lines)
 
 
+def comparable(result: Result) -> bool:
+    """Whether both sides computed something."""
+    return bool(result.original.events) and bool(result.here.events)
+
+
 def _structure(result: Result) -> list[str]:
     lines = [result.ended] if result.ended else []
-    for side, event in result.missing[:5]:
+    for side, event in result.missing[: 5 if comparable(result) else 0]:
         where = "in the original" if side == "original" else "here"
         lines.append(f"only {where}: {event['k']} {event['n']} of step {event['s']}")
+    if not comparable(result):
+        return lines
     names = Counter((side, place_of({**e, "l": ""})) for side, e in result.helpers)
     if names:
         total = sum(names.values())

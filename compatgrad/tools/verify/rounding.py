@@ -7,7 +7,7 @@ import re
 
 # (rtol) of torch.testing.assert_close, by dtype
 RELATIVE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7, "complex64": 1.3e-6}
-GROWTH = 10.0  # an error may grow so many times in one function
+GROWTH = 50.0  # an error may grow so many times in one function
 FACTOR = 8.0  # of the table's tolerance, for functions of a few roundings
 NOISE = 3e-6  # relative error of the estimate from statistics
 
@@ -22,6 +22,9 @@ _STEPS = re.compile(
     r"accuracy|argm|argsort|topk|top_n|sort|sign|round|floor|ceil|fix|greater|less|equal|lesser|quanti|binary|one_hot"
     r"|hamming|f1|precision|recall|nms|proposal|multibox|unique|hit",
     re.IGNORECASE,
+)
+_THRESHOLDS = re.compile(
+    r"relu|elu|max|min|clip|abs|hard|hinge|huber|median|l1|smooth|where|mask|sort|top", re.IGNORECASE
 )
 RANDOM = re.compile(
     r"dropout|gaussian|zoneout|rrelu|rand|noise|bernoulli|uniform|normal$|multinomial|shuffle|simplifiedropconnect|"
@@ -38,6 +41,22 @@ def tolerance(dtype: str) -> float:
 def counts_in_steps(name: str) -> bool:
     """Whether a tiny change of an input can change the result of a function by a whole step."""
     return bool(_STEPS.search(name))
+
+
+def has_threshold(name: str) -> bool:
+    """Whether the derivative of a function jumps: there a tiny change of an input changes single gradients wholly."""
+    return bool(_THRESHOLDS.search(name)) or counts_in_steps(name)
+
+
+def of_single_elements(count: int) -> float:
+    """The relative error that arises if a few of many elements are on the other side of a threshold."""
+    return 5 * math.sqrt(3 / max(count, 1))
+
+
+def growth(name: str, elements_each: float) -> float:
+    """How many times an error may grow in a function. elements_each: of a normalization, over which a mean is taken;
+    with few of them the deviation, by which it divides, can be small."""
+    return GROWTH * max(1.0, 64.0 / max(elements_each, 1.0)) if "norm" in name.lower() else GROWTH
 
 
 def factor(name: str, elements_in: int, elements_out: int) -> float:
