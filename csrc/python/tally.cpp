@@ -2,29 +2,22 @@
 // once, so that a count costs some nanoseconds.
 #include "core/tally.h"
 
-#include <unordered_map>
-
+#include "core/pointer_map.h"
 #include "python/common.h"
 
 namespace cg::py {
 namespace {
 
+// How often an op ran for one frontend, on one device, with one dtype of its first input. The dtype Undefined stands
+// for functions that were recorded, to run later.
 struct Kind {
-  const OpInfo* info;
   Frontend* frontend;
   at::Device device;
   at::ScalarType dtype;
-  bool operator==(const Kind&) const = default;
+  uint64_t calls;
 };
-struct HashOfKind {
-  size_t operator()(const Kind& k) const {
-    const auto words = reinterpret_cast<uintptr_t>(k.info) ^ (reinterpret_cast<uintptr_t>(k.frontend) << 1);
-    return words * 31 + static_cast<size_t>(k.dtype) * 64 + static_cast<size_t>(k.device.type()) * 8 +
-           static_cast<size_t>(k.device.index() + 1);
-  }
-};
-// The dtype Undefined stands for functions that were recorded, to run later.
-std::unordered_map<Kind, uint64_t, HashOfKind> counts;
+using Kinds = c10::SmallVector<Kind, 2>;
+std::unique_ptr<PointerMap<OpInfo, Kinds>> table;
 PyObject* listener = nullptr;  // owned
 
 template <class... A>
@@ -36,14 +29,21 @@ void tell(A*... args) {
 void ran(FunctionNode& f, VarsRef in, bool counted) {
   const OpInfo* info = f.info();
   if (!info) return;  // a function in Python, which is counted there
-  Kind kind{info, frontend_or_native(f.frontend ? f.frontend : caller), at::kCPU, at::ScalarType::Undefined};
+  Kind kind{frontend_or_native(f.frontend ? f.frontend : caller), at::kCPU, at::ScalarType::Undefined, 1};
   for (const Var& x : in) {
     if (!counted || !x.defined()) continue;
     kind.device = x.data.device();
     kind.dtype = x.data.scalar_type();
     break;
   }
-  if (counts[kind]++) return;
+  Kinds* kinds = table->find(info);
+  if (!kinds) kinds = table->insert(info).first;
+  for (Kind& k : *kinds) {
+    if (k.frontend != kind.frontend || k.dtype != kind.dtype || k.device != kind.device) continue;
+    ++k.calls;
+    return;
+  }
+  kinds->push_back(kind);
   static PyObject *run = PyUnicode_InternFromString("run"), *recorded = PyUnicode_InternFromString("recorded");
   Obj name = Obj::steal(PyUnicode_FromString(info->name));
   // The class of a function's object depends on what the graph knows of the function once it is recorded.
@@ -69,20 +69,22 @@ void copied(void* array) {
 // devices and the number of bytes; with "copy" and an array.
 void set_tally(PyObject*, PyObject* callable) {
   const bool on = callable != Py_None;
-  counts.clear();
+  table = on ? std::make_unique<PointerMap<OpInfo, Kinds>>() : nullptr;
   Py_XSETREF(listener, on ? Py_NewRef(callable) : nullptr);
   tally = on ? Tally{ran, moved, copied} : Tally{};
 }
 
 // tallies() -> list of (op, frontend, device, torch dtype, calls)
 PyObject* tallies(PyObject*, PyObject*) {
+  std::vector<std::pair<const OpInfo*, Kind>> rows;  // first, because Python's garbage collector may run functions
+  for (const OpInfo* info : all_ops())
+    if (const Kinds* kinds = table ? table->find(info) : nullptr)
+      for (const Kind& k : *kinds)
+        if (k.dtype != at::ScalarType::Undefined) rows.emplace_back(info, k);
   List list;
-  const auto now = counts;  // the garbage collector may run functions
-  for (const auto& [kind, n] : now) {
-    if (kind.dtype == at::ScalarType::Undefined) continue;
-    list.add(Py_BuildValue("(sOsOK)", kind.info->name, kind.frontend->name, kind.device.str().c_str(),
-                           dtype_object(kind.dtype, native_frontend), static_cast<unsigned long long>(n)));
-  }
+  for (const auto& [info, k] : rows)
+    list.add(Py_BuildValue("(sOsOK)", info->name, k.frontend->name, k.device.str().c_str(),
+                           dtype_object(k.dtype, native_frontend), static_cast<unsigned long long>(k.calls)));
   return list.release();
 }
 }  // namespace
