@@ -69,6 +69,28 @@ BY_HAND = 4
 MOST_OPTIMIZERS = 8
 
 
+_clocks = {"wall": time.perf_counter, "cpu": time.process_time}  # type: Any
+_chosen = ["wall"]
+
+
+def clock() -> float:
+    """The time in seconds: that of a clock on the wall, or the processor time of this process."""
+    return float(_clocks[_chosen[0]]())
+
+
+def chosen_clock() -> str:
+    return _chosen[0]
+
+
+def clock_function() -> Any:
+    """What `clock` calls."""
+    return _clocks[_chosen[0]]
+
+
+def choose_clock(name: str) -> None:
+    _chosen[0] = name
+
+
 # names of what is watched, for objects that have none themselves
 function_names = {}  # type: Any
 
@@ -279,11 +301,11 @@ class Steps:
         synchronize()
         if self.enter is not None:
             self.enter(self.stage)
-        self.start = time.perf_counter()
+        self.start = clock()
 
     def boundary(self) -> None:
         synchronize()
-        now = time.perf_counter()
+        now = clock()
         name, count = self.stages[self.index]
         self.times[name].append(now - self.start)
         if self.step is not None:
@@ -297,7 +319,7 @@ class Steps:
                 self.close()
             if self.over and self.stop:
                 raise Finished(0)
-        self.start = time.perf_counter()
+        self.start = clock()
 
     # ---- what is watched ---------------------------------------------------------------------------------------------
 
@@ -378,7 +400,7 @@ class Phases:
 
     def __init__(self) -> None:
         self.steps = []  # type: Any
-        self.clear(time.perf_counter())
+        self.clear(clock())
 
     def clear(self, now: float) -> None:
         self.open = []  # type: Any
@@ -416,7 +438,7 @@ class Phases:
         for kind, seconds in pieces:
             total[kind] += seconds
         self.steps.append(total)
-        self.clear(time.perf_counter())
+        self.clear(clock())
 
 
 def quantile(values: Any, q: float) -> float:
@@ -479,23 +501,25 @@ def main(arguments: Any) -> None:
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--warmup", type=int, required=True)
     parser.add_argument("--output", required=True)
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     cut = arguments.index("--")
     options = parser.parse_args(arguments[:cut])
+    choose_clock(options.clock)
     phases = Phases()
 
     def begin(kind: str, function: Any, given: Any) -> None:
         synchronize()
-        phases.begin(kind, time.perf_counter())
+        phases.begin(kind, clock())
 
     def end(kind: str, function: Any, given: Any) -> None:
         synchronize()
-        phases.end(time.perf_counter())
+        phases.end(clock())
 
     def enter(stage: Any) -> None:
         if stage == "parts":
             steps.watch_parts()
             steps.begin, steps.end, steps.step = begin, end, lambda start, now: phases.step(now)
-            phases.clear(time.perf_counter())
+            phases.clear(clock())
         elif stage == "warmup":  # the steps begin anew
             steps.begin = steps.end = steps.step = None
             steps.parts.remove()

@@ -61,6 +61,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto: FILE.json or FILE.json.gz")
     parser.add_argument("--html", metavar="FILE", help="write a page with pictures: time by layer, memory over a step")
     parser.add_argument("--against", metavar="PYTHON", help="time the original as well, in this interpreter")
+    parser.add_argument(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="cpu: processor time, for a machine that others use, too",
+    )
     parser.add_argument("--stop", action="store_true", help="end the program after the last measured step")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.add_argument("--output", metavar="FILE", help="write the report to FILE, not to standard output")
@@ -129,8 +135,10 @@ def main(arguments: Sequence[str]) -> int:
     if options.trace or options.html or options.memory:
         # torch reads it when it is imported: its profiler warns of blocks of memory that are older than the recording
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    from compatgrad.tools._steps import choose_clock
     from compatgrad.tools.program import UsageError, run
 
+    choose_clock(options.clock)
     from .against import OriginalFailed, time_original
     from .session import Session
 
@@ -138,7 +146,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.against:
         _progress(f"timing the original in {options.against}")
         try:
-            original = time_original(options.against, program, options.steps, options.warmup)
+            original = time_original(options.against, program, options.steps, options.warmup, options.clock)
         except OriginalFailed as error:
             _progress("")
             print(f"compatgrad profile: {error}", file=sys.stderr)
@@ -160,8 +168,9 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
         if getattr(options, name):
             parser.error(f"--{name} is for programs, not for cells")
     _check_files(parser, options)
-    from compatgrad.tools._steps import Finished
+    from compatgrad.tools._steps import Finished, choose_clock
 
+    choose_clock(options.clock)
     from .page import page
     from .report import build, text
     from .session import Session

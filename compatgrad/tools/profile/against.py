@@ -15,7 +15,7 @@ class OriginalFailed(Exception):
     """The program could not be timed on the original; the message says why."""
 
 
-def time_original(python: str, program: Sequence[str], steps: int, warmup: int) -> dict[str, Any]:
+def time_original(python: str, program: Sequence[str], steps: int, warmup: int, clock: str = "wall") -> dict[str, Any]:
     """What `_steps.py` measures in the interpreter `python`: the program ends there after its last step."""
     found = shutil.which(python)
     if found is None:
@@ -24,9 +24,11 @@ def time_original(python: str, program: Sequence[str], steps: int, warmup: int) 
     with tempfile.TemporaryDirectory() as folder:
         # in a folder of its own, which Python puts first on the path of modules
         timer, output = shutil.copy(file, os.path.join(folder, "compatgrad_steps.py")), os.path.join(folder, "out.json")
-        command = [found, timer, "--steps", str(steps), "--warmup", str(warmup), "--output", output, "--", *program]
+        command = [found, timer, "--steps", str(steps), "--warmup", str(warmup), "--clock", clock, "--output", output]
         with tempfile.TemporaryFile("w+", errors="replace") as log:
-            code = subprocess.call(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            code = subprocess.call(
+                [*command, "--", *program], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
             log.seek(0)
             said = log.read().strip()
         try:

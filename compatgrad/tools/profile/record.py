@@ -6,7 +6,6 @@ import functools
 import importlib
 import statistics
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from compatgrad import _C
 from compatgrad.core import FunctionHook
 from compatgrad.core.adapters import FRONTENDS
 from compatgrad.tools._lines import program_frame
-from compatgrad.tools._steps import PARTS, ROOTS, Phases, Watches, function_names
+from compatgrad.tools._steps import PARTS, ROOTS, Phases, Watches, clock, clock_function, function_names
 
 KEY = "compatgrad profile"
 BACKWARD = "compatgrad profile: backward"
@@ -30,7 +29,7 @@ def now() -> float:
     """The time in seconds, once the GPU has finished what was launched."""
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
-    return time.perf_counter()
+    return clock()
 
 
 class Label(FunctionHook):
@@ -93,7 +92,7 @@ class Recorder:
         self.layers: list[tuple[str, float, list[float]]] = []  # path, start, time of inner layers
         self.names = Names(targets)
         self.ranges = ranges
-        self.now = now if timed else time.perf_counter
+        self.now = now if timed and torch.cuda.is_initialized() else clock_function()
         self.depth = 0  # functions inside a function belong to it
         self.start = 0.0
         self.hooks: dict[str, Any] = {}
@@ -256,20 +255,31 @@ class Recorder:
             self._undo.pop()()
 
 
-def _frontend(function: Any) -> str:
-    root = type(function).__module__.removeprefix("compatgrad.").partition(".")[0]
-    return root if root in ROOTS else "mxnet" if "mxnet" in sys.modules else "compatgrad"
+_names: dict[tuple[type, str | None], str] = {}
 
 
 def _name(function: Any) -> str:
-    frontend = _frontend(function)
+    """The frontend's name of a function of the graph."""
+    key = type(function), function.op_name
+    name = _names.get(key)
+    if name is None:
+        name = _find_name(function)
+        if (
+            function.op_name is not None
+        ):  # else it is defined in Python, and its label may depend on more than its class
+            _names[key] = name
+    return name
+
+
+def _find_name(function: Any) -> str:
+    root = type(function).__module__.removeprefix("compatgrad.").partition(".")[0]
+    frontend = root if root in ROOTS else "mxnet" if "mxnet" in sys.modules else "compatgrad"
+    name = None
     if frontend == "mxnet":
-        name = _mxnet_names()(function) or getattr(function, "label", type(function).__name__)
+        name = _mxnet_names()(function) or getattr(function, "label", None)
     elif frontend == "chainer" and type(function).__name__ != "NativeFunctionNode":
         name = type(function).__name__
-    else:
-        name = getattr(function, "op_name", None) or type(function).__name__
-    return f"{frontend}:{name}"
+    return f"{frontend}:{name or function.op_name or type(function).__name__}"
 
 
 @functools.cache

@@ -46,6 +46,7 @@ def build(result: Result, program: Sequence[str], original: dict[str, Any] | Non
         "hooked_step": summary(result.hooked),
         "table_of": statistics.median(result.kept) if result.kept else None,
         "parts": shares(result.parts),
+        "clock": result.clock,
         "device": result.device,
         "threads": result.threads,
         "versions": result.versions,
@@ -118,16 +119,18 @@ def _line(file: str, line: int) -> dict[str, Any]:
 def hints(report: dict[str, Any]) -> list[str]:
     """What would make the program faster, with figures; at most three."""
     found = []
-    parts, step = report["parts"], report["step"]
+    parts, step, hooked = report["parts"], report["step"], report["hooked_step"]
+    if step and hooked and hooked["median"] > 2 * step["median"]:
+        found.append("the functions are so short that timing them takes longer than they do: compare the rows by calls")
     whole = sum(parts.values())
-    if parts and parts["data"] > 0.25 * whole:
+    if parts and parts["data"] > max(0.25 * whole, 1e-3):
         found.append(
             f"data takes {parts['data'] * 1e3:.3g} ms of a step: prepare batches in other processes, or ahead of time"
         )
     cores = os.cpu_count() or 1
     if report["threads"] == 1 and cores > 1 and step and step["median"] > 0.01:
         found.append(f"torch uses one thread, and there are {cores} cores (OMP_NUM_THREADS, torch.set_num_threads)")
-    if parts and parts["other"] > 0.25 * whole:
+    if parts and parts["other"] > max(0.25 * whole, 1e-3):
         found.append(
             f"{parts['other'] * 1e3:.3g} ms of a step are neither forward, backward, update nor data, but logging, "
             "metrics or copies of results; --by line shows some of it"
@@ -172,9 +175,9 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
     ]
     if step:
         count = f"{step['count']} steps, which end with {report['ends_with']}"
-        lines.append(
-            f"step {step['median'] * 1e3:.4g} ms median ({step['q1'] * 1e3:.4g}–{step['q3'] * 1e3:.4g} IQR, {count})"
-        )
+        what = "processor time of a step" if report["clock"] == "cpu" else "step"
+        quartiles = f"{step['q1'] * 1e3:.4g}–{step['q3'] * 1e3:.4g} IQR"
+        lines.append(f"{what} {step['median'] * 1e3:.4g} ms median ({quartiles}, {count})")
     if report["parts"]:
         lines.append(f"  {parts_text(report['parts'])}")
     hooked = report["hooked_step"]

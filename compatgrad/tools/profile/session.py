@@ -18,7 +18,7 @@ import torch
 
 from compatgrad._install import install
 from compatgrad.tools._lines import OWN, program_frame
-from compatgrad.tools._steps import Phases, Steps, Watches, facts, quiet
+from compatgrad.tools._steps import Phases, Steps, Watches, chosen_clock, facts, quiet
 
 from .record import LABEL, Recorder, Row, typical
 from .trace import Memory, Tracer, memory_of
@@ -41,6 +41,7 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     threads: int = 0
     device: str = ""
+    clock: str = "wall"  # or "cpu": processor time
     trace: str = ""
 
 
@@ -152,6 +153,7 @@ class Session:
             result.by_function, result.by_layer, result.by_line = typical(kept)
             result.kept = [result.hooked[k] for k in quiet(result.hooked)] if result.hooked else []
         result.versions = _facts()
+        result.clock = chosen_clock()
         result.threads = torch.get_num_threads()
         on_gpu = torch.cuda.is_available() and torch.cuda.max_memory_allocated() > 0
         result.device = (
