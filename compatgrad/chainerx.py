@@ -6,6 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.names.absent import speak as _speak
+
+_speak(__name__)
+
 
 class ndarray:
     """Nothing is an instance of this.

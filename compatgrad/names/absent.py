@@ -29,10 +29,15 @@ def explanation(name: str) -> str:
     root = name.partition(".")[0]
     kind = database.kind_of(name) if root in table.FRONTENDS else None
     row = table.row_of(name)
-    if row is None or kind is None and "*" in row.name:  # a wildcard fits misspelt names, too
-        return ""
-    what = f"a {kind}" if kind else "a name"
-    return f"{table.ORIGINALS[table.FRONTENDS[root]]} has {what} of this name, compatgrad has none: {row.sentence()}"
+    if row is not None and (
+        kind is not None or "*" not in row.name or root in table.NOT_RECORDED
+    ):  # a wildcard fits misspelt names, too
+        what = f"a {kind}" if kind else "a name"
+        return (
+            f"{table.ORIGINALS[table.FRONTENDS[root]]} has {what} of this name, compatgrad has none: {row.sentence()}"
+        )
+    row = table.row_of(name, "earlier")
+    return f"{table.ORIGINALS[table.FRONTENDS[root]]} does not have it either: {row.sentence()}" if row else ""
 
 
 def similar(name: str, candidates: Iterable[str]) -> list[str]:

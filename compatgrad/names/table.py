@@ -1,4 +1,5 @@
-"""The names of the originals that compatgrad does not have: `absent_FRONTEND.txt`, one file for each frontend.
+"""The names of the originals that compatgrad does not have: `absent_FRONTEND.txt`, one file for each frontend, and
+`earlier_FRONTEND.txt` for names of other versions of the originals.
 
 This is the only place where the reasons of absences are written: errors, `compatgrad scan`, the support pages and the
 census of names (`tests/census`) read them here.
@@ -25,6 +26,8 @@ FRONTENDS = {
     "mxnet": "mxnet",
 }
 GUIDE = "docs/tools.md#missing-names"
+# packages whose names were not recorded: a row with a wildcard is about all names that compatgrad does not have
+NOT_RECORDED = ("chainerx",)
 # a name that is to come; such a line has no wildcard
 PENDING = "it is not there yet"
 
@@ -58,15 +61,15 @@ def parse(text: str, path: str = "") -> list[Row]:
     return found
 
 
-def path_of(frontend: str) -> Path:
-    """The file of the frontend's table."""
-    return FOLDER / f"absent_{frontend}.txt"
+def path_of(frontend: str, which: str = "absent") -> Path:
+    """The file of the frontend's table; `which` is "absent" or "earlier"."""
+    return FOLDER / f"{which}_{frontend}.txt"
 
 
 @functools.cache
-def rows(frontend: str) -> tuple[Row, ...]:
+def rows(frontend: str, which: str = "absent") -> tuple[Row, ...]:
     """The rows of the frontend's table."""
-    path = path_of(frontend)
+    path = path_of(frontend, which)
     return tuple(parse(path.read_text(encoding="utf-8"), path.name))
 
 
@@ -76,12 +79,12 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 @functools.cache
-def _compiled(frontend: str) -> tuple[dict[str, Row], list[tuple[re.Pattern[str], Row]]]:
-    exact = {row.name: row for row in rows(frontend) if "*" not in row.name}
-    return exact, [(pattern(row.name), row) for row in rows(frontend) if "*" in row.name]
+def _compiled(frontend: str, which: str) -> tuple[dict[str, Row], list[tuple[re.Pattern[str], Row]]]:
+    exact = {row.name: row for row in rows(frontend, which) if "*" not in row.name}
+    return exact, [(pattern(row.name), row) for row in rows(frontend, which) if "*" in row.name]
 
 
-def row_of(name: str) -> Row | None:
+def row_of(name: str, which: str = "absent") -> Row | None:
     """The row of a name of an original, such as `mxnet.torch` or `mxnet.torch.abs`; None if there is none.
 
     An exact row of the name counts first, then rows with wildcards, then the rows of the packages and classes that
@@ -90,7 +93,7 @@ def row_of(name: str) -> Row | None:
     frontend = FRONTENDS.get(name.partition(".")[0])
     if frontend is None:
         return None
-    exact, patterns = _compiled(frontend)
+    exact, patterns = _compiled(frontend, which)
     while "." in name:
         if found := exact.get(name):
             return found

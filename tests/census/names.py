@@ -31,6 +31,8 @@ from tests.census.compare import FRONTENDS, _on_instance, recorded
 from tests.census.walk import StandIns, parameters
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# modules of packages that the recorded installations of the originals lacked: of ours, what there is
+_NOT_RECORDED = {"chainer": ["chainerx"], "nnabla": ["nnabla_ext.cuda", "nnabla_ext.cudnn"], "mxnet": []}
 _LETTERS = {"module": "m", "class": "c", "function": "f", "value": "v", "property": "p"}
 
 
@@ -58,34 +60,46 @@ def _anything(side: list) -> bool:
     return bool(side) and all(p[1] in "vw" for p in side)
 
 
-def refused_keywords(value: object, ours: list | None) -> dict[str, str]:
-    """The keywords that Chainer's `argument.check_unexpected_kwargs` refuses in the function, with its sentences."""
+def further_keywords(value: object, ours: list | None) -> tuple[list | None, dict[str, str]]:
+    """The parameters of `ours` with the keywords that Chainer's `argument.parse_kwargs` takes out of `**kwargs`, and
+    the keywords that it or `check_unexpected_kwargs` refuses, with their sentences."""
     if not ours or ours[-1][1] != "w":
-        return {}
+        return ours, {}
     function = value.__init__ if isinstance(value, type) else value  # type: ignore[misc]
     try:
         source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-        tree = ast.parse(source) if "check_unexpected_kwargs" in source else ast.Module([], [])
+        tree = ast.parse(source) if "_kwargs(" in source else ast.Module([], [])
     except (OSError, TypeError, SyntaxError):
-        return {}
-    found = {}
+        return ours, {}
+    refused = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("check_unexpected_kwargs"):
-            for keyword in node.keywords:
-                if keyword.arg and isinstance(keyword.value, ast.Constant):
-                    found[keyword.arg] = str(keyword.value.value)
-                elif keyword.arg:
-                    found[keyword.arg] = "the original refuses it as well"
-    return found
+        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+        if called not in ("parse_kwargs", "check_unexpected_kwargs") or ast.unparse(node.args[0]) != ours[-1][0]:
+            continue
+        if called == "parse_kwargs":
+            pairs = [a for a in node.args[1:] if isinstance(a, ast.Tuple) and isinstance(a.elts[0], ast.Constant)]
+            if len(pairs) == len(node.args) - 1:
+                ours = [*ours[:-1], *([pair.elts[0].value, "k", "..."] for pair in pairs)]
+        for keyword in node.keywords:
+            constant = isinstance(keyword.value, ast.Constant)
+            text = str(keyword.value.value) if constant else "the original refuses it as well"
+            if keyword.arg:
+                refused[keyword.arg] = text
+        break
+    return ours, refused
 
 
 def _with_operators(modules: dict[str, dict[str, list]]) -> dict[str, dict[str, list]]:
-    """MXNet shows the functions of its modules gen_op and gen__internal in other modules, but they name neither of the
-    two as theirs, so the record of these modules lacks them."""
+    """The record of a module lacks functions that another module defines. MXNet shows those of gen_op and gen__internal
+    in its other modules, nnabla those of function_bases and solver."""
     for api in ("mxnet.ndarray", "mxnet.symbol"):
         for source, places in (("gen_op", (api, f"{api}.op")), ("gen__internal", (f"{api}._internal",))):
             for place in places if api in modules else ():
                 modules[place] = {**modules[f"{api}.{source}"], **modules.get(place, {})}
+    for place, source in (("nnabla.functions", "nnabla.function_bases"), ("nnabla.solvers", "nnabla.solver")):
+        if place in modules:
+            shown = {name: ["same", f"{source}.{name}"] for name in modules[source]}
+            modules[place] = {**shown, **modules[place]}
     return modules
 
 
@@ -106,6 +120,10 @@ class Builder:
         for name, names in private.read().items():
             if name.partition(".")[0] in FRONTENDS[self.frontend]:
                 self._outside(name, names)
+        for name in _NOT_RECORDED[self.frontend]:
+            module = importlib.import_module(name)
+            public = (key for key in dir(module) if not key.startswith("_") and key != "annotations")
+            self.modules[name] = {key: ["x"] for key in public}
         for cls, name in self.classes.items():
             found = [self.classes[base] for base in cls.__mro__[1:] if base in self.classes]
             if found:
@@ -162,8 +180,7 @@ class Builder:
                 self.members[path] = {name: [_LETTERS[member[0]].upper()] for name, member in entry[2].items()}
             return [letter.upper(), *([call(entry[1], None, {})] if letter in "cf" else [])]
         if letter in "cf":
-            ours = parameters(value)
-            out = [letter, call(entry[1], ours, refused_keywords(value, ours))]
+            out = [letter, call(entry[1], *further_keywords(value, parameters(value)))]
             if isinstance(value, type):
                 out[0] = "c"
                 self.classes.setdefault(value, path)
@@ -211,7 +228,7 @@ class Builder:
             theirs = theirs[1:]
         if ours and ours[0][1] in "pa" and not bound:
             ours = ours[1:]
-        return call(theirs, ours, refused_keywords(value, ours))
+        return call(theirs, *further_keywords(value, ours))
 
     def _outside(self, name: str, names: list[str]) -> None:
         """Names outside the API that both have. Those of a module that is itself outside the API are taken as ours."""

@@ -53,7 +53,8 @@ class Reasons:
         self.exact: dict[str, str] = {}
         self.patterns: list[tuple[str, re.Pattern[str], str]] = []
         for row in table.parse("\n".join(self.absences), str(absences_path)):
-            self._add(row.name + _ABSENT, row.reason, "")
+            if row.name.partition(".")[0] not in table.NOT_RECORDED:
+                self._add(row.name + _ABSENT, row.reason, "")
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith("#"):
                 continue

@@ -65,7 +65,7 @@ def test_absent_names():
     ("module", "name", "meant"),
     [
         ("chainer.functions", "Relu", "relu or rrelu or relu6"),
-        ("chainer.functions", "Linear", "linear or compatgrad.chainer.links.Linear or bilinear"),
+        ("chainer.functions", "Maxout", "maxout or compatgrad.chainer.links.Maxout"),
         ("chainer", "functionss", "functions or Function or function_hooks"),
         ("nnabla.functions", "convlution", "convolution or deconvolution or inq_convolution"),
         ("nnabla.function", "Relu", "ReLU or ReLU6 or PReLU"),
@@ -88,6 +88,16 @@ def test_misspelt_modules_and_objects_that_are_no_modules():
     assert text.startswith("cannot import name 'functons'") and text.endswith(
         "functions or function or function_bases?"
     )
+
+
+def test_names_of_earlier_versions():
+    text = message("import compatgrad.chainer.functions as F; F.EmbedID", AttributeError)
+    assert text.endswith(
+        "Chainer 7.8.1 does not have it either: Chainer 1 had layers among the functions. "
+        "Use instead: chainer.links.EmbedID. See docs/tools.md#missing-names."
+    )
+    text = message("import compatgrad.chainerx as chainerx; chainerx.array", AttributeError)
+    assert "ChainerX is not part of compatgrad" in text
 
 
 def test_names_that_nobody_has_get_no_explanation():

@@ -1,0 +1,197 @@
+"""The formats in which `scan` reports: text, JSON, SARIF and GitHub's annotations."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from typing import Any
+
+import compatgrad
+from compatgrad.names.table import ORIGINALS
+from compatgrad.tools.scan.findings import CODES, ERROR, LEVELS, NOTE, STATUSES, WARNING, FileResult, Finding, Summary
+
+SCHEMA = 1
+SHOWN = {
+    "problems": lambda f: f.level != NOTE,
+    "unsupported": lambda f: f.status in ("missing", "partial"),
+    "unknown": lambda f: f.status == "unknown",
+    "all": lambda f: True,
+}
+_COLOURS = {ERROR: "31;1", WARNING: "33", NOTE: "36"}
+
+
+def text(results: list[FileResult], findings: list[Finding], old: int, show: str, colour: bool) -> str:
+    """One line a finding, then the differences by name, then the sums."""
+    lines = []
+    for finding in filter(SHOWN[show], findings):
+        code = f"\033[{_COLOURS[finding.level]}m{finding.code}\033[0m" if colour else finding.code
+        guess = " (guessed)" if finding.guessed else ""
+        guard = " (the program expects that it may fail)" if finding.guarded else ""
+        help_ = f" ({finding.help})" if finding.help else ""
+        what = f"{finding.status}{guess}: {finding.name}" if finding.name else CODES[finding.code][0]
+        lines.append(f"{finding.place()}: {code} {what}: {finding.message}{help_}{guard}")
+    if show == "problems":
+        lines += _by_name(findings)
+    return "\n".join([*lines, *_summary(results, findings, old, show), ""])
+
+
+def _by_name(findings: list[Finding]) -> list[str]:
+    """The differences, a line for each name: there may be thousands of uses."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.code == "CG201":
+            found.setdefault(finding.name, []).append(finding)
+    if not found:
+        return []
+    lines = ["", "Differs in some cases (--show all lists each use):"]
+    for name, all_of in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        what = list(dict.fromkeys(f.message.partition(": here ")[0] for f in all_of))
+        more = f", and {len(what) - 1} more" if len(what) > 1 else ""
+        uses = len({f.place() for f in all_of})
+        lines.append(f"  {name}: {uses} {_plural(uses, 'use')}, first at {all_of[0].place()}: {what[0]}{more}")
+    return lines
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _summary(results: list[FileResult], findings: list[Finding], old: int, show: str) -> list[str]:
+    sums = Summary.of(results)
+    total = sum(sums.uses.values())
+    names = sum(sums.names.values())
+    words = {"differs": "differ in some cases", "missing": "missing", "unknown": "unknown"}
+    parts = [f"{sums.uses[status]} {words.get(status, status)}" for status in STATUSES if sums.uses[status]]
+    lines = [
+        "",
+        f"{total:,} {_plural(total, 'use')} of {names:,} {_plural(names, 'name')} in {sums.scanned} of {sums.files} "
+        f"{_plural(sums.files, 'file')} ({sums.lines:,} lines): {', '.join(parts) or 'none'}.",
+    ]
+    of_uses, of_names = sums.coverage()
+    if of_uses is not None and of_names is not None:
+        lines.append(f"Coverage: {of_uses:.1%} of resolved uses, {of_names:.1%} of names.")
+    guessed = sum(sums.guessed.values())
+    missing = sums.guessed.get("missing", 0)
+    lines.append(
+        f"Not counted in it: {guessed:,} {_plural(guessed, 'use')} of methods whose object was guessed"
+        f"{f' ({missing} missing)' if missing else ''}, {sums.uses['unknown']:,} unknown, "
+        f"{sums.unresolved:,} unresolved, {sums.uses['outside']:,} outside."
+    )
+    levels = Counter(f.level for f in findings)
+    lines.append(", ".join(f"{levels[level]:,} {_plural(levels[level], level)}" for level in reversed(LEVELS)) + ".")
+    if old:
+        lines.append(f"{old:,} {_plural(old, 'finding')} of the baseline not shown.")
+    if any(f.code == "CG320" for f in findings) and show != "all":
+        count = sum(f.code == "CG320" for f in findings)
+        lines.append(
+            f"{count:,} {_plural(count, 'use')} of names that `python -m compatgrad run` gives back (--show all)."
+        )
+    return lines
+
+
+def as_json(results: list[FileResult], findings: list[Finding], old: int, command: list[str]) -> str:
+    """Everything, as one JSON object."""
+    sums = Summary.of(results)
+    of_uses, of_names = sums.coverage()
+    uses: dict[str, Counter[str]] = {}
+    for result in results:
+        for (name, status), count in result.uses.items():
+            uses.setdefault(name, Counter())[status] += count
+    report = {
+        "schema": SCHEMA,
+        "tool": {"name": "compatgrad scan", "version": compatgrad.__version__, "python": sys.version.split()[0]},
+        "command": command,
+        "originals": ORIGINALS,
+        "summary": {
+            "files": sums.files,
+            "files_with_uses": sums.scanned,
+            "lines": sums.lines,
+            "uses": sums.uses,
+            "names": sums.names,
+            "coverage": {"uses": of_uses, "names": of_names},
+            "guessed": sums.guessed,
+            "unresolved": sums.unresolved,
+            "findings": dict(Counter(f.level for f in findings)),
+            "baseline": old,
+        },
+        "files": [
+            {"file": r.file, "lines": r.lines, "frameworks": r.frameworks, "uses": sum(r.uses.values())}
+            for r in results
+        ],
+        "findings": [finding.as_dict() for finding in findings],
+        "names": {name: dict(sorted(counts.items())) for name, counts in sorted(uses.items())},
+    }
+    return json.dumps(report, indent=1, sort_keys=True) + "\n"
+
+
+def sarif(findings: list[Finding]) -> str:
+    """SARIF 2.1.0, for code scanning; at most 25,000 results, the worst first."""
+    order = list(CODES)
+    levels = {ERROR: "error", WARNING: "warning", NOTE: "note"}
+    worst = sorted(findings, key=lambda f: -LEVELS.index(f.level))[:25_000]
+    results: list[dict[str, Any]] = []
+    for finding in worst:
+        cell = "" if finding.cell is None else f" (line {finding.line} of cell {finding.cell})"
+        line, end = (finding.line, finding.end_line) if finding.cell is None else (1, 1)
+        region = {"startLine": line, "endLine": end}
+        if finding.cell is None:
+            region |= {"startColumn": finding.column, "endColumn": finding.end_column}
+        results.append(
+            {
+                "ruleId": finding.code,
+                "ruleIndex": order.index(finding.code),
+                "level": levels[finding.level],
+                "message": {"text": f"{_sentence(finding)}{cell}"},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {"uri": finding.file, "uriBaseId": "%SRCROOT%"},
+                            "region": region,
+                        }
+                    }
+                ],
+                "partialFingerprints": {"compatgrad/v1": finding.fingerprint()},
+            }
+        )
+    rules = [
+        {
+            "id": code,
+            "name": name,
+            "shortDescription": {"text": meaning},
+            "defaultConfiguration": {"level": levels[level]},
+        }
+        for code, (name, level, meaning) in CODES.items()
+    ]
+    driver = {"name": "compatgrad scan", "version": compatgrad.__version__, "rules": rules}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1) + "\n"
+
+
+def github(findings: list[Finding]) -> str:
+    """Annotations that GitHub's workflows show beside the lines of a change."""
+    lines = []
+    for finding in sorted(findings, key=lambda f: -LEVELS.index(f.level)):
+        if finding.level == NOTE and finding.code in ("CG106", "CG201", "CG320"):
+            continue  # GitHub shows ten annotations of a level
+        level = "notice" if finding.level == NOTE else finding.level
+        place = {"file": finding.file, "line": str(finding.line), "endLine": str(finding.end_line)}
+        if finding.line == finding.end_line:
+            place |= {"col": str(finding.column), "endColumn": str(finding.end_column)}
+        if finding.cell is not None:
+            place = {"file": finding.file}
+        place["title"] = f"{finding.code} {CODES[finding.code][0]}"
+        fields = ",".join(f"{key}={_escaped(value, True)}" for key, value in place.items())
+        lines.append(f"::{level} {fields}::{_escaped(_sentence(finding))}\n")
+    return "".join(lines)
+
+
+def _sentence(finding: Finding) -> str:
+    help_ = f" ({finding.help})" if finding.help else ""
+    return f"{finding.status}: {finding.name}: {finding.message}{help_}" if finding.name else finding.message
+
+
+def _escaped(value: str, in_field: bool = False) -> str:
+    value = value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return value.replace(":", "%3A").replace(",", "%2C") if in_field else value
