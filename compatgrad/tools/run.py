@@ -69,6 +69,8 @@ def _split(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
                 raise UsageError(f"{name} needs a value")
             value = rest.pop(0)
         given[name] = value
+        if name == "--report" and not equals and rest and rest[0].endswith((".json", ".html", ".txt")):
+            raise UsageError(f"a file of a report follows an equals sign: --report={rest[0]}")
     return given, rest
 
 

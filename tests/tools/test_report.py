@@ -1,5 +1,6 @@
 """`run --report`, `run --strict`, `report merge` and `compatgrad.report()`: what they count, say and refuse."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -20,7 +21,7 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
 from compatgrad import _C
 from compatgrad.core import notes
-from compatgrad.tools import run
+from compatgrad.tools import _lines, run
 from compatgrad.tools.report import Report, control, files, main
 from compatgrad.tools.report.collect import Collector, StrictError
 from compatgrad.tools.report.page import page
@@ -222,6 +223,7 @@ def test_wrong_options_are_refused(capsys):
         (["--report=out-{host}.json", "x.py"], "may contain {pid} and {rank}"),
         (["--strict=fast", "x.py"], "--strict: expected slow, transfer, deviation, or several with commas, got 'fast'"),
         (["--strict"], "--strict needs"),
+        (["--report", "out.json", "x.py"], "follows an equals sign: --report=out.json"),
         (["--reprot", "x.py"], "unknown option --reprot"),
     ):
         assert run.main(arguments) == 2
@@ -256,7 +258,7 @@ def test_a_program_without_a_frontend_and_a_file_that_cannot_be_written(tmp_path
 def test_each_process_of_a_program_writes_a_file(tmp_path):
     (tmp_path / "many.py").write_text(
         textwrap.dedent("""
-        import multiprocessing, sys
+        import multiprocessing, os
         import numpy as np
         import chainer.functions as F
         def work(n):
@@ -270,6 +272,8 @@ def test_each_process_of_a_program_writes_a_file(tmp_path):
                 p.start()
             for p in processes:
                 p.join()
+            os.mkdir("elsewhere")
+            os.chdir("elsewhere")
     """)
     )
     done = command("run", "many.py", cwd=tmp_path, COMPATGRAD_REPORT="r.json")
@@ -313,7 +317,6 @@ class _Twice(chainer.Function):
 def counted():
     with compatgrad.report() as report:
         yield report
-    control._state.collector = None
 
 
 def test_a_report_of_a_piece_of_code(counted, tmp_path):
@@ -334,6 +337,20 @@ def test_a_report_of_a_piece_of_code(counted, tmp_path):
     assert json.loads((tmp_path / "a.json").read_text())["slow"] == counted.data()["slow"]
     with pytest.raises(ValueError, match="got 'a.pdf'"):
         counted.save("a.pdf")
+
+
+def test_a_report_inside_of_another_does_not_end_it(counted):
+    with compatgrad.report() as inner:
+        F.relu(np.ones(2, np.float32))
+    F.relu(np.ones(2, np.float32))
+    assert calls(counted.data(), "chainer") == calls(inner.data(), "chainer") == {"ReLU": 2}
+
+
+def test_the_line_of_a_library_counts_if_the_program_has_none():
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert re.fullmatch(r".*concurrent[/.]futures[/.]thread\.py:\d+", pool.submit(_lines.program_line).result())
+    assert _lines.program_line().startswith("tests/tools/test_report.py:")
+    assert _lines.shown("/somewhere/else.py") == "/somewhere/else.py"
 
 
 def test_nothing_is_counted_before_and_after():
@@ -387,7 +404,6 @@ def test_copies_between_devices_are_summed():
         notes.note_move(np.zeros(4, np.float32), "cuda:0")
         notes.note_move(np.zeros(4, np.float32), "cpu")
         notes.note_move(FakeGPU(), "cpu")
-    control._state.collector = None
     rows = {row["name"]: (row["calls"], row["bytes"]) for row in report.data()["transfers"]}
     assert rows == {"cpu to cuda:0": (2, 32), "cuda:1 to cpu": (1, 4096)}
     assert re.search(r"cuda:1 to cpu +1 +copied between devices \(4 KiB\)", str(report))

@@ -27,7 +27,8 @@ class Report:
     """What a program does on compatgrad from the moment when `compatgrad.report()` is called: which functions run where,
     which calls take a slow path and why, and what differs from the original.
 
-    `str` gives the text, at most 25 lines; notebooks show a table. As a context manager it counts inside the block.
+    `str` gives the text, at most 25 lines; notebooks show a table. As a context manager it counts inside the block; in a
+    program that `run --report` reports anyway, the count goes on after the block.
 
     Example:
         >>> import numpy as np, compatgrad
@@ -38,8 +39,8 @@ class Report:
         compatgrad report: Ran on cpu. All of 1 operator call on fast kernels. None took a slower path. Nothing else to report.
     """  # noqa: E501
 
-    def __init__(self, collector: Collector) -> None:
-        self._collector = collector
+    def __init__(self, collector: Collector, own: bool = True) -> None:
+        self._collector, self._own = collector, own
 
     def data(self) -> dict[str, Any]:
         """Everything that was counted, as `--report=FILE.json` writes it."""
@@ -60,7 +61,8 @@ class Report:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        if self._own:
+            self.stop()
 
     def __str__(self) -> str:
         from compatgrad.tools.report.text import text
@@ -77,7 +79,8 @@ def report() -> Report:
     """The report of this process: the one that `run --report` has begun, or a new one that begins now."""
     from compatgrad.tools.report import control
 
-    return Report(control.running() or control.begin())
+    running = control.running()
+    return Report(running or control.begin(), own=running is None)
 
 
 def main(arguments: list[str]) -> int:

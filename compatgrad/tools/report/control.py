@@ -74,6 +74,8 @@ def start(target: str | None, strict: frozenset[str]) -> None:
     """
     if _state.wanted or (target is None and not strict):
         return
+    if target:
+        target = os.path.abspath(target)  # the program may change the folder
     _state.target, _state.strict, _state.wanted = target, strict, True
     _state.child = multiprocessing.parent_process() is not None
     if target is not None:
@@ -139,8 +141,8 @@ def finish() -> None:
     if not _state.wanted:
         return
     _state.wanted = False
-    if target is None or (_state.child and (collector is None or not collector.events and not collector.labels)):
-        return
+    if target is None or (_state.child and not (target and collector and (collector.events or collector.labels))):
+        return  # the workers of a program print nothing, and write no file if they have run nothing
     if collector is None:
         _say("compatgrad report: the program imported neither chainer nor nnabla nor mxnet\n")
         return
@@ -156,9 +158,10 @@ def finish() -> None:
     except files.FileError as error:
         _say(f"compatgrad report: {error}\n")
     else:
+        from compatgrad.tools._lines import shown
         from compatgrad.tools.report.text import headline
 
-        _say(f"compatgrad report: {headline(data)} Written to {path}\n")
+        _say(f"compatgrad report: {headline(data)} Written to {shown(str(path))}\n")
 
 
 def _say(text: str) -> None:
