@@ -151,7 +151,8 @@ def plain(tmp_path_factory):
     def of(case):
         if case not in made:
             name, *arguments = case.split()
-            made[case] = profiled(tmp_path_factory.mktemp(name), name, *arguments)
+            options = ["--memory"] if case == "nnabla" else []
+            made[case] = profiled(tmp_path_factory.mktemp(name), name, *arguments, options=options)
         return made[case]
 
     return of
@@ -208,6 +209,7 @@ def test_lines_of_graphs_that_run_later(plain):
     line = {row["source"]: row for row in found["lines"]}["h = F.relu(PF.convolution(x, 4, (3, 3)))  # line of relu"]
     assert line["calls"] == 2 and line["forward"] > 0 and line["backward"] > 0
     layers = {row["name"]: row for row in found["layers"]}
+    assert layers["one/conv"]["allocated"] >= 2 * 4 * 4 * 4 * 4  # the result of the convolution, and more
     assert layers["one/conv"]["calls"] == 2  # what follows a layer belongs to it
 
 
@@ -296,6 +298,7 @@ def test_an_exception_of_the_program_is_its_own(tmp_path):
     script = program(tmp_path, "lost", CHAINER + "\nraise KeyError('lost')\n")
     done = command(tmp_path, "--steps", "100", "--warmup", "20", "--", script)
     assert done.returncode == 1 and "19 steps, which end with SGD.update" in done.stdout
+    assert "ended after 39 steps, before its functions could be timed: try --warmup 1 --steps 12" in done.stdout
     assert "KeyError: 'lost'" in done.stderr and "compatgrad/tools" not in done.stderr
 
 

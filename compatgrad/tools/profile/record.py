@@ -93,6 +93,7 @@ class Recorder:
         self.names = Names(targets)
         self.ranges = ranges
         self.now = now if timed and torch.cuda.is_initialized() else clock_function()
+        self.in_layer = False  # a function has a range of its layer around its own
         self.depth = 0  # functions inside a function belong to it
         self.start = 0.0
         self.hooks: dict[str, Any] = {}
@@ -174,11 +175,15 @@ class Recorder:
             found = self.labels[layer, line] = Label(layer, line)
         return found
 
-    def enter_function(self, name: Callable[[], str]) -> None:
+    def enter_function(self, name: Callable[[], str], label: Label | None = None) -> None:
+        """A function begins; `label` says of which layer, if that is not the layer that runs."""
         self.depth += 1
         if self.depth > 1:
             return
         if self.ranges is not None:
+            self.in_layer = label is not None and bool(label.layer)
+            if label is not None and label.layer:
+                self.ranges.begin(f"layer {label.layer}")
             self.ranges.begin(name())
         self.start = self.now()
 
@@ -190,6 +195,8 @@ class Recorder:
         seconds = self.now() - self.start
         if self.ranges is not None:
             self.ranges.end()
+            if self.in_layer:
+                self.ranges.end()
         if self.kinds:
             self.kinds[-1][2][0] += seconds
         return seconds
@@ -319,7 +326,8 @@ class _BackwardHook(FunctionHook):
         self.recorder = recorder
 
     def backward_preprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
-        self.recorder.enter_function(lambda: _name(function) + " backward")
+        label = function.local_function_hooks.get(LABEL) if self.recorder.ranges is not None else None
+        self.recorder.enter_function(lambda: _name(function) + " backward", label)
 
     def backward_postprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
         seconds = self.recorder.leave_function()
@@ -437,7 +445,8 @@ def _set_nnabla(recorder: Recorder, nnabla: Any) -> Callable[[], None]:
     parameters = FRONTENDS["nnabla"].parameter_names()
 
     def before(function: Any) -> None:
-        recorder.enter_function(lambda: f"nnabla:{function.name}" + " backward" * (recorder.backward > 0))
+        label = function.local_function_hooks.get(LABEL) if recorder.ranges is not None else None
+        recorder.enter_function(lambda: f"nnabla:{function.name}" + " backward" * (recorder.backward > 0), label)
 
     def after(function: Any) -> None:
         seconds = recorder.leave_function()

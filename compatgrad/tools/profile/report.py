@@ -47,6 +47,7 @@ def build(result: Result, program: Sequence[str], original: dict[str, Any] | Non
         "table_of": statistics.median(result.kept) if result.kept else None,
         "parts": shares(result.parts),
         "clock": result.clock,
+        "seen": result.seen,
         "device": result.device,
         "threads": result.threads,
         "versions": result.versions,
@@ -187,6 +188,12 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
     lines += _against(report)
     if hooked:
         lines += ["", *table(report, by, sort, limit)]
+    else:
+        fewer = f"--warmup 1 --steps {max(1, (report['seen'] - 1) // 3)}"
+        lines += [
+            "",
+            f"The program ended after {report['seen']} steps, before its functions could be timed: try {fewer}",
+        ]
     for found in report["memory"] if memory else ():
         where = f", in {found['peak_in']}" if found["peak_in"] else ""
         at = found["peak_at"] / found["step"] if found["step"] else 0
@@ -206,7 +213,7 @@ def _against(report: dict[str, Any]) -> list[str]:
     if original is None:
         return []
     versions = ", ".join(f"{k} {v}" for k, v in original["versions"].items())
-    rows = [["", "original", "compatgrad", "time"]]
+    rows = [["", "original", "compatgrad", "ratio"]]
     own, theirs = report["step"], original["step"]
     rows.append(["step (median, IQR)", milliseconds(theirs), milliseconds(own), f"{report.get('ratio', 0):.2f}"])
     for name in PHASES if report["parts"] and original["parts"] else ():

@@ -79,7 +79,7 @@ class Memory:
     peak: int = 0
     peak_at: float = 0.0
     peak_in: str = ""
-    allocated: dict[str, int] = field(default_factory=dict)  # by range: a function or a layer
+    allocated: dict[str, int] = field(default_factory=dict)  # by range: a function, or a layer without inner ones
 
 
 def memory_of(tracer: Tracer) -> list[Memory]:
@@ -113,7 +113,9 @@ def memory_of(tracer: Tracer) -> list[Memory]:
         if level[device] > memory.peak:
             memory.peak, memory.peak_at = level[device], at
             memory.peak_in = next((n for n in reversed(around) if ":" in n), around[-1] if around else "")
-        for name in set(around) if e.nbytes() > 0 else ():
+        inner = next((name for name in reversed(around) if name.startswith("layer ")), None)
+        counted = {name for name in around if not name.startswith("layer ") or name == inner}
+        for name in counted if e.nbytes() > 0 else ():
             memory.allocated[name] = memory.allocated.get(name, 0) + e.nbytes()
     for memory in found.values():
         memory.curve = thinned(memory.curve, memory.seconds)
