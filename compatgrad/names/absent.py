@@ -40,6 +40,26 @@ def explanation(name: str) -> str:
     return f"{table.ORIGINALS[table.FRONTENDS[root]]} does not have it either: {row.sentence()}" if row else ""
 
 
+def advice(error: BaseException) -> str | None:
+    """For an error that stopped a program: why a frontend's class does not have an attribute of the original's."""
+    if not isinstance(error, AttributeError) or isinstance(error, _Told):
+        return None
+    obj, name = error.obj, error.name
+    if obj is None or not name:
+        return None
+    from compatgrad.names import database
+
+    for owner in (obj if isinstance(obj, type) else type(obj)).__mro__:
+        own = table.original_name(owner.__module__)
+        if own is None:
+            continue
+        for module in [own[0], *database.places(own[1], owner.__qualname__)[:1]]:  # the second: where it is public
+            cls = database.find(f"{module}.{owner.__qualname__}")
+            if cls is not None and (text := explanation(f"{cls.name}.{name}")):
+                return f"{cls.name}.{name}: {text}"
+    return None
+
+
 def similar(name: str, candidates: Iterable[str]) -> list[str]:
     """At most three of the candidates that may have been meant by `name`, the likeliest first."""
     import difflib

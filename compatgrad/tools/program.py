@@ -16,6 +16,7 @@ from types import CodeType, ModuleType, TracebackType
 
 from compatgrad import surroundings
 from compatgrad._install import _install
+from compatgrad.names import absent
 
 _run_module_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]  # `python -m` itself calls this
 
@@ -127,7 +128,7 @@ def _without_own_frames(body: Callable[[], None]) -> None:
                 value.__traceback__ = sys.last_traceback = surroundings.without_own_frames(traceback)
             hook(kind, value, value.__traceback__)
             old = isinstance(value, Exception) and surroundings.active() != "off"
-            advice = surroundings.advice(value) if old else None
+            advice = (surroundings.advice(value) if old else None) or absent.advice(value)
             if advice and sys.stderr is not None:
                 print(f"compatgrad: {advice}", file=sys.stderr)
 

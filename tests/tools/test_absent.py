@@ -100,6 +100,22 @@ def test_names_of_earlier_versions():
     assert "ChainerX is not part of compatgrad" in text
 
 
+def test_methods_when_an_error_stops_a_program():
+    """`run` adds the reason below the traceback: classes explain nothing, which would make every attribute slower."""
+    code = "import nnabla as nn; nn.Variable((1,)).get_number_of_references()"
+    done = subprocess.run([sys.executable, "-m", "compatgrad", "run", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == [
+        "AttributeError: 'Variable' object has no attribute 'get_number_of_references'",
+        "compatgrad: nnabla.Variable.get_number_of_references: nnabla 1.39.0 has a property of this name, compatgrad "
+        "has none: it reports on the original's memory management. See docs/deviations.md#nnabla-different.",
+    ]
+    assert absent.advice(AttributeError("x")) is absent.advice(KeyError("x")) is None
+    with pytest.raises(AttributeError) as caught:
+        "".nothing  # noqa: B018
+    assert absent.advice(caught.value) is None
+
+
 def test_names_that_nobody_has_get_no_explanation():
     """A row with a wildcard, `*Grad`, does not claim that the original has a misspelt name."""
     text = message("import compatgrad.chainer.functions as F; F.zyxwGrad", AttributeError)
