@@ -20,6 +20,7 @@ class _Chainer(Adapter):
     name = "chainer"
     variable_class = Variable
     training_mode = "train"
+    separator = "/"
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         v = Variable.__new__(Variable)

@@ -61,6 +61,7 @@ class Adapter:
     variable_class: Any = Variable
     deferred = False  # whether its graphs are computed later
     training_mode = ""  # the engine's mode in which its layers train
+    separator = "."  # between the parts of its names of parameters
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         """A leaf that shares the tensor's memory."""

@@ -17,11 +17,16 @@ from compatgrad.interop._wrappers import as_chainer_link as as_chainer_link
 from compatgrad.interop._wrappers import as_gluon_block as as_gluon_block
 from compatgrad.interop.files import read_parameters as read_parameters
 from compatgrad.interop.files import write_parameters as write_parameters
+from compatgrad.interop.native.native import NativeError as NativeError
+from compatgrad.interop.native.native import NativeModule as NativeModule
+from compatgrad.interop.native.native import to_native as to_native
 
 __all__ = [
     "CudaGraph",
     "ExportError",
     "Graph",
+    "NativeError",
+    "NativeModule",
     "ParametricFunction",
     "TorchModule",
     "as_chainer_link",
@@ -35,5 +40,6 @@ __all__ = [
     "graph",
     "read_parameters",
     "to",
+    "to_native",
     "write_parameters",
 ]

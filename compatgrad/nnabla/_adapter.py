@@ -22,6 +22,7 @@ class _NNabla(Adapter):
     name = "nnabla"
     variable_class = Variable
     deferred = True
+    separator = "/"
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         v = Variable(tuple(t.shape), need_grad=requires_grad)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compatgrad import ops
+from compatgrad import _C, ops
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
 from compatgrad.nnabla.random import generator_of
@@ -235,6 +235,8 @@ def dropout(x: Array, p: float = 0.5, seed: int = -1) -> Array:
     p = 0.5 if p is None else p
     if not 0 <= p < 1:
         raise RuntimeError(f"dropout: p must be in [0.0, 1.0), but is {p}.")
+    if _C.traced():  # the traced program must draw a mask in each run, which nnabla's generator cannot
+        return op.dropout(x, ratio=p)
     return op.dropout_drawn(x, p=p, rng=generator_of(seed))
 
 

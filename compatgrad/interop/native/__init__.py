@@ -1,0 +1,1 @@
+"""Networks of the frontends as source code of torch."""

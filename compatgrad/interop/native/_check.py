@@ -1,0 +1,201 @@
+"""Compares a network with the module written for it: outputs, gradients and running statistics."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from compatgrad import _C
+from compatgrad.interop.native._layers import put
+from compatgrad.interop.native._record import Recorder
+from compatgrad.interop.native._source import Source
+
+__all__ = ["Difference", "compare"]
+
+# relative to the largest number of a tensor
+_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}
+
+
+@dataclass
+class Difference:
+    """The largest differences in one mode, relative to the largest number of each output and gradient.
+
+    Args:
+        dtype: the dtype in which both networks ran.
+        outputs: of the outputs.
+        gradients: of the gradients of inputs and parameters.
+        wrong: what differs by more than rounding; empty if nothing does.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad import interop
+        >>> interop.to_native(L.Linear(3, 2), torch.ones(4, 3)).differences["eval"].outputs < 1e-6
+        True
+
+    Source: `compatgrad/interop/native/_check.py`.
+    """
+
+    dtype: torch.dtype
+    outputs: float
+    gradients: float
+    wrong: str = ""
+
+    def text(self) -> str:
+        return f"outputs {self.outputs:.1e}, gradients {self.gradients:.1e} ({str(self.dtype)[6:]})"
+
+
+class _NothingDropped(TorchDispatchMode):
+    """Draws that keep every element, so that both networks drop out the same."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        if name == "native_dropout" and (args[2] if len(args) > 2 else True):
+            result[0].copy_(args[0] / (1 - args[1]))
+            result[1].fill_(1)
+        elif torch.Tag.nondeterministic_seeded in func.tags and isinstance(result, torch.Tensor):
+            if name.startswith("bernoulli"):
+                result.fill_(1)
+            elif name.startswith("rand") and name not in ("randn", "randn_like", "randperm"):
+                result.fill_(0.9990234375)
+        return result
+
+
+def compare(recorder: Recorder, source: Source, module: torch.nn.Module, mode: str) -> Difference:
+    """Runs both networks in a mode, in float64 where the network computes in it."""
+    whole = None
+    if all(t.dtype == torch.float32 for t in recorder.state.values() if t.is_floating_point()):
+        try:
+            whole = _compare(recorder, source, module, mode, torch.float64)
+        except Exception:  # the network's code asks for float32
+            whole = None
+        if whole is not None and not whole.wrong:
+            return whole
+    return _compare(recorder, source, module, mode, None) or Difference(torch.float32, float("inf"), float("inf"), "it")
+
+
+def _compare(
+    recorder: Recorder, source: Source, module: torch.nn.Module, mode: str, dtype: torch.dtype | None
+) -> Difference | None:
+    examples = [x.clone().to(dtype) if dtype and x.is_floating_point() else x.clone() for x in recorder.examples]
+    target = recorder.target
+    legacy = target.differentiable(recorder.module)
+    state = dict(recorder.module.state_dict(keep_vars=True))
+    with ExitStack() as stack:
+        stack.enter_context(target.unchanged(state))
+        paths = recorder.module._paths if hasattr(recorder.module, "_paths") else None
+        del paths
+        originals = [(p, p.data) for p in (*legacy.parameters(), *legacy.buffers())]
+        stack.callback(_restore, originals, legacy)
+        if dtype:
+            legacy.to(dtype)
+        legacy.train(mode == "train")
+        before = {n: t.detach().clone() for n, t in _state_of(legacy, state, dtype).items()}
+        expected, gys, expected_state = _run(legacy, examples, recorder, None, True, state, dtype)
+    own = copy.deepcopy(module)
+    own.load_state_dict(source.values(before), assign=True)
+    own.train(mode == "train")
+    for p, q in zip(module.parameters(), own.parameters(), strict=True):
+        q.requires_grad_(p.requires_grad)
+    found, _, _ = _run(own, examples, None, gys, False, {}, dtype)
+    del expected_state
+    first = next((y for y in expected[0].values() if y.is_floating_point()), None)
+    computed = torch.float32 if first is None else first.dtype
+    if dtype and computed != dtype:
+        return None
+    pairs = source.pairs()
+    grads = dict(found[1])
+    wrong, worst = "", [0.0, 0.0]
+    tolerance = _TOLERANCE.get(computed, 1e-2)
+    for k, (a_all, b_all) in enumerate(((expected[0], found[0]), (_renamed(expected[1], pairs), grads))):
+        scale = max((_scale(a) for a in a_all.values()), default=0.0)
+        for name, a in a_all.items():
+            b = b_all.get(name)
+            if b is None:
+                if k and _scale(a) > tolerance * scale:
+                    wrong = wrong or f"the gradient of {name}"
+                    worst[k] = float("inf")
+                continue
+            if a.shape != b.shape:
+                wrong, worst[k] = wrong or f"the shape of {name}", float("inf")
+                continue
+            near = max(_scale(a), scale * (1e-3 if k else 1.0), 1e-30)
+            a64, b64 = a.double(), b.double()
+            same = (a64 == b64) | (a64.isnan() & b64.isnan())
+            size = float(torch.where(same, torch.zeros_like(a64), (a64 - b64).abs()).max()) / near if a.numel() else 0.0
+            size = float("inf") if size != size else size
+            worst[k] = max(worst[k], size)
+            if size > tolerance * (10 if k else 1):
+                wrong = wrong or (f"the gradient of {name}" if k else name)
+    return Difference(computed, worst[0], worst[1], wrong)
+
+
+def _scale(a: torch.Tensor) -> float:
+    finite = a.detach().double().abs()
+    finite = finite[finite.isfinite()]
+    return float(finite.max()) if finite.numel() else 0.0
+
+
+def _restore(originals: Any, legacy: torch.nn.Module) -> None:
+    for p, data in originals:
+        p.data = data
+    legacy._parameters_in_place()  # type: ignore[operator]
+
+
+def _state_of(legacy: torch.nn.Module, state: Mapping[str, torch.Tensor], dtype: Any) -> dict[str, torch.Tensor]:
+    own = dict(legacy.state_dict())
+    return {n: own.get(n, t.to(dtype) if dtype and t.is_floating_point() else t) for n, t in state.items()}
+
+
+def _renamed(grads: Mapping[str, torch.Tensor], pairs: Mapping[str, tuple[str, str]]) -> dict[str, torch.Tensor]:
+    """Gradients of legacy parameters under the names and in the layouts of the module."""
+    made: dict[str, torch.Tensor] = {}
+    for name, g in grads.items():
+        if name in pairs:
+            made[pairs[name][0]] = put(pairs[name][1], g)
+        elif name.startswith("input "):
+            made[name] = g
+        elif bool((g != 0).any()):
+            made[name] = g
+    return made
+
+
+def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any, legacy: bool, state: Any, dtype: Any) -> Any:
+    inputs = [x.clone() for x in examples]
+    for x in inputs:
+        x.requires_grad_(x.is_floating_point())
+    call: Callable[[], Any]
+    if recorder is None:
+        call = lambda: network(*inputs)  # noqa: E731
+    else:
+        args, kwargs = recorder.rebuild(inputs)
+        call = lambda: network(*args, **kwargs)  # noqa: E731
+    was = _C.set_tracing(True) if legacy else False  # dropout draws from torch's generator
+    try:
+        with _NothingDropped(), torch.enable_grad():  # type: ignore[no-untyped-call]
+            result = call()
+    finally:
+        if legacy:
+            _C.set_tracing(was)
+    ys = [y for y in _pytree.tree_leaves(result) if isinstance(y, torch.Tensor)]
+    outputs = {f"output {k}": y.detach() for k, y in enumerate(ys)}
+    floats = [y for y in ys if y.is_floating_point()]
+    if gys is None:
+        generator = torch.Generator().manual_seed(0)
+        gys = [torch.randn(y.shape, generator=generator, dtype=torch.float64).to(y.dtype) for y in floats]
+    named = {n: p for n, p in network.named_parameters() if p.requires_grad}
+    named.update({f"input {k}": x for k, x in enumerate(inputs) if x.requires_grad})
+    weighted = [(y * g).sum() for y, g in zip(floats, gys, strict=True) if y.requires_grad]
+    grads: dict[str, torch.Tensor] = {}
+    if weighted:
+        found = torch.autograd.grad(weighted, list(named.values()), allow_unused=True)
+        grads = {n: torch.zeros_like(p) if g is None else g for (n, p), g in zip(named.items(), found, strict=True)}
+    return (outputs, grads), gys, None

@@ -1,0 +1,241 @@
+"""Records a network as ATen calls, in which functions of the engine that a layer of torch computes are one call each.
+
+The recording is that of `interop.export`. While the network runs, the engine names every function (`_C.set_tally`), and
+the recorder replaces the ATen calls of a function by one `LayerCall` where `_layers.layer_of` knows how to write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import _disable_current_modes
+
+from compatgrad import _C
+from compatgrad.core.configuration import using_modes
+from compatgrad.exporting._graph import Assembly, Unfitted
+from compatgrad.exporting._run import _MORE_RUNS, _RUNS, Exporter
+from compatgrad.exporting._target import Target, Undo
+from compatgrad.exporting._trace import Call, ExportError, Trace, Value, place_of, raise_readable
+from compatgrad.interop.native._layers import Layer, Seen, layer_of
+
+__all__ = ["LayerCall", "Recorder"]
+
+
+class LayerCall:
+    """The target of a graph's node that stands for a layer; its arguments are a `Layer` and the list of inputs."""
+
+    __name__ = "layer"
+    __module__ = __name__
+    tags = ()
+    _schema = SimpleNamespace(is_mutable=False, arguments=[])
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError("a layer of a recording is written as source, not run")
+
+    def __repr__(self) -> str:
+        return "layer"
+
+
+LAYER = LayerCall()
+
+
+class _Trace(Trace):
+    """A trace that recognizes layers."""
+
+    def __init__(self, state: Any, train: bool) -> None:
+        super().__init__(state)
+        self._train = train
+        self._view: Any = None  # the function that runs, or ran last
+        self._start = 0  # number of calls before it
+        self._nodes: dict[int, tuple[Any, Value]] = {}  # variable nodes of known Values
+        self._writes: set[int] = set()  # calls that belong to a layer although they write to the state
+
+    def run(self, network: Callable[..., Any], *args: Any) -> None:
+        def listen(kind: str, name: str, frontend: str, view: Any) -> None:
+            if kind == "run":
+                self._finish()
+                self._view = view
+                _C.set_tally(listen)  # the engine names each kind of function once; this starts it anew
+
+        def whole(*args: Any) -> Any:
+            result = network(*args)
+            self._finish()
+            return result
+
+        _C.set_tally(listen)
+        try:
+            super().run(whole, *args)
+        finally:
+            _C.set_tally(None)
+            self._view = None
+            self._nodes.clear()
+        self.calls = [c for c in self.calls if id(c) not in self._writes]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._finish()
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+    def _of_node(self, node: Any) -> Value | None:
+        """The Value of a variable node."""
+        if node is None:
+            return None
+        if id(node) in self._nodes:
+            return self._nodes[id(node)][1]
+        variable = node.get_variable_or_none()
+        if variable is None and node.creator_node is None and node.tensor is None:
+            variable = node.get_variable()  # a leaf of nnabla's graph, whose array the node keeps
+        t = node.tensor if variable is None else variable.tensor
+        if t is None or (isinstance(t, FakeTensor) and id(t) not in self._values):
+            return None
+        value = self.value(t)
+        self._nodes[id(node)] = (node, value)
+        return value
+
+    def _finish(self) -> None:
+        """Notes a layer, if the function that ran last has finished and is one."""
+        view = self._view
+        if view is None or view.inputs is None or any(o is None for o in view.outputs or (None,)):
+            return
+        self._view, start = None, self._start
+        self._start = len(self.calls)
+        outputs = [self._of_node(o()) for o in view.outputs]
+        if view.op_name is None or any(y is None or y.kind != "result" for y in outputs[:1]):
+            return
+        inputs = [self._of_node(x) for x in view.inputs]
+        params = {k: self.value(v) if isinstance(v, torch.Tensor) else v for k, v in (view.op_params or {}).items()}
+        seen = Seen(view.op_name, params, inputs, [y for y in outputs if y is not None], self._train,
+                    self.calls[start:])  # fmt: skip
+        with _disable_current_modes():  # it compares values of constants
+            layer = layer_of(seen)
+        if layer is None:
+            return
+        call = Call(LAYER, (layer, [inputs[i] for i in layer.inputs]), {}, several=len(outputs) > 1)
+        for k, y in enumerate(outputs):
+            if y is None or y.kind != "result":
+                continue
+            by = y.source
+            by.results = [Value("result", by, v.fake, v.index) if v is y else v for v in by.results]
+            y.source, y.index = call, k if call.several else None
+            call.results.append(y)
+        held = {id(v) for v in (*inputs, *params.values()) if isinstance(v, Value) and v.kind == "state"}
+        self._writes |= {id(c) for c in self.calls[start:] if any(id(v) in held for v in c.written())}
+        self.calls.append(call)
+        self._start = len(self.calls)
+
+
+class _Target(Target):
+    """A target whose functions are recorded by the engine in every frontend. `finished` is called after each run."""
+
+    finished: Callable[[], None] = staticmethod(lambda: None)
+
+    def run(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool], rebuild: Callable[..., Any]) -> Any:
+        target = self.target
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            with using_modes(recording=True):
+                result = target(*args, **kwargs)
+                self.finished()  # while the result's Variables are alive
+                return result
+
+        if not self.is_module:
+            self.target = recorded
+        try:
+            return super().run(tensors, needs, rebuild)
+        finally:
+            self.target = target
+
+
+class _Assembly(Assembly):
+    """The graph keeps the shapes of its values in `meta["runs"]`."""
+
+    def assemble(self) -> None:
+        self._compare()
+        for calls in zip(*(t.calls for t in self.traces), strict=True):
+            self._one(calls)
+        outputs = self.argument([t.outputs for t in self.traces], "the output", [])
+        self.graph.output(fx.map_arg(outputs, self._output))
+
+
+class Recorder(Exporter):
+    """One recording. `assembly`: the graph in `assembly.graph`, and its constants."""
+
+    def __init__(self, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
+        super().__init__("interop.to_native", target, parameters, frontend, train)
+        self.target.__class__ = _Target
+
+    def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any) -> None:
+        self.take_apart(args, kwargs)
+        self.needs = [x.is_floating_point() for x in self.examples]  # so that the engine records every function
+        self.places = self.dynamic_places(dynamic)
+        self.module = self._stateful()
+        self.state = state = dict(self.module.state_dict(keep_vars=True))
+        try:  # so that states which the code makes at its first call exist
+            with self.target.unchanged(state), Undo():
+                self.result = self._call()
+        except Exception as e:
+            raise_readable(e, self.who)
+            raise
+        with self.target.unchanged(state):
+            try:
+                self.assembly = self._assemble(state, _RUNS)
+            except Unfitted:
+                self.assembly = self._assemble(state, _MORE_RUNS)
+        self.random = any(c.is_random() for c in self.assembly.traces[0].calls)
+
+    def _assemble(self, state: Any, runs: Sequence[int]) -> Assembly:
+        names = list(dict.fromkeys(s for dims in self.places for s in dims.values()))
+        sizes = dict(self._sizes(names, runs))
+        traces = []
+        for r in range(len(next(iter(sizes.values()))) if sizes else 2):
+            trace = _Trace(state, self.target.train)
+            fakes = []
+            for k, x in enumerate(self.examples):
+                dims = self.places[k] if self.places else {}
+                fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
+            try:
+                self.target.finished = trace._finish  # type: ignore[attr-defined]
+                with self.target.unchanged({}):
+                    trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
+            except Exception as e:
+                raise_readable(e, self.who)
+                if not names:
+                    raise
+                raise ExportError(f"{self.who}: the network fails at another size: {e}{place_of(e)}") from e
+            finally:
+                self.target.finished = lambda: None  # type: ignore[attr-defined]
+            trace.without_writes()
+            trace.drop_dead()
+            traces.append(trace)
+        where = {
+            s: next((k, d) for k, dims in enumerate(self.places) for d, n in dims.items() if n == s) for s in names
+        }
+        assembly = _Assembly(traces, self.names, sizes, where)
+        try:
+            assembly.assemble()
+        except Unfitted as e:
+            if names and runs is _RUNS:
+                raise
+            raise ExportError(f"{self.who}: {e}") from None
+        except ExportError as e:
+            raise ExportError(f"{self.who}: {e}") from e.__cause__
+        return assembly
+
+    def _sizes(self, names: Sequence[str], runs: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
+        from compatgrad.exporting._run import _PRIMES
+
+        count = len(runs) + len(names) - 1
+        for k, name in enumerate(names):
+            more = [*runs, *_PRIMES] if k == 0 else _PRIMES[3 * k :]
+            yield name, list(more[:count])
+
+
+def layers(graph: fx.Graph) -> Iterator[Layer]:
+    """The layers of a graph."""
+    for node in graph.nodes:
+        if node.target is LAYER:
+            yield node.args[0]

@@ -1,0 +1,272 @@
+"""`to_native`: a network of a frontend as source of torch."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from compatgrad.core.adapters import Adapter
+from compatgrad.exporting._trace import ExportError
+from compatgrad.interop.native import _check
+from compatgrad.interop.native._record import Recorder
+from compatgrad.interop.native._source import Source
+
+__all__ = ["NativeError", "NativeModule", "to_native"]
+
+
+class NativeError(RuntimeError):
+    """The error for a network that cannot be written as source of torch; the message says what and why.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad import interop
+        >>> try:
+        ...     interop.to_native(lambda x: x * float(x.tensor.sum()), torch.ones(2), frontend="compatgrad")
+        ... except interop.NativeError:
+        ...     print("a value is read")
+        a value is read
+
+    Source: `compatgrad/interop/native/native.py`.
+    """
+
+
+@dataclass
+class NativeModule:
+    """The result of `to_native`.
+
+    Args:
+        source: a Python file with the class `name`, which imports torch only.
+        name: the class.
+        state_dict: the network's parameters under torch's names, in torch's layouts.
+        module: an instance with these parameters, in the mode in which the network was recorded.
+        legacy_names: for each name in `state_dict` the legacy name of the parameter.
+        unused: legacy parameters that the network did not use when it was recorded; they are not in `state_dict`.
+        kept: what is not written as torch but calls compatgrad, with the reason; at present always empty: where a part
+            of a network cannot be written, `to_native` raises NativeError.
+        notes: what behaves differently in torch.
+        differences: for each mode that was compared the largest difference of outputs and of gradients, relative to
+            the largest number in each; empty with `check=False`.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad import interop
+        >>> result = interop.to_native(L.Linear(3, 2), torch.ones(4, 3))
+        >>> sorted(result.state_dict)
+        ['linear.bias', 'linear.weight']
+
+    Source: `compatgrad/interop/native/native.py`.
+    """
+
+    source: str
+    name: str
+    state_dict: dict[str, torch.Tensor]
+    module: torch.nn.Module
+    legacy_names: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    differences: dict[str, _check.Difference] = field(default_factory=dict)
+
+    def save(self, path: str | os.PathLike[str], force: bool = False) -> tuple[str, str]:
+        """Writes the source and, beside it, the state dict for `torch.load`.
+
+        path: the Python file, whose name ends in .py; or a folder, which is made if it is missing, for files named
+        after the class. force: True replaces files. Returns the paths of both files. Raises FileExistsError if a file
+        exists.
+        """
+        target = os.fspath(path)
+        if not target.endswith(".py"):
+            os.makedirs(target, exist_ok=True)
+            target = os.path.join(target, f"{self.name.lower()}.py")
+        weights = f"{target[:-3]}.pt"
+        for file in (target, weights):
+            if os.path.lexists(file) and not force:
+                raise FileExistsError(f"{file} exists: save(path, force=True) replaces it")
+        with open(target, "w", encoding="utf-8") as f:
+            f.write(self.source)
+        torch.save(self.state_dict, weights)
+        return target, weights
+
+
+def to_native(
+    model: Callable[..., Any],
+    *example_inputs: Any,
+    kwargs: Mapping[str, Any] | None = None,
+    parameters: Any = None,
+    frontend: str | None = None,
+    train: bool | None = None,
+    training: Callable[..., Any] | None = None,
+    dynamic: Any = True,
+    name: str | None = None,
+    check: bool = True,
+) -> NativeModule:
+    """Writes a network of a frontend as a Python file of torch: a class of `torch.nn` layers with a `forward`, which
+    imports torch only, and a state dict with the network's parameters under torch's names and in torch's layouts.
+
+    The network runs on the example inputs, and what it computes is recorded as for `interop.export`. A function with
+    parameters becomes a layer where torch has one; other functions become calls in `forward`. Parts of the network
+    whose calls follow each other become classes of their own. Comments keep the legacy names of the parameters.
+
+    Args:
+        model: a Chainer link, a Gluon block, or a function of Variables.
+        example_inputs: its arguments: tensors, arrays or Variables, also inside tuples, lists and dicts. Each becomes
+            an argument of `forward`; arguments of other types are fixed.
+        kwargs: keyword arguments.
+        parameters: for a function, the Variables that it uses, by name (nnabla: `nn.get_parameters(grad_only=False)`),
+            or the link or block that contains them.
+        frontend: for a function, the frontend whose Variables it takes, as for `export`.
+        train: True or False: only this mode is written; None: both, `module.train()` and `module.eval()` choose. A
+            function of nnabla chooses its mode itself, and is recorded once; where it normalizes by the statistics of
+            the batch, or drops out, the module is in train mode.
+        training: for nnabla, the function that builds the network for training; `model` is the one for inference.
+        dynamic: the sizes that may differ from the examples', as for `export`. If the network cannot be recorded with a
+            variable batch size, all sizes are fixed, and `notes` says so.
+        name: the class; None is the class of `model`.
+        check: True runs both networks on the same inputs and compares outputs and gradients, in each mode.
+
+    Returns:
+        A `NativeModule`: `source`, `state_dict`, `module`, `differences`, `save(path)`.
+
+    Raises:
+        NativeError: the network cannot be written, or computes other numbers than the original.
+        TypeError: an argument has a wrong type.
+        ValueError: an argument is wrong.
+
+    Example:
+        >>> import torch
+        >>> import compatgrad.chainer.functions as F
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad import interop
+        >>> link = L.Linear(3, 2)
+        >>> result = interop.to_native(lambda x: F.relu(link(x)), torch.ones(4, 3), parameters=link, name="Net")
+        >>> print(result.source.partition("class ")[2])
+        Net(nn.Module):
+            \"\"\"`load_state_dict` takes the tensors saved beside this file.\"\"\"
+        <BLANKLINE>
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(3, 2)  # W, b
+        <BLANKLINE>
+            def forward(self, x):
+                return F.relu(self.linear(x))
+        <BLANKLINE>
+
+    Source: `compatgrad/interop/native/native.py`; docs/leaving.md.
+    """
+    if train is not None and training is not None:
+        raise ValueError("to_native: train and training: expected at most one of them")
+    request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training)
+    notes: list[str] = []
+    try:
+        recorders = request.record(dynamic, notes)
+        first = next(iter(recorders.values()))
+        adapter = first.target.frontend
+        title = name or (type(model).__name__ if type(model).__name__ not in ("function", "method", "partial")
+                         else getattr(model, "__name__", "Network"))  # fmt: skip
+        title = "Network" if not title or title == "<lambda>" else str(title)
+        about = f"{_safe(title)}, a network of {adapter.name if adapter else 'torch'}, written for torch by compatgrad."
+        source = Source(title, recorders, _original_names(adapter, first, parameters), about)
+    except (ExportError, NotImplementedError) as e:
+        raise NativeError(f"to_native: {str(e).removeprefix('interop.to_native: ')}") from e
+    module = _instance(source, first)
+    pairs = source.pairs()
+    result = NativeModule(
+        source.text, source.name, dict(module.state_dict()), module,
+        {torch_name: source.names.get(legacy, legacy) for legacy, (torch_name, _) in pairs.items()},
+        sorted(source.names.get(n, n) for n in source.state if n not in pairs), {}, notes,
+    )  # fmt: skip
+    if check:
+        for mode, recorder in recorders.items():
+            found = _check.compare(recorder, source, module, mode)
+            result.differences[mode] = found
+            if found.wrong:
+                raise NativeError(
+                    f"to_native: in {mode} mode {found.wrong} differs from the network's: {found.text()}. The network "
+                    "reads values while it runs, stops a gradient, or keeps a state between calls"
+                )
+    module.train("eval" not in recorders if train is None else train)
+    return result
+
+
+@dataclass
+class _Request:
+    model: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    parameters: Any
+    frontend: str | None
+    train: bool | None
+    training: Any
+
+    def _one(self, model: Any, train: bool, dynamic: Any, notes: list[str]) -> Recorder:
+        def recorded(dynamic: Any) -> Recorder:
+            recorder = Recorder(model, self.parameters, self.frontend, train)
+            recorder.record(self.args, self.kwargs, dynamic)
+            return recorder
+
+        try:
+            return recorded(dynamic)
+        except ExportError as e:
+            if not dynamic:
+                raise
+            made = recorded(False)
+            why = str(e).removeprefix("interop.to_native: ")
+            notes.append(f"the sizes are fixed at those of the example inputs: {why}")
+            return made
+
+    def record(self, dynamic: Any, notes: list[str]) -> dict[str, Recorder]:
+        first = self._one(self.model, bool(self.train), dynamic, notes)
+        adapter = first.target.frontend
+        has_modes = bool(adapter is not None and adapter.training_mode) or first.target.is_module
+        if self.training is not None:
+            return {"train": self._one(self.training, True, dynamic, notes), "eval": first}
+        if self.train is not None:
+            return {"train" if self.train else "eval": first}
+        if not has_modes:
+            modes = {layer.mode for layer in _layers(first)} - {""}
+            if modes == {"train"}:
+                return {"train": first}
+            if modes == {"train", "eval"}:  # some layers use the running statistics, others those of the batch
+                again = self._one(self.model, True, dynamic, notes)
+                return {"train": again}
+            return {"eval": first}
+        return {"train": self._one(self.model, True, dynamic, notes), "eval": first}
+
+
+def _layers(recorder: Recorder) -> list[Any]:
+    from compatgrad.interop.native._record import layers
+
+    return list(layers(recorder.assembly.graph))
+
+
+def _safe(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode().replace("\\", "/").replace('"', "'").replace("\n", " ")
+
+
+def _original_names(adapter: Adapter | None, recorder: Recorder, parameters: Any) -> dict[str, str]:
+    """For each name in the recorder's state the name that the frontend uses."""
+    if isinstance(parameters, Mapping):
+        return {str(name).replace("/", "."): str(name) for name in parameters}
+    separator = getattr(adapter, "separator", ".")
+    return {name: name.replace(".", separator) for name in recorder.state}
+
+
+def _instance(source: Source, recorder: Recorder) -> torch.nn.Module:
+    """The module that the source defines, with the legacy values."""
+    file = f"<to_native {source.name} {id(source)}>"
+    linecache.cache[file] = (len(source.text), None, source.text.splitlines(keepends=True), file)  # for tracebacks
+    scope: dict[str, Any] = {"__name__": source.name}
+    exec(compile(source.text, file, "exec"), scope)
+    module: torch.nn.Module = scope[source.name]()
+    values = source.values(recorder.state)
+    floats = {t.dtype for t in values.values() if t.is_floating_point()}
+    if len(floats) == 1:
+        module.to(dtype=floats.pop())
+    module.load_state_dict(values, assign=len(floats) > 1)
+    return module
