@@ -270,10 +270,10 @@ def test_the_page_needs_nothing_else(plain):
 
 
 def test_text(tmp_path):
-    options = ["--steps", "2", "--warmup", "1", "--limit", "3", "--by", "layer", "--output", "report.txt"]
+    options = ["--steps", "2", "--warmup", "1", "--limit", "3", "--by", "layer", "--output", "report{rank}.txt"]
     done = command(tmp_path, *options, "--", program(tmp_path, "chainer", CHAINER + "\nsys.exit(7)\n"))
     assert done.returncode == 7 and done.stdout == "begins\nends at 40\n"
-    shown = (tmp_path / "report.txt").read_text()
+    shown = (tmp_path / "report0.txt").read_text()
     assert re.search(r"^step [\d.]+ ms median \([\d.]+–[\d.]+ IQR, 2 steps, which end with SGD.update\)$", shown, re.M)
     assert re.search(r"^  forward \d+ %, backward \d+ %, update \d+ %, data \d+ %, other \d+ %$", shown, re.M)
     assert re.search(r"^  with the hooks that time functions: [\d.]+ ms \([+-]\d+%\)$", shown, re.M)

@@ -20,8 +20,9 @@ or a page is asked for, with torch's profiler. The report comes after the last s
 """
 _EPILOG = """\
 Times are those of the host; on a GPU each function is waited for while functions are timed. Everything after -- is the
-program, as `python` would get it: a script, -m MODULE or -c CODE, with arguments. The exit status is the program's; 1
-if no step was found, or if the original failed; 2 if the command line is wrong.
+program, as `python` would get it: a script, -m MODULE or -c CODE, with arguments. In a program of several processes,
+{rank} and {pid} in the names of files give each process its own. The exit status is the program's; 1 if no step was
+found, or if the original failed; 2 if the command line is wrong.
 
 examples:
   python -m compatgrad profile -- train.py --epoch 1
@@ -106,16 +107,32 @@ class _Output:
             said = json.dumps(report, indent=1, sort_keys=True)
         else:
             said = text(report, options.by, options.sort, options.limit, options.memory)
-        if options.html:
-            with open(options.html, "w", encoding="utf-8") as file:
-                file.write(page(report))
-            if options.format == "text":
-                said += f"\npage: {options.html}"
+        if options.html and write_file("--html", options.html, page(report)) and options.format == "text":
+            said += f"\npage: {options.html}"
         if options.output:
-            with open(options.output, "w", encoding="utf-8") as file:
-                file.write(said + "\n")
+            write_file("--output", options.output, said + "\n")
         else:
             print(said, file=self.stream, flush=True)
+
+
+def write_file(option: str, path: str, content: str) -> bool:
+    """Writes a file; if that fails, says so, because the program goes on."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+    except OSError as error:
+        print(f"compatgrad profile: {option}: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _expand(options: Any) -> None:
+    """Replaces {pid} and {rank} in the names of files, so that each process of a program has its own."""
+    from compatgrad.tools.report.files import path_of
+
+    for name in ("trace", "html", "output"):
+        if getattr(options, name):
+            setattr(options, name, str(path_of(getattr(options, name))))
 
 
 def _progress(text: str) -> None:
@@ -138,6 +155,7 @@ def main(arguments: Sequence[str]) -> int:
     from compatgrad.tools._steps import choose_clock
     from compatgrad.tools.program import UsageError, run
 
+    _expand(options)
     choose_clock(options.clock)
     from .against import OriginalFailed, time_original
     from .session import Session
@@ -170,6 +188,7 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
     _check_files(parser, options)
     from compatgrad.tools._steps import Finished, choose_clock
 
+    _expand(options)
     choose_clock(options.clock)
     from .page import page
     from .report import build, text
@@ -189,8 +208,7 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
         return None
     report = build(session.result, ["this cell"], None)
     if options.html:
-        with open(options.html, "w", encoding="utf-8") as file:
-            file.write(page(report))
+        write_file("--html", options.html, page(report))
     if options.format == "json":
         return report
     said = text(report, options.by, options.sort, options.limit, options.memory)

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from dataclasses import dataclass, field
@@ -131,7 +132,10 @@ class Session:
                 self.result.memory = memory_of(tracer)
                 if self.trace:
                     tracer.write(self.trace)
-                    self.result.trace = self.trace
+                    if os.path.exists(self.trace):  # torch raises no error
+                        self.result.trace = self.trace
+                    else:
+                        print(f"compatgrad profile: --trace: {self.trace} could not be written", file=sys.stderr)
         self.steps.parts.remove()
 
     def finish(self) -> None:
