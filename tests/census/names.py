@@ -301,6 +301,7 @@ def _here(frontends: list[str]) -> dict[str, dict]:
     with contextlib.redirect_stdout(io.StringIO()):
         built = {frontend: Builder(frontend).build() for frontend in frontends}
         for frontend, data in built.items():
+            data["python"] = f"{sys.version_info[0]}.{sys.version_info[1]}"
             data["deviations"], data["differs"] = deviations.of(frontend, data)
     return built
 

@@ -60,7 +60,7 @@ class Tree:
         self.package.mkdir(parents=True)
         for path in (ROOT / "compatgrad").glob("*.py"):
             shutil.copy(path, self.package)
-        for name in ("_build", "surroundings", "tools"):
+        for name in ("_build", "names", "surroundings", "tools"):
             shutil.copytree(ROOT / "compatgrad" / name, self.package / name, ignore=lambda *_: {"__pycache__"})
         for name, text in _FRONTEND.items():
             self.write(f"site/compatgrad/{name}", text)

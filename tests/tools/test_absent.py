@@ -192,5 +192,9 @@ def test_every_reason_says_where_to_look():
 
 
 def test_the_databases_are_up_to_date():
+    """In the Python version with which they were written; others may give classes other members."""
+    versions = {database.read(frontend)["python"] for frontend in table.ORIGINALS}
+    if versions != {f"{sys.version_info[0]}.{sys.version_info[1]}"}:
+        pytest.skip(f"written with Python {', '.join(sorted(versions))}")
     for frontend, data in names.build(list(table.ORIGINALS)).items():
         assert database.read(frontend) == data, "`make names` writes the files"
