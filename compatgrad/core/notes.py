@@ -28,6 +28,7 @@ class Reason(NamedTuple):
         where: what computes it.
         why: what happens.
         remedy: what a program can do about it.
+        avoidable: whether a program can do something about it.
 
     Example:
         >>> from compatgrad.core.notes import REASONS
@@ -41,13 +42,16 @@ class Reason(NamedTuple):
     where: str
     why: str
     remedy: str
+    avoidable: bool = True
 
 
 REASONS = {
     "python": Reason("slow", "Python", "the program computes it in Python", "compose it of the framework's functions"),
-    "composed": Reason("slow", "Python", "several functions, called by Python code", "nothing; no kernel computes it"),
+    "composed": Reason(
+        "slow", "Python", "several functions that Python calls", "nothing; no kernel computes it", False
+    ),
     "numpy": Reason("slow", "NumPy", "computed by NumPy, on copies", "keep it out of the training step"),
-    "arrays": Reason("slow", "NumPy", "computed by NumPy (on a GPU by CuPy)", "keep it out of the training step"),
+    "arrays": Reason("slow", "NumPy", "computed by NumPy (on a GPU by CuPy)", "nothing; Chainer does so, too", False),
     "update": Reason("slow", "Python", "parameters are updated one by one", "a rule and hooks of the framework"),
     "hook": Reason("slow", "Python", "a hook sees every function", "remove the hook where it is not needed"),
     "debug": Reason("slow", "Python", "debug mode looks for NaN after each function", "switch debug mode off"),

@@ -422,6 +422,21 @@ def test_strict_of_transfers():
         collector.stop()
 
 
+def test_strict_lets_slow_paths_pass_that_no_program_can_avoid():
+    collector = Collector(["slow"])
+    collector.start()
+    try:
+        F.accuracy(np.ones((2, 3), np.float32), np.zeros(2, np.int32))
+        NF.interpolate(nn.Variable((1, 1, 2, 2)), output_size=(4, 4), mode="linear").forward()
+        with pytest.raises(StrictError, match="_Twice: the program computes it in Python"):
+            F.relu(_Twice()(np.ones(2, np.float32)))
+    finally:
+        collector.stop()
+    assert {name: row[1] for name, row in slow(collector.data()).items()} == {
+        "Accuracy": 1, "Interpolate": 1, "_Twice": 1,
+    }  # fmt: skip
+
+
 def test_a_static_graph_that_never_runs_is_no_slow_call(counted):
     NF.interpolate(nn.Variable((1, 1, 2, 2)), output_size=(4, 4), mode="linear")
     assert counted.data()["slow"] == [] and calls(counted.data(), "nnabla") == {}

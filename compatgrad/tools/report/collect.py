@@ -143,7 +143,7 @@ class Collector:
             row = self.events[key] = _Row(line or program_line())
         row.calls += calls
         row.bytes += nbytes
-        if self.strict and notes.REASONS[reason].kind in self.strict:
+        if self.strict and notes.REASONS[reason].kind in self.strict and notes.REASONS[reason].avoidable:
             self._refuse(reason, subject)
 
     def hear_of_absent(self, name: str) -> None:
