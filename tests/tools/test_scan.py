@@ -99,6 +99,7 @@ def test_an_mxnet_program(scan):
         mod.fit(None, kvstore="dist_async", optimizer="sgd")
         trainer = gluon.Trainer(None, "sgdd")
         kv = mx.kv.create("device")
+        mx.io.ImageRecordIter("x.rec", data_shape=(3, 2, 2), batch_size=2, max_rotate_angle=0, max_random_scale=1.1)
         nd.array([1]).asnumpy()
         mx.nd.imdecode(b"")
 
@@ -117,10 +118,11 @@ def test_an_mxnet_program(scan):
         "7 CG104 mxnet.symbol.Convolutoin",
         "9 CG103 mxnet.module.Module.fit('dist_async')",
         "10 CG105 mxnet.gluon.Trainer('sgdd')",
-        "13 CG102 mxnet.nd.imdecode",
-        "22 CG104 mxnet.ndarray.no_such_operator",
+        "12 CG103 mxnet.io.ImageRecordIter(max_random_scale)",
+        "14 CG102 mxnet.nd.imdecode",
+        "23 CG104 mxnet.ndarray.no_such_operator",
     ]
-    assert counts(result, "partial") == {"mxnet.module.Module.fit": 1}
+    assert counts(result, "partial") == {"mxnet.module.Module.fit": 1, "mxnet.io.ImageRecordIter": 1}
     assert counts(result, "differs")["mxnet.ndarray.FullyConnected"] == counts(result)["mxnet.symbol.Convolution"] == 1
     assert result.guessed[("mxnet.ndarray.NDArray.asnumpy", "same")] == 1
     assert result.findings[0].level == findings.ERROR and "docs/mixing.md" in result.findings[0].help
