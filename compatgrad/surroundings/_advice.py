@@ -3,9 +3,12 @@ unsafe, and conversions that libraries refuse now."""
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
 from typing import Any
+
+from compatgrad.surroundings._callers import place, program_frame
 
 # type -> method -> (removed in, what to write)
 _METHODS = {
@@ -55,7 +58,8 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
     (
         ValueError,
         r"setting an array element with a sequence.*inhomogeneous",
-        "since NumPy 1.24 an array of lists of different lengths must be asked for: np.array(..., dtype=object)",
+        "since NumPy 1.24 an array of lists of different lengths must be asked for: np.array(..., dtype=object); "
+        "the option --as-of 2022 of compatgrad's run accepts them, too",
     ),
     (
         ValueError,
@@ -118,14 +122,38 @@ def _method(error: AttributeError) -> str:
     return ""
 
 
+def _module(error: ModuleNotFoundError, name: str) -> str:
+    if name in _MODULES:
+        removed, instead = _MODULES[name]
+        return f"{name} was removed in {removed}; {instead} has its contents"
+    file = _file(error)
+    folder = os.path.dirname(file)
+    beside = os.path.join(folder, name.partition(".")[0])
+    if file and (os.path.isfile(f"{beside}.py") or os.path.isdir(beside)):
+        where = f"PYTHONPATH={folder or '.'}"
+        return f"Python 2 looked for {name} beside the file that imports it; with {where} Python 3 finds it"
+    return ""
+
+
+def _file(error: BaseException) -> str:
+    """The program's file in which the error was raised."""
+    file = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if program_frame(frame) is frame:
+            file = frame.f_code.co_filename
+    return file
+
+
 def advice(error: BaseException) -> str | None:
     """See `compatgrad.surroundings.advice`."""
     text = ""
     if isinstance(error, AttributeError):
         text = _method(error)
-    elif isinstance(error, ModuleNotFoundError) and error.name in _MODULES:
-        removed, instead = _MODULES[error.name]
-        text = f"{error.name} was removed in {removed}; {instead} has its contents"
+    elif isinstance(error, ModuleNotFoundError) and error.name:
+        text = _module(error, error.name)
+    elif isinstance(error, SyntaxError) and "Did you mean print(" in str(error):
+        name = os.path.basename(error.filename or "the program")
+        return f"{name} is written in Python 2's syntax; convert the program first, with a tool such as 2to3 or fissix"
     if not text:
         message = str(error)
         for kind, pattern, found in _TEXTS:
@@ -136,8 +164,6 @@ def advice(error: BaseException) -> str | None:
 
 
 def _where(error: BaseException) -> str:
-    from compatgrad.surroundings._callers import place, program_frame
-
     at = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         if program_frame(frame) is frame:

@@ -199,7 +199,13 @@ class _Gone(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         row = self.patches.gone.get(fullname)
-        if row is None or not is_given(row, calling_frame(), is_module=True):
+        if row is None:
+            return None
+        # six appends a finder of its own
+        later = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        if any(finder.find_spec(fullname, path, target) for finder in later if hasattr(finder, "find_spec")):
+            return None
+        if not is_given(row, calling_frame(), is_module=True):
             return None
         if row.value.startswith("."):
             return ModuleSpec(fullname, _OwnLoader(row, self.patches), is_package=True)

@@ -184,11 +184,9 @@ def _gca(original: Callable[..., Any], self: Any, **kwargs: Any) -> Any:
     return self.add_subplot(**kwargs)
 
 
-def old_hist(rows: dict[str, Row]) -> Callable[[ModuleType], Callable[[], None]]:
-    row = rows["matplotlib.axes.Axes.hist(normed)"]
-    return lambda module: takes(module.Axes, "hist", "normed", row, _hist)
+def old_hist(module: ModuleType, row: Row) -> Callable[[], None]:
+    return takes(module.Axes, "hist", "normed", row, _hist)
 
 
-def old_gca(rows: dict[str, Row]) -> Callable[[ModuleType], Callable[[], None]]:
-    row = rows["matplotlib.figure.Figure.gca(projection)"]
-    return lambda module: takes(module.FigureBase, "gca", "projection", row, _gca)
+def old_gca(module: ModuleType, row: Row) -> Callable[[], None]:
+    return takes(module.FigureBase, "gca", "projection", row, _gca)

@@ -7,9 +7,14 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any, TextIO
 
 import numpy as np
+
+from compatgrad.surroundings._callers import calling_frame
+from compatgrad.surroundings._row import Row
+from compatgrad.surroundings._uses import is_given
 
 NINF = -np.inf
 PZERO = 0.0
@@ -182,3 +187,30 @@ def deprecate(
         return wrapper
 
     return decorate(arguments[0]) if arguments else decorate
+
+
+def old_array(module: ModuleType, row: Row) -> Callable[[], None]:
+    """Lets the program make arrays of lists of different lengths: they contain the lists as objects."""
+    originals = {name: getattr(module, name) for name in ("array", "asarray", "asanyarray")}
+
+    def accepting(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(*args, **kwargs)
+            except ValueError as error:
+                wanted = len(args) < 2 and kwargs.get("dtype") is None
+                if wanted and "inhomogeneous" in str(error) and is_given(row, calling_frame()):
+                    return original(*args, **{**kwargs, "dtype": object})
+                raise
+
+        return function
+
+    for name, original in originals.items():
+        setattr(module, name, accepting(original))
+
+    def undo() -> None:
+        for name, original in originals.items():
+            setattr(module, name, original)
+
+    return undo

@@ -34,21 +34,16 @@ def write_wav(path: Any, y: Any, sr: int, norm: bool = False) -> None:
 # yaml
 
 
-def old_load(rows: dict[str, Row]) -> Callable[[ModuleType], Callable[[], None]]:
+def old_load(module: ModuleType, row: Row) -> Callable[[], None]:
     """Lets the program call `yaml.load` without a loader: it gets the FullLoader, which builds no objects of the
     program's classes, where the loader of PyYAML before 5.1 could run any code."""
-    row = rows["yaml.load"]
+    original = module.load
 
-    def change(module: ModuleType) -> Callable[[], None]:
-        original = module.load
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        if len(args) + len(kwargs) == 1 and "Loader" not in kwargs and is_given(row, calling_frame()):
+            return original(*args, Loader=module.FullLoader, **kwargs)
+        return original(*args, **kwargs)
 
-        @functools.wraps(original)
-        def load(*args: Any, **kwargs: Any) -> Any:
-            if len(args) + len(kwargs) == 1 and "Loader" not in kwargs and is_given(row, calling_frame()):
-                return original(*args, Loader=module.FullLoader, **kwargs)
-            return original(*args, **kwargs)
-
-        module.load = load  # type: ignore[attr-defined]
-        return lambda: setattr(module, "load", original)
-
-    return change
+    module.load = load  # type: ignore[attr-defined]
+    return lambda: setattr(module, "load", original)

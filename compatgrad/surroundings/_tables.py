@@ -30,6 +30,9 @@ _CLASSES = {
     "h5py._hl.dataset.Dataset": "h5py._hl.dataset",
 }
 
+# a change of functions that everything calls: only a program whose year is named gets it
+_RAGGED = Row("numpy", "numpy.array(ragged)", "1.24", 2022, "numpy.array(..., dtype=object)", "._numpy.old_array")
+
 # Things that exist and were called in another way: the module that changes, and the function that changes it.
 _CHANGES = [
     (
@@ -50,6 +53,7 @@ _CHANGES = [
         ),
     ),
     ("yaml", Row("yaml", "yaml.load", "6.0", 2021, "yaml.safe_load", "._others.old_load")),
+    ("numpy", _RAGGED),
 ]
 
 
@@ -72,13 +76,11 @@ def in_force(year: int | None) -> tuple[list[tuple[str, Row]], list[Row], list[t
     def existed(row: Row) -> bool:
         return year is None or row.year >= year or not row.removed
 
-    rows = {row.name: row for _, row in _CHANGES}
-
     def change(row: Row) -> Callable[[ModuleType], Callable[[], None]]:
-        return lambda module: resolve(row.value)(rows)(module)
+        return lambda module: resolve(row.value)(module, row)
 
     return (
         [(module, row) for module, row in names() if existed(row)],
         [row for row in gone() if existed(row)],
-        [(module, change(row)) for module, row in _CHANGES if existed(row)],
+        [(module, change(row)) for module, row in _CHANGES if existed(row) and (row is not _RAGGED or year)],
     )
