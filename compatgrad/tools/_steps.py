@@ -13,7 +13,6 @@ that came last, so that a step contains updates by all of them. In a program tha
 ends where a backward pass ends.
 """
 
-import functools
 import json
 import os
 import sys
@@ -249,10 +248,8 @@ class Steps:
             self.thread = threading.get_ident()
         self.inside[kind] = True
         try:
-            if kind == "update" and len(arguments) > 1 and callable(arguments[1]):
-                # Chainer's update(lossfun, ...) computes the loss itself
-                loss = functools.partial(self.call, "loss", arguments[1])
-                arguments = (arguments[0], lambda *a, **k: loss(a, k)) + tuple(arguments[2:])
+            if kind == "update":
+                arguments, named = self._with_loss(function, arguments, named)
             if self.begin is not None:
                 self.begin(kind, function, arguments)
             try:
@@ -265,6 +262,20 @@ class Steps:
         if kind in ("update", "backward"):
             self.ended(kind, function, arguments)
         return result
+
+    def _with_loss(self, function: Any, arguments: Any, named: Any) -> Any:
+        """The arguments of Chainer's `update(lossfun, ...)`, which computes the loss itself; `lossfun` is watched."""
+        if not str(getattr(function, "__module__", "")).startswith(("chainer", "compatgrad.chainer")):
+            return arguments, named
+
+        def watched(loss: Any) -> Any:
+            return lambda *a, **k: self.call("loss", loss, a, k)
+
+        if len(arguments) > 1 and callable(arguments[1]):
+            arguments = (arguments[0], watched(arguments[1])) + tuple(arguments[2:])
+        elif callable(named.get("lossfun")):
+            named = dict(named, lossfun=watched(named["lossfun"]))
+        return arguments, named
 
     def ended(self, kind: str, function: Any, arguments: Any) -> None:
         if kind == "backward":

@@ -425,6 +425,26 @@ def test_updates_inside_updates_and_failed_ones_count_once():
     assert len(steps.times["timed"]) == 3
 
 
+def test_chainer_s_loss_function_is_forward():
+    """Other optimizers get their arguments as they are: nnabla's `update` may have a hook there."""
+
+    def update(self, first=None, lossfun=None):
+        for each in (first, lossfun):
+            if each is not None:
+                each()
+
+    calls = []
+    steps = _steps.Steps([("timed", 100)], begin=lambda kind, function, arguments: calls.append(kind))
+    hook = len
+    steps.call("update", update, (Optimizer(), lambda: calls.append("called")), {})
+    assert calls == ["update", "called"]
+    update.__module__ = "chainer.optimizer"
+    steps.call("update", update, (Optimizer(), lambda: calls.append("called")), {"lossfun": lambda: hook("")})
+    assert calls[2:] == ["update", "loss", "called"]
+    steps.call("update", update, (Optimizer(),), {"lossfun": lambda: calls.append("called")})
+    assert calls[5:] == ["update", "loss", "called"]
+
+
 def test_parts():
     phases = _steps.Phases()
     phases.clear(0.0)
