@@ -68,10 +68,21 @@ def further_keywords(value: object, ours: list | None) -> tuple[list | None, dic
     function = value.__init__ if isinstance(value, type) else value  # type: ignore[misc]
     try:
         source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-        tree = ast.parse(source) if "_kwargs(" in source else ast.Module([], [])
+        looks = "_kwargs(" in source or (isinstance(value, type) and "super()" in source)
+        tree = ast.parse(source) if looks else ast.Module([], [])
     except (OSError, TypeError, SyntaxError):
         return ours, {}
-    refused = {}
+    refused: dict[str, str] = {}
+    if isinstance(value, type) and _passed_on(tree, ours[-1][0]):
+        owners = [owner for owner in value.__mro__[:-1] if "__init__" in vars(owner)]
+        above = owners[1] if len(owners) > 1 else None
+        theirs, refused = further_keywords(above, parameters(above)) if above else ([], {})
+        if theirs is not None:
+            have = {p[0] for p in ours}
+            return [
+                *ours[:-1],
+                *([p[0], "k" if p[1] in "pa" else p[1], *p[2:]] for p in theirs if p[0] not in have),
+            ], {}
     for node in ast.walk(tree):
         called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
         if called not in ("parse_kwargs", "check_unexpected_kwargs") or ast.unparse(node.args[0]) != ours[-1][0]:
@@ -87,6 +98,15 @@ def further_keywords(value: object, ours: list | None) -> tuple[list | None, dic
                 refused[keyword.arg] = text
         break
     return ours, refused
+
+
+def _passed_on(tree: ast.AST, name: str) -> bool:
+    """Whether a function only passes its further keywords on to `super().__init__`."""
+    passed = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__":
+            passed += any(k.arg is None and ast.unparse(k.value) == name for k in node.keywords)
+    return passed == 1 == sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree))
 
 
 def _with_operators(modules: dict[str, dict[str, list]]) -> dict[str, dict[str, list]]:

@@ -107,7 +107,7 @@ def test_an_mxnet_program(scan):
         class Block(gluon.HybridBlock):
             def __init__(self):
                 super().__init__()
-                self.dense = nn.Dense(3, activation="relu")
+                self.dense = nn.Dense(3, activatoin="relu", prefix="dense_")  # Dense passes prefix on to its base
 
             def hybrid_forward(self, F, x, weight=None):
                 return F.FullyConnected(self.dense(x), weight, num_hidden=3) + F.no_such_operator(x)
@@ -120,6 +120,7 @@ def test_an_mxnet_program(scan):
         "10 CG105 mxnet.gluon.Trainer('sgdd')",
         "12 CG103 mxnet.io.ImageRecordIter(max_random_scale)",
         "14 CG102 mxnet.nd.imdecode",
+        "20 CG105 mxnet.gluon.nn.Dense(activatoin)",
         "23 CG104 mxnet.ndarray.no_such_operator",
     ]
     assert counts(result, "partial") == {"mxnet.module.Module.fit": 1, "mxnet.io.ImageRecordIter": 1}
