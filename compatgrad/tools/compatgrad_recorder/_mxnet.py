@@ -244,7 +244,7 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
     def monitored(executor: Any) -> Any:
         state = vars(executor).get("_compatgrad_recorder")
         if state is None:
-            state = executor._compatgrad_recorder = {"nodes": nodes_of(executor._symbol), "seen": {}}
+            state = executor._compatgrad_recorder = {"nodes": nodes_of(executor._symbol), "seen": {}, "wanting": {}}
 
             def callback(name: Any, array: Any) -> None:
                 name = name.decode() if isinstance(name, bytes) else name
@@ -254,6 +254,15 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
 
             executor.set_monitor_callback(callback)
         return state
+
+    def wanting(state: Any, executor: Any, name: str) -> bool:
+        """Whether an array needs a gradient: an argument's is asked for, or that of an input of its function."""
+        known = state["wanting"]
+        if name not in known:
+            known[name] = False
+            inputs = state["nodes"].get(name, ("", []))[1]
+            known[name] = executor.grad_dict.get(name) is not None or any(wanting(state, executor, n) for n in inputs)
+        return bool(known[name])
 
     def node(state: Any, executor: Any, name: str, array: Any) -> None:
         if not rec.wanted():
@@ -273,7 +282,7 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
         if back:
             slot = int(tail.rpartition("output")[2] or 0)
             source = inputs[slot] if slot < len(inputs) else ""
-            if source in args and executor.grad_dict.get(source) is None:  # MXNet leaves it undefined
+            if not wanting(state, executor, source):  # MXNet leaves it undefined
                 return
             more = {"p": "/" + place, "g": [state["seen"].get(source, -1)]}
             rec.event("backward", label, (), ys, of=state["seen"].get(place, -1), **more)

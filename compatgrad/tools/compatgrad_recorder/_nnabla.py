@@ -18,9 +18,12 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
     import nnabla.solvers as solvers  # type: ignore[import-not-found]
 
     rec.framework(nn)
+    if "compatgrad" not in nn.__file__:
+        sys.modules.setdefault("nnabla.nnabla_ext", None)  # type: ignore[arg-type]  # nnabla looks for it at each access
     made: Any = {}  # hash of a Variable -> where the program made it
     ran: Any = {}  # hash of a Variable -> the number of the event that computed it
     phases: Any = {}
+    known: Any = {}  # hash of a Variable -> what stays the same of the function that computes it
     nn.random.set_function_seed(rec.options.seed)
 
     @functools.wraps(parameter.parameter_scope)
@@ -57,7 +60,9 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
             ys = f(*args, **named)
             y = first(ys)
             if rec.on and isinstance(y, nn.Variable) and y.parent is not None:
-                made[hash(y)] = rec.line(), rec.where()
+                key = hash(y)
+                made[key] = rec.line(), rec.where()
+                known.pop(key, None)
                 if nn.get_auto_forward() and not rec.inside:
                     forward(y.parent)
             return ys
@@ -94,29 +99,38 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
         phases[key] = found
         return found
 
+    def facts(f: Any, inputs: Any, key: Any) -> Any:
+        """What stays the same of a function in a graph: its name, and which inputs are results of other functions."""
+        found = known.get(key)
+        if found is None or found[0] != f.name or len(found[1]) != len(inputs):
+            sources = [hash(x) if x.parent is not None else None for x in inputs]
+            leaves = [hash(x.grad) if x.parent is None else 0 for x in inputs]
+            found = known[key] = f.name, sources, f.info.type_name, made.get(key, ("", "/")), leaves
+        return found
+
     def forward(f: Any) -> None:
         if not rec.wanted():
             return
-        ins, from_, outs = [], [], [y.d for y in f.outputs]
+        inputs, outputs = f.inputs, f.outputs
+        keys = [hash(y) for y in outputs]
+        _, sources, name, (line, path), _ = facts(f, inputs, keys[0])
         whole = rec.whole()
-        for x in f.inputs:
-            number = ran.get(hash(x), -1) if x.parent is not None else -1
-            from_.append(number)
-            ins.append(x.d if whole or number < 0 else None)
-        line, path = made.get(hash(f.outputs[0]), ("", "/"))
+        from_ = [-1 if source is None else ran.get(source, -1) for source in sources]
+        ins = [x.d if whole or number < 0 else None for x, number in zip(inputs, from_)]
         more = {"c": {"params": {k: plain(v) for k, v in dict(f.info.args).items()}}} if whole else {}
-        index = rec.event("forward", f.info.type_name, ins, outs, p=path, l=line or rec.line(3), f=from_, **more)
-        for y in f.outputs:
-            ran[hash(y)] = index
+        index = rec.event("forward", name, ins, [y.d for y in outputs], p=path, l=line or rec.line(3), f=from_, **more)
+        for key in keys:
+            ran[key] = index
 
     def after(f: Any) -> None:
         if phase() == "forward":
             forward(f)
         elif rec.wanted():
-            gradients = [x.g if x.need_grad else None for x in f.inputs]
-            into = [ran.get(hash(x), -1) if x.parent is not None else -1 for x in f.inputs]
-            of = ran.get(hash(f.outputs[0]), -1)
-            rec.event("backward", f.info.type_name, (), gradients, of=of, g=into)
+            inputs, key = f.inputs, hash(f.outputs[0])
+            _, sources, name, _, leaves = facts(f, inputs, key)
+            gradients = [x.g if x.need_grad else None for x in inputs]
+            into = [-1 if source is None else ran.get(source, -1) for source in sources]
+            rec.event("backward", name, (), gradients, of=ran.get(key, -1), g=into, w=leaves)
 
     nn.set_function_post_hook("compatgrad recorder", after)
 

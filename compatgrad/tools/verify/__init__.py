@@ -11,8 +11,8 @@ from typing import Any
 
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, split
 from compatgrad.tools.verify import details, report, runs
-from compatgrad.tools.verify.findings import compare, crossed
-from compatgrad.tools.verify.recording import RecordingError, read
+from compatgrad.tools.verify.findings import Finding, compare, crossed, lost
+from compatgrad.tools.verify.recording import Recording, RecordingError, read
 
 ORIGINAL_FAILED = 4
 
@@ -146,7 +146,7 @@ class _Session:
                 note = "the second run went another way than the first: the program is not repeatable"
                 comparison.notes.append(note)
                 return
-            if finding in comparison.doubtful and crossed(*both, finding.allowed):
+            if finding in comparison.doubtful and explained(finding, again, both):
                 continue
             if finding in comparison.doubtful:
                 comparison.findings.insert(0, finding)
@@ -157,6 +157,16 @@ class _Session:
             result.reproducer = details.reproducer(finding, again[0], again[1], self.folder, frontend, setup)
             return
         comparison.crossed, comparison.doubtful = len(comparison.doubtful), []
+
+
+def explained(finding: Finding, again: list[Recording], both: tuple[Any, Any]) -> bool:
+    """Whether single elements explain a doubtful difference, or gradients that are lost in rounding."""
+    if finding.gradient is None:
+        return crossed(*both, finding.allowed)
+    gradients = [side.whole(side.events[e["j"]]["o"][0]) for side, e in zip(again, finding.gradient, strict=True)]
+    if gradients[0] is None or gradients[1] is None:
+        return False
+    return lost(*both, gradients[0], gradients[1])
 
 
 def print_result(result: report.Result, options: argparse.Namespace) -> int:

@@ -22,6 +22,8 @@ def wanted(finding: Finding, side: str) -> set[int]:
     event = finding.original if side == "original" else finding.here
     numbers = {event["j"]}
     sources = list(event.get("f", ()))
+    if finding.gradient is not None:
+        numbers.add(finding.gradient[side == "here"]["j"])
     if event.get("of", -1) >= 0:
         numbers.add(event["of"])
     if side == "original":

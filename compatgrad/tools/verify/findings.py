@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from compatgrad.tools.verify import rounding
-from compatgrad.tools.verify.alignment import align
+from compatgrad.tools.verify.alignment import WritingOrder, align
 from compatgrad.tools.verify.recording import Distance, Event, Recording, distance
 
 OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
@@ -25,6 +25,7 @@ class Finding:
     kind: initial, batch, parameter, random, function, gradient, update or persistent. place, slot: "i" (input) or "o"
     (result) and its number. came_in: the largest error of the inputs. culprits: the functions whose backward pass
     explains a gradient. through: functions between compared ones and this one that only the original has.
+    gradient: of the parameter, for an update.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class Finding:
     inputs: list[tuple[str, Distance]] = field(default_factory=list)
     culprits: list[Event] = field(default_factory=list)
     through: list[Event] = field(default_factory=list)
+    gradient: tuple[Event, Event] | None = None
     why: str = ""
 
     @property
@@ -72,6 +74,7 @@ class _Follower:
     def __init__(self, original: Recording, here: Recording, factor: float, stop: bool) -> None:
         self.original, self.here, self.factor, self.stop = original, here, factor, stop
         self.pairs, self.single = align(original, here)
+        self.order = WritingOrder(original, here, self.pairs)
         self.error: dict[int, float] = {}  # number of an original's event -> relative error of its results
         self.slots: dict[int, list[float]] = {}
         self.consumers: dict[int, list[Event]] = defaultdict(list)
@@ -92,6 +95,7 @@ class _Follower:
         self.draws: int | None = None
         self.notes: list[str] = []
         self.doubtful: list[Finding] = []
+        self.gradients: dict[str, tuple[Event, Event]] = {}
         for event in original.events:
             for source in {n for n in event.get("f", ()) if n >= 0} if event["k"] == "forward" else ():
                 self.consumers[source].append(event)
@@ -134,6 +138,12 @@ class _Follower:
         self.layers[name] = count + 1, max(largest, error)
         self.counts[phase] += 1
 
+    @staticmethod
+    def _sum_size(a: Event, count: int, upstream: tuple[float, int]) -> float:
+        """The size of a sum that is taken over many numbers of `upstream`: they can cancel, their rounding does not."""
+        size, elements = upstream
+        return 0.1 * size * math.sqrt(elements / count) if count and elements > 16 * count else 0.0
+
     def _crossed(self, finding: Finding, x: Any, y: Any) -> bool:
         """Whether a difference may come from single elements beyond a threshold, such as the 0 of ReLU. Where the
         arrays are not there, it is noted as doubtful."""
@@ -153,12 +163,12 @@ class _Follower:
         came_in: float,
         kind: str = "function",
         floor: float = 0.0,
-        names: Iterable[str] = (),
+        names: Sequence[str] = (),
+        upstream: tuple[float, int] = (0.0, 0),
     ) -> Finding | None:
         """Compares the arrays `outs` of a pair. Returns a finding if one is further apart than rounding and what
         `came_in` allow. floor: the least size that the arrays of leaves are taken to have; names: of the functions that
         may have thresholds."""
-        names = list(names)
         a, b = pair
         errors, found = [], None
         elements = sum(math.prod(x[1]) for x in a.get("i", ()) if x)
@@ -168,14 +178,15 @@ class _Follower:
         theirs, ours = a.get(outs, ()), b.get(outs, ())
         for slot, (x, y) in enumerate(zip(theirs, ours, strict=False)):
             d = self._of(x, y)
-            if d is None:
+            if d is None or a["k"] == "backward" and not self.order.alike(a, b, slot):
                 errors.append(0.0)
                 continue
-            scale = max(d.size, floor if outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0 else 0.0)
+            leaf = outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0
+            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream))
             self.raw[a["n"]] = d.relative
             relative = d.relative if d.why or not d.error else d.error / scale if scale else math.inf
             errors.append(relative)
-            allowed = self.allowed(a, d, elements, came_in)
+            allowed = self.allowed(a, d, elements, came_in, names)
             if relative > allowed and found is None:
                 found = Finding(kind, a["s"], a, b, outs, slot, d, allowed, came_in, why=d.why)
                 if not d.why and any(map(rounding.has_threshold, names)) and self._crossed(found, x, y):
@@ -188,8 +199,11 @@ class _Follower:
             self.drift = max(self.drift, self.error[a["j"]])
         return found
 
-    def allowed(self, a: Event, d: Distance, elements: int, came_in: float) -> float:
-        own = rounding.tolerance(d.dtype) * rounding.factor(a["n"], elements, d.count) * self.factor
+    def allowed(self, a: Event, d: Distance, elements: int, came_in: float, names: Sequence[str]) -> float:
+        """The relative error that rounding allows; names: of the functions that computed the array."""
+        factor = max(rounding.factor(name, elements, d.count) for name in names or [a["n"]])
+        factor *= 3 if a["k"] == "backward" else 1
+        own = rounding.tolerance(d.dtype) * factor * self.factor
         growth = rounding.growth(a["n"], self._each(a))
         if rounding.counts_in_steps(a["n"]) and came_in:
             return math.inf
@@ -221,7 +235,7 @@ class _Follower:
         came_in, inputs = 0.0, []
         through: list[Event] = []
         sources = a.get("f", [-1] * len(a.get("i", ())))
-        for slot, (x, y) in enumerate(zip(a.get("i", ()), self._in_order(a, b), strict=False)):
+        for slot, (x, y) in enumerate(zip(a.get("i", ()), b.get("i", ()), strict=False)):
             source = sources[slot] if slot < len(sources) else -1
             name = f"input {slot}"
             if source >= 0:
@@ -230,6 +244,9 @@ class _Follower:
             d = self._of(x, y)
             if d is None:
                 continue
+            if d.relative > 1e-4:  # hooks may see the inputs in another order
+                others = filter(None, (self._of(x, z) for z in b.get("i", ()) if z))
+                d = min((d, *others), key=lambda other: other.relative)
             parameter = self._parameter(x, a)
             if parameter is not None:
                 name += f", the parameter {parameter}"
@@ -255,16 +272,6 @@ class _Follower:
                 found.kind = "random"
         return found
 
-    def _in_order(self, a: Event, b: Event) -> list[Any]:
-        """The inputs here in the original's order: hooks may see them in another one."""
-        theirs, ours = a.get("i", []), list(b.get("i", ()))
-        looks = [[(x[0], tuple(x[1])) if x else None for x in side] for side in (theirs, ours)]
-        if looks[0] == looks[1] or sorted(map(str, looks[0])) != sorted(map(str, looks[1])):
-            return ours
-        left = list(range(len(ours)))
-        order = [left.pop(next(k for k, j in enumerate(left) if looks[1][j] == look)) for look in looks[0]]
-        return [ours[j] for j in order]
-
     def _error_of(self, number: int, through: list[Event]) -> float:
         """The error of a function's results; if only the original has the function, that of its inputs."""
         if number in self.error:
@@ -283,24 +290,38 @@ class _Follower:
         a, _ = pair
         consumers = self._consumers(a["of"])
         came_in = self.error.get(a["of"], 0.0)
+        through: list[Event] = []
+        upstream = 0.0, 0
         for consumer in consumers:
             for event in self.backward_of[consumer["j"]]:
+                if event["j"] not in self.slots:  # it has no partner
+                    through.append(consumer)
                 errors = self.slots.get(event["j"], [])
                 if "o" in event:
                     errors = [e for e, n in zip(errors, event["g"], strict=False) if n == a["of"]]
+                    for x in (x for x, n in zip(event["o"], event["g"], strict=False) if n == a["of"] and x):
+                        upstream = max(upstream, (self._size(x), math.prod(x[1])))
                 came_in = max([came_in, *filter(math.isfinite, errors)])
             values = (self.error.get(n, 0.0) for n in (consumer["j"], *consumer.get("f", ())))
             came_in = max([came_in, *values])
         came_in = max([came_in, *(self.error.get(n, 0.0) for n in self._sources(a))])
         outs = "o" if "o" in a else "i"
         names = [e["n"] for e in consumers] if outs == "i" else [a["n"]]
-        found = self._outcome(pair, outs, came_in, "function", self._floor(a), names)
+        if through:  # of what comes in from functions without a partner, nothing is known
+            came_in = max(came_in, 1e-4)
+        found = self._outcome(pair, outs, came_in, "function", max(self._floor(a), self._leaves(a)), names, upstream)
         if found is None and self.doubtful and self.doubtful[-1].original is a:
             self.doubtful[-1].culprits = consumers
         if found is not None:
             own = self.original.events[a["of"]] if a["of"] >= 0 else a
             found.culprits = [own] if outs == "o" else consumers
+            found.through = through
         return found
+
+    def _leaves(self, a: Event) -> float:
+        """A tenth of the largest gradient of a parameter in the same function."""
+        sizes = [self._size(x) for x, n in zip(a.get("o", ()), a.get("g", ()), strict=False) if n < 0 and x]
+        return 0.1 * max(sizes, default=0.0)
 
     def _floor(self, a: Event) -> float:
         """The size that a gradient is taken to have at least: one that is zero but for rounding, as that of a bias
@@ -314,6 +335,7 @@ class _Follower:
         a, _ = pair
         worst = self.worst[a["s"]]
         came_in = max(worst.get("forward", 0.0), worst.get("backward", 0.0))
+        self.gradients[a["n"]] = pair
         found = self._outcome(pair, "o", came_in, "gradient", self._floor(a))
         if found is not None:
             found.culprits = self.users.get(a["n"], [])
@@ -325,6 +347,8 @@ class _Follower:
         came_in = max(errors.get(name, 0.0), self.parameter_error.get(name, 0.0))
         # rules such as Adam's divide by the size of each gradient: one that is nearly zero goes where rounding says
         found = self._outcome(pair, "o", came_in, "update", names=("where",))
+        if found is not None and self._lost(name, found):
+            found = None
         if found is None and name in self.previous:
             found = self._change(pair, came_in)
         if found is not None and found.slot and found.slot - 1 < len(a.get("x", ())):
@@ -349,7 +373,21 @@ class _Follower:
             return None
         d = Distance(apart, float(size), new[0][0], math.prod(new[0][1]))
         why = "the change of the parameter differs"
-        return Finding("update", a["s"], a, b, "o", 0, d, 0.02 + rounding.GROWTH * came_in, came_in, why=why)
+        found = Finding("update", a["s"], a, b, "o", 0, d, 0.02 + rounding.GROWTH * came_in, came_in, why=why)
+        return None if self._lost(a["n"], found) else found
+
+    def _lost(self, name: str, finding: Finding) -> bool:
+        """Whether parameters differ only where their gradients are lost in rounding; doubtful without the arrays."""
+        gradient = self.gradients.get(name)
+        if not finding.came_in or gradient is None or finding.slot or not finding.original.get("x"):
+            return False
+        finding.gradient = gradient
+        arrays = [self.original.whole(finding.original["o"][0]), self.here.whole(finding.here["o"][0])]
+        both = [self.original.whole(gradient[0]["o"][0]), self.here.whole(gradient[1]["o"][0])]
+        if any(x is None for x in (*arrays, *both)):
+            self.doubtful.append(finding)
+            return True
+        return lost(*arrays, *both)  # type: ignore[arg-type]
 
     def persistent(self, pair: tuple[Event, Event]) -> Finding | None:
         a, _ = pair
@@ -410,7 +448,21 @@ def crossed(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], allowed: float) ->
         return False
     a, b = x.astype(np.float64), y.astype(np.float64)
     limit = 10 * allowed * math.sqrt(float(np.mean(a * a)))
-    return int((np.abs(a - b) > limit).sum()) <= max(2, x.size // 500)
+    return int((np.abs(a - b) > limit).sum()) <= max(2, x.size // 100)
+
+
+Array = np.ndarray[Any, Any]
+
+
+def lost(x: Array, y: Array, gradient: Array, other: Array) -> bool:
+    """Whether two parameters differ only where the gradients' difference is as large as the gradients."""
+    if not x.shape == y.shape == gradient.shape == other.shape:
+        return False
+    a, b, g, h = (v.astype(np.float64) for v in (x, y, gradient, other))
+    apart = np.abs(a - b)
+    differs = apart > max(float(apart.max()) * 0.05, 1e-5 * math.sqrt(float(np.mean(a * a))))
+    small = np.abs(g) <= np.maximum(100 * np.abs(g - h), 1e-3 * np.abs(g).max())
+    return bool(small[differs].all())
 
 
 def side_change(side: Recording, new: Any, old: Any) -> np.ndarray[Any, Any] | None:

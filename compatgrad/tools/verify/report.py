@@ -53,6 +53,8 @@ class Result:
     @property
     def few(self) -> bool:
         """Whether so few functions could be paired that agreement says little."""
+        if self.comparison.counts.get("gradient") or self.comparison.counts.get("backward"):
+            return False
         total = sum(e["k"] == "forward" for e in self.original.events)
         alone = sum(side == "original" for side, _ in self.helpers)
         return bool(alone > 0.5 * total)

@@ -17,14 +17,16 @@ _SUMS = re.compile(
     r"|regression",
     re.IGNORECASE,
 )
-_DECOMPOSITIONS = re.compile(r"inv|det|svd|cholesky|qr|eig|solve|lu_|syevd|gelqf|potr|trsm|matrix", re.IGNORECASE)
+_DECOMPOSITIONS = re.compile(
+    r"normalizel2|normalize$|l2norm|inv|det|svd|cholesky|qr|eig|solve|lu_|syevd|gelqf|potr|trsm|matrix", re.IGNORECASE
+)
 _STEPS = re.compile(
     r"accuracy|argm|argsort|topk|top_n|sort|sign|round|floor|ceil|fix|greater|less|equal|lesser|quanti|binary|one_hot"
     r"|hamming|f1|precision|recall|nms|proposal|multibox|unique|hit",
     re.IGNORECASE,
 )
 _THRESHOLDS = re.compile(
-    r"relu|elu|max|min|clip|abs|hard|hinge|huber|median|l1|smooth|where|mask|sort|top", re.IGNORECASE
+    r"normalize|relu|elu|max|min|clip|abs|hard|hinge|huber|median|l1|smooth|where|mask|sort|top", re.IGNORECASE
 )
 RANDOM = re.compile(
     r"dropout|gaussian|zoneout|rrelu|rand|noise|bernoulli|uniform|normal$|multinomial|shuffle|simplifiedropconnect|"
@@ -64,5 +66,5 @@ def factor(name: str, elements_in: int, elements_out: int) -> float:
     if _DECOMPOSITIONS.search(name):
         return 1000.0
     if _SUMS.search(name):
-        return FACTOR * min(math.sqrt(max(elements_in / max(elements_out, 1), 1.0)), 30.0)
+        return 3 * FACTOR * min(math.sqrt(max(elements_in / max(elements_out, 1), 1.0)), 10.0)
     return FACTOR
