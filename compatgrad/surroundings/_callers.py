@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from types import FrameType
 
@@ -22,27 +23,10 @@ _CARRIERS = {
     "torch._weights_only_unpickler",
 }
 
-# packages on the site path that were written for an original, and are as old as the programs
-COMPANIONS = (
-    "chainercv",
-    "chainerrl",
-    "chainerui",
-    "chainer_chemistry",
-    "chainermn",
-    "chainerltr",
-    "d2lzh",
-    "gluoncv",
-    "gluonnlp",
-    "gluonts",
-    "insightface",
-    "mxboard",
-    "mxfusion",
-    "mxnet_finetuner",
-    "nnabla_nas",
-    "nnabla_rl",
-    "onnx_chainer",
-    "sockeye",
-)
+# Packages on the site path that were written for an original are as old as the programs. Most of them say that they
+# require it; some of these do not.
+COMPANIONS = ("chainer_chemistry", "chainercv", "chainerrl", "d2lzh", "gluoncv", "gluonnlp", "insightface", "mxboard")
+_ORIGINALS = ("chainer", "mxnet", "nnabla")
 
 _LIBRARY, _PROGRAM, _CARRIER = range(3)
 _kinds: dict[str, int] = {}  # by file
@@ -58,13 +42,36 @@ _LIBRARY_FOLDERS = tuple(
 )
 
 
+def _is_companion(folder: str, package: str) -> bool:
+    """Whether a package of a site folder was written for an original."""
+    if package in COMPANIONS:
+        return True
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".dist-info")]
+    except OSError:
+        return False
+    for name in names:
+        if name.partition("-")[0].lower().replace("-", "_") == package.lower():
+            return any(_requires(os.path.join(folder, name, "METADATA"), original) for original in _ORIGINALS)
+    return False
+
+
+def _requires(metadata: str, original: str) -> bool:
+    try:
+        with open(metadata, encoding="utf-8", errors="replace") as file:
+            return any(re.match(rf"Requires-Dist: {original}\b(?!-)", line) for line in file)
+    except OSError:
+        return False
+
+
 def _is_library(file: str) -> bool:
     path = os.path.abspath(file)
     parts = path.split(os.sep)
     for place in ("site-packages", "dist-packages"):
         if place in parts:
             after = parts[parts.index(place) + 1 :]
-            return not after or after[0].removesuffix(".py") not in COMPANIONS
+            folder = os.sep.join(parts[: parts.index(place) + 1])
+            return not after or not _is_companion(folder, after[0].removesuffix(".py"))
     return path.startswith(_LIBRARY_FOLDERS)
 
 

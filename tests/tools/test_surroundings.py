@@ -188,12 +188,17 @@ LIBRARY = """
     [
         ("lib/python3.11/site-packages/tool/__init__.py", False),
         ("dist-packages/tool.py", False),
-        ("site-packages/chainercv/utils.py", True),
+        ("site-packages/chainer_tools/utils.py", True),
+        ("site-packages/other_tools/utils.py", False),
         ("site-packages/gluoncv/data.py", True),
         ("work/tool.py", True),
     ],
 )
 def test_libraries_do_not_see_them(old, tmp_path, place, sees):
+    for package, requirement in (("chainer_tools", "chainer (>=5)"), ("other_tools", "chainer-like")):
+        metadata = tmp_path / f"site-packages/{package}-1.0.dist-info/METADATA"
+        metadata.parent.mkdir(parents=True)
+        metadata.write_text(f"Name: {package}\nRequires-Dist: numpy\nRequires-Dist: {requirement}\n")
     names = execute(tmp_path, LIBRARY, place)
     if sees:
         assert names["use"]() is float
