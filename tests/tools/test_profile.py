@@ -226,14 +226,14 @@ def test_trace_memory_and_page(tmp_path):
     assert memory["peak"] == max(n for _, n in memory["curve"])
     assert {row["name"]: row for row in found["functions"]}["chainer:LinearFunction"]["allocated"] >= 2 * 8 * 8 * 4
     shown = (tmp_path / "page.html").read_text()
-    assert "Classifier/predictor/first" in shown and "<svg" in shown and "Memory over a step" in shown
+    assert "Classifier/<wbr>predictor/<wbr>first" in shown and "<svg" in shown and "Memory over a step" in shown
     assert "allocated" in text(found, "op", "memory", 5, True) and "memory on cpu: at most" in text(
         found, "op", "time", 5, True
     )
 
 
 class Page(HTMLParser):
-    void = {"meta", "br", "line", "rect", "circle", "path"}
+    void = {"meta", "br", "wbr", "line", "rect", "circle", "path"}
 
     def __init__(self, shown):
         super().__init__()

@@ -30,7 +30,7 @@ p { margin: .4em 0; } .soft { color: var(--soft); font-size: .9rem; overflow-wra
 .update { background: var(--update); } .data { background: var(--data); } .other { background: var(--other); }
 .key { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 6px 0 12px; font-size: .9rem; }
 .key i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .35em; }
-.layers { display: grid; grid-template-columns: minmax(90px, 260px) 1fr 84px; gap: 5px 10px; align-items: center; }
+.layers { display: grid; grid-template-columns: minmax(90px, 330px) 1fr 84px; gap: 5px 10px; align-items: center; }
 .layers .name { font: .85rem ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .layers .bar { height: 18px; background: none; }
 .layers .ms { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; font-size: .9rem; }
@@ -82,7 +82,8 @@ def _figures(report: dict[str, Any]) -> str:
     step = report["step"]
     figures = []
     if step:
-        figures.append((_ms(step["median"]), f"median step; half between {_ms(step['q1'])} and {_ms(step['q3'])}"))
+        what = "median processor time of a step" if report["clock"] == "cpu" else "median step"
+        figures.append((_ms(step["median"]), f"{what}; half between {_ms(step['q1'])} and {_ms(step['q3'])}"))
         figures.append((f"{step['count']}", f"steps, which end with {report['ends_with']}"))
     if "ratio" in report:
         figures.append((f"{1 / report['ratio']:.2f} ×", "as fast as the original"))
@@ -137,7 +138,8 @@ def _layers(report: dict[str, Any]) -> list[str]:
     found = ["<h2>Time by layer</h2>", _key([("forward", "forward"), ("backward", "backward")]), '<div class="layers">']
     for row in rows:
         bar = _bar([("forward", row["self_forward"]), ("backward", row["backward"])], longest)
-        found += [f'<div class="name">{escape(row["name"])}</div>', bar, f'<div class="ms">{_ms(row["total"])}</div>']
+        name = escape(row["name"]).replace("/", "/<wbr>")
+        found += [f'<div class="name">{name}</div>', bar, f'<div class="ms">{_ms(row["total"])}</div>']
     found.append("</div>")
     more = f" {len(left)} more layers take {_ms(sum(row['total'] for row in left))}." if left else ""
     return [*found, f'<p class="soft">Without the layers inside.{more}</p>']
