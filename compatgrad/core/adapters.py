@@ -95,6 +95,10 @@ class Adapter:
         """The framework's short name of a function of the graph, for tables."""
         return str(getattr(function, "label", None) or function.op_name)
 
+    def function_of(self, output: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """A function of Variables that computes what the graph of `output` computes from `inputs`."""
+        raise TypeError(f"{self.name} has no graphs that can be run again: expected a link, a block or a function")
+
     def parameter_names(self) -> Mapping[Any, str]:
         """A mapping from the arrays of parameters that the framework registers by name to these names."""
         return {}

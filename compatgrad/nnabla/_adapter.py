@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -45,6 +46,22 @@ class _NNabla(Adapter):
     def operator(self, function: Any, inputs: Sequence[Any]) -> tuple[str, Mapping[str, Any]] | None:
         info = info_of(function)
         return info.type_name, info.args
+
+    def function_of(self, output: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+        from compatgrad.nnabla.core import graph_def
+        from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
+
+        network = graph_def.create_graph_from_variable("net", output, {f"x{k}": x for k, x in enumerate(inputs)})["net"]
+        if more := set(network.inputs) ^ {f"x{k}" for k in range(len(inputs))}:
+            raise ValueError(f"inputs: expected all {len(network.inputs)} inputs of the graph; {sorted(more)} differ")
+        with contextlib.suppress(ValueError):  # otherwise the graph is one of this batch size
+            variable_batch_size(network)
+
+        def net(*xs: Any) -> Any:
+            given = dict(zip((f"x{k}" for k in range(len(xs))), xs, strict=True))
+            return network(*(given[name] for name in network.inputs), batch_size=xs[0].shape[0])
+
+        return net
 
     def parameter_names(self) -> Mapping[Any, str]:
         return {p.data: name for name, p in get_parameters(grad_only=False).items()}

@@ -91,26 +91,24 @@ def _compare(
     state = dict(recorder.module.state_dict(keep_vars=True))
     with ExitStack() as stack:
         stack.enter_context(target.unchanged(state))
-        paths = recorder.module._paths if hasattr(recorder.module, "_paths") else None
-        del paths
         originals = [(p, p.data) for p in (*legacy.parameters(), *legacy.buffers())]
         stack.callback(_restore, originals, legacy)
         if dtype:
             legacy.to(dtype)
         legacy.train(mode == "train")
         before = {n: t.detach().clone() for n, t in _state_of(legacy, state, dtype).items()}
-        expected, gys, expected_state = _run(legacy, examples, recorder, None, True, state, dtype)
-    own = copy.deepcopy(module)
-    own.load_state_dict(source.values(before), assign=True)
-    own.train(mode == "train")
-    for p, q in zip(module.parameters(), own.parameters(), strict=True):
-        q.requires_grad_(p.requires_grad)
-    found, _, _ = _run(own, examples, None, gys, False, {}, dtype)
-    del expected_state
+        expected, gys = _run(legacy, examples, recorder, None)
     first = next((y for y in expected[0].values() if y.is_floating_point()), None)
     computed = torch.float32 if first is None else first.dtype
     if dtype and computed != dtype:
         return None
+    own = copy.deepcopy(module)
+    own.load_state_dict(source.values(before), assign=True)
+    own.to(dtype)
+    own.train(mode == "train")
+    for p, q in zip(module.parameters(), own.parameters(), strict=True):
+        q.requires_grad_(p.requires_grad)
+    found, _ = _run(own, examples, None, gys)
     pairs = source.pairs()
     grads = dict(found[1])
     wrong, worst = "", [0.0, 0.0]
@@ -168,7 +166,9 @@ def _renamed(grads: Mapping[str, torch.Tensor], pairs: Mapping[str, tuple[str, s
     return made
 
 
-def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any, legacy: bool, state: Any, dtype: Any) -> Any:
+def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any) -> Any:
+    """Outputs and gradients, and the gradients of the outputs, random if they are not given. recorder: for the legacy
+    network."""
     inputs = [x.clone() for x in examples]
     for x in inputs:
         x.requires_grad_(x.is_floating_point())
@@ -178,6 +178,7 @@ def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any, legac
     else:
         args, kwargs = recorder.rebuild(inputs)
         call = lambda: network(*args, **kwargs)  # noqa: E731
+    legacy = recorder is not None
     was = _C.set_tracing(True) if legacy else False  # dropout draws from torch's generator
     try:
         with _NothingDropped(), torch.enable_grad():  # type: ignore[no-untyped-call]
@@ -198,4 +199,4 @@ def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any, legac
     if weighted:
         found = torch.autograd.grad(weighted, list(named.values()), allow_unused=True)
         grads = {n: torch.zeros_like(p) if g is None else g for (n, p), g in zip(named.items(), found, strict=True)}
-    return (outputs, grads), gys, None
+    return (outputs, grads), gys

@@ -247,7 +247,10 @@ def _constant(s: Seen, i: int, value: float) -> bool:
     if v.kind == "result":
         op = str(getattr(v.source, "op", ""))
         made = {"aten.ones.default": 1, "aten.zeros.default": 0}
-        return bool(made.get(op) == value or (op == "aten.full.default" and v.source.args[1] == value))
+        return bool(
+            made.get(op) == value
+            or (op in ("aten.full.default", "aten.fill_.Scalar") and v.source.args[1] == value)
+        )
     return v.kind == "constant" and bool((v.source == value).all())
 
 
@@ -326,8 +329,6 @@ def _fixed_batch_norm(s: Seen) -> Layer | None:
 @_writes("batch_normalization_late")
 def _batch_norm_mxnet(s: Seen) -> Layer | None:
     p = s.params
-    if p["fix_gamma"] and not _constant(s, 1, 1):
-        return None
     return _batch_norm(s, 1, 2, p["moving_mean"], p["moving_var"], p["momentum"], True, [p["axis"] % len(s.shape(0))])
 
 

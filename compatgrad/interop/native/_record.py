@@ -123,6 +123,9 @@ class _Trace(Trace):
             y.source, y.index = call, k if call.several else None
             call.results.append(y)
         held = {id(v) for v in (*inputs, *params.values()) if isinstance(v, Value) and v.kind == "state"}
+        for v in inputs:  # a parameter that is overwritten with a constant
+            if v is not None and v.kind == "result" and str(v.source.op) == "aten.fill_.Scalar":
+                held |= {id(w) for w in v.source.written()}
         self._writes |= {id(c) for c in self.calls[start:] if any(id(v) in held for v in c.written())}
         self.calls.append(call)
         self._start = len(self.calls)
@@ -174,6 +177,9 @@ class Recorder(Exporter):
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()
         self.state = state = dict(self.module.state_dict(keep_vars=True))
+        floats = {t.dtype for t in state.values() if t.is_floating_point()}
+        if floats == {torch.float32}:  # the network would convert float64 itself, or refuse it
+            self.examples = [x.float() if x.dtype == torch.float64 else x for x in self.examples]
         try:  # so that states which the code makes at its first call exist
             with self.target.unchanged(state), Undo():
                 self.result = self._call()

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from compatgrad.core.adapters import Adapter
+from compatgrad import _C
+from compatgrad.core.adapters import Adapter, frontend_of
 from compatgrad.exporting._trace import ExportError
 from compatgrad.interop.native import _check
 from compatgrad.interop.native._record import Recorder
@@ -114,7 +115,8 @@ def to_native(
     whose calls follow each other become classes of their own. Comments keep the legacy names of the parameters.
 
     Args:
-        model: a Chainer link, a Gluon block, or a function of Variables.
+        model: a Chainer link, a Gluon block, or a function of Variables; or an nnabla Variable, for the static graph
+            that computes it, with the graph's input Variables as `example_inputs`.
         example_inputs: its arguments: tensors, arrays or Variables, also inside tuples, lists and dicts. Each becomes
             an argument of `forward`; arguments of other types are fixed.
         kwargs: keyword arguments.
@@ -161,6 +163,9 @@ def to_native(
     """
     if train is not None and training is not None:
         raise ValueError("to_native: train and training: expected at most one of them")
+    if isinstance(model, _C.DeferredVariable):
+        own = frontend_of(model)
+        model, frontend = own.function_of(model, example_inputs), own.name
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training)
     notes: list[str] = []
     try:
