@@ -26,7 +26,8 @@ Checks this installation in less than half a minute, without a network and witho
   files            parameters that are saved and loaded
   kernels          every kernel computes what torch's operations give in float64
   run              a program under `python -m compatgrad run` gets compatgrad's chainer, nnabla and mxnet
-  GPU              kernels and training on the first GPU, if torch finds one; if not, the report says so
+  GPU              kernels and training on the first GPU, if torch finds one; if not, the report says so. Where there is
+                   nvcc and no compiled kernels, the first run compiles them, which takes minutes
   speed            time of an operation on ten numbers beside torch's; a figure without a verdict
 
 The checks run in a process of their own, so that a crash is reported as the failure of the check that crashed.
@@ -54,8 +55,8 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout",
         metavar="SECONDS",
         type=float,
-        default=300.0,
-        help="how long the checks may take; the one that runs then has failed (default: 300)",
+        default=600.0,
+        help="how long the checks may take; the one that runs then has failed (default: 600)",
     )
     return parser
 

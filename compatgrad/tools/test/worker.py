@@ -47,12 +47,22 @@ def _import_module() -> str:
     return f"compiled module with {len(_C.op_names())} operations and {len(_C.kernel_names())} kernels"
 
 
+def _gpu_allocations() -> int:
+    import torch
+
+    return int(torch.cuda.memory_stats().get("allocation.all.allocated", 0))
+
+
 def _train(name: str, device: str) -> str:
     from . import frontends
 
-    if device != "cpu" and name == "chainer" and importlib.util.find_spec("cupy") is None:
+    on_gpu = device != "cpu"
+    if on_gpu and name == "chainer" and importlib.util.find_spec("cupy") is None:
         raise Absent("Chainer needs CuPy on a GPU, and it is not installed")
+    before = _gpu_allocations() if on_gpu else 0
     losses = getattr(frontends, f"train_{name}")(_frontend(name), device)
+    if on_gpu and _gpu_allocations() < before + frontends.STEPS:
+        raise ValueError("the training did not use the GPU")
     tolerance = 1e-3 if device == "cpu" else 3e-2  # GPUs multiply with fewer digits in convolutions
     for what, found, expected in ("first", losses[0], frontends.FIRST), ("last", losses[-1], frontends.LAST):
         if not abs(found - expected) <= tolerance * expected:
