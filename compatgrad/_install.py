@@ -140,8 +140,11 @@ def install(*names: str, as_of: int | str | None = None) -> None:
     _install(names, as_of, "compatgrad.install(as_of='off')")
 
 
-def _install(names: tuple[str, ...], as_of: int | str | None, off: str, quiet: bool = False) -> None:
-    """`install`; `off` is what the user writes to have no old names."""
+def _install(
+    names: tuple[str, ...], as_of: int | str | None, off: str, quiet: bool = False, allow_pickle: bool = False
+) -> None:
+    """`install`; `off` is what the user writes to have no old names, `quiet` and `allow_pickle` are as for
+    `surroundings.activate`."""
     if as_of is None:
         as_of = surroundings.active() if _finder.roots else "auto"
     year = surroundings.parse(as_of)
@@ -162,8 +165,8 @@ def _install(names: tuple[str, ...], as_of: int | str | None, off: str, quiet: b
         if os.environ.get("COMPATGRAD_REPORT") or os.environ.get("COMPATGRAD_STRICT"):
             # a tool, and so above this module: it is imported only for those who ask for it
             importlib.import_module("compatgrad.tools.report.control").start_from_environment()
-    if surroundings.active() != year:
-        surroundings.activate(year, off, quiet)
+    if surroundings.active() != year or allow_pickle:
+        surroundings.activate(year, off, quiet, allow_pickle or surroundings.unpickles())
 
 
 def uninstall(*names: str) -> None:
@@ -203,7 +206,7 @@ class _InstallOnLoad:
     def __reduce__(self) -> tuple[Any, ...]:
         names = [name for name in available() if _finder.roots.intersection(_ROOTS[name])]
         find = f"import sys; sys.path.append({str(_FOLDER.parent)!r})"
-        what = f"{tuple(names)!r}, {surroundings.active()!r}, '', quiet=True"
+        what = f"{tuple(names)!r}, {surroundings.active()!r}, '', True, {surroundings.unpickles()}"
         return exec, (f"{find}; from {_PACKAGE} import _install; _install._install({what})",)
 
 

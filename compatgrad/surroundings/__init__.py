@@ -14,10 +14,23 @@ from compatgrad.surroundings import _uses
 from compatgrad.surroundings._row import Row
 from compatgrad.surroundings._uses import Use, used
 
-__all__ = ["Row", "Use", "activate", "active", "advice", "deactivate", "parse", "table", "used", "without_own_frames"]
+__all__ = [
+    "Row",
+    "Use",
+    "activate",
+    "active",
+    "advice",
+    "deactivate",
+    "parse",
+    "table",
+    "unpickles",
+    "used",
+    "without_own_frames",
+]
 
 _FIRST_YEAR = 2012
-_active: list[tuple[int | str, object]] = []  # the year, and the patches
+# the year, whether np.load unpickles, and the patches
+_active: list[tuple[int | str, bool, object]] = []
 
 
 def advice(error: BaseException) -> str | None:
@@ -60,25 +73,36 @@ def active() -> int | str:
     return _active[-1][0] if _active else "off"
 
 
-def activate(as_of: int | str = "auto", off: str = "compatgrad.install(as_of='off')", quiet: bool = False) -> None:
+def unpickles() -> bool:
+    """Whether the program's `np.load` unpickles without being told to."""
+    return bool(_active) and _active[-1][1]
+
+
+def activate(
+    as_of: int | str = "auto",
+    off: str = "compatgrad.install(as_of='off')",
+    quiet: bool = False,
+    allow_pickle: bool = False,
+) -> None:
     """Gives a program names that existed in the year `as_of`, or whatever it asks for ("auto").
 
-    off: how messages say that this is turned off. quiet: does not tell the first use on stderr.
+    off: how messages say that this is turned off. quiet: does not tell the first use on stderr. allow_pickle: the
+        program's `np.load` unpickles without being told to, as it did before NumPy 1.16.3; a pickle can run any code.
     """
     deactivate()
     year = parse(as_of)
-    if year == "off":
+    if year == "off" and not allow_pickle:
         return
     from compatgrad.surroundings import _tables
     from compatgrad.surroundings._hooks import Patches
 
-    patches = Patches(*_tables.in_force(None if isinstance(year, str) else year))
+    patches = Patches(*_tables.in_force(year, allow_pickle))
     _uses.start(off, quiet)
     patches.install()
-    _active.append((year, patches))
+    _active.append((year, allow_pickle, patches))
 
 
 def deactivate() -> None:
     """Undoes `activate`. What the program has been given stays with it."""
     while _active:
-        _active.pop()[1].uninstall()  # type: ignore[attr-defined]
+        _active.pop()[2].uninstall()  # type: ignore[attr-defined]

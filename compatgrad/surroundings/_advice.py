@@ -53,7 +53,7 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
         ValueError,
         r"Object arrays cannot be loaded when allow_pickle=False",
         "since NumPy 1.16.3 np.load does not unpickle unless it is told to, because a pickle can run any code; if you "
-        "trust the file, write np.load(..., allow_pickle=True)",
+        "trust the file, write np.load(..., allow_pickle=True), or give compatgrad's run the option --allow-pickle",
     ),
     (
         ValueError,

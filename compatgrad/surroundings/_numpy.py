@@ -214,3 +214,17 @@ def old_array(module: ModuleType, row: Row) -> Callable[[], None]:
             setattr(module, name, original)
 
     return undo
+
+
+def old_load(module: ModuleType, row: Row) -> Callable[[], None]:
+    """Lets the program load pickled objects without saying so."""
+    original = module.load
+
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < 3 and "allow_pickle" not in kwargs and is_given(row, calling_frame(), asked_for=True):
+            kwargs["allow_pickle"] = True
+        return original(*args, **kwargs)
+
+    module.load = load  # type: ignore[attr-defined]
+    return lambda: setattr(module, "load", original)

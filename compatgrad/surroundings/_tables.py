@@ -33,6 +33,11 @@ _CLASSES = {
 # a change of functions that everything calls: only a program whose year is named gets it
 _RAGGED = Row("numpy", "numpy.array(ragged)", "1.24", 2022, "numpy.array(..., dtype=object)", "._numpy.old_array")
 
+# only for those who ask for it
+_LOAD = Row(
+    "numpy", "numpy.load(allow_pickle)", "1.16.3", 2019, "numpy.load(..., allow_pickle=True)", "._numpy.old_load"
+)
+
 # Things that exist and were called in another way: the module that changes, and the function that changes it.
 _CHANGES = [
     (
@@ -70,11 +75,15 @@ def gone() -> Iterator[Row]:
         yield from table.GONE
 
 
-def in_force(year: int | None) -> tuple[list[tuple[str, Row]], list[Row], list[tuple[str, Any]]]:
-    """What a program of that year is given, or what any program is."""
+def in_force(
+    year: int | str, allow_pickle: bool = False
+) -> tuple[list[tuple[str, Row]], list[Row], list[tuple[str, Any]]]:
+    """What a program of that year is given, or what any program is ("auto"), or none ("off")."""
 
     def existed(row: Row) -> bool:
-        return year is None or row.year >= year or not row.removed
+        if isinstance(year, str):
+            return year == "auto" and row is not _RAGGED
+        return row.year >= year or not row.removed
 
     def change(row: Row) -> Callable[[ModuleType], Callable[[], None]]:
         return lambda module: resolve(row.value)(module, row)
@@ -82,5 +91,5 @@ def in_force(year: int | None) -> tuple[list[tuple[str, Row]], list[Row], list[t
     return (
         [(module, row) for module, row in names() if existed(row)],
         [row for row in gone() if existed(row)],
-        [(module, change(row)) for module, row in _CHANGES if existed(row) and (row is not _RAGGED or year)],
+        [(module, change(row)) for module, row in _CHANGES if existed(row)] + [("numpy", change(_LOAD))] * allow_pickle,
     )

@@ -41,9 +41,9 @@ def start(off: str, quiet: bool) -> None:
         _off, _told = off, quiet
 
 
-def is_given(row: Row, asking: FrameType, is_module: bool = False) -> bool:
+def is_given(row: Row, asking: FrameType, is_module: bool = False, asked_for: bool = False) -> bool:
     """Whether whoever asks gets the name: the program does, where it has no answer to the name's absence. Counts the
-    use, and tells the first one of all."""
+    use, and tells the first one of all, unless the user asked for it."""
     global _told
     frame = program_frame(asking)
     if frame is None:
@@ -62,7 +62,8 @@ def is_given(row: Row, asking: FrameType, is_module: bool = False) -> bool:
         _rows[row.name] = row
     with _lock:
         _counts[key] = _counts.get(key, 0) + 1
-        first, _told = not _told, True
+        first = not (_told or asked_for)
+        _told = _told or first
     if first and sys.stderr is not None:
         text = f"compatgrad: {spelled(row.name)} ({row.why}) is given to {place(frame)}; {_off} turns this off"
         print(text, file=sys.stderr)

@@ -25,9 +25,9 @@ class UsageError(Exception):
     """The command line does not say what to run, or is wrong."""
 
 
-def run(arguments: list[str], as_of: int | str = "auto") -> None:
+def run(arguments: list[str], as_of: int | str = "auto", allow_pickle: bool = False) -> None:
     """Runs the program that `arguments` name, as `python` would with the same arguments. The program's exceptions are
-    passed on. `as_of`: as for `compatgrad.install`."""
+    passed on. `as_of`: as for `compatgrad.install`; `allow_pickle`: as for `compatgrad.surroundings.activate`."""
     if not arguments:
         raise UsageError("name a script, -m MODULE or -c CODE")
     what, rest = arguments[0], arguments[1:]
@@ -38,7 +38,7 @@ def run(arguments: list[str], as_of: int | str = "auto") -> None:
         raise UsageError(f"{option} needs an argument")
     if option is None and what.startswith("-") and what != "-":
         raise UsageError(f"unknown option {what}; options of Python itself go before `-m compatgrad`")
-    _install((), as_of, "--as-of off")
+    _install((), as_of, "--as-of off", allow_pickle=allow_pickle)
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins
     if "__annotations__" in vars(sys.modules["__main__"]):  # Python before 3.14

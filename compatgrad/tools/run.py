@@ -25,6 +25,8 @@ options, in front of SCRIPT, -m, -c or -:
   --as-of=YEAR        let the program find names that libraries had in that year and have removed
                       since (np.float, collections.Iterable, scipy.misc.imread, ...); `auto`, which
                       is the default, lets it find all of them for which it asks; `off` none
+  --allow-pickle      let the program's np.load unpickle without being told to, as before NumPy
+                      1.16.3: only for files that you trust, since a pickle can run any code
   --report[=FILE]     print at exit, on stderr, what ran where, which calls took a slow path and
                       why, and what differs from the original; or write it to FILE, which ends in
                       .json, .html or .txt and may contain {pid} and {rank}
@@ -37,7 +39,7 @@ environment:
 """
 
 # option -> whether its value is required ("--name=VALUE" or "--name VALUE") or may be left out ("--name[=VALUE]")
-_OPTIONS = {"--as-of": True, "--report": False, "--strict": True}
+_OPTIONS = {"--allow-pickle": False, "--as-of": True, "--report": False, "--strict": True}
 
 
 def main(arguments: list[str]) -> int:
@@ -47,8 +49,10 @@ def main(arguments: list[str]) -> int:
     try:
         given, program = _split(arguments)
         as_of = _year(given.get("--as-of", "auto"))
+        if given.get("--allow-pickle"):
+            raise UsageError(f"--allow-pickle takes no value, got {given['--allow-pickle']!r}")
         _report(given)
-        run(program, as_of)
+        run(program, as_of, "--allow-pickle" in given)
     except UsageError as error:
         print(f"compatgrad run: {error}; see `python -m compatgrad run --help`", file=sys.stderr)
         return 2

@@ -344,7 +344,7 @@ def test_names_that_a_year_had():
     assert {"collections.Iterable", "numpy.float", "scipy.misc.imread", "time.clock", "yaml"} <= names(2018)
     assert "scipy.misc.imread" not in names(2020) and "numpy.float" in names(2020)
     assert "numpy.float" not in names(2023) and "numpy.Inf" in names(2023)
-    assert "six" in names(2026) and names(2012) - {"numpy"} == names(None)
+    assert "six" in names(2026) and names(2012) - {"numpy"} == names("auto") and not names("off")
 
 
 def test_as_of_a_year(tmp_path):
@@ -371,6 +371,29 @@ def test_ragged_arrays_of_a_named_year(tmp_path):
     assert done.stdout == "(2,) object object i\n" and "inhomogeneous" in done.stderr
     assert done.stderr.count("_numpy.py") == 1  # in the traceback, as a frame between
     assert "--as-of 2022" in run(tmp_path, code).stderr
+
+
+@pytest.mark.parametrize("as_of", ["auto", "off"])
+def test_load_unpickles_if_the_user_says_so(tmp_path, as_of):
+    code = """
+        import multiprocessing, sys
+        import numpy as np
+
+        def load(_):
+            return np.load("a.npy").item()
+
+        if __name__ == "__main__":
+            np.save("a.npy", np.array({"w": 1}))
+            np.savez("b.npz", x=np.array({"w": 2}))
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(load, [0]), np.load("b.npz")["x"].item())
+            np.load("a.npy", allow_pickle=False)
+        """
+    done = run(tmp_path, code, "--allow-pickle", "--as-of", as_of)
+    assert done.stdout == "[{'w': 1}] {'w': 2}\n" and "Object arrays cannot be loaded" in done.stderr
+    assert "is given to" not in done.stderr
+    assert "Object arrays cannot be loaded" in run(tmp_path, code, "--as-of", as_of).stderr
+    assert run(tmp_path, code, "--allow-pickle=yes").returncode == 2
 
 
 @pytest.mark.parametrize("word", ["1999", "20180", "never", "", "２０１８"])
