@@ -435,7 +435,8 @@ class Phases:
 
     def end(self, now: float) -> None:
         self._piece(now)
-        self.open.pop()
+        if self.open:  # a part that was open at the end of a step, because a layer calls the update, was closed there
+            self.open.pop()
 
     def step(self, now: float) -> None:
         self._piece(now)

@@ -323,6 +323,34 @@ def test_wrong_command_lines(capsys, arguments, words):
     assert code == 2 and words in capsys.readouterr().err
 
 
+def test_a_layer_that_trains_itself(tmp_path):
+    """The steps end inside calls of layers, and inside a function of the program that computes the loss."""
+    code = """
+        import numpy as np, chainer, chainer.functions as F, chainer.links as L
+
+        class Learner(chainer.Chain):
+            def __init__(self):
+                super().__init__(inner=L.Linear(3, 2))
+            def __call__(self, x):
+                for _ in range(3):
+                    loss = F.sum(self.inner(x))
+                    self.cleargrads()
+                    loss.backward()
+                    optimizer.update()
+
+        learner = Learner()
+        optimizer = chainer.optimizers.SGD().setup(learner)
+        for _ in range(15):
+            learner(np.ones((2, 3), "f"))
+        print("ends at", optimizer.t)
+    """
+    options = ["--steps", "4", "--warmup", "2", "--memory", "--by", "layer", "--clock", "cpu"]
+    done = command(tmp_path, *options, "--", program(tmp_path, "learner", code))
+    assert done.returncode == 0 and "ends at 45" in done.stdout, done.stderr
+    assert re.search(r"^Learner/inner +1 ", done.stdout, re.M), done.stdout
+    assert "processor time of a step" in done.stdout
+
+
 def test_nothing_stays_behind(tmp_path):
     """After the last step all hooks and watched functions are gone."""
     code = (

@@ -131,6 +131,8 @@ class Recorder:
                 self.hooks[KEY] = self.forward_hook
         if self.ranges is not None:
             self.ranges.end()
+        if not self.kinds:  # the step has ended inside this part
+            return
         start, line, inner = self.kinds.pop()
         rest = t - start - inner[0]
         if self.kinds:
