@@ -67,6 +67,12 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
         "since NumPy 2.0 copy=False forbids a copy; copy=None (np.asarray) copies only if needed, as copy=False did",
     ),
     (
+        TypeError,
+        r"only 0-dimensional arrays can be converted to Python scalars",
+        "since NumPy 2.4 an array with axes is no number, even if it has one element (loss.asnumpy() in '%f', float() or "
+        "math.log()): write a.item(), or install 'numpy<2.4', with which such a program runs as it is",
+    ),
+    (
         OverflowError,
         r"Python integer .* out of bounds for u?int",
         "since NumPy 2.0 an integer that does not fit the dtype is an error, where it wrapped around: "

@@ -556,6 +556,13 @@ def test_advice(old, tmp_path, code, text):
     assert text in advice and advice.endswith("program.py:2)"), advice
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy converts such arrays")
+def test_arrays_of_one_element_are_no_numbers(old, tmp_path):
+    with pytest.raises(TypeError) as caught:
+        execute(tmp_path, "import numpy as np\nprint('%f' % np.ones(1))")
+    assert "numpy<2.4" in surroundings.advice(caught.value)
+
+
 def test_advice_is_the_last_line_of_a_program_that_stops(tmp_path):
     done = run(tmp_path, "import numpy as np\nnp.zeros(2).tostring()\n")
     *_, last = done.stderr.splitlines()
