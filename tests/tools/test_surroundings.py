@@ -549,7 +549,8 @@ def test_other_errors_look_as_without(tmp_path, ending):
         ("raise ModuleNotFoundError(\"No module named 'cgi'\", name='cgi')", "the package legacy-cgi"),
     ],
 )
-def test_advice(old, tmp_path, code, text):
+def test_advice(old, tmp_path, monkeypatch, code, text):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(Exception) as caught:
         execute(tmp_path, f"import numpy as np\n{code}\n")
     advice = surroundings.advice(caught.value)
