@@ -61,10 +61,11 @@ def parse(as_of: int | str) -> int | str:
 
 
 def table() -> Iterator[Row]:
-    """All names: first attributes, then modules."""
+    """All names: first attributes, then arguments, as `numpy.reshape(newshape)`, then modules."""
     from compatgrad.surroundings import _tables
 
     yield from (row for _, row in _tables.names())
+    yield from _tables.arguments()
     yield from _tables.gone()
 
 

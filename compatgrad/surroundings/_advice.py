@@ -91,11 +91,6 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
     ),
     (
         TypeError,
-        r"percentile\(\) got an unexpected keyword argument 'interpolation'",
-        "NumPy 2.4 removed interpolation=; it is method= now",
-    ),
-    (
-        TypeError,
         r"JSONDecoder.*unexpected keyword argument 'encoding'",
         "Python 3.9 removed encoding= of json.load; text is Unicode already: leave it out",
     ),

@@ -228,3 +228,26 @@ def old_load(module: ModuleType, row: Row) -> Callable[[], None]:
 
     module.load = load  # type: ignore[attr-defined]
     return lambda: setattr(module, "load", original)
+
+
+def old_keyword(module: ModuleType, row: Row) -> Callable[[], None]:
+    """Lets the program call a function with the name that an argument had: `numpy.reshape(newshape)` is such a row, and
+    `now` begins with `numpy.reshape(shape=`."""
+    path, _, old = row.name.rstrip(")").partition("(")
+    name, new = path.rpartition(".")[2], row.now.partition("(")[2].partition("=")[0]
+    original = getattr(module, name)
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if old not in kwargs:
+            return original(*args, **kwargs)
+        try:
+            return original(*args, **kwargs)
+        except TypeError as error:  # which NumPy raises for the name before it looks at the values
+            if "unexpected keyword" in str(error) and new not in kwargs and is_given(row, calling_frame()):
+                kwargs[new] = kwargs.pop(old)
+                return original(*args, **kwargs)
+            raise
+
+    setattr(module, name, function)
+    return lambda: setattr(module, name, original)

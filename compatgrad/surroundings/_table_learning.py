@@ -68,6 +68,7 @@ NAMES = [
         "sklearn.metrics",
         {"jaccard_similarity_score": ("._sklearn.jaccard_similarity_score", "sklearn.metrics.jaccard_score")},
     ),
+    *_sklearn("0.21", 2019, "sklearn.utils.extmath", {"fast_dot": "numpy.dot"}),
     *_sklearn("0.24", 2020, "sklearn.utils", {"safe_indexing": ("._sklearn.safe_indexing", "array[indices]")}),
     *rows(
         "pandas",

@@ -38,6 +38,18 @@ _LOAD = Row(
     "numpy", "numpy.load(allow_pickle)", "1.16.3", 2019, "numpy.load(..., allow_pickle=True)", "._numpy.old_load"
 )
 
+# function -> the name that an argument had, and the one that it has
+_KEYWORDS = [
+    (
+        "numpy",
+        Row("numpy", f"numpy.{name}({old})", "2.4", 2025, f"numpy.{name}({new}=...)", "._numpy.old_keyword"),
+    )
+    for name, old, new in [
+        ("reshape", "newshape", "shape"),
+        *((name, "interpolation", "method") for name in "percentile quantile nanpercentile nanquantile".split()),
+    ]
+]
+
 # Things that exist and were called in another way: the module that changes, and the function that changes it.
 _CHANGES = [
     (
@@ -57,6 +69,7 @@ _CHANGES = [
             "._matplotlib.old_gca",
         ),
     ),
+    *_KEYWORDS,
     ("yaml", Row("yaml", "yaml.load", "6.0", 2021, "yaml.safe_load", "._others.old_load")),
     ("numpy", _RAGGED),
 ]
@@ -68,6 +81,10 @@ def names() -> Iterator[tuple[str, Row]]:
         for row in table.NAMES:
             owner = row.name.rpartition(".")[0]
             yield _CLASSES.get(owner, owner), row
+
+
+def arguments() -> Iterator[Row]:
+    yield from (row for _, row in _KEYWORDS)
 
 
 def gone() -> Iterator[Row]:

@@ -259,6 +259,7 @@ def test_code_that_nobody_runs(scan):
         cuda.cupy.ElementwiseKernel("T x", "T y", "y = x", "f")
         kernel = cupy.RawKernel("", "f")
         np.zeros(3, np.float)
+        np.reshape([1], newshape=(1, 1))
         """
     )
     assert found == [
@@ -268,6 +269,7 @@ def test_code_that_nobody_runs(scan):
         "7 CG301 chainer.cuda.cupy.ElementwiseKernel",
         "8 CG301 cupy.RawKernel",
         "9 CG320 numpy.float",
+        "10 CG320 numpy.reshape(newshape)",
     ]
 
 

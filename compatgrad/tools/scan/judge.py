@@ -165,7 +165,7 @@ class Judge:
         """`value.attribute...`, perhaps called: what it is."""
         frontend = _frontend(value.name)
         if frontend is None:
-            return self._external(".".join([value.name, *attributes]), node)
+            return self._external(".".join([value.name, *attributes]), node, call)
         if frontend not in self.frontends:
             return None
         if frontend not in self.found.frameworks:
@@ -359,18 +359,26 @@ class Judge:
                 return "unknown"
         return "same"
 
-    def _external(self, name: str, node: ast.AST) -> Value:
-        """A name of another package."""
+    def _external(self, name: str, node: ast.AST, call: ast.Call | None = None) -> Value:
+        """A name of another package, perhaps called."""
         reason = _OUTSIDE_NAMES.get(name) or _OUTSIDE_PACKAGES.get(name.partition(".")[0])
         if reason and (isinstance(node, ast.alias) or name in _OUTSIDE_NAMES):
             self._outside(name, reason, node)
         elif name.rpartition(".")[2] in _KERNELS:
             self._outside(name, "CUDA source, which CuPy compiles", node)
-        elif row := _removed().get(name):
+        else:
+            self._removed(name, node)
+            for keyword in call.keywords if call else ():
+                self._removed(f"{name}({keyword.arg})", keyword)
+        return Named(name)
+
+    def _removed(self, name: str, node: ast.AST) -> None:
+        """Says that newer packages do not have a name, or the name of an argument, if they do not."""
+        row = _removed().get(name)
+        if row:
             now = f"; today {row.now}" if row.now else ""
             why = row.why if row.removed else "an optional package"
             self._add("CG320", "outside", name, node, f"{why}{now}; `python -m compatgrad run` provides it")
-        return Named(name)
 
     def _add(self, code: str, status: str, name: str, node: Any, message: str, help_: str = "", **more: Any) -> None:
         if self.quiet:
