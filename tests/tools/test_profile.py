@@ -328,10 +328,16 @@ def test_a_layer_that_trains_itself(tmp_path):
     code = """
         import numpy as np, chainer, chainer.functions as F, chainer.links as L
 
+        class Old(chainer.Chain):  # as programs for Chainer 1 were written
+            def __init__(self):
+                super().__init__(linear=L.Linear(3, 2))
+            def __call__(self, x):
+                return F.relu(self.linear(x))
+
         class Learner(chainer.Chain):
             def __init__(self):
-                super().__init__(inner=L.Linear(3, 2))
-            def __call__(self, x):
+                super().__init__(inner=Old())
+            def forward(self, x):
                 for _ in range(3):
                     loss = F.sum(self.inner(x))
                     self.cleargrads()
@@ -347,7 +353,8 @@ def test_a_layer_that_trains_itself(tmp_path):
     options = ["--steps", "4", "--warmup", "2", "--memory", "--by", "layer", "--clock", "cpu"]
     done = command(tmp_path, *options, "--", program(tmp_path, "learner", code))
     assert done.returncode == 0 and "ends at 45" in done.stdout, done.stderr
-    assert re.search(r"^Learner/inner +1 ", done.stdout, re.M), done.stdout
+    for layer in ("Learner/inner", "Learner/inner/linear"):
+        assert re.search(rf"^{layer} +1 ", done.stdout, re.M), done.stdout
     assert "processor time of a step" in done.stdout
 
 

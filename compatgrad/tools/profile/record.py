@@ -395,9 +395,32 @@ class _LinkHook:
 
 
 def _set_chainer(recorder: Recorder, chainer: Any) -> Callable[[], None]:
+    """All links, also those of old programs, whose classes define `__call__`, which calls no hooks."""
     hooks = importlib.import_module("compatgrad.chainer.link_hook")._get_link_hooks()
     hooks[KEY] = _LinkHook(recorder)
-    return lambda: hooks.pop(KEY, None) and None
+    watches = Watches(_watch_layers(recorder))
+    for cls in {cls for link in recorder.names.kept for cls in type(link).__mro__}:
+        if cls is not chainer.Link and issubclass(cls, chainer.Link) and "__call__" in vars(cls):
+            watches.replace(cls, "__call__", "layer")
+
+    def undo() -> None:
+        watches.remove()
+        hooks.pop(KEY, None)
+
+    return undo
+
+
+def _watch_layers(recorder: Recorder) -> Callable[[str, Any, Any, Any], Any]:
+    """Makes calls of methods ranges of the layers whose methods they are."""
+
+    def layer(kind: str, function: Any, arguments: Any, named: Any) -> Any:
+        path = recorder.names.of(arguments[0])
+        if recorder.layers and recorder.layers[-1][0] == path:  # a method of the class and that of its base
+            return function(*arguments, **named)
+        with _layer(recorder, path):
+            return function(*arguments, **named)
+
+    return layer
 
 
 # ---- MXNet -----------------------------------------------------------------------------------------------------------
@@ -406,18 +429,11 @@ def _set_chainer(recorder: Recorder, chainer: Any) -> Callable[[], None]:
 def _set_mxnet(recorder: Recorder, mx: Any) -> Callable[[], None]:
     """Blocks, and the nodes of symbols that executors run."""
 
-    def block(kind: str, function: Any, arguments: Any, named: Any) -> Any:
-        path = recorder.names.of(arguments[0])
-        if recorder.layers and recorder.layers[-1][0] == path:  # a method of the class and that of its base
-            return function(*arguments, **named)
-        with _layer(recorder, path):
-            return function(*arguments, **named)
-
     def node(kind: str, function: Any, arguments: Any, named: Any) -> Any:
         with _layer(recorder, arguments[0].name):
             return function(*arguments, **named)
 
-    watches, nodes = Watches(block), Watches(node)
+    watches, nodes = Watches(_watch_layers(recorder)), Watches(node)
     watches.watch([target for target in PARTS if target[0] == "mxnet.gluon.block"])
     evaluate = importlib.import_module("compatgrad.mxnet.symbol._evaluate")
     nodes.replace(evaluate, "run_node", "node")
