@@ -3,6 +3,8 @@
 import ctypes
 import functools
 import json
+import os
+import re
 import sys
 from typing import Any
 
@@ -27,6 +29,10 @@ DRAWN = {  # names of the parameters and their defaults; NumPy's generators have
     "exponential": (1.0,),
     "randint": (0, 2),
 }
+CONSTANT = re.compile(  # operators without a gradient
+    "^(BlockGrad|stop_gradient|argm|argsort|one_hot|zeros_like|ones_like|shape_array|size_array|sign|round|rint|ceil|"
+    "floor|trunc|fix)|equal|greater|lesser|logical_"
+)
 
 
 def watch_mxnet(rec: Recorder, mx: Any) -> None:
@@ -233,18 +239,26 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
 
 def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
     """Records the nodes of a bound symbol by the callback of MXNet's monitors."""
+    os.environ["MXNET_EXEC_INPLACE_GRAD_SUM_CAP"] = "1000000"  # otherwise it shows sums of gradients, not each one
     Executor, NDArray = mx.executor.Executor, mx.nd.NDArray
     forward, backward = Executor.forward, Executor.backward
 
-    def nodes_of(symbol: Any) -> Any:
-        """Node -> its operator and the names of its inputs."""
-        nodes = json.loads(symbol.tojson())["nodes"]
-        return {n["name"]: (n["op"], [nodes[i[0]]["name"] for i in n["inputs"]]) for n in nodes}
+    def state_of(symbol: Any) -> Any:
+        """The nodes of a symbol as (name, operator, numbers of the inputs' nodes), the numbers of the nodes of a name,
+        and (node, number) of each result that is read or returned; MXNet does not compute the others."""
+        graph = json.loads(symbol.tojson())
+        nodes = [(n["name"], n["op"], [i[0] for i in n["inputs"]]) for n in graph["nodes"]]
+        named: Any = {}
+        for i, n in enumerate(nodes):
+            named.setdefault(n[0], []).append(i)
+        read = [i for n in graph["nodes"] for i in n["inputs"]] + graph["heads"]
+        used = {(i[0], i[1]) for i in read}
+        return {"nodes": nodes, "named": named, "used": used, "seen": {}, "wanting": {}, "calls": {}, "backs": {}}
 
     def monitored(executor: Any) -> Any:
         state = vars(executor).get("_compatgrad_recorder")
         if state is None:
-            state = executor._compatgrad_recorder = {"nodes": nodes_of(executor._symbol), "seen": {}, "wanting": {}}
+            state = executor._compatgrad_recorder = state_of(executor._symbol)
 
             def callback(name: Any, array: Any) -> None:
                 name = name.decode() if isinstance(name, bytes) else name
@@ -255,42 +269,59 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
             executor.set_monitor_callback(callback)
         return state
 
-    def wanting(state: Any, executor: Any, name: str) -> bool:
+    def wanting(state: Any, executor: Any, i: int) -> bool:
         """Whether an array needs a gradient: an argument's is asked for, or that of an input of its function."""
         known = state["wanting"]
-        if name not in known:
-            known[name] = False
-            inputs = state["nodes"].get(name, ("", []))[1]
-            known[name] = executor.grad_dict.get(name) is not None or any(wanting(state, executor, n) for n in inputs)
-        return bool(known[name])
+        if i not in known:
+            known[i] = False
+            name, kind, inputs = state["nodes"][i]
+            inputs = () if CONSTANT.search(kind) else inputs
+            known[i] = executor.grad_dict.get(name) is not None or any(wanting(state, executor, n) for n in inputs)
+        return bool(known[i])
+
+    def gradient_of(state: Any, place: str, kind: str, name: str) -> int:
+        """The number of the input whose gradient this is. MXNet numbers the gradients, calls them lhs and rhs, or by
+        other names in the order of the inputs; where has none of the condition."""
+        slot = state["backs"][place] = state["backs"].get(place, -1) + 1
+        number = name.rpartition("output")[2]
+        if number.isdigit():
+            slot = int(number)
+        elif name.startswith(("lhs", "rhs")):
+            slot = int(name.startswith("rhs"))
+        return slot + 1 if kind == "where" else slot
 
     def node(state: Any, executor: Any, name: str, array: Any) -> None:
         if not rec.wanted():
             return
         place, back, _ = name.partition("_backward")
         if not back:
-            place = max((n for n in state["nodes"] if name.startswith(n + "_")), key=len, default="")
-        if place not in state["nodes"]:
+            place = max((n for n in state["named"] if name.startswith(n + "_")), key=len, default="")
+        if place not in state["named"]:
             return
-        args = executor.arg_dict
-        kind, inputs = state["nodes"][place]
+        args, alike = executor.arg_dict, state["named"][place]
         tail = name[len(place) + 1 :]
-        if not back and not tail.startswith("output"):  # means, masks: what MXNet keeps for the backward pass
-            return
-        label = kind if tail in ("output", "output0", "backward_output0") else "%s %s" % (kind, tail)
-        ys = [array.asnumpy()]
+        if back and len(alike) > 1 or not back and not tail.startswith("output"):
+            return  # of which function it is is not known; or means and masks, which MXNet keeps for the backward pass
+        call = state["calls"][name] = state["calls"].get(name, -1) + 1
+        this = alike[min(call, len(alike) - 1)]
+        _, kind, inputs = state["nodes"][this]
+        name = tail[len("backward_" if back else "output") :]
+        slot = gradient_of(state, place, kind, name) if back else int(name or 0)
+        label = "%s %s%d" % (kind, "backward_output" if back else "output", slot) if slot else kind
         if back:
-            slot = int(tail.rpartition("output")[2] or 0)
-            source = inputs[slot] if slot < len(inputs) else ""
-            if not wanting(state, executor, source):  # MXNet leaves it undefined
+            source = inputs[slot] if slot < len(inputs) else -1
+            if source < 0 or not wanting(state, executor, source):  # MXNet leaves it undefined
                 return
             more = {"p": "/" + place, "g": [state["seen"].get(source, -1)]}
-            rec.event("backward", label, (), ys, of=state["seen"].get(place, -1), **more)
+            rec.event("backward", label, (), [array.asnumpy()], of=state["seen"].get(this, -1), **more)
+            return
+        if (this, slot) not in state["used"]:
             return
         from_ = [state["seen"].get(n, -1) for n in inputs]
-        ins = [args[n].asnumpy() if n in args else None for n in inputs]
-        index = rec.event("forward", label, ins, ys, p="/" + place, l=state["line"], f=from_)
-        state["seen"].setdefault(place, index)
+        names = [state["nodes"][n][0] for n in inputs]
+        ins = [args[n].asnumpy() if n in args else None for n in names]
+        index = rec.event("forward", label, ins, [array.asnumpy()], p="/" + place, l=state["line"], f=from_)
+        state["seen"].setdefault(this, index)
 
     @functools.wraps(forward)
     def run_forward(self: Any, *args: Any, **named: Any) -> Any:
@@ -298,11 +329,13 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
             return forward(self, *args, **named)
         state = monitored(self)
         state["seen"].clear()
+        state["calls"].clear()
         state["line"] = rec.line()
         return hidden(forward)(self, *args, **named)
 
     @functools.wraps(backward)
     def run_backward(self: Any, *args: Any, **named: Any) -> Any:
+        vars(self).get("_compatgrad_recorder", {"backs": {}})["backs"].clear()
         result = hidden(backward)(self, *args, **named)
         for x in self.outputs:
             x.wait_to_read()

@@ -51,7 +51,7 @@ class Recorder:
         self.pid = os.getpid()
 
     # ---- arrays ----
-    def array(self, a: Any, whole: bool = False) -> Any:
+    def array(self, a: Any, whole: bool = False, parameter: bool = False) -> Any:
         """The description of an array: statistics, or its place in the file."""
         if a is None:
             return None
@@ -61,7 +61,7 @@ class Recorder:
             return [str(a.dtype), list(a.shape), None, -1]
         dtype, shape = a.dtype.name, list(a.shape)
         if not whole and a.size > SMALL:
-            return [dtype, shape, self.statistics.of(a), -1]
+            return [dtype, shape, self.statistics.of(a, parameter), -1]
         data = a.tobytes()
         place = self.place
         self.blob += data
@@ -90,7 +90,8 @@ class Recorder:
         if len(ins):
             found["i"] = [self.array(a, whole) for a in ins]
         if len(outs):
-            found["o"] = [self.array(a, whole) for a in outs]
+            first = kind == "update"
+            found["o"] = [self.array(a, whole, first and not i) for i, a in enumerate(outs)]
         self.waiting.append(found)
         self.count += 1
         return self.count - 1
@@ -153,6 +154,7 @@ class Recorder:
 
     def updated(self, named: Any) -> None:
         """After an update: `named` are (name, value, states by name)."""
+        self.statistics.known.clear()
         if not (self.step - 1) % self.options.every:
             for name, value, states in named:
                 if value is not None:

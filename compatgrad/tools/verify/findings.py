@@ -90,6 +90,7 @@ class _Follower:
         self.counts: dict[str, int] = defaultdict(int)
         self.findings: list[Finding] = []
         self.drift = 0.0  # the largest error so far
+        self.backward_size: dict[int, float] = defaultdict(float)
         self.gradient_size: dict[int, float] = defaultdict(float)
         self.until: int | None = None
         self.draws: int | None = None
@@ -101,6 +102,9 @@ class _Follower:
                 self.consumers[source].append(event)
             if event["k"] == "backward":
                 self.backward_of[event["of"]].append(event)
+            if event["k"] == "backward":
+                for x in event.get("o") or event.get("i") or ():
+                    self.backward_size[event["s"]] = max(self.backward_size[event["s"]], self._size(x))
             if event["k"] == "gradient":
                 size = self._size(event["o"][0])
                 self.gradient_size[event["s"]] = max(self.gradient_size[event["s"]], size)
@@ -176,13 +180,16 @@ class _Follower:
             if source >= 0:
                 elements += sum(math.prod(x[1]) for x in self.original.events[source].get("o", ())[:1] if x)
         theirs, ours = a.get(outs, ()), b.get(outs, ())
+        raw = [0.0] * len(theirs)  # relative to the arrays themselves
         for slot, (x, y) in enumerate(zip(theirs, ours, strict=False)):
             d = self._of(x, y)
             if d is None or a["k"] == "backward" and not self.order.alike(a, b, slot):
                 errors.append(0.0)
                 continue
             leaf = outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0
-            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream))
+            tiny = 1e-4 * self.backward_size[a["s"]] if a["k"] in ("backward", "gradient") else 0.0
+            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream), tiny)
+            raw[slot] = d.relative if math.isfinite(d.relative) else 0.0
             self.raw[a["n"]] = d.relative
             relative = d.relative if d.why or not d.error else d.error / scale if scale else math.inf
             errors.append(relative)
@@ -191,7 +198,7 @@ class _Follower:
                 found = Finding(kind, a["s"], a, b, outs, slot, d, allowed, came_in, why=d.why)
                 if not d.why and any(map(rounding.has_threshold, names)) and self._crossed(found, x, y):
                     found = None
-        self.slots[a["j"]] = errors
+        self.slots[a["j"]] = raw
         self.error[a["j"]] = max([e for e in errors if math.isfinite(e)], default=0.0)
         place = a.get("p") or ""
         self._note(a["s"], a["k"], f"{place.rstrip('/')}/{a['n']}" if place else a["n"], self.error[a["j"]])

@@ -36,7 +36,7 @@ def command_of(text: str) -> list[str]:
     return parts
 
 
-HERE = [sys.executable, "-m", "compatgrad", "run"]
+HERE = [sys.executable, "-m", "compatgrad", "record"]  # the recorder is a part of compatgrad
 
 
 @dataclass
@@ -66,7 +66,7 @@ def run(who: str, command: list[str], recorder: Path, folder: Path, options: lis
     root = str(Path(compatgrad_recorder.__file__).parents[3])
     if command is HERE:  # a checkout that is not installed is found by its folder
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (environment.get("PYTHONPATH"), root)))
-    arguments = [*command, str(recorder), "-o", str(folder), *options, "--", *program]
+    arguments = [*command, *([] if command is HERE else [str(recorder)]), "-o", str(folder), *options, "--", *program]
     begin = time.monotonic()
     with open(folder / "output.txt", "wb") as output:
         process = subprocess.Popen(arguments, stdout=output, stderr=subprocess.STDOUT, env=environment)
