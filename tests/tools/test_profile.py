@@ -170,7 +170,7 @@ def profiled(folder, name, *arguments, options=()):
 def test_steps_and_tables(plain, case):
     functions, layers, ends_with = EXPECTED[case]
     found, _ = plain(case)
-    assert found["ends_with"] == ends_with and found["schema"] == 1
+    assert found["ends_with"] == ends_with and found["schema"] == 1 and found["started"].endswith("+00:00")
     assert found["step"]["count"] == 3 and 0 < found["step"]["q1"] <= found["step"]["median"] <= found["step"]["q3"]
     assert functions <= {row["name"] for row in found["functions"]}
     assert layers <= {row["name"] for row in found["layers"]}

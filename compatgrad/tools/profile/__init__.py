@@ -13,10 +13,10 @@ _DESCRIPTION = """\
 Runs a program on compatgrad and measures its training steps. The program needs no change: a step ends where an
 optimizer, a solver, a trainer or a module updates parameters, or, in a program without them, where backward ends.
 
-After the warmup the program runs four times --steps steps: first unwatched, which gives the time of a step; then with
-forward, backward, update and data timed; then with hooks that time every function and layer; then, if a trace, memory
-or a page is asked for, with torch's profiler. The report comes after the last step, and the program goes on unless
---stop is given.
+After the warmup come three times --steps steps: first unwatched, which gives the time of a step; then with forward,
+backward, update and data timed; then with hooks that time every function and layer. If memory, a trace or a page is
+asked for, up to four steps under torch's profiler follow. The report comes after the last step, and the program goes on
+unless --stop is given.
 """
 _EPILOG = """\
 Times are those of the host; on a GPU each function is waited for while functions are timed. Everything after -- is the

@@ -41,6 +41,7 @@ def build(result: Result, program: Sequence[str], original: dict[str, Any] | Non
         "schema": SCHEMA,
         "tool": "compatgrad profile",
         "program": list(program),
+        "started": result.started,
         "ends_with": result.ends_with,
         "step": summary(result.times),
         "hooked_step": summary(result.hooked),

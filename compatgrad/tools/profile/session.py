@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any
 
 import torch
@@ -42,6 +43,7 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     threads: int = 0
     device: str = ""
+    started: str = ""  # when the program began, in UTC
     clock: str = "wall"  # or "cpu": processor time
     trace: str = ""
 
@@ -50,7 +52,7 @@ class Session:
     """Watches a program in this process. `progress` is called with a text for people."""
 
     def __init__(self, steps: int, warmup: int, trace: str = "", memory: bool = False, progress: Any = None) -> None:
-        self.result = Result()
+        self.result = Result(started=datetime.now(timezone.utc).isoformat(timespec="seconds"))
         self.trace, self.progress = trace, progress or (lambda text: None)
         self.wants_trace = bool(trace) or memory
         self.steps = Steps(
