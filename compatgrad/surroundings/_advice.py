@@ -127,6 +127,11 @@ def _module(error: ModuleNotFoundError, name: str) -> str:
     if name in _MODULES:
         removed, instead = _MODULES[name]
         return f"{name} was removed in {removed}; {instead} has its contents"
+    if name == "cupy":
+        return (
+            "the program itself imports CuPy, which computes on GPUs only; where there is one, "
+            "pip install cupy-cuda12x or cupy-cuda13x"
+        )
     file = _file(error)
     folder = os.path.dirname(file)
     beside = os.path.join(folder, name.partition(".")[0])

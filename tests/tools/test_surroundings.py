@@ -577,6 +577,7 @@ def test_other_errors_look_as_without(tmp_path, ending):
         ("import json; json.loads('1', encoding='utf8')", "leave it out"),
         ("import matplotlib.style; matplotlib.style.use('seaborn-whitegrid')", "seaborn-v0_8-whitegrid"),
         ("raise ModuleNotFoundError(\"No module named 'cgi'\", name='cgi')", "the package legacy-cgi"),
+        ("raise ModuleNotFoundError(\"No module named 'cupy'\", name='cupy')", "pip install cupy-cuda12x"),
     ],
 )
 def test_advice(old, tmp_path, monkeypatch, code, text):
