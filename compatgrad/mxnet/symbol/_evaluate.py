@@ -69,6 +69,9 @@ def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDAr
     return values
 
 
+_GRADIENTS = {"where": slice(1, None), "pick": slice(1)}  # inputs to which the original's backward operators give one
+
+
 class Watched(NamedTuple):
     """The inputs of one operator in a recorded run, in arrays whose gradients come from this operator alone."""
 
@@ -80,7 +83,8 @@ class Watched(NamedTuple):
         if not any(x._fresh_grad for x in self.inputs):
             return []
         name = f"{self.node.name}_backward_output"
-        return [(f"{name}{i}" if len(self.inputs) > 1 else name, x.grad) for i, x in enumerate(self.inputs)]
+        kept = self.inputs[_GRADIENTS.get(self.node.op, slice(None))]
+        return [(f"{name}{i}" if len(kept) > 1 else name, x.grad) for i, x in enumerate(kept)]
 
 
 def _watched(node: Node, read: list[NDArray], states: Sequence[str]) -> tuple[list[NDArray], Watched]:
