@@ -313,6 +313,7 @@ def test_an_exception_of_the_program_is_its_own(tmp_path):
         (["--html", "no/where.html", "--", "x.py"], "--html: there is no folder"),
         (["--sort", "memory", "--", "x.py"], "--sort memory needs --memory"),
         (["--", "-x"], "unknown option -x"),
+        (["--as-of", "old", "--", "x.py"], "--as-of: expected a year from 2012, 'auto' or 'off', got 'old'"),
     ],
 )
 def test_wrong_command_lines(capsys, arguments, words):
@@ -328,6 +329,7 @@ def test_a_layer_that_trains_itself(tmp_path):
     code = """
         import numpy as np, chainer, chainer.functions as F, chainer.links as L
 
+        np.zeros(3, np.float)  # removed in NumPy 1.24
         class Old(chainer.Chain):  # as programs for Chainer 1 were written
             def __init__(self):
                 super().__init__(linear=L.Linear(3, 2))
@@ -356,6 +358,8 @@ def test_a_layer_that_trains_itself(tmp_path):
     for layer in ("Learner/inner", "Learner/inner/linear"):
         assert re.search(rf"^{layer} +1 ", done.stdout, re.M), done.stdout
     assert "processor time of a step" in done.stdout
+    done = command(tmp_path, "--as-of", "off", *options, "--", "learner.py")
+    assert done.returncode == 1 and "np.float" in done.stderr
 
 
 def test_nothing_stays_behind(tmp_path):

@@ -42,6 +42,15 @@ def _count(text: str) -> int:
     return value
 
 
+def _year(text: str) -> int | str:
+    from compatgrad import surroundings
+
+    try:
+        return surroundings.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("as_of: ")) from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m compatgrad profile",
@@ -68,6 +77,14 @@ def _parser() -> argparse.ArgumentParser:
         default="wall",
         help="cpu: processor time, for a machine that others use, too",
     )
+    parser.add_argument(
+        "--as-of",
+        metavar="YEAR",
+        type=_year,
+        default="auto",
+        help="old names of libraries, as for `run --as-of` (auto)",
+    )
+    parser.add_argument("--allow-pickle", action="store_true", help="np.load unpickles, as for `run`")
     parser.add_argument("--stop", action="store_true", help="end the program after the last measured step")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.add_argument("--output", metavar="FILE", help="write the report to FILE, not to standard output")
@@ -152,6 +169,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.trace or options.html or options.memory:
         # torch reads it when it is imported: its profiler warns of blocks of memory that are older than the recording
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    from compatgrad._install import _install
     from compatgrad.tools._steps import choose_clock
     from compatgrad.tools.program import UsageError, run
 
@@ -173,7 +191,13 @@ def main(arguments: Sequence[str]) -> int:
     output = _Output(options, program, original)
     memory = options.memory or bool(options.html)
     session = Session(options.steps, options.warmup, options.trace or "", memory, _progress)
-    return _run(session, output, lambda: run(program), options.stop, UsageError)
+
+    def install() -> None:
+        _install((), options.as_of, "--as-of off", allow_pickle=options.allow_pickle)
+
+    return _run(
+        session, output, install, lambda: run(program, options.as_of, options.allow_pickle), options.stop, UsageError
+    )
 
 
 def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Callable[[str, str], Any]) -> Any:
@@ -215,12 +239,12 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
     return shown(said, page(report))
 
 
-def _run(session: Any, output: _Output, body: Any, stop: bool, usage_error: type[Exception]) -> int:
+def _run(session: Any, output: _Output, install: Any, body: Any, stop: bool, usage_error: type[Exception]) -> int:
     from compatgrad.tools._steps import Finished
 
     session.steps.stop = stop
     session.done = lambda: output.write(session.result) if session.result.times else None
-    session.start()
+    session.start(install)
     try:
         body()
     except Finished:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -72,8 +73,10 @@ class Session:
         self.made = Watches(_note_line)  # functions of nnabla's graphs that are made before the first step
         self.finished = False
 
-    def start(self) -> None:
-        install()  # its finder of modules must come behind that of the steps
+    def start(self, install: Callable[[], None] = install) -> None:
+        """Begins to watch. `install` makes the imports of the frontends compatgrad's; its finder of modules must come
+        behind that of the steps."""
+        install()
         self.steps.watch(self._imported)
         self._imported("nnabla.functions")
 
