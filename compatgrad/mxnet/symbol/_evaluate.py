@@ -83,7 +83,7 @@ class Watched(NamedTuple):
         if not any(x._fresh_grad for x in self.inputs):
             return []
         name = f"{self.node.name}_backward_output"
-        kept = self.inputs[_GRADIENTS.get(self.node.op, slice(None))]
+        kept = self.inputs[_GRADIENTS.get(self.node.op or "", slice(None))]
         return [(f"{name}{i}" if len(kept) > 1 else name, x.grad) for i, x in enumerate(kept)]
 
 
