@@ -69,8 +69,8 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
     (
         TypeError,
         r"only 0-dimensional arrays can be converted to Python scalars",
-        "since NumPy 2.4 an array with axes is no number, even if it has one element (loss.asnumpy() in '%f', float() or "
-        "math.log()): write a.item(), or install 'numpy<2.4', with which such a program runs as it is",
+        "since NumPy 2.4 an array with axes is no number, even if it has one element (loss.asnumpy() in '%f', float() "
+        "or math.log()): write a.item(), or install 'numpy<2.4', with which such a program runs as it is",
     ),
     (
         OverflowError,
