@@ -456,6 +456,17 @@ def test_names_that_were_asked_for_and_are_absent(counted):
     assert "names that compatgrad does not have: chainer.functions.no_such_function (tests" in str(counted)
 
 
+def test_modules_that_are_imported_by_name_are_not_absent(counted, monkeypatch):
+    """Python asks the package for the name before it imports the module."""
+    import compatgrad.chainer
+
+    monkeypatch.delitem(sys.modules, "compatgrad.chainer.gradient_check", raising=False)
+    monkeypatch.delitem(vars(compatgrad.chainer), "gradient_check", raising=False)
+    from compatgrad.chainer import gradient_check  # noqa: F401
+
+    assert counted.data()["absent"] == []
+
+
 def test_the_longest_report_has_25_lines_and_keeps_the_most_frequent_rows():
     collector = Collector()
     for i in range(40):
