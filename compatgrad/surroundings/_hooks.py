@@ -188,6 +188,11 @@ class _PatchingLoader(Loader):
         self.loader.exec_module(module)
         self.patches.patch(sys.modules.get(module.__name__, module), module.__name__)
 
+    # as a part of the import system, it is left out of tracebacks and of the frames that warnings count
+    exec_module.__code__ = exec_module.__code__.replace(
+        co_filename=importlib._bootstrap._load.__code__.co_filename  # type: ignore[attr-defined]
+    )
+
 
 class _Gone(MetaPathFinder):
     """Finds modules that no other finder has found."""

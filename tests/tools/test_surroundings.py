@@ -548,12 +548,15 @@ def test_processes_and_threads(tmp_path, method):
         "import numpy as np\nnp.flot",
         "import threading\nthreading.Thread().isalive",
         "import numpyy",
+        "import yaml",
+        "import scipy.misc",
         "from collections import Iterables",
         "import PIL.Image, PIL.ImageDraw\nPIL.ImageDraw.Draw(PIL.Image.new('L', (1, 1))).foo",
         "import os, sys, collections\nprint(os, sorted(vars(os)) == sorted(dir(os)), collections.OrderedDict)\n1 / 0",
     ],
 )
 def test_other_errors_look_as_without(tmp_path, ending):
+    (tmp_path / "yaml.py").write_text("import does_not_exist\n")
     ours = run(tmp_path, ending)
     plain = python("train.py", cwd=tmp_path)
     assert (ours.stdout, ours.stderr, ours.returncode) == (plain.stdout, plain.stderr, plain.returncode)
