@@ -7,37 +7,35 @@ made when it is read, so that `hasattr` and `except ImportError` stay fast.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FrameType, ModuleType
 from typing import Any
 
-from compatgrad.names import table
+from compatgrad.names.originals import FRONTENDS, NOT_RECORDED, ORIGINALS, original_name
 
-_FOLDER = str(table.FOLDER.parent)
+_FOLDER = os.path.dirname(os.path.dirname(__file__))
 #: Called with the full name of each public name that was asked for and is absent; None: nobody listens.
 listener: Callable[[str], object] | None = None
 
 
 def explanation(name: str) -> str:
     """Why a name of an original is absent here; the empty text if the original does not have it either."""
-    from compatgrad.names import database
+    from compatgrad.names import database, table
 
     root = name.partition(".")[0]
-    kind = database.kind_of(name) if root in table.FRONTENDS else None
+    kind = database.kind_of(name) if root in FRONTENDS else None
     row = table.row_of(name)
     if row is not None and (
-        kind is not None or "*" not in row.name or root in table.NOT_RECORDED
+        kind is not None or "*" not in row.name or root in NOT_RECORDED
     ):  # a wildcard fits misspelt names, too
         what = f"a {kind}" if kind else "a name"
-        return (
-            f"{table.ORIGINALS[table.FRONTENDS[root]]} has {what} of this name, compatgrad has none: {row.sentence()}"
-        )
+        return f"{ORIGINALS[FRONTENDS[root]]} has {what} of this name, compatgrad has none: {row.sentence()}"
     row = table.row_of(name, "earlier")
-    return f"{table.ORIGINALS[table.FRONTENDS[root]]} does not have it either: {row.sentence()}" if row else ""
+    return f"{ORIGINALS[FRONTENDS[root]]} does not have it either: {row.sentence()}" if row else ""
 
 
 def advice(error: BaseException) -> str | None:
@@ -50,7 +48,7 @@ def advice(error: BaseException) -> str | None:
     from compatgrad.names import database
 
     for owner in (obj if isinstance(obj, type) else type(obj)).__mro__:
-        own = table.original_name(owner.__module__)
+        own = original_name(owner.__module__)
         if own is None:
             continue
         for module in [own[0], *database.places(own[1], owner.__qualname__)[:1]]:  # the second: where it is public
@@ -93,7 +91,7 @@ def _elsewhere(module: str, name: str) -> str:
     """Another module of the same frontend that has the name: `chainer.links.Linear`; may be empty."""
     from compatgrad.names import database
 
-    own = table.original_name(module)
+    own = original_name(module)
     if own is None or name.startswith("_"):
         return ""
     found = database.places(own[1], name)
@@ -114,7 +112,7 @@ class _Told(Exception):
         told = self.__dict__["told"]
         if not isinstance(told, str):
             module, name, start, candidates = told
-            own = table.original_name(module)
+            own = original_name(module)
             why = explanation(f"{own[0]}.{name}") if own else ""
             more = why or suggestion(module, name, candidates())
             told = self.__dict__["told"] = f"{start}. {more}" if more else start
@@ -170,7 +168,7 @@ def _names_in(module: ModuleType) -> list[str]:
 
     from compatgrad.names import database
 
-    own = table.original_name(module.__name__)
+    own = original_name(module.__name__)
     known = database.names_in(own[0]) if own else {}
     below = [m.name for m in pkgutil.iter_modules(getattr(module, "__path__", []))]
     return [*dir(module), *below, *(name for name, entry in known.items() if entry[0].islower())]
@@ -214,18 +212,27 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        vars(module).setdefault("__getattr__", partial(_getattr, module))
+        module.__dict__.setdefault("__getattr__", partial(_getattr, module))
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds the modules below the frontends' packages, and explains those that are absent."""
+
+    def __init__(self) -> None:
+        self.ours: dict[str, bool] = {}  # whether a package's folder belongs to a frontend
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not isinstance(path, list) or not path or not path[0].startswith(_FOLDER):
+        if not isinstance(path, list) or not path:
             return None
-        if fullname.removeprefix("compatgrad.").partition(".")[0] not in table.FRONTENDS:
+        folder = path[0]
+        ours = self.ours.get(folder)
+        if ours is None:
+            ours = self.ours[folder] = (
+                folder.startswith(_FOLDER + os.sep) and folder[len(_FOLDER) + 1 :].partition(os.sep)[0] in FRONTENDS
+            )
+        if not ours:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None:
@@ -233,7 +240,7 @@ class _Finder(MetaPathFinder):
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise _no_module(fullname)
         elif type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+            spec.loader.__class__ = _Loader
         return spec
 
 

@@ -10,8 +10,8 @@ class is a list, whose first item is a letter:
     ["x"]          exists in both, outside the API
 
 It is a capital letter (M, C, F, V, P) for what compatgrad does not have. A CALL is null if the parameters are unknown,
-else [keywords, how many arguments by place or -1, whether there may be further keywords (2: the original takes them, but
-compatgrad refuses those that are not false), keywords refused here, {keyword refused in both: why}].
+else [keywords, how many arguments by place or -1, whether there may be further keywords (2: the original takes them,
+but compatgrad refuses those that are not false), keywords refused here, {keyword refused in both: why}].
 """
 
 from __future__ import annotations

@@ -12,22 +12,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from compatgrad.names.originals import FRONTENDS as FRONTENDS
+from compatgrad.names.originals import NOT_RECORDED as NOT_RECORDED
+from compatgrad.names.originals import ORIGINALS as ORIGINALS
+
 FOLDER = Path(__file__).parent
-# frontend -> the name and version of its original
-ORIGINALS = {"chainer": "Chainer 7.8.1", "nnabla": "nnabla 1.39.0", "mxnet": "MXNet 1.9.1"}
-# top-level package -> frontend
-FRONTENDS = {
-    "chainer": "chainer",
-    "chainermn": "chainer",
-    "chainerx": "chainer",
-    "onnx_chainer": "chainer",
-    "nnabla": "nnabla",
-    "nnabla_ext": "nnabla",
-    "mxnet": "mxnet",
-}
 GUIDE = "docs/tools.md#missing-names"
-# packages whose names were not recorded: a row with a wildcard is about all names that compatgrad does not have
-NOT_RECORDED = ("chainerx",)
 # a name that is to come; such a line has no wildcard
 PENDING = "it is not there yet"
 
@@ -102,10 +92,3 @@ def row_of(name: str, which: str = "absent") -> Row | None:
                 return row
         name = name.rpartition(".")[0]
     return None
-
-
-def original_name(module: str) -> tuple[str, str] | None:
-    """The original's name of a module of ours, and its frontend: `compatgrad.chainer.links` is `chainer.links`."""
-    name = module.removeprefix("compatgrad.")
-    frontend = FRONTENDS.get(name.partition(".")[0])
-    return None if frontend is None else (name, frontend)
