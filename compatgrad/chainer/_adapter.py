@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,10 +10,12 @@ import numpy as np
 import torch
 
 from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer._torch_weights import weights
 from compatgrad.chainer.variable import Parameter, Variable
 from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
 from compatgrad.core.configuration import using_modes
 from compatgrad.core.entering import let_in
+from compatgrad.core.torch_weights import Weights
 
 
 class _Chainer(Adapter):
@@ -42,6 +44,9 @@ class _Chainer(Adapter):
                     dotted = f"{path}/{name}".strip("/").replace("/", ".")
                     own = (link, name)
                     yield Buffer(dotted, *(partial(f, *own) for f in (_array, _set_array, _array_address)))
+
+    def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
+        return weights(shapes)
 
     def is_parameter(self, variable: Any) -> bool:
         return isinstance(variable, Parameter)

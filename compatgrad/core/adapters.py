@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.torch_weights import Weights
 from compatgrad.core.variable import Variable
 
 __all__ = ["FRONTENDS", "Adapter", "Buffer", "frontend_of"]
@@ -98,6 +99,10 @@ class Adapter:
     def function_of(self, output: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         """A function of Variables that computes what the graph of `output` computes from `inputs`."""
         raise TypeError(f"{self.name} has no graphs that can be run again: expected a link, a block or a function")
+
+    def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
+        """Names and layouts of torch's layers for the parameters in a file, from their names and shapes."""
+        raise ValueError(f"{self.name} has no parameter files")
 
     def parameter_names(self) -> Mapping[Any, str]:
         """A mapping from the arrays of parameters that the framework registers by name to these names."""

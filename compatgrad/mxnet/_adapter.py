@@ -12,9 +12,11 @@ from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
 from compatgrad.core.configuration import using_modes
 from compatgrad.core.entering import let_in
+from compatgrad.core.torch_weights import Weights
 
 from ._engine_names import operator_name
 from ._frontend import fe
+from ._torch_weights import weights
 from .ndarray.ndarray import NDArray
 from .symbol._recorded import as_operator
 
@@ -54,6 +56,9 @@ class _MXNet(Adapter):
 
     def label(self, function: Any) -> str:
         return operator_name(function) or super().label(function)
+
+    def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
+        return weights(shapes)
 
     def is_parameter(self, variable: Any) -> bool:
         return isinstance(variable, NDArray) and bool(variable.node.name)  # only parameters have names

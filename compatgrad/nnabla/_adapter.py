@@ -12,8 +12,10 @@ from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter
 from compatgrad.core.configuration import using_modes
 from compatgrad.core.entering import let_in
+from compatgrad.core.torch_weights import Weights
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._op_names import info_of
+from compatgrad.nnabla._torch_weights import weights
 from compatgrad.nnabla.grad import grad
 from compatgrad.nnabla.parameter import get_parameters
 from compatgrad.nnabla.variable import Variable
@@ -62,6 +64,9 @@ class _NNabla(Adapter):
             return network(*(given[name] for name in network.inputs), batch_size=xs[0].shape[0])
 
         return net
+
+    def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
+        return weights(shapes)
 
     def parameter_names(self) -> Mapping[Any, str]:
         return {p.data: name for name, p in get_parameters(grad_only=False).items()}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from compatgrad.interop import files
+import torch
+
+from compatgrad.interop import files, weights
 
 _DESCRIPTION = """\
 Reads the parameters in IN and writes them to OUT, without the framework that wrote IN. Nothing in IN is executed.
@@ -19,7 +22,12 @@ IN    Chainer   .npz, .h5, .hdf5    a model or the snapshot of a whole trainer
       A file with another extension, such as a Chainer snapshot, is recognized by its content.
 OUT   .safetensors, or .pt or .pth: a torch state dict, for torch.load(OUT)
 
-Names, shapes and types stay as they are in IN. Parameters that have no value yet are left out.
+Names, shapes and types stay as they are in IN, unless --to torch is given: then parameters of known layers get torch's
+names and layouts (weight, bias, running_mean, gates of recurrent layers in torch's order), and the others, which are
+listed with the reason, keep theirs. Parameters that have no value yet are left out.
+
+With --like LEGACY, IN is a state dict of torch with these names, and OUT a file that the framework of LEGACY loads: a
+copy of LEGACY (.npz, .h5, .hdf5 or .params) with the values in IN.
 """
 _EPILOG = """\
 PREFIX and OLD must end at the end of a part of a name, that is before /, . or :, unless they themselves end with one of
@@ -30,6 +38,8 @@ examples:
   python -m compatgrad convert --list snapshot_iter_1000
   python -m compatgrad convert snapshot_iter_1000 model.pt --model main --map predictor/l1/W=l1.weight
   python -m compatgrad convert net-0020.params net.safetensors --map arg:= --map aux:=
+  python -m compatgrad convert model.npz model.pt --to torch
+  python -m compatgrad convert trained.pt trained.npz --like model.npz
 """
 
 
@@ -64,6 +74,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="replace OLD at the beginning of names by NEW; may be repeated, the first that fits is used",
     )
+    parser.add_argument("--to", choices=["torch"], help="give known layers torch's names and layouts")
+    parser.add_argument("--like", metavar="LEGACY", help="write a copy of this file, with the values in IN")
     parser.add_argument("--list", action="store_true", help="print names, shapes and types, and write nothing")
     parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
     return parser
@@ -75,7 +87,13 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.list == bool(options.output):
         parser.error("--list takes no OUT: nothing is written" if options.list else "OUT is missing (or --list)")
+    if options.like and (options.to or options.list or options.prefix or options.model):
+        parser.error("--like takes no --to, --list, --prefix or --model")
     try:
+        if options.like:
+            _check_free(options.output, options.force)
+            _back(options)
+            return 0
         if options.output:
             files.writer(options.output)
             _check_free(options.output, options.force)
@@ -100,10 +118,29 @@ def _shown(name: str) -> str:
     return name if name.isprintable() and name else repr(name)
 
 
+def _back(options: argparse.Namespace) -> None:
+    """Writes a file of the framework with the values of a state dict."""
+    if options.input.endswith(".safetensors"):
+        tensors = files.read_parameters(options.input)
+    else:
+        found: Any = torch.load(options.input, map_location="cpu", weights_only=True)
+        if not isinstance(found, Mapping) or not all(isinstance(t, torch.Tensor) for t in found.values()):
+            raise ValueError(f"{options.input}: expected a state dict of tensors")
+        tensors = dict(found)
+    unused = weights.write_like(options.output, options.like, files.rename(tensors, options.map))
+    if unused:
+        print(f"  not in {options.like}: {', '.join(map(_shown, unused))}")
+    print(f"{options.output}: written, {os.path.getsize(options.output):,} bytes")
+
+
 def _run(options: argparse.Namespace) -> None:
     prefix = options.prefix if options.model is None else f"updater/model:{options.model}/"
     contents = files.load(options.input, prefix, refuse=not options.list)
-    tensors = files.rename(contents.tensors, options.map)
+    given = contents.tensors
+    kept: dict[str, str] = {}
+    if options.to:
+        given, kept = weights.to_torch(given, weights.framework_of(options.input))
+    tensors = files.rename(given, options.map)
     values = sum(tensor.numel() for tensor in tensors.values())
     size = sum(tensor.nbytes for tensor in tensors.values())
     summary = f"{len(tensors)} parameters, {values:,} values, {size:,} bytes"
@@ -116,6 +153,8 @@ def _run(options: argparse.Namespace) -> None:
         for name, shape, kind in rows:
             print(f"  {name:{widths[0]}}  {shape:{widths[1]}}  {kind}".rstrip())
         return
+    for name, why in kept.items():
+        print(f"  not renamed: {_shown(name)}: {why}")
     if contents.empty:
         print(f"  left out, having no value: {', '.join(map(_shown, contents.empty))}")
     if not tensors:

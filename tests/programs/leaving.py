@@ -3,8 +3,9 @@
     python -m tests.programs.leaving --repos DIR [--only NAME...] [--json FILE] [--save FOLDER]
 
 Each driver runs for one step in a process of its own. The networks that its program calls meanwhile are recorded with
-their arguments: outermost links, outermost blocks, and the graphs of nnabla that run, without what follows the last
-layer. The one with the most parameters is written by `interop.to_native`, which compares outputs and gradients.
+their arguments: links and blocks, the outermost ones and some inside, modules of MXNet, and the graphs of nnabla that
+run, without what follows the last layer. The one with the most parameters that can be written is written by
+`interop.to_native`, which compares outputs and gradients.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEEN = 12  # networks that are tried at most, those with the most parameters first
+DEPTH = 4  # networks inside networks inside ...
+FEWEST = 3  # layers of a network that counts
 
 
 # ---- in the program's process ----------------------------------------------------------------------------------------
@@ -34,14 +37,16 @@ def is_array(x):
 
 
 class Calls:
-    """The networks that a program calls: (network, arguments, number of its parameters)."""
+    """The networks that a program calls: (network, arguments and keyword arguments, number of its
+    parameters)."""
 
     def __init__(self):
-        self.found, self.inside = {}, 0
+        self.found, self.inside, self.closed = {}, 0, False
 
     def outermost(self, network, count, call, args, kwargs):
-        if self.inside == 0 and not kwargs and id(network) not in self.found and any(map(is_array, args)):
-            self.found[id(network)] = (network, args, count)
+        new = not self.closed and self.inside < DEPTH and id(network) not in self.found
+        if new and any(map(is_array, (*args, *kwargs.values()))):
+            self.found[id(network)] = (network, (args, kwargs), count)
         self.inside += 1
         try:
             return call(network, *args, **kwargs)
@@ -101,7 +106,7 @@ def watch_mxnet(calls):
     def watched(self, batch, is_train=None):
         if id(self) not in calls.found:
             size = sum(v.size for values in self.get_params() for v in values.values())
-            calls.found[id(self)] = (self, tuple(x.copy() for x in batch.data), lambda: size)
+            calls.found[id(self)] = (self, (tuple(x.copy() for x in batch.data), {}), lambda: size)
         return forward(self, batch, is_train)
 
     Module.forward = watched
@@ -116,10 +121,12 @@ def block_of(module):
     import compatgrad.mxnet as mx
 
     heads = []
+    known = {n for n, _ in module._data_shapes} | set(module._param_names) | set(module._aux_names)
     for head in module.symbol:
         while head.attr("_op") in LOSSES or json.loads(head.tojson())["nodes"][-1]["op"] in LOSSES:
             head = head.get_children()[0]
-        heads.append(head)
+        if set(head.list_inputs()) <= known:  # others compute a loss from labels
+            heads.append(head)
     names = [n for n, _ in module._data_shapes]
     symbol = mx.sym.Group(heads) if len(heads) > 1 else heads[0]
     block = mx.gluon.SymbolBlock(symbol, [mx.sym.var(n) for n in names])
@@ -193,13 +200,13 @@ def attempt(network, args, options, size):
     began = time.time()
     if args is None:
         output, inputs, size = cut(network)
-        name, given = options.driver.replace("-", "_"), {"parameters": nn.get_parameters(grad_only=False), "name": "Net"}
-        result = interop.to_native(output, *inputs, **given)
+        name = "graph"
+        result = interop.to_native(output, *inputs, parameters=nn.get_parameters(grad_only=False), name="Net")
     else:
         if hasattr(network, "get_params") and hasattr(network, "symbol"):
             network = block_of(network)
         name = type(network).__name__
-        result = interop.to_native(network, *args)
+        result = interop.to_native(network, *args[0], kwargs=args[1])
     row = {"model": name, "parameters": size, "seconds": round(time.time() - began, 1), "notes": result.notes}
     row["modes"] = {
         mode: {"dtype": str(d.dtype)[6:], "outputs": d.outputs, "gradients": d.gradients}
@@ -210,6 +217,13 @@ def attempt(network, args, options, size):
     row["imports"] = sorted(set(re.findall(r"^(?:import|from) (\w+)", result.source, re.M)))
     row["aten"] = result.source.count("torch.ops.aten.")
     return row, result
+
+
+def variants(args):
+    """The arguments of a call; then the first alone, since a network that also gets labels computes a loss."""
+    yield args
+    if args is not None and (len(args[0]) > 1 or args[1]) and args[0] and is_array(args[0][0]):
+        yield args[0][:1], {}
 
 
 def in_process(options):
@@ -223,7 +237,7 @@ def in_process(options):
         run_driver(options, calls)
     except BaseException:  # the networks that were called before are tried all the same
         report["driver"] = traceback.format_exc().splitlines()[-1]
-    calls.inside = 1
+    calls.closed = True
     for name, module in list(sys.modules.items()):
         if isinstance(module, unittest.mock.Mock):  # a stub of a package, which torch would ask for its version
             del sys.modules[name]
@@ -235,13 +249,17 @@ def in_process(options):
             report["tried"].append({"model": type(network).__name__, "why": f"{type(e).__name__}: {e}"})
     networks.sort(key=lambda n: -n[0])
     for size, network, args in networks[:SEEN]:
-        try:
-            row, result = attempt(network, args, options, size)
-        except Exception as e:
-            model = type(network).__name__
-            report["tried"].append({"model": model, "parameters": size, "why": f"{type(e).__name__}: {e}"})
-            if options.trace:
-                traceback.print_exc()
+        row = None
+        for given in variants(args):
+            try:
+                row, result = attempt(network, given, options, size)
+                break
+            except Exception as e:
+                model = type(network).__name__
+                report["tried"].append({"model": model, "parameters": size, "why": f"{type(e).__name__}: {e}"})
+                if options.trace:
+                    traceback.print_exc()
+        if row is None or row["layers"] < FEWEST:
             continue
         report.update(row)
         if options.save:
@@ -278,9 +296,9 @@ def main(arguments=None):
             continue
         repo = options.repos / program["repository"].replace("/", "+")
         out = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"leaving-{os.getpid()}.json"
-        command = [sys.executable, "-m", "compatgrad", "run", str(pathlib.Path(__file__)), "--repos", str(options.repos),
-                   "--driver", name, "--frontend", program["frontend"], "--repo", str(repo / program.get("folder", "")),
-                   "--out", str(out)]  # fmt: skip
+        command = [sys.executable, "-m", "compatgrad", "run", __file__, "--repos", str(options.repos)]
+        command += ["--driver", name, "--frontend", program["frontend"], "--out", str(out)]
+        command += ["--repo", str(repo / program.get("folder", ""))]
         command += ["--save", str(options.save.resolve())] if options.save else []
         command += ["--trace"] if options.trace else []
         out.unlink(missing_ok=True)
@@ -301,11 +319,13 @@ def main(arguments=None):
 def line(name, row):
     """A row of the table."""
     if "modes" not in row:
-        why = "; ".join(f"{t['model']}: {t['why']}" for t in row.get("tried", ())) or row.get("driver", "no network seen")
+        whys = "; ".join(f"{t['model']}: {t['why']}" for t in row.get("tried", ()))
+        why = whys or row.get("driver", "no network seen")
         return f"| {row['repository']} ({name}) | {row['frontend']} | no | {why[:300]} |"
     worst = max(max(m["outputs"], m["gradients"]) for m in row["modes"].values())
     where = ", ".join(f"{mode} {m['dtype']}" for mode, m in row["modes"].items())
-    return f"| {row['repository']} ({name}) | {row['frontend']} | {row['model']}, {row['layers']} layers | {worst:.0e} ({where}) |"
+    model = f"{row['model']}, {row['layers']} layers"
+    return f"| {row['repository']} ({name}) | {row['frontend']} | {model} | {worst:.0e} ({where}) |"
 
 
 if __name__ == "__main__":

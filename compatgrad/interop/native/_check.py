@@ -91,7 +91,8 @@ def _compare(
     state = dict(recorder.module.state_dict(keep_vars=True))
     with ExitStack() as stack:
         stack.enter_context(target.unchanged(state))
-        originals = [(p, p.data) for p in (*legacy.parameters(), *legacy.buffers())]
+        originals: list[Any] = [(p, p.data) for p in legacy.parameters()]
+        originals += [(m, dict(m._buffers)) for m in legacy.modules()]
         stack.callback(_restore, originals, legacy)
         if dtype:
             legacy.to(dtype)
@@ -143,8 +144,11 @@ def _scale(a: torch.Tensor) -> float:
 
 
 def _restore(originals: Any, legacy: torch.nn.Module) -> None:
-    for p, data in originals:
-        p.data = data
+    for owner, before in originals:
+        if isinstance(owner, torch.nn.Parameter):
+            owner.data = before
+        else:  # a module's conversion replaces its buffers
+            owner._buffers.update(before)
     legacy._parameters_in_place()  # type: ignore[operator]
 
 

@@ -240,16 +240,17 @@ def _embedding(s: Seen) -> Layer | None:
 
 
 def _constant(s: Seen, i: int, value: float) -> bool:
-    """Whether an input is absent, or an array of one constant number."""
+    """Whether an input is absent, or an array of one constant number; a parameter may be overwritten with it first."""
     if not s.given(i):
         return True
     v = s.inputs[i]
+    if any(str(c.op) == "aten.fill_.Scalar" and c.args[0] is v and c.args[1] == value for c in s.calls):
+        return True
     if v.kind == "result":
         op = str(getattr(v.source, "op", ""))
         made = {"aten.ones.default": 1, "aten.zeros.default": 0}
         return bool(
-            made.get(op) == value
-            or (op in ("aten.full.default", "aten.fill_.Scalar") and v.source.args[1] == value)
+            made.get(op) == value or (op in ("aten.full.default", "aten.fill_.Scalar") and v.source.args[1] == value)
         )
     return v.kind == "constant" and bool((v.source == value).all())
 
@@ -282,7 +283,7 @@ def _batch_norm(s: Seen, gamma: int, beta: int, mean: Any, var: Any, keep: float
         arguments.append("affine=False")
     else:
         for i, own, value in ((gamma, "weight", 1), (beta, "bias", 0)):
-            if (name := s.name(i)) is not None:
+            if (name := s.name(i)) is not None and not _constant(s, i, value):
                 state.append((own, name, _view(s.shape(i), (channels,))))
             elif _constant(s, i, value):
                 extra.append((own, float(value), (channels,)))

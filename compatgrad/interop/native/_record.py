@@ -174,6 +174,9 @@ class Recorder(Exporter):
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any) -> None:
         self.take_apart(args, kwargs)
         self.needs = [x.is_floating_point() for x in self.examples]  # so that the engine records every function
+        if dynamic is True:  # inputs with another first size than the first input's have no batch
+            first = next((x.shape[0] for x in self.examples if x.dim()), None)
+            dynamic = [{0: "batch"} if x.dim() and x.shape[0] == first else None for x in self.examples]
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()
         self.state = state = dict(self.module.state_dict(keep_vars=True))
