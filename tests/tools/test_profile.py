@@ -271,7 +271,8 @@ def test_the_page_needs_nothing_else(plain):
 
 def test_text(tmp_path):
     options = ["--steps", "2", "--warmup", "1", "--limit", "3", "--by", "layer", "--output", "report{rank}.txt"]
-    done = command(tmp_path, *options, "--", program(tmp_path, "chainer", CHAINER + "\nsys.exit(7)\n"))
+    code = CHAINER + "\nsys.exit(7 if sys.argv[1:] == ['--steps'] else 8)\n"
+    done = command(tmp_path, *options, program(tmp_path, "chainer", code), "--steps")
     assert done.returncode == 7 and done.stdout == "begins\nends at 40\n"
     shown = (tmp_path / "report0.txt").read_text()
     assert re.search(r"^step [\d.]+ ms median \([\d.]+–[\d.]+ IQR, 2 steps, which end with SGD.update\)$", shown, re.M)
@@ -305,9 +306,9 @@ def test_an_exception_of_the_program_is_its_own(tmp_path):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["train.py"], "unrecognized arguments: train.py"),
-        ([], "name the program after --"),
-        (["--"], "name the program after --"),
+        ([], "name the program behind the options"),
+        (["--stop", "--"], "name the program behind the options"),
+        (["--stopp", "x.py"], "unrecognized arguments: --stopp"),
         (["--steps", "0", "--", "x.py"], "--steps: expected a positive number, got 0"),
         (["--trace", "t.txt", "--", "x.py"], "--trace: expected a name that ends with .json or .json.gz, got t.txt"),
         (["--html", "no/where.html", "--", "x.py"], "--html: there is no folder"),

@@ -19,8 +19,8 @@ asked for, up to four steps under torch's profiler follow. The report comes afte
 unless --stop is given.
 """
 _EPILOG = """\
-Times are those of the host; on a GPU each function is waited for while functions are timed. Everything after -- is the
-program, as `python` would get it: a script, -m MODULE or -c CODE, with arguments. In a program of several processes,
+Times are those of the host; on a GPU each function is waited for while functions are timed. The program follows the
+options, as `python` would get it: a script, -m MODULE or -c CODE, with arguments. In a program of several processes,
 {rank} and {pid} in the names of files give each process its own. The exit status is the program's; 1 if no step was
 found, or if the original failed; 2 if the command line is wrong.
 
@@ -54,7 +54,7 @@ def _year(text: str) -> int | str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m compatgrad profile",
-        usage="python -m compatgrad profile [OPTION ...] -- train.py [ARGUMENT ...]",
+        usage="python -m compatgrad profile [OPTION ...] [--] train.py [ARGUMENT ...]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -89,6 +89,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.add_argument("--output", metavar="FILE", help="write the report to FILE, not to standard output")
     return parser
+
+
+def _split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own options, and the program with its arguments: it begins after --, or where no option is."""
+    valued = {option for action in parser._actions if action.nargs is None for option in action.option_strings}
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        if word == "--":
+            return arguments[:at], arguments[at + 1 :]
+        if not word.startswith("-") or word[:2] in ("-m", "-c"):
+            return arguments[:at], arguments[at:]
+        at += 2 if word in valued else 1
+    return arguments, []
 
 
 def _check_files(parser: argparse.ArgumentParser, options: Any) -> None:
@@ -160,11 +174,10 @@ def _progress(text: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; returns the exit status."""
     parser = _parser()
-    cut = list(arguments).index("--") if "--" in arguments else len(arguments)
-    options = parser.parse_args(arguments[:cut])
-    program = list(arguments[cut + 1 :])
+    own, program = _split(parser, list(arguments))
+    options = parser.parse_args(own)
     if not program:
-        parser.error("name the program after --, as in `profile -- train.py`")
+        parser.error("name the program behind the options, as in `profile --stop train.py`")
     _check_files(parser, options)
     if options.trace or options.html or options.memory:
         # torch reads it when it is imported: its profiler warns of blocks of memory that are older than the recording
