@@ -23,7 +23,8 @@ h1 { font-size: 1.35rem; margin: .3em 0; overflow-wrap: anywhere; } h2 { font-si
 p { margin: .4em 0; } .soft { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
 .figures { display: flex; flex-wrap: wrap; gap: 10px; margin: 14px 0; }
 .figure { background: var(--card); border-radius: 8px; padding: 10px 14px; min-width: 130px; flex: 1 1 130px; }
-.figure b { display: block; font-size: 1.3rem; } .figure span { color: var(--soft); font-size: .85rem; }
+.figure b { display: block; font-size: 1.3rem; }
+.figure span { color: var(--soft); font-size: .85rem; overflow-wrap: anywhere; }
 .bar { display: flex; height: 26px; border-radius: 5px; overflow: hidden; background: var(--card); }
 .bar i { display: block; height: 100%; } .bar i + i { border-left: 1px solid var(--back); }
 .forward { background: var(--forward); } .backward { background: var(--backward); }
