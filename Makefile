@@ -10,6 +10,8 @@
 #   make stubs   write the type stubs of the ops, after a change of an op's name, parameters or description
 #   make names   write what compatgrad/names knows of the originals' names, after a change of a frontend's names or of
 #                docs/deviations.md
+#   make docs    build the documentation site in build/docs/html  (make docs ARGS=--no-frontends: without the reference
+#                of the frontends, which takes most of the time)
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -31,7 +33,7 @@ python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench fuzz golden sanitize lint types stubs names build kernels clean
+.PHONY: demo test bench fuzz golden sanitize lint types stubs names docs build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -66,6 +68,9 @@ stubs: build
 
 names: $(VENV)/.have-test build
 	$(python) -m tests.census.names
+
+docs: $(VENV)/.have-docs build
+	$(python) -m tests.docs.site $(ARGS)
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace

@@ -12,7 +12,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
     ROOT / "tests/programs/README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").glob("*/README.md")),
 ]
 
@@ -48,8 +48,12 @@ def test_rows_of_tables(document):
 
 
 def test_the_readme_names_every_document():
+    """The README names the pages directly in docs/, the index of the site names all pages."""
     text = (ROOT / "README.md").read_text()
     assert [d.name for d in sorted((ROOT / "docs").glob("*.md")) if f"(docs/{d.name})" not in text] == []
+    listed = re.findall(r"^(?:.* <)?([\w/.-]+?)>?$", (ROOT / "docs/index.md").read_text(), re.M)
+    pages = [d.relative_to(ROOT / "docs").with_suffix("").as_posix() for d in (ROOT / "docs").rglob("*.md")]
+    assert sorted(set(pages) - {*listed, "index"}) == []
 
 
 def figure(document, pattern):

@@ -1,0 +1,61 @@
+"""Writes the site's sources and builds it.
+
+python -m tests.docs.site [--no-frontends] [--output FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from tests.docs.site import pages, reference, support
+
+HERE = Path(__file__).resolve().parent
+
+
+def sources(frontends: bool = True) -> dict[str, str]:
+    """All pages of the site: their path, and their text; without the reference of the frontends if so asked."""
+    found = {place: pages.text(path) for path, place in pages.SHOWN.items()}
+    found |= {f"reference/{name}.md": text for name, text in reference.pages(frontends).items()}
+    found |= {f"support/{name}.md": text for name, text in support.pages().items()}
+    return found
+
+
+def write(folder: Path, found: dict[str, str]) -> None:
+    """Writes the pages; files that have not changed keep their time, so that Sphinx need not read them again."""
+    for path, text in found.items():
+        file = folder / path
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    for file in folder.rglob("*.md"):
+        if str(file.relative_to(folder)) not in found:
+            file.unlink()
+    if (pages.ROOT / "docs/pictures").exists():
+        shutil.copytree(pages.ROOT / "docs/pictures", folder / "pictures", dirs_exist_ok=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.docs.site", description="Builds the documentation site.")
+    parser.add_argument("--output", type=Path, default=pages.ROOT / "build/docs", help="folder (build/docs)")
+    parser.add_argument("--no-frontends", action="store_true", help="leave the reference of the frontends out")
+    options = parser.parse_args()
+    from sphinx.cmd.build import build_main
+
+    start = time.perf_counter()
+    source = options.output / "source"
+    found = sources(not options.no_frontends)
+    write(source, found)
+    print(f"{len(found)} pages written in {time.perf_counter() - start:.0f} s", flush=True)
+    arguments = ["-b", "html", "-c", str(HERE), "-d", str(options.output / "doctrees"), "-q", "-j", str(os.cpu_count())]
+    code = build_main([*arguments, "-W", "--keep-going", str(source), str(options.output / "html")])
+    print(f"{options.output / 'html/index.html'}, after {time.perf_counter() - start:.0f} s")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
