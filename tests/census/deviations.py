@@ -88,7 +88,7 @@ def rows(frontend: str) -> list[dict[str, str]]:
 def _named(what: str) -> list[tuple[str, str]]:
     """(name, keyword or "") of a row's first column."""
     comment = _COMMENT.search(what)
-    spans = comment[1].split(", ") if comment else re.findall(r"`([^`]+)`", what)
+    spans = comment[1].strip().split(", ") if comment else re.findall(r"`([^`]+)`", what)
     found = []
     for span in spans:
         m = re.match(r"\s*([A-Za-z_][\w.]*)\s*(?:\((\w+)\s*(?:=|\)$))?", span)

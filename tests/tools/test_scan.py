@@ -14,6 +14,7 @@ import pytest
 import compatgrad
 from compatgrad.names import database, table
 from compatgrad.tools.scan import command, findings, sources
+from tests.census import deviations
 
 HERE = pathlib.Path(__file__).parent
 # the names that programs of 97 public repositories use and of which scan said that compatgrad has them
@@ -288,6 +289,18 @@ def test_differences_are_those_of_the_page(scan):
     (absolute,) = [f for f in rows if f.name == "chainer.functions.absolute"]
     assert absolute.deviation == "docs/deviations.md#chainer-different" and "here zeros; there None" in absolute.message
     assert counts(result, "differs")["chainer.functions.absolute"] == 1 and set(counts(result)) == {"chainer.functions"}
+
+
+def test_names_of_a_row():
+    """Of docs/deviations.md: the names in backticks, or those of a comment."""
+    named = deviations._named
+    assert named('`f(reduce="no")`, `x.y` of a `.grad`, `g(x)`') == [("f", "reduce"), ("x.y", ""), ("g", "")]
+    assert named("`f` <!-- names: a.b, a.c(k) -->") == [("a.b", ""), ("a.c", "k")]
+    assert named("`f` <!-- names: -->") == []
+    for frontend in table.ORIGINALS:
+        assert len(deviations.rows(frontend)) > 60
+    keyword = [keyword for _, keyword in database.read("mxnet")["differs"]["mxnet.autograd.record"]]
+    assert keyword == ["train_mode"]
 
 
 def test_python_2(scan):
