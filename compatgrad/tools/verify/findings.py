@@ -148,6 +148,14 @@ class _Follower:
         size, elements = upstream
         return 0.1 * size * math.sqrt(elements / count) if count and elements > 16 * count else 0.0
 
+    def _largest_input(self, a: Event) -> float:
+        """The size of the largest input of a function."""
+        arrays = [x for x in a.get("i", ()) if x]
+        for source in a.get("f", ()):
+            if source >= 0:
+                arrays += [x for x in self.original.events[source].get("o", ()) if x]
+        return max([self._size(x) for x in arrays if rounding.tolerance(x[0])], default=0.0)
+
     def _crossed(self, finding: Finding, x: Any, y: Any) -> bool:
         """Whether a difference may come from single elements beyond a threshold, such as the 0 of ReLU. Where the
         arrays are not there, it is noted as doubtful."""
@@ -181,6 +189,7 @@ class _Follower:
                 elements += sum(math.prod(x[1]) for x in self.original.events[source].get("o", ())[:1] if x)
         theirs, ours = a.get(outs, ()), b.get(outs, ())
         raw = [0.0] * len(theirs)  # relative to the arrays themselves
+        terms = self._largest_input(a) if a["k"] == "forward" and rounding.cancels(a["n"]) else 0.0
         for slot, (x, y) in enumerate(zip(theirs, ours, strict=False)):
             d = self._of(x, y)
             if d is None or a["k"] == "backward" and not self.order.alike(a, b, slot):
@@ -188,7 +197,7 @@ class _Follower:
                 continue
             leaf = outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0
             tiny = 1e-4 * self.backward_size[a["s"]] if a["k"] in ("backward", "gradient") else 0.0
-            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream), tiny)
+            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream), tiny, terms)
             raw[slot] = d.relative if math.isfinite(d.relative) else 0.0
             self.raw[a["n"]] = d.relative
             relative = d.relative if d.why or not d.error else d.error / scale if scale else math.inf
@@ -199,11 +208,15 @@ class _Follower:
                 if not d.why and any(map(rounding.has_threshold, names)) and self._crossed(found, x, y):
                     found = None
         self.slots[a["j"]] = raw
-        self.error[a["j"]] = max([e for e in errors if math.isfinite(e)], default=0.0)
+        error = max([e for e in errors if math.isfinite(e)], default=0.0)
+        # what follows works with a difference of nearly equal numbers, of which only rounding is left
+        self.error[a["j"]] = max(
+            [error, *(min(r or 1.0, 1.0) for r, e in zip(raw, errors, strict=False) if terms and e)]
+        )
         place = a.get("p") or ""
-        self._note(a["s"], a["k"], f"{place.rstrip('/')}/{a['n']}" if place else a["n"], self.error[a["j"]])
+        self._note(a["s"], a["k"], f"{place.rstrip('/')}/{a['n']}" if place else a["n"], error)
         if found is None and a["k"] == "forward":
-            self.drift = max(self.drift, self.error[a["j"]])
+            self.drift = max(self.drift, error)
         return found
 
     def allowed(self, a: Event, d: Distance, elements: int, came_in: float, names: Sequence[str]) -> float:
@@ -433,7 +446,7 @@ class _Follower:
         a, b = pair
         kind = a["k"]
         if kind == "step":
-            if self.draws is None and a["d"] != b["d"]:
+            if self.draws is None and a["d"][0] != b["d"][0]:
                 self.draws = a["s"]
             return None
         if kind == "update":
@@ -490,9 +503,7 @@ def compare(original: Recording, here: Recording, factor: float = 1.0, stop: boo
     follower = _Follower(original, here, factor, stop)
     follower.follow()
     if follower.draws is not None:
-        follower.notes.append(
-            f"NumPy's or Python's generator is in another state from the end of step {follower.draws} on"
-        )
+        follower.notes.append(f"NumPy's generator is in another state from the end of step {follower.draws} on")
     return Comparison(
         follower.findings,
         follower.doubtful,

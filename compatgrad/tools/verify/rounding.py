@@ -28,6 +28,11 @@ _STEPS = re.compile(
 _THRESHOLDS = re.compile(
     r"normalize|relu|elu|max|min|clip|abs|hard|hinge|huber|median|l1|smooth|where|mask|sort|top", re.IGNORECASE
 )
+_DIFFERENCES = re.compile(
+    r"^_ [-+] |^-?[\d.e]+ - _|^sub_?from|add_?constant|^(_?np\w?_|elemwise_|broadcast_|_)?r?(add|sub|plus|minus)"
+    r"(tract)?(2|_?scalar)?\d*$|^r?(add|sub)scalar$",
+    re.IGNORECASE,
+)
 RANDOM = re.compile(
     r"dropout|gaussian|zoneout|rrelu|rand|noise|bernoulli|uniform|normal$|multinomial|shuffle|simplifiedropconnect|"
     r"dropconnect|sample|gumbel|poisson|gamma$|exponential|randint",
@@ -43,6 +48,12 @@ def tolerance(dtype: str) -> float:
 def counts_in_steps(name: str) -> bool:
     """Whether a tiny change of an input can change the result of a function by a whole step."""
     return bool(_STEPS.search(name))
+
+
+def cancels(name: str) -> bool:
+    """Whether a function adds or subtracts its inputs element by element: if these are nearly equal, the result is as
+    large as their rounding."""
+    return bool(_DIFFERENCES.search(name))
 
 
 def has_threshold(name: str) -> bool:
