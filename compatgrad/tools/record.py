@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from compatgrad import surroundings
 from compatgrad._install import install
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, guarded, split, start
 from compatgrad.tools.program import UsageError, run
@@ -39,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     add_options(parser)
     parser.add_argument("--keep", metavar="NUMBERS", help="events whose arrays are stored whole, as 3,17-40")
     parser.add_argument("--setup", metavar="FILE", help="a Python file that runs before the program")
+    parser.add_argument("--as-of", default="auto", metavar="YEAR", help="old names that the program finds, as of `run`")
     return parser
 
 
@@ -60,9 +62,13 @@ def main(arguments: list[str]) -> int:
     if not program:
         parser.error("name the program after --")
     options.program = program
-    install()  # before --setup runs
     try:
-        guarded(start(options), lambda: run(program))
+        as_of = surroundings.parse(options.as_of)
+    except ValueError as error:
+        parser.error(str(error).replace("as_of", "--as-of", 1))
+    install(as_of=as_of)  # before --setup runs
+    try:
+        guarded(start(options), lambda: run(program, as_of))
     except UsageError as error:
         parser.error(str(error))
     return 0

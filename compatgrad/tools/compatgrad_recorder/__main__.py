@@ -68,11 +68,25 @@ class Finder:
         return spec
 
 
+def seed_workers(seed: int) -> None:
+    """Seeds `random` in forked processes, by their number: Python gives each other numbers in every run. NumPy's
+    generator continues as in the parent."""
+    if not hasattr(os, "register_at_fork"):  # Python 3.6, which does not do that
+        return
+    count = [0]
+
+    def before() -> None:
+        count[0] += 1
+
+    os.register_at_fork(before=before, after_in_child=lambda: random.seed(seed + 1000003 * count[0]))
+
+
 def start(options: Any) -> Recorder:
     """Begins to record, in this process."""
     recorder = Recorder(options)
     random.seed(options.seed)
     np.random.seed(options.seed)
+    seed_workers(options.seed)
     sys.meta_path.insert(0, Finder(recorder))
     if options.setup:
         runpy.run_path(options.setup)

@@ -1,0 +1,147 @@
+"""What `verify` and `record` do with programs whose runs are hard to compare: differences of nearly equal numbers,
+worker processes, old libraries, data that change from run to run."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from compatgrad.tools.verify import rounding
+from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.recording import read
+
+ROOT = Path(__file__).parents[2]
+
+
+def command(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "compatgrad", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def write(path, code):
+    path.write_text(textwrap.dedent(code))
+    return path.name
+
+
+RATIO = """
+    import chainer
+    import chainer.functions as F
+    import chainer.links as L
+    import numpy as np
+
+    model = L.Linear(3, 8)
+    optimizer = chainer.optimizers.SGD(0.01).setup(model)
+    for _ in range(2):
+        x = np.random.rand(4, 3).astype("f")
+        old, new = F.tanh(model(x)), F.tanh(model(x))
+        loss = F.mean(F.exp(new - old) * new)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+    """
+ROUNDS = """
+    import chainer
+    import chainer.functions as F
+    import numpy as np
+
+    calls = []
+
+    class Tanh(chainer.FunctionNode):
+        def forward(self, inputs):
+            self.retain_outputs((0,))
+            calls.append(1)
+            return (np.tanh(inputs[0]) * np.float32(1 + ERROR * (len(calls) % 2)),)
+
+        def backward(self, indexes, gradients):
+            (y,) = self.get_retained_outputs()
+            return (gradients[0] * (1 - y * y),)
+
+    F.tanh = lambda x: Tanh().apply((x,))[0]
+    """
+
+
+@pytest.mark.parametrize("error", ["2e-7", "2e-3"])
+def test_differences_of_nearly_equal_numbers_are_as_exact_as_these(tmp_path, error):
+    program = write(tmp_path / "ratio.py", RATIO)
+    for side, rounds in (("original", "0"), ("here", error)):
+        setup = write(tmp_path / f"{side}.py", ROUNDS.replace("ERROR", rounds))
+        done = command(tmp_path, "record", "-o", side, "--setup", setup, "--", program)
+        assert done.returncode == 0, done.stderr
+    found = compare(read(tmp_path / "original"), read(tmp_path / "here"))
+    assert [f.original["n"] for f in found.findings] == ([] if error == "2e-7" else ["Tanh"])
+    assert found.counts.get("update", 0) == (4 if error == "2e-7" else 0)
+
+
+def test_functions_that_cancel():
+    for name in ("_ - _", "_ + 0.5", "1.0 - _", "Add2", "RSubScalar", "elemwise_sub", "_plus_scalar", "_npi_subtract"):
+        assert rounding.cancels(name), name
+    for name in ("_ * _", "LinearFunction", "Sum", "AddN", "SubpixelConvolution", "Dropout", "_ ** 2"):
+        assert not rounding.cancels(name), name
+
+
+WORKERS = """
+    import multiprocessing
+    import random
+
+    import numpy as np
+
+    def work(queue):
+        queue.put((random.random(), np.random.rand()))
+
+    context = multiprocessing.get_context("fork")
+    found = []
+    for _ in range(2):
+        queue = context.Queue()
+        process = context.Process(target=work, args=(queue,))
+        process.start()
+        found.append(queue.get())
+        process.join()
+    print(found, random.random())
+    """
+
+
+def test_worker_processes_draw_the_same_numbers_in_each_run(tmp_path):
+    program = write(tmp_path / "workers.py", WORKERS)
+    first, second = (command(tmp_path, "record", "-o", side, "--", program) for side in ("a", "b"))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    (one, same), (two, as_well) = eval(first.stdout[: first.stdout.index("]") + 1])
+    assert one != two and same == as_well
+
+
+def test_the_year_of_a_program(tmp_path):
+    program = write(tmp_path / "old.py", "import numpy as np\nprint(np.array([[1], [1, 2]]).shape)\n")
+    assert command(tmp_path, "record", "-o", "a", "--as-of", "2020", "--", program).stdout == "(2,)\n"
+    assert "--as-of 2022" in command(tmp_path, "record", "-o", "a", "--", program).stderr
+    for name, more in (("record", ["-o", "a"]), ("verify", ["--original", sys.executable])):
+        wrong = command(tmp_path, name, *more, "--as-of", "1999", "--", program)
+        assert wrong.returncode == 2 and "expected a year from 2012" in wrong.stderr
+
+
+CHANGING = """
+    from pathlib import Path
+
+    import chainer.functions as F
+    import numpy as np
+
+    runs = Path("runs")
+    runs.write_text(str(int(runs.read_text()) + 1 if runs.exists() else 1))
+    x = np.arange(60, dtype="f") * min(int(runs.read_text()), 2)  # other data in the first run
+    print(F.tanh(x))
+    """
+
+
+def test_data_that_change_from_run_to_run_are_said_to_do_so(tmp_path):
+    program = write(tmp_path / "changing.py", CHANGING)
+    done = command(tmp_path, "verify", "--original", f"{sys.executable} -m compatgrad run", "--", program)
+    assert done.returncode == 1, done.stderr
+    assert "in the second run these arrays agree" in done.stdout and "Mismatched" not in done.stdout
