@@ -130,10 +130,10 @@ NAMES = [
         "3.9",
         2024,
         "matplotlib.cm",
-        {
-            "get_cmap": ("matplotlib.pyplot.get_cmap", "matplotlib.colormaps[name]"),
-            "register_cmap": ("._matplotlib.register_cmap", "matplotlib.colormaps.register"),
-        },
+        {"register_cmap": ("._matplotlib.register_cmap", "matplotlib.colormaps.register")},
+    ),
+    *_matplotlib(
+        "3.11", 2026, "matplotlib.cm", {"get_cmap": ("matplotlib.pyplot.get_cmap", "matplotlib.colormaps[name]")}
     ),
     *_matplotlib(
         "3.10",
