@@ -289,6 +289,8 @@ def test_two_runs_of_a_program_agree(recorded, framework):
     assert not found.findings and not found.single and found.draws is None and found.until is None
     assert found.counts["forward"] == 3 * {"chainer": 9, "nnabla": 9, "mxnet": 8}[framework]
     assert found.counts["update"] == found.counts["gradient"] == 18 and found.counts["initial"] == 6
+    states = {s for e in original.events if e["k"] == "update" for s in e["x"]}
+    assert states == {"chainer": {"v"}, "nnabla": {"m"}, "mxnet": {"state 0"}}[framework]
     assert original.meta["steps"] == 3 and original.meta["ended"] == "finished"
 
 
@@ -544,6 +546,8 @@ def test_statistics_estimate_the_difference(count):
     moved = np.roll(a, 1)
     assert distance(side, described(a), side, described(moved)).relative > 0.1
     assert distance(side, described(a), side, described(a.copy())).relative == 0
+    tiny = a * np.float32(1e-28)  # an optimizer's mean of squared gradients; float32 has no squares of it
+    assert 0.1 < distance(side, described(tiny), side, described(np.roll(tiny, 1))).relative < 5
     close = np.nextafter(a, np.float32(9))
     assert 0 < distance(side, described(a), side, described(close)).relative < 2 * rounding.NOISE
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import zlib
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         return [host(x) for x in xs]
 
     spaces = [nd, nd.op, nd._internal, nd.contrib, nd.linalg, nd.image, nd.sparse, mx.np, mx.npx, mx.np.linalg]
+    spaces += [vars(nd)[name] for name in ("numpy_extension", "numpy") if name in vars(nd)]
     wrapped: Any = {}  # id -> the operator, which stays alive so, and what records its calls
     for space in spaces:
         late = getattr(sys.modules.get(space.__name__ + "._functions"), "_NAMES", ())  # made when first used
@@ -210,9 +212,24 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     def trained(trainer: Any) -> Any:
         return [p for p in trainer._params if p.grad_req != "null" and p._data is not None]
 
+    def optimizer_states(owner: Any, keys: Any) -> Any:
+        """The arrays that the optimizer keeps for the parameter of one of the keys: its own, or the store's."""
+        updaters = getattr(owner, "_updaters", None) or [getattr(owner, "_updater", None)]
+        for updater in (updaters[0], getattr(owner._kvstore, "_updater", None)):
+            known = getattr(updater, "states", {})
+            for key in keys:
+                if key in known:
+                    return [("state %d" % i, host(x)) for i, x in enumerate(arrays_in([known[key]]))]
+        return ()
+
     def trainer_states(trainer: Any, args: Any) -> Any:
         for p in trained(trainer):
-            yield p.name, host(p.list_data()[0]), ()
+            yield p.name, host(p.list_data()[0]), optimizer_states(trainer, [trainer._param2idx[p.name]])
+
+    def module_states(module: Any, args: Any) -> Any:
+        group = module._exec_group
+        for i, (name, arrays) in enumerate(zip(group.param_names, group.param_arrays)):
+            yield name, host(arrays[0]), optimizer_states(module, [name, i * len(arrays)])
 
     updating(
         gluon.Trainer,
@@ -227,7 +244,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             (n, host(a[0]), host(g[0]) if g and g[0] is not None else None)
             for n, a, g in zip(m._exec_group.param_names, m._exec_group.param_arrays, m._exec_group.grad_arrays)
         ],
-        lambda m, _: [(n, host(a[0]), ()) for n, a in zip(m._exec_group.param_names, m._exec_group.param_arrays)],
+        module_states,
     )
     updating(
         mx.optimizer.Updater,
@@ -282,7 +299,8 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
     def gradient_of(state: Any, place: str, kind: str, name: str) -> int:
         """The number of the input whose gradient this is. MXNet numbers the gradients, calls them lhs and rhs, or by
         other names in the order of the inputs; where has none of the condition."""
-        slot = state["backs"][place] = state["backs"].get(place, -1) + 1
+        slot = int(state["backs"].get(place, -1)) + 1
+        state["backs"][place] = slot
         number = name.rpartition("output")[2]
         if number.isdigit():
             slot = int(number)
@@ -418,6 +436,15 @@ def draw_by_numpy(rec: Recorder, mx: Any) -> None:
     def hybridize(self: Any, active: Any = True, **_: Any) -> None:
         plain_hybridize(self, False)
 
+    def initialize(self: Any, desc: Any, arr: Any) -> None:
+        """Draws an initial value from a generator of its own, since the sides may initialize in different orders."""
+        state = rng.get_state()
+        rng.seed((zlib.crc32(str(desc).encode()) + rec.options.seed) % 2**32)
+        try:
+            plain_initialize(self, desc, arr)
+        finally:
+            rng.set_state(state)
+
     def without_dropout(f: Any, what: str) -> Any:
         @functools.wraps(f)
         def call(*args: Any, **named: Any) -> Any:
@@ -431,9 +458,12 @@ def draw_by_numpy(rec: Recorder, mx: Any) -> None:
     dropout.__name__ = "Dropout"
     dropout.__module__ = shuffle.__module__ = randn.__module__ = "mxnet.ndarray"
     nd.Dropout = mx.npx.dropout = dropout
+    if "numpy_extension" in vars(nd):  # where MXNet's blocks look
+        nd.numpy_extension.dropout = dropout
     nd.random.randn = mx.random.randn = randn
     nd.random.shuffle = nd.shuffle = mx.random.shuffle = shuffle
     mx.sym.Dropout = without_dropout(mx.sym.Dropout, "Dropout")
     nd.RNN, mx.sym.RNN = without_dropout(nd.RNN, "RNN"), without_dropout(mx.sym.RNN, "RNN")
+    plain_initialize, mx.init.Initializer.__call__ = mx.init.Initializer.__call__, initialize
     plain_seed, mx.random.seed = mx.random.seed, seed
     plain_hybridize, mx.gluon.HybridBlock.hybridize = mx.gluon.HybridBlock.hybridize, hybridize

@@ -57,7 +57,7 @@ class Statistics:
             x = flat.astype(np.float32)
         norm = math.sqrt(float(np.dot(x, x)) or 0.0)
         nans = infinities = 0
-        if not math.isfinite(norm):
+        if not math.isfinite(norm) or norm < 1e-15 and x.any():  # squares are too large or too small for float32
             nans, infinities = int(np.isnan(x).sum()), int(np.isinf(x).sum())
             if nans or infinities:
                 x = np.where(np.isfinite(x), x, 0)
