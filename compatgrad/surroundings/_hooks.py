@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -35,7 +36,9 @@ class _Given:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if is_given(self.row, calling_frame()):
             return self.bound(instance, owner)
-        raise AttributeError(self.row.name)  # Python continues, and says it in the module's words
+        # for a module, Python continues and says it in the module's words
+        what = getattr(owner, "__name__", "")
+        raise AttributeError(f"type object {what!r} has no attribute {self.row.name.rpartition('.')[2]!r}")
 
     def bound(self, instance: Any, owner: type | None) -> Any:
         if not self.values:
@@ -87,6 +90,7 @@ class Patches:
         self.changes: dict[str, list[Callable[[ModuleType], Callable[[], None]]]] = {}
         for module, change in changes:
             self.changes.setdefault(module, []).append(change)
+        self.aliases: dict[str, str] = {}  # module that is gone -> module in its place
         self.undo: list[Callable[[], None]] = []
         self.patched: set[str] = set()
         self.watcher, self.finder = _Watcher(self), _Gone(self)
@@ -109,6 +113,7 @@ class Patches:
         while self.undo:
             self.undo.pop()()
         self.patched.clear()
+        self.aliases.clear()
 
     def patch(self, module: ModuleType, name: str) -> None:
         if name in self.patched:
@@ -157,6 +162,10 @@ class _Watcher(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        parent, _, last = fullname.rpartition(".")
+        if parent in self.patches.aliases:
+            # found in the alias's folder, it would be loaded a second time
+            return _alias(fullname, f"{self.patches.aliases[parent]}.{last}", self.patches)
         if not self.patches.watches(fullname):
             return None
         for finder in list(sys.meta_path):
@@ -213,37 +222,47 @@ class _Gone(MetaPathFinder):
         if not is_given(row, calling_frame(), is_module=True):
             return None
         if row.value.startswith("."):
-            return ModuleSpec(fullname, _OwnLoader(row, self.patches), is_package=True)
-        return ModuleSpec(fullname, _AliasLoader(row, self.patches))
+            return ModuleSpec(fullname, _OwnLoader(row.value, self.patches), is_package=True)
+        return _alias(fullname, row.value, self.patches)
+
+
+def _alias(name: str, target: str, patches: Patches) -> ModuleSpec | None:
+    try:
+        known = importlib.util.find_spec(target)
+    except (ImportError, ValueError):
+        known = sys.modules.get(target)  # type: ignore[assignment]
+    return ModuleSpec(name, _AliasLoader(target, patches)) if known else None
 
 
 class _OwnLoader(Loader):
     """Loads a module that is gone: one with the names of a module of this package."""
 
-    def __init__(self, row: Row, patches: Patches) -> None:
-        self.row = row
+    def __init__(self, value: str, patches: Patches) -> None:
+        self.value = value
         self.patches = patches
 
     def exec_module(self, module: ModuleType) -> None:
         kept = ("__all__", "__doc__", "__getattr__", "__version__")
-        names = vars(resolve(self.row.value)).items()
+        names = vars(resolve(self.value)).items()
         vars(module).update({name: value for name, value in names if name in kept or not name.startswith("__")})
         self.patches.patch(module, module.__name__)
-        self.patches.undo.append(lambda: _forget(self.row.name))
+        self.patches.undo.append(lambda: _forget(module.__name__))
 
 
 class _AliasLoader(_OwnLoader):
     """Loads a module that is gone by returning the one that takes its place."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module: ModuleType = resolve(self.row.value)
+        self.name = spec.name
+        module: ModuleType = resolve(self.value)
         self.own = {name: getattr(module, name, None) for name in ("__spec__", "__loader__", "__package__")}
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         for name, value in self.own.items():  # the import system has replaced some of them
             setattr(module, name, value)
-        self.patches.undo.append(lambda: _forget(self.row.name))
+        self.patches.aliases[self.name] = self.value
+        self.patches.undo.append(lambda: _forget(self.name))
 
 
 def _forget(name: str) -> None:

@@ -142,8 +142,8 @@ GONE = [
         "",
         {
             "sklearn.externals.joblib": "joblib",
-            "sklearn.externals.six": "six",
-            "sklearn.externals.six.moves": "six.moves",
+            "sklearn.externals.six": ("._six", "six"),
+            "sklearn.externals.six.moves": ("._six_moves", "six.moves"),
             "sklearn.utils.linear_assignment_": ("._linear_assignment", "scipy.optimize.linear_sum_assignment"),
         },
     ),

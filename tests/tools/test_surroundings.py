@@ -151,7 +151,7 @@ def test_the_tables_say_which_names_are_absent_and_every_value_exists(bare):
                 there = False
             if there == _row.is_absent(row) and row.removed != "3.0":
                 wrong.append(row)
-            elif _row.is_absent(row) and row.value not in ("six", "six.moves"):
+            elif _row.is_absent(row):
                 if row.value != "tkinter":
                     assert isinstance(_row.resolve(row.value), types.ModuleType)
     assert not wrong
@@ -316,6 +316,21 @@ class Reference:
 
     def __reduce__(self):
         return getattr, (np, "object")
+
+
+def test_modules_below_one_that_is_gone_are_the_same_modules(old):
+    pytest.importorskip("sklearn")
+    import joblib.numpy_pickle
+    import sklearn.externals.joblib.numpy_pickle
+    from sklearn.externals.six.moves import xrange
+
+    assert sklearn.externals.joblib is joblib and xrange is range
+    assert sklearn.externals.joblib.numpy_pickle is joblib.numpy_pickle
+    assert joblib.numpy_pickle.__spec__.name == joblib.numpy_pickle.__name__ == "joblib.numpy_pickle"
+    with pytest.raises(ModuleNotFoundError, match="No module named 'sklearn.externals.joblib.absent'"):
+        import sklearn.externals.joblib.absent  # noqa: F401
+    surroundings.deactivate()
+    assert not [name for name in sys.modules if name.startswith("sklearn.externals.joblib")]
 
 
 def test_pickles_of_python_2(old):
