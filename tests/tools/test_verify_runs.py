@@ -7,11 +7,13 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from compatgrad.tools.compatgrad_recorder._statistics import Statistics, squares
 from compatgrad.tools.verify import rounding
 from compatgrad.tools.verify.findings import compare
-from compatgrad.tools.verify.recording import read
+from compatgrad.tools.verify.recording import distance, read
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,6 +88,22 @@ def test_functions_that_cancel():
         assert rounding.cancels(name), name
     for name in ("_ * _", "LinearFunction", "Sum", "AddN", "SubpixelConvolution", "Dropout", "_ ** 2"):
         assert not rounding.cancels(name), name
+
+
+class _Stored:
+    def whole(self, described):
+        return None
+
+
+def test_statistics_of_large_arrays_do_not_depend_on_the_order_of_their_sums():
+    x = np.random.RandomState(0).standard_normal(3_000_000).astype(np.float32)
+    assert abs(squares(x) / np.square(x.astype(np.float64)).sum() - 1) < 1e-6
+    theirs = Statistics().of(x)
+    ours = [*theirs[:7], theirs[7] * (1 + 1e-5), theirs[8]]  # as another version of NumPy adds them
+    described = [["float32", [x.size], one, -1] for one in (theirs, ours)]
+    assert distance(_Stored(), described[0], _Stored(), described[1]).error == 0
+    turned = ["float32", [x.size], Statistics().of(x[::-1]), -1]
+    assert distance(_Stored(), described[0], _Stored(), turned).relative > 0.1
 
 
 WORKERS = """

@@ -9,6 +9,11 @@ import numpy as np
 WIDTH = 8192  # elements per block of the random vectors
 
 
+def squares(x: Any) -> float:
+    """The sum of the squares of a flat array; in parts, because float32 rounds long sums by 1e-5."""
+    return sum(float(np.dot(part, part)) for part in (x[i : i + 65536] for i in range(0, x.size, 65536)))
+
+
 class Statistics:
     """Computes the statistics of arrays."""
 
@@ -55,14 +60,14 @@ class Statistics:
             return [float(x.min()), float(x.max()), float(x.mean()), 0.0, 0, 0, check, 0.0, 0.0]
         elif a.dtype.itemsize == 2:
             x = flat.astype(np.float32)
-        norm = math.sqrt(float(np.dot(x, x)) or 0.0)
+        norm = math.sqrt(squares(x))
         nans = infinities = 0
         if not math.isfinite(norm) or norm < 1e-15 and x.any():  # squares are too large or too small for float32
             nans, infinities = int(np.isnan(x).sum()), int(np.isinf(x).sum())
             if nans or infinities:
                 x = np.where(np.isfinite(x), x, 0)
             x = x.astype(np.float64)
-            norm = math.sqrt(float(np.dot(x, x)))
+            norm = math.sqrt(squares(x))
         s1, s2, total = self.project(x)
         return [
             float(x.min()),
