@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer._torch_weights import weights
+from compatgrad.chainer._traced_array import shapes_only
 from compatgrad.chainer.variable import Parameter, Variable
 from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
 from compatgrad.core.configuration import using_modes
@@ -44,6 +46,9 @@ class _Chainer(Adapter):
                     dotted = f"{path}/{name}".strip("/").replace("/", ".")
                     own = (link, name)
                     yield Buffer(dotted, *(partial(f, *own) for f in (_array, _set_array, _array_address)))
+
+    def tracing(self) -> contextlib.AbstractContextManager[None]:
+        return shapes_only()
 
     def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
         return weights(shapes)

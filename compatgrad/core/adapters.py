@@ -6,6 +6,7 @@ and do not mention a framework.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -99,6 +100,10 @@ class Adapter:
     def function_of(self, output: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         """A function of Variables that computes what the graph of `output` computes from `inputs`."""
         raise TypeError(f"{self.name} has no graphs that can be run again: expected a link, a block or a function")
+
+    def tracing(self) -> contextlib.AbstractContextManager[None]:
+        """A context in which a network runs on tensors without values, to be written as source."""
+        return contextlib.nullcontext()
 
     def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
         """Names and layouts of torch's layers for the parameters in a file, from their names and shapes."""

@@ -47,7 +47,7 @@ class Seen:
     params: Mapping[str, Any]
     inputs: Sequence[Any]
     outputs: Sequence[Any]
-    train: bool
+    train: bool | None  # None: the frontend's layers have no modes
     calls: Sequence[Any] = ()
 
     def shape(self, i: int) -> tuple[int, ...]:
@@ -300,6 +300,11 @@ def _batch_norm(s: Seen, gamma: int, beta: int, mean: Any, var: Any, keep: float
     if not batch and s.train:  # torch's layer would compute with the statistics of the batch
         affine = "None, None" if "affine=False" in arguments else "{m}.weight, {m}.bias"
         call = f"F.batch_norm({{0}}, {{m}}.running_mean, {{m}}.running_var, {affine}, eps={eps:g})"
+    if batch and s.train is False:  # the network computes with the statistics of the batch in this mode, too
+        affine = "None, None" if "affine=False" in arguments else "{m}.weight, {m}.bias"
+        running = "None, None" if mean is None else "{m}.running_mean, {m}.running_var"
+        momentum = f", momentum={round(1 - keep, 10):g}" if mean is not None and keep is not None else ""
+        call = f"F.batch_norm({{0}}, {running}, {affine}, training=True{momentum}, eps={eps:g})"
     mode = ("train" if batch else "eval") if mean is not None and call == "{m}({0})" else ""
     return Layer(kind, tuple(arguments), call, (0,), tuple(state), tuple(extra), tuple(spare), mode)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -54,6 +54,7 @@ class Places:
             self._leaves.setdefault(owner, set()).add(leaf)
         self._known: dict[tuple[str, ...], dict[str, str]] = {}  # parent -> legacy part -> attribute
         self._used: set[tuple[str, ...]] = set()
+        self._layers: set[tuple[str, ...]] = set()
 
     def _attribute(self, parent: tuple[str, ...], part: str) -> str:
         known = self._known.setdefault(parent, {})
@@ -88,6 +89,15 @@ class Places:
             parts = [*parts, stem]
         elif len(parts) > 1 and parts[-1] in _KINDS and self._alone(owner):
             parts = parts[:-1]
+        path = self._free(parts)
+        self._layers.add(path)
+        return path
+
+    def _free(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """A new path for these parts, which no layer contains."""
+        parts = list(parts)
+        while any(self._path(parts[:k]) in self._layers for k in range(1, len(parts))):
+            parts[-2:] = [f"{parts[-2]}_{parts[-1]}"]
         path, k = self._path(parts), 2
         while path in self._used:
             path = self._path([*parts[:-1], f"{parts[-1]}_{k}"])
@@ -102,13 +112,7 @@ class Places:
 
     def parameter(self, name: str) -> tuple[str, ...]:
         """A new path for a parameter or buffer of no layer."""
-        parts = name.split(".")
-        path, k = self._path(parts), 2
-        while path in self._used:
-            path = self._path([*parts[:-1], f"{parts[-1]}_{k}"])
-            k += 1
-        self._used.add(path)
-        return path
+        return self._free(name.split("."))
 
 
 def _common(names: Sequence[str]) -> str:
@@ -117,8 +121,3 @@ def _common(names: Sequence[str]) -> str:
     while k < min(len(first), len(last)) and first[k] == last[k]:
         k += 1
     return first[:k]
-
-
-def original(name: str, names: Mapping[str, str]) -> str:
-    """The name that the frontend gives a parameter."""
-    return names.get(name, name)

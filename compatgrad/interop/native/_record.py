@@ -6,6 +6,7 @@ the recorder replaces the ATen calls of a function by one `LayerCall` where `_la
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -47,7 +48,7 @@ LAYER = LayerCall()
 class _Trace(Trace):
     """A trace that recognizes layers."""
 
-    def __init__(self, state: Any, train: bool) -> None:
+    def __init__(self, state: Any, train: bool | None) -> None:
         super().__init__(state)
         self._train = train
         self._view: Any = None  # the function that runs, or ran last
@@ -201,14 +202,16 @@ class Recorder(Exporter):
         sizes = dict(self._sizes(names, runs))
         traces = []
         for r in range(len(next(iter(sizes.values()))) if sizes else 2):
-            trace = _Trace(state, self.target.train)
+            modes = self.target.is_module or bool(self.target.frontend and self.target.frontend.training_mode)
+            trace = _Trace(state, self.target.train if modes or self.target.train else None)
             fakes = []
             for k, x in enumerate(self.examples):
                 dims = self.places[k] if self.places else {}
                 fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
             try:
                 self.target.finished = trace._finish  # type: ignore[attr-defined]
-                with self.target.unchanged({}):
+                tracing = contextlib.nullcontext() if self.target.frontend is None else self.target.frontend.tracing()
+                with self.target.unchanged({}), tracing:
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
             except Exception as e:
                 raise_readable(e, self.who)
