@@ -207,6 +207,14 @@ def test_records_of_images(tmp_path):
     changes = {"shuffle": True, "rand_crop": True, "rand_mirror": True}
     it = mx.io.ImageRecordIter(num_parts=2, part_index=1, **changes, **common)
     assert sorted(it.next().label[0].asnumpy().tolist()) == [2, 3]
+    as_they_are = {"max_random_scale": 1.0, "max_aspect_ratio": 0, "random_h": 0, "max_img_size": 1e10}
+    it = mx.io.ImageRecordIter(rec, (3, 18, 15), 2, pad=3, fill_value=127, **as_they_are)
+    bordered = np.full((18, 15, 3), 127)
+    bordered[3:15, 3:12] = PIXELS
+    np.testing.assert_array_equal(it.next().data[0].asnumpy()[0], bordered.transpose(2, 0, 1))
+    it = mx.io.ImageRecordIter(rec, (3, 24, 5), 2)  # the middle of an image of twice the size
+    wider = mx.image.imresize(mx.nd.array(PIXELS, dtype="uint8"), 18, 24).asnumpy()[:, 6:11]
+    np.testing.assert_array_equal(it.next().data[0].asnumpy()[0], wider.transpose(2, 0, 1))
     with pytest.raises(MXNetError, match="max_rotate_angle is not supported"):
         mx.io.ImageRecordIter(max_rotate_angle=10, **common)
     it = mx.image.ImageIter(2, (3, 9, 9), path_imgrec=rec, path_imgidx=idx, shuffle=True)

@@ -31,6 +31,7 @@ class ImageRecordIter(MXDataIter):
         path_imgidx: the index of the file, without which it is read through once.
         label_width: how many labels a record has.
         resize: first resizes the shorter side to it; -1 for not.
+        pad: then adds a border of so many pixels, of the value fill_value.
         rand_crop: a random part, otherwise the middle.
         rand_mirror: left and right are exchanged with probability 0.5.
         mean_r, mean_g, mean_b: what is subtracted from each channel.
@@ -44,7 +45,8 @@ class ImageRecordIter(MXDataIter):
         data_name, label_name: names of images and labels.
         dtype: "float32", "uint8" for the pixels as they are, or "int8" for pixels minus their rounded means within
             [-128, 127]. Without effect where the class's name says the type.
-        **others: the other arguments of MXNet; those that change images are not supported.
+        fill_value: of the border's pixels.
+        **others: the other arguments of MXNet; values with which they would change images are not supported.
 
     Raises:
         MXNetError: the file cannot be read or has no samples, `dtype` has another value, or an argument, which the
@@ -64,7 +66,9 @@ class ImageRecordIter(MXDataIter):
 
     _dtype: Any = np.float32
     _IGNORED = frozenset("verbose prefetch_buffer ctx device_id path_imglist_root seed_aug shuffle_chunk_size "
-                         "shuffle_chunk_seed fill_value inter_method".split())  # fmt: skip
+                         "shuffle_chunk_seed inter_method".split())  # fmt: skip
+    _NEUTRAL = {"max_random_scale": 1, "min_random_scale": 1, "max_random_area": 1, "min_random_area": 1,
+                "max_img_size": 1e10, "max_crop_size": -1, "min_crop_size": -1, "rotate": -1}  # fmt: skip
 
     def __init__(
         self,
@@ -92,13 +96,16 @@ class ImageRecordIter(MXDataIter):
         data_name: str = "data",
         label_name: str = "softmax_label",
         dtype: Any = None,
+        pad: int = 0,
+        fill_value: int = 255,
         **others: Any,
     ) -> None:
         if dtype is not None and type(self)._dtype is np.float32:
             self._dtype = np.dtype(dtype).type
         if self._dtype not in (np.float32, np.uint8, np.int8):
             raise MXNetError(f"{type(self).__name__}: dtype must be float32, uint8 or int8, not {dtype}")
-        unknown = [name for name, value in others.items() if value and name not in self._IGNORED]
+        given = {name: value for name, value in others.items() if value and value != self._NEUTRAL.get(name)}
+        unknown = [name for name in given if name not in self._IGNORED]
         if unknown:
             raise MXNetError(f"{type(self).__name__}: argument {unknown[0]} is not supported")
         self._record = recordio.MXRecordIO(path_imgrec, "r")
@@ -107,6 +114,7 @@ class ImageRecordIter(MXDataIter):
         self._shape = tuple(data_shape)
         self._label_width = label_width
         self._resize, self._rand_crop, self._rand_mirror = resize, rand_crop, rand_mirror
+        self._pad, self._fill = pad, fill_value
         channels = self._shape[0]
         self._mean = np.array([mean_r, mean_g, mean_b][:channels], np.float32).reshape(-1, 1, 1)
         self._factor = scale / np.array([std_r, std_g, std_b][:channels], np.float32).reshape(-1, 1, 1)
@@ -157,8 +165,15 @@ class ImageRecordIter(MXDataIter):
             short = self._resize
             h, w = (h * short // w, short) if h > w else (short, w * short // h)
             x = resize(x, h, w, 1)
-        if h < height or w < width:
-            h, w = max(h, height), max(w, width)
+        if self._pad > 0:
+            border = ((self._pad, self._pad), (self._pad, self._pad), (0, 0))
+            x = np.pad(x, border, constant_values=self._fill)
+            h, w = x.shape[:2]
+        if h < height:
+            h, w = height, int(np.float32(height) / np.float32(h) * np.float32(w))
+            x = resize(x, h, w, 1)
+        if w < width:
+            h, w = int(np.float32(width) / np.float32(w) * np.float32(h)), width
             x = resize(x, h, w, 1)
         left, top = w - width, h - height
         left, top = (int(across * (left + 1)), int(down * (top + 1))) if self._rand_crop else (left // 2, top // 2)
