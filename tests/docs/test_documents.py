@@ -19,8 +19,11 @@ DOCUMENTS = [
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links(document):
+    """Pages that the site generates do not exist here; the links to them are checked where it is built."""
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
-        assert "://" in link or (document.parent / link).exists(), link
+        target = (document.parent / link).resolve()
+        generated = any(target.is_relative_to(ROOT / "docs" / folder) for folder in ("reference", "support"))
+        assert "://" in link or generated or target.exists(), link
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))

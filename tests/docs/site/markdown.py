@@ -82,6 +82,8 @@ def docstring(text: str) -> str:
         shown = f"**{_TITLES.get(title, title)}**"
         if title in ("Args", "Raises", "Attributes"):
             found.append(f"{shown}\n\n{_items(body)}")
+        elif title == "Example" and ">>>" not in body:
+            found.append(f"{shown}\n\n{fence('python', textwrap.dedent(body).splitlines())}")
         elif title == "Source":
             found.append(f"{shown}: {escape(' '.join(body.split()))}")
         else:
