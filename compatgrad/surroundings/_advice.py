@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import traceback
 from typing import Any
 
@@ -93,6 +94,12 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
         TypeError,
         r"JSONDecoder.*unexpected keyword argument 'encoding'",
         "Python 3.9 removed encoding= of json.load; text is Unicode already: leave it out",
+    ),
+    (
+        shutil.SameFileError,
+        r"are the same file",
+        "since Python 3.9 the __file__ of a program is an absolute path, and os.path.join(folder, __file__) is the "
+        "same; the option --as-of 2020 of compatgrad's run makes it what the command line says",
     ),
     (
         OSError,

@@ -82,7 +82,11 @@ def _run_script(script: str, arguments: list[str], main: ModuleType) -> None:
         text = f"{sys.executable}: can't open file {path!r}: [Errno {error.errno}] {error.strerror}"
         print(text, file=sys.stderr)
         raise SystemExit(2) from None
-    main.__dict__.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    year = surroundings.active()
+    before_39 = isinstance(year, int) and year <= 2020  # Python's __file__ was what the command line said
+    main.__dict__.update(
+        __file__=script if before_39 else path, __cached__=None, __loader__=SourceFileLoader("__main__", path)
+    )
     _set_path(os.path.dirname(os.path.realpath(script)))
     _execute(code or source, path, main)
 

@@ -393,6 +393,17 @@ def test_ragged_arrays_of_a_named_year(tmp_path):
 
 
 @NEW_NUMPY
+def test_the_file_of_a_program_before_python_39(tmp_path):
+    code = """
+        import os, shutil
+        os.makedirs("out", exist_ok=True)
+        shutil.copy(__file__, os.path.join("out", __file__))
+        """
+    assert run(tmp_path, code, "--as-of=2020").returncode == 0 and (tmp_path / "out" / "train.py").is_file()
+    done = run(tmp_path, code, "--as-of=2021")
+    assert "SameFileError" in done.stderr and done.stderr.endswith("what the command line says (train.py:3)\n")
+
+
 def test_old_names_of_arguments(old, tmp_path):
     names = execute(
         tmp_path,
