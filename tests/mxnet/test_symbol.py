@@ -1,6 +1,7 @@
 """Symbols: composition, attributes, autograd.get_symbol, shapes, execution."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -454,3 +455,31 @@ def test_outputs_of_normalization_with_relu():
         assert s.infer_shape(x=(2, 4))[1] == [(2, 4), (4,), (4,)][: len(names)]
         e = s.simple_bind(mx.cpu(), x=(2, 4))
         assert [y.shape for y in e.forward()] == s.infer_shape(x=(2, 4))[1]
+
+
+@pytest.mark.parametrize(
+    "older, now, value",
+    [
+        ("_MulScalar", "_mul_scalar", [6, 8]), ("_RDivScalar", "_rdiv_scalar", [2 / 3, 0.5]),
+        ("_GreaterEqualScalar", "_greater_equal_scalar", [1, 1]), ("_Plus", "elemwise_add", [6, 8]),
+        ("_Maximum", "_maximum", [3, 4]), ("_Greater_Equal", "_greater_equal", [1, 1]), ("_Power", "_power", [27, 256]),
+    ],
+)  # fmt: skip
+def test_operators_of_old_symbols(older, now, value):
+    """Files of MXNet before 0.9 have these names; MXNet 1.9.1 reads them and writes the newer ones."""
+    scalar = older.endswith("Scalar")
+    inputs = ["x0"] if scalar else ["x0", "x1"]
+    nodes = [{"op": "null", "name": name, "inputs": []} for name in inputs]
+    places = [[i, 0, 0] for i in range(len(inputs))]
+    nodes.append({"op": older, "name": "y", "param": {"scalar": "2"} if scalar else {}, "inputs": places})
+    graph = {"nodes": nodes, "arg_nodes": list(range(len(inputs))), "heads": [[len(inputs), 0]]}
+    s = sym.load_json(json.dumps(graph))
+    assert json.loads(s.tojson())["nodes"][-1]["op"] == now
+    y = s.eval(**{name: nd.array([3.0, 4.0]) for name in inputs})[0]
+    np.testing.assert_allclose(y.asnumpy(), value, rtol=1e-6)
+
+
+def test_an_operator_that_nobody_knows():
+    graph = {"nodes": [{"op": "_NoSuchOp", "name": "y", "inputs": []}], "arg_nodes": [], "heads": [[0, 0]]}
+    with pytest.raises(MXNetError, match="there is no operator _NoSuchOp"):
+        sym.load_json(json.dumps(graph)).eval()

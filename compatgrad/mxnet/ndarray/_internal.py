@@ -10,7 +10,7 @@ from ._operator import operators
 from ._scalars import SCALARS  # operators of an array and a number
 
 
-def _capitals(name: str) -> str:
+def capitals(name: str) -> str:
     """A name with capitals as one with underscores: _RDivScalar is _rdiv_scalar."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() if name[:1] == "_" else ""
 
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_") and name in operators:
         return operators[name]
     if name.startswith("_") and not name.startswith("__"):
-        for known in (name, _capitals(name)):  # older names of some operators: _PlusScalar, _Greater_Equal
+        for known in (name, capitals(name)):  # older names of some operators: _PlusScalar, _Greater_Equal
             found = operators.get(known) or SCALARS.get(known)
             if found is not None:
                 return found

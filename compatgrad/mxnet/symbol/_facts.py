@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from .._custom_op import prop_of
 from ..ndarray._declaration import Declaration, declarations, parse
+from ..ndarray._internal import capitals
 from ..ndarray._operator import operators
 from ..ndarray._scalars import SCALARS
 
@@ -62,6 +63,10 @@ def canonical(name: str) -> str:
         return GRAPH_NAMES[name]
     if name.startswith(("linalg_", "random_", "sample_")):
         return f"_{name}"
+    if name[:1] == "_" and name not in operators:
+        older = capitals(name)  # of symbols before MXNet 0.9: _MulScalar, _Greater_Equal
+        if older in SCALARS or older in operators or older[1:] in operators:
+            return older
     return name
 
 

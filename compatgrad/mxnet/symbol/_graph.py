@@ -13,7 +13,7 @@ import numpy as np
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..util import is_np_shape
-from ._facts import CONTROL, FUSED, aux_inputs, n_outputs, output_suffixes
+from ._facts import CONTROL, FUSED, aux_inputs, canonical, n_outputs, output_suffixes
 
 __all__ = ["Node", "from_json", "inner_inputs", "order", "parsed", "text", "to_json"]
 
@@ -215,7 +215,7 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
             # before version 1.0 parameters were in "param" and attributes in "attr"
             found = {**(raw.get("attr") or {}), **(raw.get("param") or {}), **(raw.get("attrs") or {})}
             found = {str(k): v if isinstance(v, str) else str(v) for k, v in found.items()}
-            op = None if raw["op"] == "null" else str(raw["op"])
+            op = None if raw["op"] == "null" else canonical(str(raw["op"]))
             if unknown and op is None and "__shape__" in found:
                 found["__shape__"] = str(tuple(-1 if n == 0 else n for n in ast.literal_eval(found["__shape__"])))
             inputs = [_entry(nodes, e) for e in raw["inputs"]]
