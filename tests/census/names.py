@@ -170,7 +170,7 @@ class Builder:
                 if there and not _imported(target):  # mxnet.ndarray.numpy is mxnet.numpy here
                     target = value.__name__
                 out[key] = ["m" if there or _imported(target) else "M", target]
-            elif entry[0] == "same" and there:
+            elif entry[0] == "same" and there and self._found(entry[1]):
                 out[key] = ["a", entry[1]]
             else:
                 if entry[0] == "same":
@@ -183,6 +183,11 @@ class Builder:
             del self.modules[name]
         elif module is None and parent in self.modules:
             self.modules[parent].setdefault(last, ["M", name])
+
+    def _found(self, path: str) -> bool:
+        """Whether what a name refers to is at its own place here, too."""
+        at, _, last = path.rpartition(".")
+        return self._value(_imported(at), last)[1]
 
     @staticmethod
     def _value(module: types.ModuleType | None, key: str) -> tuple[object, bool]:
@@ -310,6 +315,24 @@ def _assigned(cls: type) -> frozenset[str]:
     return _classes(path).get(cls.__qualname__, frozenset()) if path else frozenset()
 
 
+def _operators(frontend: str, data: dict) -> dict[str, int]:
+    """The operators that the original's files of networks may contain: 1 for those that we can read."""
+    if frontend == "nnabla":
+        names = data["modules"]["nnabla.function"]
+        return {name: int(entry[0] == "f") for name, entry in names.items() if entry[0] in "fF"}
+    if frontend != "mxnet":
+        return {}
+    from compatgrad.mxnet.symbol import _exists
+    from compatgrad.mxnet.symbol._facts import CONTROL, FUSED
+
+    modules = recorded(frontend)["modules"]
+    names = {*modules["mxnet.symbol.gen_op"], *modules["mxnet.symbol.gen__internal"]}
+    for prefix in ("contrib", "linalg", "image"):
+        names |= {f"_{prefix}_{name}" for name in modules[f"mxnet.symbol.gen_{prefix}"]}
+    read = {name: _exists(name) or name in (*CONTROL, *FUSED) for name in names if "_backward" not in name}
+    return {name: int(there) for name, there in sorted(read.items())}
+
+
 def build(frontends: list[str]) -> dict[str, dict]:
     """The databases, made in a process of their own: frontend -> database."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -328,6 +351,7 @@ def _here(frontends: list[str]) -> dict[str, dict]:
         built = {frontend: Builder(frontend).build() for frontend in frontends}
         for frontend, data in built.items():
             data["python"] = f"{sys.version_info[0]}.{sys.version_info[1]}"
+            data["operators"] = _operators(frontend, data)
             data["deviations"], data["differs"] = deviations.of(frontend, data)
     return built
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import zipfile
 
 import pytest
 
@@ -366,6 +367,36 @@ def test_notebooks(scan, tmp_path):
     assert found == ["3 CG104 chainer.functions.reluu"]
     assert result.findings[0].place() == "book.ipynb:cell 3:3:8"
     assert sources.without_magics("a = %timeit f()\n  !pip x\nx.y??") == "pass\n  pass\npass"
+
+
+def test_stored_networks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inner = {"nodes": [{"op": "NoSuchOp", "name": "z", "inputs": []}], "heads": []}
+    operators = ["null", "Convolution", "_MulScalar", "_foreach", "_contrib_quantized_rnn", "MyOp", "MyOp"]
+    nodes = [{"op": op, "name": str(i), "inputs": []} for i, op in enumerate(operators)]
+    nodes[3]["subgraphs"] = [inner]
+    (tmp_path / "net-symbol.json").write_text(json.dumps({"nodes": nodes, "heads": []}, indent=1))
+    (tmp_path / "other.json").write_text("{}")
+    text = 'network {\n function {\n  name: "a"\n  type: "Affine"\n }\n function {\n  type: "Afine"\n }\n}\n'
+    (tmp_path / "net.nntxt").write_text(text)
+    with zipfile.ZipFile(tmp_path / "net.nnp", "w") as archive:
+        archive.writestr("network.nntxt", text)
+    (tmp_path / "bad.nnp").write_bytes(b"PK")
+    (tmp_path / "bad-symbol.json").write_text("[1]")
+    results = {result.file: result for result in command.scan([pathlib.Path(".")])}
+    assert set(results) == {"net-symbol.json", "net.nntxt", "net.nnp", "bad.nnp", "bad-symbol.json"}
+    found = results["net-symbol.json"]
+    assert [(f.code, f.name) for f in found.findings] == [
+        ("CG104", "mxnet operator NoSuchOp"),
+        ("CG102", "mxnet operator _contrib_quantized_rnn"),
+        ("CG104", "mxnet operator MyOp"),
+    ]
+    assert set(counts(found)) == {"mxnet operator Convolution", "mxnet operator _MulScalar", "mxnet operator _foreach"}
+    assert counts(found, "unknown")["mxnet operator MyOp"] == 2 and found.findings[2].line > 10
+    for name in ("net.nntxt", "net.nnp"):
+        assert [(f.code, f.name) for f in results[name].findings] == [("CG104", "nnabla function Afine")]
+        assert counts(results[name]) == {"nnabla function Affine": 1}
+    assert [f.code for f in results["bad.nnp"].findings + results["bad-symbol.json"].findings] == ["CG311"] * 2
 
 
 PROGRAM = "import chainer.functions as F\nimport mxnet.torch\nF.relu\nF.reluu\nF.absolute\n"

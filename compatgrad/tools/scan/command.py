@@ -12,14 +12,14 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from compatgrad.names.table import FRONTENDS, ORIGINALS
-from compatgrad.tools.scan import outputs, sources
+from compatgrad.tools.scan import models, outputs, sources
 from compatgrad.tools.scan.analysis import Analysis
 from compatgrad.tools.scan.findings import LEVELS, FileResult, Finding
 from compatgrad.tools.scan.judge import Judge
 
 _DESCRIPTION = """\
 Says which names of Chainer, nnabla and MXNet the programs in PATH use, and what of them compatgrad has. Nothing of the
-programs is imported or run. PATH is a folder, a .py file or a notebook.
+programs is imported or run. PATH is a folder, a .py file, a notebook or a stored network (-symbol.json, .nnp, .nntxt).
 
 statuses of a use:
   same      compatgrad has the name, and takes the arguments of the call
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="folders, .py files and .ipynb notebooks")
+    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="folders, programs, notebooks, networks")
     parser.add_argument("--framework", choices=[*ORIGINALS, "auto"], default="auto", help="only uses of this original")
     parser.add_argument(
         "--exclude",
@@ -87,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def scan_file(path: Path, shown: str, frontends: frozenset[str]) -> FileResult:
     """Scans one file."""
+    if path.suffix in models.SUFFIXES:
+        return models.scan_model(path, shown, frontends)
     found = FileResult(shown)
     parts, problems = sources.read(path)
     found.lines = sum(len(part.lines) for part in parts)

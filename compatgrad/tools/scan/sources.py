@@ -13,6 +13,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+from compatgrad.tools.scan.models import is_network
+
 SKIPPED_FOLDERS = {".git", ".hg", ".svn", ".tox", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"}
 _LARGEST = 20_000_000  # bytes; larger files are data
 
@@ -55,7 +57,7 @@ def _below(folder: Path) -> Iterator[Path]:
         if entry.is_dir():
             if entry.name not in SKIPPED_FOLDERS:
                 yield from _below(entry)
-        elif entry.suffix in (".py", ".ipynb") or (not entry.suffix and _is_script(entry)):
+        elif entry.suffix in (".py", ".ipynb") or is_network(entry) or (not entry.suffix and _is_script(entry)):
             yield entry
 
 
