@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compatgrad.tools import compare as compare_command
 from compatgrad.tools.compatgrad_recorder._statistics import Statistics, squares
 from compatgrad.tools.verify import rounding
 from compatgrad.tools.verify.findings import compare
@@ -84,7 +85,17 @@ def test_differences_of_nearly_equal_numbers_are_as_exact_as_these(tmp_path, err
 
 
 def test_functions_that_cancel():
-    for name in ("_ - _", "_ + 0.5", "1.0 - _", "Add2", "RSubScalar", "elemwise_sub", "_plus_scalar", "_npi_subtract"):
+    for name in (
+        "_ - _",
+        "_ + 0.5",
+        "1.0 - _",
+        "Add2",
+        "RSubScalar",
+        "elemwise_sub",
+        "_plus_scalar",
+        "_npi_subtract",
+        "GetItem",
+    ):
         assert rounding.cancels(name), name
     for name in ("_ * _", "LinearFunction", "Sum", "AddN", "SubpixelConvolution", "Dropout", "_ ** 2"):
         assert not rounding.cancels(name), name
@@ -143,6 +154,17 @@ def test_the_year_of_a_program(tmp_path):
     for name, more in (("record", ["-o", "a"]), ("verify", ["--original", sys.executable])):
         wrong = command(tmp_path, name, *more, "--as-of", "1999", "--", program)
         assert wrong.returncode == 2 and "expected a year from 2012" in wrong.stderr
+
+
+def test_a_failure_of_both_runs_is_said(tmp_path, capsys):
+    program = write(
+        tmp_path / "fails.py", "import chainer.functions as F, numpy as np\nF.tanh(np.zeros(2, 'f')).nothing"
+    )
+    for side in ("original", "here"):
+        assert command(tmp_path, "record", "-o", side, "--", program).returncode == 1
+    assert compare_command.main([str(tmp_path / "original"), str(tmp_path / "here")]) == 0
+    out = capsys.readouterr().out
+    assert "Both runs failed after 0 updates: AttributeError: " in out and "The runs agree" in out
 
 
 CHANGING = """

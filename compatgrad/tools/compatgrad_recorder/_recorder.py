@@ -46,7 +46,7 @@ class Recorder:
         self.ended = "finished"
         self.settle: Any = []  # functions to call before a step ends
         self.own: Any = {}  # code -> the program's file and whether the code belongs to the program
-        self.foreign: Any = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.__file__)]
+        self.foreign: Any = [os.path.dirname(os.path.abspath(m)) for m in (__file__, os.__file__, np.__file__)]
         self.here = os.getcwd() + os.sep
         self.pid = os.getpid()
 

@@ -77,6 +77,14 @@ class Result:
         return ""
 
 
+def failure(result: Result) -> str:
+    """How both runs failed, if they failed alike; else empty."""
+    here, step = result.here.meta["ended"], result.here.steps
+    kind = here.partition(":")[0]
+    failed = re.fullmatch(r"(\w+(Error|Exception|Interrupt|StopIteration)|exit \S+)", kind)
+    return f"Both runs failed after {step} updates: {here}" if failed and not result.ended else ""
+
+
 def place_of(event: Event) -> str:
     """A function in words: its name, its layer, the program's line."""
     text = str(event["n"])
@@ -210,6 +218,7 @@ def text(result: Result, color: bool = False) -> str:
     if comparison.worst:
         lines += ["", *_table(comparison)]
     lines.append("")
+    lines += [in_color("red", failure(result))] if failure(result) else []
     for number, finding in enumerate(findings):
         lines.append(
             in_color("red", ("first divergence: " if not number else "then: ") + headline(finding, result.original))
@@ -324,6 +333,7 @@ def data(result: Result) -> dict[str, Any]:
             {"side": s, "phase": e["k"], "name": e["n"], "step": e["s"]} for s, e in comparison.single
         ],
         "ended_differently": result.ended,
+        "both_failed": failure(result),
         "comparable_until": comparison.until,
         "random_draws_differ_from_step": comparison.draws,
         "notes": comparison.notes,

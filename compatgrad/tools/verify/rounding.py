@@ -30,7 +30,7 @@ _THRESHOLDS = re.compile(
 )
 _DIFFERENCES = re.compile(
     r"^_ [-+] |^-?[\d.e]+ - _|^sub_?from|add_?constant|^(_?np\w?_|elemwise_|broadcast_|_)?r?(add|sub|plus|minus)"
-    r"(tract)?(2|_?scalar)?\d*$|^r?(add|sub)scalar$",
+    r"(tract)?(2|_?scalar)?\d*$|^r?(add|sub)scalar$|getitem|selectitem|slice|split|separate|gather|take|pick|crop",
     re.IGNORECASE,
 )
 RANDOM = re.compile(
@@ -51,8 +51,8 @@ def counts_in_steps(name: str) -> bool:
 
 
 def cancels(name: str) -> bool:
-    """Whether a function adds or subtracts its inputs element by element: if these are nearly equal, the result is as
-    large as their rounding."""
+    """Whether the result of a function may be much smaller than its inputs, and has their errors: it adds or subtracts
+    them element by element, and they may be nearly equal, or it selects some of their elements."""
     return bool(_DIFFERENCES.search(name))
 
 
