@@ -12,6 +12,7 @@
 #                docs/deviations.md
 #   make docs    build the documentation site in build/docs/html  (make docs ARGS=--no-frontends: without the reference
 #                of the frontends, which takes most of the time)
+#   make figures draw the pictures in docs/pictures again, after a change of a program that draws one
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -33,7 +34,7 @@ python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench fuzz golden sanitize lint types stubs names docs build kernels clean
+.PHONY: demo test bench fuzz golden sanitize lint types stubs names docs figures build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -71,6 +72,9 @@ names: $(VENV)/.have-test build
 
 docs: $(VENV)/.have-docs build
 	$(python) -m tests.docs.site $(ARGS)
+
+figures: $(VENV)/.have-test build
+	$(python) -m tests.docs.test_code_blocks
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace

@@ -9,8 +9,10 @@ readers do not see:
 """
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +21,9 @@ import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "docs/pictures"
+# pictures that no program of a page saves
+DRAWN: tuple[str, ...] = ()
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"((?:^ *<!--(?:(?!-->).)*-->\n)*)^( *)```python\n(.*?)^ *```$", re.M | re.S)
 
@@ -52,20 +57,54 @@ def test_every_block_is_found():
     assert len(ALL) > 10
 
 
+def run(block, folder):
+    """Runs the block as a program in the folder."""
+    (folder / "program.py").write_text(block.code, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "compatgrad", "run", "program.py"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+        # without Graphviz, so that pictures are the same everywhere
+        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(Path.home()), "PATH": "/nonexistent"},
+    )
+
+
 @pytest.mark.parametrize("block", ALL)
 def test_block(block, tmp_path):
     compile(block.code, "block", "exec")
     if block.needs_gpu and not torch.cuda.is_available():
         pytest.skip("needs a GPU")
-    (tmp_path / "program.py").write_text(block.code, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "compatgrad", "run", "program.py"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(Path.home())},
-    )
+    done = run(block, tmp_path)
     assert done.returncode == 0, done.stderr
-    said = re.findall(r"^ *print\(.*\)  # (.*)$", block.code, re.M)
+    said = re.findall(r"^(?: *print\(.*\)  # |# prints: )(.*)$", block.code, re.M)
     assert not said or done.stdout.splitlines() == said
+    for picture in tmp_path.glob("*.svg"):
+        assert picture.read_text() == (PICTURES / picture.name).read_text(), "`make figures` draws it again"
+
+
+def test_pictures_are_drawn_by_the_pages():
+    """Each picture that a page shows is saved by a program, or drawn from a table of figures."""
+    saved = {name for block in ALL for name in re.findall(r'save\("([\w-]+\.svg)"\)', block.values[0].code)}
+    shown = {name for page in PAGES for name in re.findall(r"!\[[^\]]+\]\([./]*pictures/([\w.-]+)\)", page.read_text())}
+    assert shown == {p.name for p in PICTURES.iterdir()}
+    assert shown - saved == set(DRAWN)
+
+
+def draw():
+    """Writes the pictures of the programs."""
+    PICTURES.mkdir(exist_ok=True)
+    for parameter in ALL:
+        block = parameter.values[0]
+        if re.search(r'save\("[\w-]+\.svg"\)', block.code):
+            with tempfile.TemporaryDirectory() as folder:
+                done = run(block, Path(folder))
+                assert done.returncode == 0, done.stderr
+                for picture in Path(folder).glob("*.svg"):
+                    shutil.copy(picture, PICTURES / picture.name)
+                    print(PICTURES / picture.name)
+
+
+if __name__ == "__main__":
+    draw()
