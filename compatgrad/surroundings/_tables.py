@@ -70,6 +70,10 @@ _CHANGES = [
         ),
     ),
     *_KEYWORDS,
+    (
+        "mxnet.ndarray.ndarray",
+        Row("numpy", "numpy.ndarray.__float__(1 element)", "2.4", 2025, "a.item()", "._one_element.old_asnumpy"),
+    ),
     ("yaml", Row("yaml", "yaml.load", "6.0", 2021, "yaml.safe_load", "._others.old_load")),
     ("numpy", _RAGGED),
 ]

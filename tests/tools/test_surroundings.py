@@ -404,6 +404,33 @@ def test_the_file_of_a_program_before_python_39(tmp_path):
     assert "SameFileError" in done.stderr and done.stderr.endswith("what the command line says (train.py:3)\n")
 
 
+def test_arrays_of_one_element_are_numbers(tmp_path):
+    code = """
+        import copy, math, pickle
+        import numpy as np
+        import mxnet as mx
+
+        loss = mx.nd.array([0.5]).asnumpy()
+        print("%.2f %d" % (loss, mx.nd.array([[3]]).asnumpy()), float(loss + 1), math.log(loss / 0.5), int(loss * 4))
+        again = pickle.loads(pickle.dumps(loss))
+        print(repr(loss), type(again) is np.ndarray, isinstance(copy.deepcopy(loss), np.ndarray))
+        print(type(mx.nd.array([1, 2]).asnumpy()) is np.ndarray, loss.shape, type(loss[0]).__name__)
+        import compatgrad.surroundings
+        print([(use.name, use.count) for use in compatgrad.surroundings.used()])
+        float(np.append(loss, loss))
+        """
+    done = run(tmp_path, code)
+    assert done.stdout.splitlines() == [
+        "0.50 3 1.5 0.0 2",
+        "array([0.5], dtype=float32) True True",
+        "True (1,) float32",
+        "[('numpy.ndarray.__float__(1 element)', 5)]",
+    ], done.stderr
+    assert "TypeError" in done.stderr
+    assert "TypeError" in run(tmp_path, code, "--as-of=off").stderr
+
+
+@NEW_NUMPY
 def test_old_names_of_arguments(old, tmp_path):
     names = execute(
         tmp_path,
