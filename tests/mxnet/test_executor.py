@@ -109,9 +109,10 @@ def test_a_monitor_of_a_run_without_gradients_sees_none_and_states_are_written()
     x = mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn", momentum=0.5)
     exe, seen = x.simple_bind(mx.cpu(), data=(4, 2)), []
     exe.arg_dict["data"][:] = mx.nd.array([[1, 2], [3, 4], [5, 6], [7, 8]])
+    exe.arg_dict["bn_gamma"][:] = 0.5
     exe.set_monitor_callback(lambda name, array: seen.append(name))
     exe.forward(is_train=True)
-    assert seen == ["bn_output"]
+    assert seen == ["bn_output"] and exe.arg_dict["bn_gamma"].asnumpy().tolist() == [1, 1]  # fix_gamma
     exe.backward([mx.nd.ones((4, 2))])
     assert seen == ["bn_output", *(f"bn_backward_output{i}" for i in range(3))]
     np.testing.assert_allclose(exe.aux_dict["bn_moving_mean"].asnumpy(), [2, 2.5])

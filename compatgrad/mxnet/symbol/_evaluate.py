@@ -12,7 +12,7 @@ from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ._compose import implementation
-from ._facts import is_variadic, needed_inputs
+from ._facts import flag, is_variadic, needed_inputs
 from ._gates import Gates, find_gates
 from ._graph import Entry, Node, order
 from ._run import open_ranges, run_node
@@ -134,6 +134,8 @@ def evaluate_monitored(
                     callback(source.name, x)
                 callback(f"{node.name}_{names[i] if i < len(names) else f'arg{i}'}", x)
         if watched is not None:
+            if "BatchNorm" in node.op and flag(node.params, "fix_gamma", True):
+                read[1].tensor.fill_(1)  # the operator overwrites gamma, but is given a copy
             read, seen = _watched(node, read, states)
             watched.append(seen)
         values[id(node)] = run_node(node, read)

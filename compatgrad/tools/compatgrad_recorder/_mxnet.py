@@ -201,10 +201,11 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         def call(self: Any, *args: Any, **named: Any) -> Any:
             if rec.inside:
                 return f(self, *args, **named)
-            rec.parameters(values(self, args))
+            given = list(args) + list(named.values())
+            rec.parameters(values(self, given))
             result = hidden(f)(self, *args, **named)
             backwards[0] = 0
-            rec.updated(list(states(self, args)))
+            rec.updated(list(states(self, given)))
             return result
 
         setattr(cls, name, call)
@@ -246,6 +247,13 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         ],
         module_states,
     )
+    for name in ("_update_params_on_kvstore", "_update_params"):  # of FeedForward; compatgrad's has a Module
+        updating(
+            mx.model,
+            name,
+            lambda xs, a: [(n, host(x[0]), host(g[0])) for x, g, n in zip(xs, a[0], a[-1])],
+            lambda xs, a: [(n, host(x[0]), ()) for x, n in zip(xs, a[-1])],
+        )
     updating(
         mx.optimizer.Updater,
         "__call__",
