@@ -514,6 +514,8 @@ def test_several_processes_and_links(program):
     (program / "src" / "above").symlink_to(program)
     (program / "src" / ".git").mkdir()
     (program / "src" / ".git" / "hook.py").write_text("import chainer")
+    (program / "src" / "env" / "site-packages").mkdir(parents=True)
+    (program / "src" / "env" / "site-packages" / "library.py").write_text("import chainer")
     (program / "src" / "tool").write_text("#!/usr/bin/env python\nimport chainer\n")
     for i in range(20):
         (program / "src" / f"copy{i}.py").write_text(PROGRAM)

@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from compatgrad.tools.scan.models import is_network
 
-SKIPPED_FOLDERS = {".git", ".hg", ".svn", ".tox", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"}
+SKIPPED_FOLDERS = frozenset(
+    ".git .hg .svn .tox .nox .venv venv site-packages dist-packages __pycache__ node_modules .ipynb_checkpoints".split()
+)
 _LARGEST = 20_000_000  # bytes; larger files are data
 
 
