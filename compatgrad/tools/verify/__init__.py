@@ -174,7 +174,7 @@ class _Session:
 def explained(finding: Finding, again: list[Recording], both: tuple[Any, Any]) -> bool:
     """Whether single elements explain a doubtful difference, or gradients that are lost in rounding."""
     if finding.gradient is None:
-        return crossed(*both, finding.allowed)
+        return crossed(*both, finding.allowed, finding.share)
     gradients = [side.whole(side.events[e["j"]]["o"][0]) for side, e in zip(again, finding.gradient, strict=True)]
     if gradients[0] is None or gradients[1] is None:
         return False

@@ -57,7 +57,8 @@ class _Pairing:
                 if shaped != (_shapes(a) == _shapes(b)):
                     continue
                 known, contrary = self.fits(a, b)
-                if not contrary and (known or alike and (not inner or self.close(a, b))):
+                sure = shaped or a["k"] != "forward"
+                if not contrary and (known or alike and sure and (not inner or self.close(a, b))):
                     return waiting.pop(place)
         return None
 

@@ -25,7 +25,7 @@ class Finding:
     kind: initial, batch, parameter, random, function, gradient, update or persistent. place, slot: "i" (input) or "o"
     (result) and its number. came_in: the largest error of the inputs. culprits: the functions whose backward pass
     explains a gradient. through: functions between compared ones and this one that only the original has.
-    gradient: of the parameter, for an update.
+    gradient: of the parameter, for an update. share: one of so many elements may be beyond a threshold.
     """
 
     kind: str
@@ -41,6 +41,7 @@ class Finding:
     culprits: list[Event] = field(default_factory=list)
     through: list[Event] = field(default_factory=list)
     gradient: tuple[Event, Event] | None = None
+    share: int = 100
     why: str = ""
 
     @property
@@ -96,6 +97,7 @@ class _Follower:
         self.draws: int | None = None
         self.notes: list[str] = []
         self.doubtful: list[Finding] = []
+        self.written: dict[tuple[int, int], float] = {}  # (step, array) -> error of a gradient that is added to
         self.gradients: dict[str, tuple[Event, Event]] = {}
         for event in original.events:
             for source in {n for n in event.get("f", ()) if n >= 0} if event["k"] == "forward" else ():
@@ -160,11 +162,13 @@ class _Follower:
         """Whether a difference may come from single elements beyond a threshold, such as the 0 of ReLU. Where the
         arrays are not there, it is noted as doubtful."""
         d = finding.distance
-        if not finding.came_in or d.relative > rounding.of_single_elements(d.count):
+        if d.relative > rounding.of_single_elements(d.count) or (finding.share > 100 and d.count < finding.share):
+            return False  # too much for single elements
+        if not finding.came_in:
             return False
         both = self.original.whole(x), self.here.whole(y)
         if both[0] is not None and both[1] is not None:
-            return crossed(both[0], both[1], finding.allowed)
+            return crossed(both[0], both[1], finding.allowed, finding.share)
         self.doubtful.append(finding)
         return True
 
@@ -205,7 +209,8 @@ class _Follower:
             allowed = self.allowed(a, d, elements, came_in, names)
             if relative > allowed and found is None:
                 found = Finding(kind, a["s"], a, b, outs, slot, d, allowed, came_in, why=d.why)
-                if not d.why and any(map(rounding.has_threshold, names)) and self._crossed(found, x, y):
+                found.share = 100 if any(map(rounding.has_threshold, names)) else 1000
+                if not d.why and (names or a["k"] == "backward") and self._crossed(found, x, y):
                     found = None
         self.slots[a["j"]] = raw
         error = max([e for e in errors if math.isfinite(e)], default=0.0)
@@ -327,9 +332,13 @@ class _Follower:
         came_in = max([came_in, *(self.error.get(n, 0.0) for n in self._sources(a))])
         outs = "o" if "o" in a else "i"
         names = [e["n"] for e in consumers] if outs == "i" else [a["n"]]
+        into = a.get("g", ()) if "o" in a else ()
+        written = [(a["s"], w or n) for w, n in zip(a.get("w") or [0] * len(into), into, strict=False)]
+        came_in = max([came_in, *(self.written.get(key, 0.0) for key in written if key[1] != -1)])
         if through:  # of what comes in from functions without a partner, nothing is known
             came_in = max(came_in, 1e-4)
         found = self._outcome(pair, outs, came_in, "function", max(self._floor(a), self._leaves(a)), names, upstream)
+        self.written.update(zip(written, self.slots[a["j"]], strict=False))
         if found is None and self.doubtful and self.doubtful[-1].original is a:
             self.doubtful[-1].culprits = consumers
         if found is not None:
@@ -462,13 +471,13 @@ class _Follower:
         return self.stop or len(self.findings) >= 20
 
 
-def crossed(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], allowed: float) -> bool:
+def crossed(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], allowed: float, share: int) -> bool:
     """Whether only single elements differ."""
     if x.shape != y.shape or not x.size:
         return False
     a, b = x.astype(np.float64), y.astype(np.float64)
     limit = 10 * allowed * math.sqrt(float(np.mean(a * a)))
-    return int((np.abs(a - b) > limit).sum()) <= max(2, x.size // 100)
+    return int((np.abs(a - b) > limit).sum()) <= max(2 if share == 100 else 0, x.size // share)
 
 
 Array = np.ndarray[Any, Any]
@@ -481,7 +490,7 @@ def lost(x: Array, y: Array, gradient: Array, other: Array) -> bool:
     a, b, g, h = (v.astype(np.float64) for v in (x, y, gradient, other))
     apart = np.abs(a - b)
     differs = apart > max(float(apart.max()) * 0.05, 1e-5 * math.sqrt(float(np.mean(a * a))))
-    small = np.abs(g) <= np.maximum(100 * np.abs(g - h), 1e-3 * np.abs(g).max())
+    small = np.abs(g) <= np.maximum(1000 * np.abs(g - h), 1e-2 * np.abs(g).max())
     return bool(small[differs].all())
 
 
