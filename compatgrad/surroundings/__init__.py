@@ -22,6 +22,7 @@ __all__ = [
     "advice",
     "deactivate",
     "parse",
+    "remember",
     "table",
     "unpickles",
     "used",
@@ -48,6 +49,14 @@ def without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
     from compatgrad.surroundings._hooks import without_own_frames
 
     return without_own_frames(traceback)
+
+
+def remember(file: str, source: str | bytes) -> None:
+    """Takes note of the source of a program that is in no file, such as `<stdin>`."""
+    if _active:
+        from compatgrad.surroundings._questions import sources
+
+        sources[file] = source
 
 
 def parse(as_of: int | str) -> int | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -42,6 +43,7 @@ _LIBRARY_FOLDERS = tuple(
 )
 
 
+@functools.cache
 def _is_companion(folder: str, package: str) -> bool:
     """Whether a package of a site folder was written for an original."""
     if package in COMPANIONS:

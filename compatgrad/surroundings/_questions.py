@@ -80,13 +80,13 @@ def _ends(statement: ast.stmt) -> bool:
 
 
 _questions: dict[str, _Questions] = {}
+sources: dict[str, str | bytes] = {}  # of programs that are in no file
 
 
 def _read(file: str, module: dict[str, Any]) -> _Questions:
     questions = _Questions()
-    source = "".join(linecache.getlines(file, module))
     try:
-        questions.visit(ast.parse(source))
+        questions.visit(ast.parse(sources.get(file) or "".join(linecache.getlines(file, module))))
     except (SyntaxError, ValueError, RecursionError):  # a notebook's cell with magics, source that is not there
         pass
     return questions

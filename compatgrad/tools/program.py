@@ -50,7 +50,9 @@ def run(arguments: list[str], as_of: int | str = "auto", allow_pickle: bool = Fa
         _run_code(rest[0], rest[1:], main)
     elif what == "-":
         main.__dict__["__file__"] = "<stdin>"
-        _run_code(sys.stdin.buffer.read(), rest, main, "<stdin>")
+        source = sys.stdin.buffer.read()
+        surroundings.remember("<stdin>", source)
+        _run_code(source, rest, main, "<stdin>")
     else:
         _run_script(what, rest, main)
 

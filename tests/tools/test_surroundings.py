@@ -521,6 +521,19 @@ def test_deactivating_leaves_nothing():
     assert surroundings.active() == "off"
 
 
+def test_a_program_on_standard_input(tmp_path):
+    code = "import numpy as np\nif not hasattr(np, 'float'):\n    np.float = 'own'\nprint(np.float, np.int)\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "compatgrad", "run", "-"],
+        input=code,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout == "own <class 'int'>\n" and "is given to <stdin>:4;" in done.stderr
+
+
 def test_install_and_uninstall(tmp_path):
     done = python(
         "-c",
