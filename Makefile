@@ -12,7 +12,7 @@
 #                docs/deviations.md
 #   make docs    build the documentation site in build/docs/html  (make docs ARGS=--no-frontends: without the reference
 #                of the frontends, which takes most of the time)
-#   make figures draw the pictures in docs/pictures again, after a change of a program that draws one
+#   make figures draw the pictures in docs/pictures again, after a change of a program or table that they show
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -75,6 +75,7 @@ docs: $(VENV)/.have-docs build
 
 figures: $(VENV)/.have-test build
 	$(python) -m tests.docs.test_code_blocks
+	$(python) -m tests.docs.site.plots
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace

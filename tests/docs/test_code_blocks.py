@@ -20,10 +20,10 @@ from typing import NamedTuple
 import pytest
 import torch
 
+from tests.docs.site import plots
+
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs/pictures"
-# pictures that no program of a page saves
-DRAWN: tuple[str, ...] = ()
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"((?:^ *<!--(?:(?!-->).)*-->\n)*)^( *)```python\n(.*?)^ *```$", re.M | re.S)
 
@@ -89,7 +89,12 @@ def test_pictures_are_drawn_by_the_pages():
     saved = {name for block in ALL for name in re.findall(r'save\("([\w-]+\.svg)"\)', block.values[0].code)}
     shown = {name for page in PAGES for name in re.findall(r"!\[[^\]]+\]\([./]*pictures/([\w.-]+)\)", page.read_text())}
     assert shown == {p.name for p in PICTURES.iterdir()}
-    assert shown - saved == set(DRAWN)
+    assert shown - saved == set(plots.plots())
+
+
+@pytest.mark.parametrize("name", plots.plots())
+def test_plots_have_the_figures_of_the_tables(name):
+    assert plots.plots()[name] == (PICTURES / name).read_text(), "`make figures` draws it again"
 
 
 def draw():
