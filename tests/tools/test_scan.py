@@ -249,6 +249,39 @@ def test_classes_of_the_program(scan):
     assert "chainer.Chain.cleargrads" not in counts(result) and counts(result)["chainer.Chain.zerograds"] == 1
 
 
+def test_calls_and_methods_of_chainer_1(scan):
+    found, result = scan(
+        """\
+        import chainer, chainer.links as L
+        from chainer import iterators, optimizers
+        from chainer.training import extensions
+        class Net(chainer.Chain):
+            def __init__(self):
+                super(Net, self).__init__(bn=L.BatchNormalization(3), rnn=L.NStepGRU(1, 2, 3, 0.5))
+                self.l = L.Linear(2, 3)
+            def __call__(self, x, test):
+                self.rnn(None, [x], train=not test)
+                self.l(x, n_batch_axes=1)
+                return self.bn(self.l(x), test=test)
+        optimizer = optimizers.Adam()
+        optimizer.zero_grads()
+        optimizer.alpha = optimizer.own = 3
+        order = iterators.SerialIterator([], 1)._order
+        extensions.snapshot_object(None, "x", trigger=(1, "epoch"))
+        extensions.snapshot(num_retain=3)
+        bn = L.BatchNormalization(3)
+        bn(order, finetune=True)
+        """
+    )
+    assert found == [
+        "9 CG105 chainer.links.NStepGRU.forward(train)",
+        "11 CG105 chainer.links.BatchNormalization.forward(test)",
+        "13 CG104 chainer.Optimizer.zero_grads",
+        "15 CG104 chainer.iterators.SerialIterator._order",
+        "16 CG105 chainer.training.extensions.snapshot_object(trigger)",
+    ]
+
+
 def test_code_that_nobody_runs(scan):
     found, _ = scan(
         """\

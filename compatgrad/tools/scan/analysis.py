@@ -291,6 +291,8 @@ class Analysis:
         if type(function) is ast.Attribute:
             value = self.attribute(function, node)
             made = isinstance(value, Instance) and value.cls in VARIABLES and isinstance(function.value, ast.expr)
+            if isinstance(value, Instance) and not made and isinstance(self.quietly(function.value), Own):
+                self.judge.link(value, node)
         elif type(function) is ast.Name:
             value = self.scope.get(function.id)
             made = False
@@ -300,13 +302,19 @@ class Analysis:
                 return Own(self.own, up=True)
             if type(value) is Named:
                 value = self.judge.chain(value, [], function, node)
+            elif type(value) is Instance:
+                self.judge.link(value, node)
         else:
             value = self.value(function)
             made = False
         for argument in node.args:
             self.value(argument)
+        builds = self.own if type(function) is ast.Attribute and function.attr == "__init__" else None
         for keyword in node.keywords:
-            self.value(keyword.value)
+            given = self.value(keyword.value)
+            if builds is not None and keyword.arg and isinstance(given, Instance):  # Chain makes links of its keywords
+                builds.attributes.setdefault(keyword.arg, given)
+                builds.assigned.add(keyword.arg)
         if made:
             return value  # of a method: what it gives
         return result(value)

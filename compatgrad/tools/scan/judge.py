@@ -69,6 +69,18 @@ _MAIN_CLASSES = {
 }
 
 
+# functions whose further keywords can only be these
+_OLD_NAMES = {
+    "chainer.training.extensions.snapshot": ("num_retain",),
+    "chainer.training.extensions.snapshot_object": ("num_retain",),
+    **{
+        f"chainer.links.NStep{way}{kind}.forward": ()
+        for way in ("", "Bi")
+        for kind in ("LSTM", "GRU", "RNNTanh", "RNNReLU")
+    },
+}
+
+
 @functools.cache
 def _receivers(frontend: str) -> dict[str, str]:
     """Attributes that tell the class of an object: attribute -> the name of the class's attribute."""
@@ -204,7 +216,11 @@ class Judge:
             return
         found = database.find(value.cls if name == "__init__" else f"{value.cls}.{name}")
         if found is None:
-            if value.cls in VARIABLES and not name.startswith("_") and not store:
+            classes = [] if store or value.guessed else [value.cls, *database.bases(value.cls)]
+            old = next((cls for cls in classes if table.row_of(f"{cls}.{name}", "earlier")), None)
+            if old is not None:
+                self._unknown(f"{old}.{name}", node, old, name)
+            elif value.cls in VARIABLES and not name.startswith("_") and not store:
                 self.unresolved(f"{value.cls}.{name}", node)
             return
         if found.entry[0].isupper():
@@ -214,6 +230,14 @@ class Judge:
                 self.found.guessed[(found.name, "same")] += 1
         else:
             self._judged(found, node, call)
+
+    def link(self, value: Instance, call: ast.Call) -> None:
+        """A call of a link."""
+        if value.guessed or "chainer.Link" not in database.bases(value.cls):
+            return
+        found = database.find(f"{value.cls}.forward")
+        if found is not None and found.entry[0] == "f":
+            self._arguments(found, call)
 
     def unknown_receiver(self, node: ast.Attribute) -> None:
         """An attribute of an object of which nothing is known."""
@@ -312,6 +336,8 @@ class Judge:
         defaults: list[Any] = ["", -1, 0, "", {}]
         keywords, places, more, refused, reasons = list(taken) + defaults[len(taken) :]
         accepted = keywords.split()
+        if found.name in _OLD_NAMES:
+            more, accepted = 0, [*accepted, *_OLD_NAMES[found.name]]
         status = "same"
         for keyword in call.keywords:
             name = keyword.arg
