@@ -283,12 +283,15 @@ def download(
 
 
 def _fetch(url, target, verify_ssl):
-    """Downloads `url` with `requests` if it is installed, because programs configure that package; else urllib."""
+    """Downloads `url` with `requests` if it is installed, because programs configure that package; else urllib.
+
+    `requests` knows http and https only.
+    """
     try:
         import requests
     except ImportError:
         requests = None
-    if requests is None:
+    if requests is None or not url.startswith(("http://", "https://")):
         fetch(url, target, context=None if verify_ssl else ssl._create_unverified_context())
         return
     response = requests.get(url, stream=True, verify=verify_ssl)
