@@ -54,9 +54,10 @@ class _NNabla(Adapter):
         from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
 
         network = graph_def.create_graph_from_variable("net", output, {f"x{k}": x for k, x in enumerate(inputs)})["net"]
+        _cut(network, [f"x{k}" for k in range(len(inputs))])
         if more := set(network.inputs) ^ {f"x{k}" for k in range(len(inputs))}:
             raise ValueError(f"inputs: expected all {len(network.inputs)} inputs of the graph; {sorted(more)} differ")
-        with contextlib.suppress(ValueError):  # otherwise the graph is one of this batch size
+        with contextlib.suppress(ValueError, KeyError):  # otherwise the graph is one of this batch size
             variable_batch_size(network)
 
         def net(*xs: Any) -> Any:
@@ -70,6 +71,31 @@ class _NNabla(Adapter):
 
     def parameter_names(self) -> Mapping[Any, str]:
         return {p.data: name for name, p in get_parameters(grad_only=False).items()}
+
+
+def _cut(network: Any, inputs: Sequence[str]) -> None:
+    """Removes what computes the inputs, from a network that computes them itself."""
+    outputs = list(network.outputs)
+    for name in inputs:
+        if (parent := network.find(name).parent) is not None:
+            del network.functions[parent]
+    network.connect()
+    needed, todo = set(), [*outputs, *inputs]
+    functions = {f.name: f for f in network.functions.values()}
+    while todo:
+        name = todo.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        parent = network.find(name).parent
+        if parent is not None:
+            todo += [*functions[parent].inputs, *functions[parent].outputs]
+    for name, f in list(network.functions.items()):
+        if not set(f.outputs) <= needed:
+            del network.functions[name]
+    for name in [n for n in network.variables if n not in needed]:
+        del network.variables[name]
+    network.connect()
 
 
 FRONTENDS.register(_NNabla())

@@ -167,9 +167,16 @@ def cut(root):
     whole = max(above.values(), key=len)
     last = next(f for f in order if above[hash(f)] == whole)
     output = last.outputs[0]
-    inputs = []
-    output.visit(lambda f: inputs.extend(x for x in f.inputs if x.parent is None and x.data not in parameters
-                                         and x not in inputs))  # fmt: skip
+    inputs, todo, done = [], [output], set()
+    while todo:
+        x = todo.pop()
+        if x.data in parameters or x in done:
+            continue
+        done.add(x)
+        if x.parent is None or x.parent.info.type_name.startswith(("Rand", "ImageAugmentation")):
+            inputs.append(x)  # what comes before is no part of the network
+        else:
+            todo += x.parent.inputs
     size = sum(v.d.size for v in nn.get_parameters(grad_only=False).values())
     return output, inputs, size
 
@@ -302,7 +309,8 @@ def main(arguments=None):
         command += ["--save", str(options.save.resolve())] if options.save else []
         command += ["--trace"] if options.trace else []
         out.unlink(missing_ok=True)
-        environment = dict(os.environ, PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
+        paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        environment = dict(os.environ, PYTHONPATH=paths, OMP_NUM_THREADS="1")
         try:
             done = subprocess.run(command, timeout=options.timeout, env=environment, capture_output=not options.trace,
                                   text=True)  # fmt: skip

@@ -104,11 +104,9 @@ def _compare(
     if dtype and computed != dtype:
         return None
     own = copy.deepcopy(module)
-    own.load_state_dict(source.values(before), assign=True)
     own.to(dtype)
+    own.load_state_dict(source.values(before))  # copies, so that layers which share a parameter still do
     own.train(mode == "train")
-    for p, q in zip(module.parameters(), own.parameters(), strict=True):
-        q.requires_grad_(p.requires_grad)
     found, _ = _run(own, examples, None, gys)
     pairs = source.pairs()
     grads = dict(found[1])

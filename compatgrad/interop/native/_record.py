@@ -215,6 +215,8 @@ class Recorder(Exporter):
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
             except Exception as e:
                 raise_readable(e, self.who)
+                if "TracedArray" in str(e):  # the code gives an array without values to a function that checks types
+                    raise ExportError(f"{self.who}: a value is read, but a trace has only shapes{place_of(e)}") from e
                 if not names:
                     raise
                 raise ExportError(f"{self.who}: the network fails at another size: {e}{place_of(e)}") from e

@@ -1,0 +1,177 @@
+"""`interop.to_native`: shapes of networks and names that source has to cope with."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+import compatgrad.chainer.links as L
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as NF
+import compatgrad.nnabla.parametric_functions as PF
+from compatgrad import interop
+from tests.interop.test_native_layers import Model, accepted, image
+
+
+def written(model, *inputs, **options):
+    return accepted(interop.to_native(model, *inputs, **options), "train", "eval")
+
+
+def test_shared_layer_is_one_layer():
+    result = written(Model(lambda self, x: self.l(F.relu(self.l(x))), l=L.Linear(4, 4)), image(3, 4))
+    assert result.source.count("nn.Linear(") == 1 and result.source.count("self.l(") == 2
+
+
+def test_shared_parameter_is_tied():
+    class Tied(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.embed, self.out = L.EmbedID(6, 4), L.Linear(4, 6)
+            self.out.W = self.embed.W
+
+        def forward(self, ids):
+            return self.out(F.sum(self.embed(ids), axis=1))
+
+    result = written(Tied(), torch.tensor([[1, 2], [0, 5]]))
+    parameters = dict(result.module.named_parameters())
+    assert len(parameters) == 2 and sum("weight" in name for name in parameters) == 1
+
+
+def test_branches_inputs_and_outputs():
+    link = Model(lambda self, a, b: {"sum": self.one(a) + self.two(b), "both": (self.one(b), F.concat([a, b]))},
+                 one=L.Linear(4, 3), two=L.Linear(4, 3))  # fmt: skip
+    result = written(link, image(3, 4), image(3, 4))
+    found = result.module(image(5, 4), image(5, 4))
+    assert set(found) == {"sum", "both"} and found["both"][1].shape == (5, 8)
+
+
+def test_no_parameters():
+    result = written(lambda x: F.tanh(x) * 2 + 1, image(3, 4), frontend="chainer")
+    assert result.state_dict == {}
+
+
+def test_constants_are_buffers():
+    table = np.arange(12, dtype="f").reshape(3, 4)
+    result = written(Model(lambda self, x: self.l(x * table[0]) @ table, l=L.Linear(4, 3)), image(5, 4))
+    assert sum(name.startswith("constant") for name in result.state_dict) == 2
+
+
+def test_parameters_without_layer():
+    class Scaled(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.scale = chainer.Parameter(np.full(4, 2, "f"))
+
+        def forward(self, x):
+            return x * F.broadcast_to(self.scale, x.shape)
+
+    result = written(Scaled(), image(3, 4))
+    assert "self.scale = nn.Parameter(torch.zeros((4,)))  # scale" in result.source
+
+
+def test_hostile_names():
+    link = chainer.Chain()
+    names = ["class", "weight", "torch", "a b", "a_b", "1", 'x"""\nimport os', "é", "self", "F"]
+    for name in names:
+        link.add_link(name, L.Linear(4, 4)) if name.isidentifier() else None
+    odd = [n for n in names if not n.isidentifier()]
+    for name in odd:
+        child = L.Linear(4, 4)
+        child.name = name
+        link._children.add(name)
+        link.__dict__[name] = child
+
+    def forward(x):
+        for name in names:
+            x = link.__dict__[name](x)
+        return x
+
+    result = written(forward, image(3, 4), parameters=link, name="class")
+    assert result.source.count("nn.Linear(") == len(names)
+    assert not re.search(r"^\s*import os", result.source, re.M)
+    assert set(result.legacy_names.values()) == {f"{n}/{k}" for n in names for k in "Wb"}
+
+
+def test_part_of_a_network_is_a_class():
+    def block():
+        return Model(lambda self, x: F.relu(self.norm(self.conv(x)) + x), conv=L.Convolution2D(4, 4, 3, pad=1),
+                     norm=L.BatchNormalization(4))  # fmt: skip
+
+    link = Model(
+        lambda self, x: self.two(self.one(self.first(x))), first=L.Convolution2D(4, 4, 1), one=block(), two=block()
+    )
+    result = written(link, image(2, 4, 6, 6))
+    assert result.source.count("class ") == 2, "equal parts share a class"
+    assert "one.conv.bias" in result.state_dict
+
+
+def test_statistics_of_the_batch_in_both_modes():
+    def forward(self, x):
+        with chainer.using_config("train", True):
+            return self.norm(x)
+
+    result = written(Model(forward, norm=L.BatchNormalization(4)), image(5, 4))
+    result.module.eval()
+    before = result.module.norm.running_mean.clone()
+    result.module(image(5, 4))
+    assert not torch.equal(before, result.module.norm.running_mean)
+
+
+def test_frozen_statistics_in_train_mode():
+    def forward(self, x):
+        with chainer.using_config("train", False):
+            return self.norm(x)
+
+    result = written(Model(forward, norm=L.BatchNormalization(4)), image(5, 4))
+    result.module.train()
+    before = result.module.norm.running_mean.clone()
+    result.module(image(5, 4))
+    assert torch.equal(before, result.module.norm.running_mean)
+
+
+def test_shape_of_data():
+    written(lambda x: F.reshape(x, (x.data.shape[0] * 2, len(x.data[...]) if x.data is None else -1)), image(3, 4),
+            frontend="chainer")  # fmt: skip
+
+
+def test_values_are_not_read():
+    with pytest.raises(interop.NativeError, match=r"a value is read.*test_native_networks"):
+        interop.to_native(lambda x: x * float(F.sum(x).array), image(3, 4), frontend="chainer")
+    with pytest.raises(interop.NativeError, match="a value is read"):
+        interop.to_native(lambda x: F.where(x.array > 0, x, -x), image(3, 4), frontend="chainer")
+
+
+def test_stopped_gradient_is_noticed():
+    def half(x):
+        h = F.exp(x)
+        h.unchain()
+        return x * h
+
+    with pytest.raises(interop.NativeError, match="the gradient of input 0 differs"):
+        interop.to_native(half, image(3, 4), frontend="chainer")
+
+
+def test_static_graph_of_nnabla():
+    nn.clear_parameters()
+    x = nn.Variable((2, 3, 8, 8))
+    y = PF.affine(NF.relu(PF.convolution(x, 4, (3, 3))), 5)
+    x.d = np.random.RandomState(0).normal(size=x.shape)
+    y.forward()
+    result = interop.to_native(y, x, parameters=nn.get_parameters(grad_only=False), name="Net")
+    accepted(result, "eval")
+    assert result.module(image(7, 3, 8, 8)).shape == (7, 5)
+    nn.clear_parameters()
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="train and training"):
+        interop.to_native(L.Linear(2, 2), image(1, 2), train=True, training=lambda x: x)
+    with pytest.raises(TypeError, match="example_inputs: expected tensors"):
+        interop.to_native(L.Linear(2, 2))
+    with pytest.raises(TypeError, match="expected a link, a block"):
+        interop.to_native(3, image(1, 2))
