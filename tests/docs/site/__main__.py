@@ -1,6 +1,6 @@
 """Writes the site's sources and builds it.
 
-python -m tests.docs.site [--no-frontends] [--output FOLDER]
+python -m tests.docs.site [--no-frontends] [--external-links] [--output FOLDER]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.docs.site import pages, reference, support
+from tests.docs.site import check, pages, reference, support
 
 HERE = Path(__file__).resolve().parent
 
@@ -42,6 +42,9 @@ def write(folder: Path, found: dict[str, str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.docs.site", description="Builds the documentation site.")
     parser.add_argument("--output", type=Path, default=pages.ROOT / "build/docs", help="folder (build/docs)")
+    parser.add_argument(
+        "--external-links", action="store_true", help="ask the other sites for the pages that links name"
+    )
     parser.add_argument("--no-frontends", action="store_true", help="leave the reference of the frontends out")
     options = parser.parse_args()
     from sphinx.cmd.build import build_main
@@ -51,10 +54,32 @@ def main() -> int:
     found = sources(not options.no_frontends)
     write(source, found)
     print(f"{len(found)} pages written in {time.perf_counter() - start:.0f} s", flush=True)
-    arguments = ["-b", "html", "-c", str(HERE), "-d", str(options.output / "doctrees"), "-q", "-j", str(os.cpu_count())]
-    code = build_main([*arguments, "-W", "--keep-going", str(source), str(options.output / "html")])
-    print(f"{options.output / 'html/index.html'}, after {time.perf_counter() - start:.0f} s")
-    return code
+    builder = "linkcheck" if options.external_links else "html"
+    arguments = [
+        "-b",
+        builder,
+        "-c",
+        str(HERE),
+        "-d",
+        str(options.output / "doctrees"),
+        "-q",
+        "-j",
+        str(os.cpu_count()),
+    ]
+    code = build_main([*arguments, "-W", "--keep-going", str(source), str(options.output / builder)])
+    if options.external_links:
+        return code
+    html = options.output / "html"
+    dead = check.dead_links(html)
+    print(*dead, sep="\n")
+    wanted = reference.names(not options.no_frontends)
+    lacking = sorted(wanted - check.described(html))
+    print(*(f"{name} is described nowhere" for name in lacking), sep="\n")
+    print(
+        f"{len(list(html.rglob('*.html')))} pages, {len(wanted) - len(lacking):,} of {len(wanted):,} names, "
+        f"{len(dead)} dead links, after {time.perf_counter() - start:.0f} s: {html / 'index.html'}"
+    )
+    return code or int(bool(dead or lacking))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -43,10 +44,19 @@ def prose(text: str) -> str:
             code = textwrap.dedent("\n".join(lines[start:]))
             found.append(fence("pycon", code.splitlines()))
         elif lines and all(line.startswith("    ") for line in lines):
-            found.append(fence("text", textwrap.dedent(block).splitlines()))
+            found.append(_program(textwrap.dedent(block)))
         elif lines:
-            found.append(escape("\n".join(lines)))
+            found.append(escape(re.sub(r"::\Z", ":", "\n".join(lines))))
     return "\n\n".join(found)
+
+
+def _program(code: str) -> str:
+    """A code block: of Python, or of a command line or a form."""
+    try:
+        ast.parse(code)
+        return fence("python", code.splitlines())
+    except SyntaxError:
+        return fence("text", code.splitlines())
 
 
 def _items(text: str) -> str:
@@ -82,8 +92,8 @@ def docstring(text: str) -> str:
         shown = f"**{_TITLES.get(title, title)}**"
         if title in ("Args", "Raises", "Attributes"):
             found.append(f"{shown}\n\n{_items(body)}")
-        elif title == "Example" and ">>>" not in body:
-            found.append(f"{shown}\n\n{fence('python', textwrap.dedent(body).splitlines())}")
+        elif title == "Example" and ">>>" not in body and "::" not in body:
+            found.append(f"{shown}\n\n{_program(textwrap.dedent(body))}")
         elif title == "Source":
             found.append(f"{shown}: {escape(' '.join(body.split()))}")
         else:

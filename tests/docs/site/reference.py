@@ -133,6 +133,12 @@ def frontend(package: str) -> dict[str, Any]:
     return {name.removeprefix("compatgrad."): value for name, value in found.items()}
 
 
+def names(frontends: bool = True) -> set[str]:
+    """All names that the reference describes."""
+    found = {*native(), *ops(), *interop()}
+    return found.union(*map(frontend, FRONTENDS)) if frontends else found
+
+
 def page(title: str, intro: str, names: Mapping[str, Any], describe: Callable[[str, Any], str] = entry) -> str:
     """A page that describes the names, in sections by module."""
     parts = [f"# {title}", intro] if intro else [f"# {title}"]
