@@ -41,16 +41,18 @@ def write(folder: Path, found: dict[str, str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.docs.site", description="Builds the documentation site.")
-    parser.add_argument("--output", type=Path, default=pages.ROOT / "build/docs", help="folder (build/docs)")
+    parser.add_argument("--output", type=Path, help="folder (build/docs, or build/docs-short without the frontends)")
     parser.add_argument(
         "--external-links", action="store_true", help="ask the other sites for the pages that links name"
     )
     parser.add_argument("--no-frontends", action="store_true", help="leave the reference of the frontends out")
     options = parser.parse_args()
+    # two folders: Sphinx writes a page again if its text has changed, not if a name that it links has gone
+    output = options.output or pages.ROOT / ("build/docs-short" if options.no_frontends else "build/docs")
     from sphinx.cmd.build import build_main
 
     start = time.perf_counter()
-    source = options.output / "source"
+    source = output / "source"
     found = sources(not options.no_frontends)
     write(source, found)
     print(f"{len(found)} pages written in {time.perf_counter() - start:.0f} s", flush=True)
@@ -61,15 +63,15 @@ def main() -> int:
         "-c",
         str(HERE),
         "-d",
-        str(options.output / "doctrees"),
+        str(output / "doctrees"),
         "-q",
         "-j",
         str(os.cpu_count()),
     ]
-    code = build_main([*arguments, "-W", "--keep-going", str(source), str(options.output / builder)])
+    code = build_main([*arguments, "-W", "--keep-going", str(source), str(output / builder)])
     if options.external_links:
         return code
-    html = options.output / "html"
+    html = output / "html"
     dead = check.dead_links(html)
     print(*dead, sep="\n")
     wanted = reference.names(not options.no_frontends)

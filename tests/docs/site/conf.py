@@ -15,6 +15,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 # the names of modules stand in the headings
 add_module_names = False
 maximum_signature_line_length = 88
