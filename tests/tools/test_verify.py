@@ -291,6 +291,7 @@ def test_two_runs_of_a_program_agree(recorded, framework):
     assert found.counts["update"] == found.counts["gradient"] == 18 and found.counts["initial"] == 6
     states = {s for e in original.events if e["k"] == "update" for s in e["x"]}
     assert states == {"chainer": {"v"}, "nnabla": {"m"}, "mxnet": {"state 0"}}[framework]
+    assert any("export" in note for note in original.meta["notes"]) == (framework == "mxnet")
     assert original.meta["steps"] == 3 and original.meta["ended"] == "finished"
 
 
@@ -590,6 +591,7 @@ def test_rounding_depends_on_dtype_and_function():
     assert rounding.factor("Convolution", 10**9, 1) == 30 * rounding.FACTOR
     assert rounding.counts_in_steps("Accuracy") and not rounding.counts_in_steps("Tanh")
     assert rounding.growth("BatchNorm", 2) > rounding.growth("BatchNorm", 64) == rounding.growth("Tanh", 2)
+    assert rounding.is_adaptive(["m", "v"]) and rounding.is_adaptive(["ms"]) and not rounding.is_adaptive(["v"])
     assert rounding.RANDOM.search("Dropout") and not rounding.RANDOM.search("BatchNormalization")
 
 

@@ -453,6 +453,15 @@ def draw_by_numpy(rec: Recorder, mx: Any) -> None:
         finally:
             rng.set_state(state)
 
+    def export(self: Any, *args: Any, **named: Any) -> Any:
+        try:
+            return plain_export(self, *args, **named)
+        except RuntimeError:  # only compiled blocks can be exported
+            rec.note(
+                "HybridBlock.export wrote no files, as blocks were not compiled on either side (--sync off: they are)"
+            )
+            return None
+
     def without_dropout(f: Any, what: str) -> Any:
         @functools.wraps(f)
         def call(*args: Any, **named: Any) -> Any:
@@ -475,3 +484,4 @@ def draw_by_numpy(rec: Recorder, mx: Any) -> None:
     plain_initialize, mx.init.Initializer.__call__ = mx.init.Initializer.__call__, initialize
     plain_seed, mx.random.seed = mx.random.seed, seed
     plain_hybridize, mx.gluon.HybridBlock.hybridize = mx.gluon.HybridBlock.hybridize, hybridize
+    plain_export, mx.gluon.HybridBlock.export = mx.gluon.HybridBlock.export, export

@@ -16,3 +16,4 @@ for _ in range(3):
         y = loss(net(x), t)
     y.backward()
     trainer.step(9)
+net.export("exported")  # which needs compiled blocks; under verify they are not
