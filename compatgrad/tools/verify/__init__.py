@@ -125,7 +125,9 @@ class _Session:
             ) from None
         if first.status and not second.status:
             return None, f"the original's run failed (exit status {first.status})\n{first.tail()}"
-        comparison = compare(original, here, self.options.tolerance, self.options.stop_at == "first")
+        comparison = compare(
+            original, here, self.options.tolerance, self.options.stop_at == "first", not self.options.once
+        )
         result = report.Result(original, here, comparison)
         if (comparison.findings or comparison.doubtful) and not self.options.once:
             self.look_again(result)

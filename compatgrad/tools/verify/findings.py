@@ -72,7 +72,8 @@ class Comparison:
 
 
 class _Follower:
-    def __init__(self, original: Recording, here: Recording, factor: float, stop: bool) -> None:
+    def __init__(self, original: Recording, here: Recording, factor: float, stop: bool, again: bool) -> None:
+        self.again = again
         self.original, self.here, self.factor, self.stop = original, here, factor, stop
         self.pairs, self.single = align(original, here)
         self.order = WritingOrder(original, here, self.pairs)
@@ -374,8 +375,7 @@ class _Follower:
         a, b = pair
         name = a["n"]
         came_in = max(errors.get(name, 0.0), self.parameter_error.get(name, 0.0))
-        # rules such as Adam's divide by the size of each gradient: one that is nearly zero goes where rounding says
-        found = self._outcome(pair, "o", came_in, "update", names=("where",))
+        found = self._outcome(pair, "o", came_in, "update")
         if found is not None and self._lost(name, found):
             found = None
         if found is None and name in self.previous:
@@ -388,35 +388,49 @@ class _Follower:
         self.total[a["s"]][1] += size**2 * math.prod(a["o"][0][1])
         return found
 
-    def _change(self, pair: tuple[Event, Event], came_in: float) -> Finding | None:
-        """Compares the changes of a parameter, which are smaller than the parameter."""
-        a, b = pair
-        new, old = (a["o"][0], b["o"][0]), self.previous[a["n"]]
+    def _moved(self, pair: tuple[Event, Event]) -> tuple[float, float] | None:
+        """How far the changes of a parameter are apart, and the size of the larger change."""
+        if pair[0]["n"] not in self.previous:
+            return None
+        new, old = (pair[0]["o"][0], pair[1]["o"][0]), self.previous[pair[0]["n"]]
         moved = [side_change(r, n, o) for r, n, o in zip((self.original, self.here), new, old, strict=True)]
         if moved[0] is None or moved[1] is None:
             return None
-        size = max(abs(moved[0]).max(), abs(moved[1]).max())
-        floor = 100 * rounding.NOISE * self._size(new[0]) * (1 if self.original.whole(new[0]) is not None else 10)
-        apart = float(abs(moved[0] - moved[1]).max())
+        return float(abs(moved[0] - moved[1]).max()), float(max(abs(moved[0]).max(), abs(moved[1]).max()))
+
+    def _change(self, pair: tuple[Event, Event], came_in: float) -> Finding | None:
+        """Compares the changes of a parameter, which are smaller than the parameter."""
+        a, b = pair
+        moved = self._moved(pair)
+        if moved is None:
+            return None
+        apart, size = moved
+        new = a["o"][0]
+        floor = 100 * rounding.NOISE * self._size(new) * (1 if self.original.whole(new) is not None else 10)
         if size <= floor or apart <= (0.02 + rounding.GROWTH * came_in) * size:
             return None
-        d = Distance(apart, float(size), new[0][0], math.prod(new[0][1]))
+        d = Distance(apart, size, new[0], math.prod(new[1]))
         why = "the change of the parameter differs"
         found = Finding("update", a["s"], a, b, "o", 0, d, 0.02 + rounding.GROWTH * came_in, came_in, why=why)
         return None if self._lost(a["n"], found) else found
 
     def _lost(self, name: str, finding: Finding) -> bool:
-        """Whether parameters differ only where their gradients are lost in rounding; doubtful without the arrays."""
+        """Whether parameters differ only where their gradients are lost in rounding. Rules such as Adam's divide by the
+        size of each gradient: one that is nearly zero goes where rounding says. Doubtful without the arrays."""
         gradient = self.gradients.get(name)
-        if not finding.came_in or gradient is None or finding.slot or not finding.original.get("x"):
+        adaptive = rounding.is_adaptive(finding.original.get("x", ()))
+        if not finding.came_in or gradient is None or finding.slot or not adaptive:
             return False
         finding.gradient = gradient
         arrays = [self.original.whole(finding.original["o"][0]), self.here.whole(finding.here["o"][0])]
         both = [self.original.whole(gradient[0]["o"][0]), self.here.whole(gradient[1]["o"][0])]
-        if any(x is None for x in (*arrays, *both)):
-            self.doubtful.append(finding)
-            return True
-        return lost(*arrays, *both)  # type: ignore[arg-type]
+        if all(x is not None for x in (*arrays, *both)):
+            return lost(*arrays, *both)  # type: ignore[arg-type]
+        moved = self._moved((finding.original, finding.here))
+        if not self.again and moved is not None and moved[0] > 0.5 * moved[1]:
+            return False  # too many elements would be lost, and nobody will look
+        self.doubtful.append(finding)
+        return True
 
     def persistent(self, pair: tuple[Event, Event]) -> Finding | None:
         a, _ = pair
@@ -507,9 +521,12 @@ def side_change(side: Recording, new: Any, old: Any) -> np.ndarray[Any, Any] | N
     return np.array([new[2][i] - old[2][i] for i in (7, 8)]) / root
 
 
-def compare(original: Recording, here: Recording, factor: float = 1.0, stop: bool = True) -> Comparison:
-    """Compares two recordings. factor: of all tolerances; stop: end at the first finding."""
-    follower = _Follower(original, here, factor, stop)
+def compare(
+    original: Recording, here: Recording, factor: float = 1.0, stop: bool = True, again: bool = False
+) -> Comparison:
+    """Compares two recordings. factor: of all tolerances; stop: end at the first finding; again: whether a
+    second run will look at what is doubtful."""
+    follower = _Follower(original, here, factor, stop, again)
     follower.follow()
     if follower.draws is not None:
         follower.notes.append(f"NumPy's generator is in another state from the end of step {follower.draws} on")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 # (rtol) of torch.testing.assert_close, by dtype
 RELATIVE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7, "complex64": 1.3e-6}
@@ -43,6 +44,12 @@ RANDOM = re.compile(
 def tolerance(dtype: str) -> float:
     """The relative tolerance of a dtype; 0 for integers."""
     return RELATIVE.get(dtype, 1e-7 if dtype.startswith("complex") else 0.0)
+
+
+def is_adaptive(states: Sequence[str]) -> bool:
+    """Whether an optimizer with states of these names divides by the size of each gradient: Adam and its kin have two
+    states, RMSprop and AdaGrad one of these names."""
+    return len(states) > 1 or not {"ms", "h", "msg", "g"}.isdisjoint(states)
 
 
 def counts_in_steps(name: str) -> bool:
