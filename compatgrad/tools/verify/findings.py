@@ -208,6 +208,8 @@ class _Follower:
             relative = d.relative if d.why or not d.error else d.error / scale if scale else math.inf
             errors.append(relative)
             allowed = self.allowed(a, d, elements, came_in, names)
+            if a["k"] == "update" and slot:  # 1 - 0.999 in single precision has five digits
+                allowed = max(allowed, 100 * rounding.tolerance(d.dtype))
             if relative > allowed and found is None:
                 found = Finding(kind, a["s"], a, b, outs, slot, d, allowed, came_in, why=d.why)
                 found.share = 100 if any(map(rounding.has_threshold, names)) else 1000
