@@ -175,7 +175,10 @@ def _submodule(module: torch.nn.Module, path: str) -> torch.nn.Module:
         child = module._modules.get(name)
         if child is None:
             child = torch.nn.Module()
-            module.add_module(name, child)
+            if hasattr(module, name):  # a scope may have the name of a method, such as `double`
+                module._modules[name] = child
+            else:
+                module.add_module(name, child)
         module = child
     return module
 

@@ -200,7 +200,7 @@ def run_driver(options, calls):
     next(driver.train(run))
 
 
-def attempt(network, args, options, size):
+def attempt(network, args, options, size, mode):
     import compatgrad.nnabla as nn
     from compatgrad import interop
 
@@ -213,7 +213,7 @@ def attempt(network, args, options, size):
         if hasattr(network, "get_params") and hasattr(network, "symbol"):
             network = block_of(network)
         name = type(network).__name__
-        result = interop.to_native(network, *args[0], kwargs=args[1])
+        result = interop.to_native(network, *args[0], kwargs=args[1], **mode)
     row = {"model": name, "parameters": size, "seconds": round(time.time() - began, 1), "notes": result.notes}
     row["modes"] = {
         mode: {"dtype": str(d.dtype)[6:], "outputs": d.outputs, "gradients": d.gradients}
@@ -227,10 +227,12 @@ def attempt(network, args, options, size):
 
 
 def variants(args):
-    """The arguments of a call; then the first alone, since a network that also gets labels computes a loss."""
-    yield args
+    """The arguments of a call; then the first alone, since a network that also gets labels computes a loss; then that
+    for inference alone."""
+    yield args, {}
     if args is not None and (len(args[0]) > 1 or args[1]) and args[0] and is_array(args[0][0]):
-        yield args[0][:1], {}
+        yield (args[0][:1], {}), {}
+        yield (args[0][:1], {}), {"train": False}
 
 
 def in_process(options):
@@ -257,9 +259,9 @@ def in_process(options):
     networks.sort(key=lambda n: -n[0])
     for size, network, args in networks[:SEEN]:
         row = None
-        for given in variants(args):
+        for given, mode in variants(args):
             try:
-                row, result = attempt(network, given, options, size)
+                row, result = attempt(network, given, options, size, mode)
                 break
             except Exception as e:
                 model = type(network).__name__
