@@ -9,9 +9,10 @@ class is a list, whose first item is a letter:
     ["v"]          a value            ["p"]        a property or an attribute of instances
     ["x"]          exists in both, outside the API
 
-It is a capital letter (M, C, F, V, P) for what compatgrad does not have. A CALL is null if the parameters are unknown,
-else [keywords, how many arguments by place or -1, whether there may be further keywords (2: the original takes them,
-but compatgrad refuses those that are not false), keywords refused here, {keyword refused in both: why}].
+It is a capital letter (M, C, F, V, P) for what compatgrad does not have. A CALL is null if the parameters are
+unknown, else [keywords in the order of places (- for one by place only), how many arguments by place or -1, whether
+there may be further keywords (2: the original takes them, but compatgrad refuses those that are not false), keywords
+refused here, {keyword refused in both: why}].
 """
 
 from __future__ import annotations

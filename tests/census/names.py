@@ -44,7 +44,7 @@ def call(theirs: list | None, ours: list | None, refused: dict[str, str]) -> lis
         theirs = ours
     if ours is None or theirs is None:
         return None
-    accepted = [p[0] for p in ours if p[1] in "ak"]
+    accepted = ["-" if p[1] == "p" else p[0] for p in ours if p[1] in "pak"]  # in the order of places
     open_here, open_there = (any(p[1] == "w" for p in side) for side in (ours, theirs))
     wanted = [p[0] for p in theirs if p[1] in "ak"]
     lacking = [] if open_here else [name for name in wanted if name not in accepted]

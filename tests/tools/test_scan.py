@@ -67,6 +67,8 @@ def test_a_chainer_program(scan):
         x = Variable(chainer.cuda.cupy.zeros(3), volatile="on")
         x.unchain_backward()
         F.convolution_2d(x, x, 1, 2, 3, 4, 5, 6, 7, 8)
+        L.Convolution2D(3, 8, 1, 1, 0, True, nobias=True)
+        L.Convolution2D(*x, nobias=True)
         """
     )
     assert found == [
@@ -75,6 +77,7 @@ def test_a_chainer_program(scan):
         "17 CG104 chainer.functions.Relu",
         "22 CG105 chainer.Variable(volatile)",
         "24 CG105 chainer.functions.convolution_2d(...)",
+        "25 CG105 chainer.links.Convolution2D(nobias)",
     ]
     same = counts(result)
     assert same["chainer.functions.relu"] == same["chainer.Chain.cleargrads"] == same["chainer.Chain.xp"] == 1
@@ -112,6 +115,7 @@ def test_an_mxnet_program(scan):
                 self.dense = nn.Dense(3, activatoin="relu", prefix="dense_")  # Dense passes prefix on to its base
 
             def hybrid_forward(self, F, x, weight=None):
+                x = F.concat(x, x, dim=1)
                 return F.FullyConnected(self.dense(x), weight, num_hidden=3) + F.no_such_operator(x)
         """
     )
@@ -123,7 +127,7 @@ def test_an_mxnet_program(scan):
         "12 CG103 mxnet.io.ImageRecordIter(max_random_scale)",
         "14 CG102 mxnet.nd.imdecode",
         "20 CG105 mxnet.gluon.nn.Dense(activatoin)",
-        "23 CG104 mxnet.ndarray.no_such_operator",
+        "24 CG104 mxnet.ndarray.no_such_operator",
     ]
     assert counts(result, "partial") == {"mxnet.module.Module.fit": 1, "mxnet.io.ImageRecordIter": 1}
     assert counts(result, "differs")["mxnet.ndarray.FullyConnected"] == counts(result)["mxnet.symbol.Convolution"] == 1

@@ -356,7 +356,14 @@ class Judge:
                 status = "unknown" if status == "same" else status
                 help_ = f"did you mean {' or '.join(near)}?" if near and name not in reasons else ""
                 self._add("CG105", "unknown", f"{found.name}({name})", keyword, message, help_)
-        if 0 <= places < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args):
+        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        by_place = set() if starred or places < 0 else set(accepted[: min(len(call.args), places)])
+        for keyword in call.keywords:
+            if keyword.arg in by_place:
+                status = "unknown" if status == "same" else status
+                message = "the argument is given by place and by keyword"
+                self._add("CG105", "unknown", f"{found.name}({keyword.arg})", keyword, message)
+        if 0 <= places < len(call.args) and not starred:
             status = "unknown" if status == "same" else status
             message = f"takes {places} arguments by place, {len(call.args)} are given"
             self._add("CG105", "unknown", f"{found.name}(...)", call.args[places], message)
