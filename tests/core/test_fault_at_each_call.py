@@ -283,7 +283,8 @@ class Mxnet(Program):
         super().__init__()
         self.net = net or gluon.nn.HybridSequential()
         if net is None:
-            self.net.add(gluon.nn.Dense(5, activation="tanh", in_units=6), gluon.nn.Dense(3, in_units=5))
+            with self.net.name_scope():  # numbered from 0; globally, dense10 is sorted before dense9
+                self.net.add(gluon.nn.Dense(5, activation="tanh", in_units=6), gluon.nn.Dense(3, in_units=5))
         self.net.initialize(mx.init.Constant(0.1))
         if hybridize:
             self.net.hybridize()
