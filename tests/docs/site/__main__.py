@@ -73,10 +73,10 @@ def main() -> int:
         return code
     html = output / "html"
     dead = check.dead_links(html)
-    print(*dead, sep="\n")
     wanted = reference.names(not options.no_frontends)
     lacking = sorted(wanted - check.described(html))
-    print(*(f"{name} is described nowhere" for name in lacking), sep="\n")
+    for line in [*dead, *(f"{name} is described nowhere" for name in lacking)]:
+        print(line)
     print(
         f"{len(list(html.rglob('*.html')))} pages, {len(wanted) - len(lacking):,} of {len(wanted):,} names, "
         f"{len(dead)} dead links, after {time.perf_counter() - start:.0f} s: {html / 'index.html'}"

@@ -67,7 +67,7 @@ def bars(column: str, invert: bool) -> dict[str, list[Bar]]:
 
 def draw(title: str, groups: dict[str, list[Bar]]) -> str:
     """The bars as SVG; a line marks the ratio 1."""
-    left, unit, height, gap = 150, 360, 13, 12
+    left, unit, height, gap = 165, 350, 13, 12
     y = 62
     parts = []
     for shown, group in groups.items():
