@@ -26,7 +26,7 @@ def command(folder, *arguments):
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
 
 
@@ -82,6 +82,59 @@ def test_differences_of_nearly_equal_numbers_are_as_exact_as_these(tmp_path, err
     found = compare(read(tmp_path / "original"), read(tmp_path / "here"))
     assert [f.original["n"] for f in found.findings] == ([] if error == "2e-7" else ["Tanh"])
     assert found.counts.get("update", 0) == (4 if error == "2e-7" else 0)
+
+
+TO_ZERO = """
+    import chainer
+    import chainer.functions as F
+    import numpy as np
+
+    w = chainer.Link()
+    with w.init_scope():
+        w.b = chainer.Parameter(np.float32([0.7]))
+    optimizer = chainer.optimizers.SGD(0.5).setup(w)
+    for _ in range(2):
+        loss = F.sum(w.b * np.float32(1.4))
+        w.cleargrads()
+        loss.backward()
+        optimizer.update()
+    """
+
+
+@pytest.mark.parametrize("error", [1e-7, 1e-3])
+def test_parameters_that_come_near_zero(tmp_path, error):
+    """An update subtracts nearly equal numbers, too."""
+    for side, goal in (("original", 1.4), ("here", 1.4 * (1 + error))):
+        code = TO_ZERO.replace("1.4", repr(goal))
+        assert command(tmp_path, "record", "-o", side, "--", write(tmp_path / f"{side}.py", code)).returncode == 0
+    found = compare(read(tmp_path / "original"), read(tmp_path / "here"))
+    assert bool(found.findings) == (error > 1e-5), found.findings
+
+
+MEAN = """
+    import chainer
+    import chainer.functions as F
+    import chainer.links as L
+    import numpy as np
+
+    bn = L.BatchNormalization(2)
+    optimizer = chainer.optimizers.SGD(0.1).setup(bn)
+    x = np.float32([[1, 2], [-1, -2], [3, 1], [-3, -1]]) + np.float32(SHIFT)
+    loss = F.sum(bn(x) ** 2)
+    bn.cleargrads()
+    loss.backward()
+    optimizer.update()
+    """
+
+
+@pytest.mark.parametrize("shift", [1e-6, 1e-3])
+def test_running_means_of_numbers_whose_sum_is_zero(tmp_path, shift):
+    for side, by in (("original", 0), ("here", shift)):
+        program = write(tmp_path / f"{side}.py", MEAN.replace("SHIFT", str(by)))
+        assert command(tmp_path, "record", "-o", side, "--", program).returncode == 0
+    found = compare(read(tmp_path / "original"), read(tmp_path / "here"))
+    assert bool(found.findings) == (shift > 1e-5), found.findings
+    assert found.counts.get("persistent") or found.findings
 
 
 def test_functions_that_cancel():

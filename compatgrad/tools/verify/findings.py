@@ -151,6 +151,12 @@ class _Follower:
         size, elements = upstream
         return 0.1 * size * math.sqrt(elements / count) if count and elements > 16 * count else 0.0
 
+    def _terms(self, a: Event, kind: str) -> float:
+        """The size of numbers that are added and may cancel: inputs of a function, or a parameter before its update."""
+        if kind == "update" and a["n"] in self.previous:
+            return self._size(self.previous[a["n"]][0])
+        return self._largest_input(a) if a["k"] == "forward" and rounding.cancels(a["n"]) else 0.0
+
     def _largest_input(self, a: Event) -> float:
         """The size of the largest input of a function."""
         arrays = [x for x in a.get("i", ()) if x]
@@ -194,7 +200,7 @@ class _Follower:
                 elements += sum(math.prod(x[1]) for x in self.original.events[source].get("o", ())[:1] if x)
         theirs, ours = a.get(outs, ()), b.get(outs, ())
         raw = [0.0] * len(theirs)  # relative to the arrays themselves
-        terms = self._largest_input(a) if a["k"] == "forward" and rounding.cancels(a["n"]) else 0.0
+        terms = self._terms(a, kind)
         for slot, (x, y) in enumerate(zip(theirs, ours, strict=False)):
             d = self._of(x, y)
             if d is None or a["k"] == "backward" and not self.order.alike(a, b, slot):
@@ -202,7 +208,8 @@ class _Follower:
                 continue
             leaf = outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0
             tiny = 1e-4 * self.backward_size[a["s"]] if a["k"] in ("backward", "gradient") else 0.0
-            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream), tiny, terms)
+            scale = max(d.size, floor if leaf else 0.0, self._sum_size(a, d.count, upstream), tiny)
+            scale = max(scale, terms if not slot or a["k"] == "forward" else 0.0)
             raw[slot] = d.relative if math.isfinite(d.relative) else 0.0
             self.raw[a["n"]] = d.relative
             relative = d.relative if d.why or not d.error else d.error / scale if scale else math.inf
@@ -439,7 +446,17 @@ class _Follower:
         before = self.parameter_error.get(a["n"], 0.0)
         found = self._outcome(pair, "o", max(before, self.worst[a["s"]].get("forward", 0.0)), "persistent")
         self.parameter_error[a["n"]] = self.error[a["j"]]
+        if found is not None and not found.why and found.distance.error <= found.allowed * self._deviation(a):
+            return None  # a mean of numbers whose sum is 0 but for rounding
         return found
+
+    def _deviation(self, a: Event) -> float:
+        """The deviation of the numbers of which a running mean was taken, from the variance that is kept beside it."""
+        beside = a["n"].replace("mean", "var")
+        for event in self.original.events if beside != a["n"] else ():
+            if event["k"] == "persistent" and event["s"] == a["s"] and event["n"] == beside:
+                return math.sqrt(self._size(event["o"][0]))
+        return 0.0
 
     # ---- the walk ----
     def follow(self) -> None:
