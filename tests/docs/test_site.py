@@ -5,7 +5,7 @@ import re
 import pytest
 
 from compatgrad.names import database, table
-from tests.docs.site import markdown, pages, reference, support
+from tests.docs.site import check, markdown, pages, reference, support
 
 ENTRY = re.compile(r"^`+\{py:(?:function|class|data)\} (\w+)(?:\(.*)?\n:module: ([\w.]+)$", re.M)
 
@@ -87,3 +87,19 @@ def test_links_lead_to_pages_of_the_site():
     assert "[examples/mixed](examples/mixed.md)" in pages.text("docs/mixing.md")
     # a file that is no page
     assert "](LICENSE)" not in pages.text("README.md")
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="here"></p><a href="#here">1</a><a href="b.html#there">2</a><a href="https://example.org/x">3</a>'
+        '<a href="#gone">4</a><a href="b.html#gone">5</a><a class="x" href="c.html">6</a><img src="d.svg">'
+        '<script src="https://example.org/y.js"></script>'
+    )
+    (tmp_path / "b.html").write_text('<p id="there"></p>')
+    assert check.dead_links(tmp_path) == [
+        "a.html: #gone has no such place",
+        "a.html: b.html#gone has no such place",
+        "a.html: c.html is no file",
+        "a.html: d.svg is no file",
+        "a.html loads https://example.org/y.js",
+    ]

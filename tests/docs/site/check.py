@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from sphinx.util.inventory import InventoryFile
-
 _LINK = re.compile(r'<(a|img|link|script)\b[^>]*?\b(?:href|src)="([^"]*)"')
 _ID = re.compile(r'\bid="([^"]*)"')
 # made by Sphinx; they have no page of their own to lead to
@@ -36,6 +34,8 @@ def dead_links(folder: Path) -> list[str]:
 
 def described(folder: Path) -> set[str]:
     """The names that the built pages describe, from the inventory of the site."""
+    from sphinx.util.inventory import InventoryFile  # the tests of links need no Sphinx
+
     inventory = InventoryFile.loads((folder / "objects.inv").read_bytes(), uri="")
     data = inventory.data if hasattr(inventory, "data") else inventory
     return {name for kind, names in data.items() if kind.startswith("py:") for name in names}
