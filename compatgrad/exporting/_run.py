@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
@@ -42,17 +43,8 @@ class Exporter:
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()
         self.state = state = dict(self.module.state_dict(keep_vars=True))
-        try:  # so that states which the code makes at its first call exist
-            with self.target.unchanged(state), targets.Undo():
-                self._call()
-        except Exception as e:
-            raise_readable(e, self.who)
-            raise
-        with self.target.unchanged(state):
-            try:
-                assembly = self._assemble(state, _RUNS)
-            except Unfitted:
-                assembly = self._assemble(state, _MORE_RUNS)
+        self._first_call(state)
+        assembly = self._assembled(state)
         gm = self._graph_module(assembly)
         self.random = any(c.is_random() for c in assembly.traces[0].calls)
         if check and not self.random:
@@ -129,6 +121,41 @@ class Exporter:
                 self.target.train = train
             return self.target.module()
 
+    def _first_call(self, state: Mapping[str, torch.Tensor]) -> Any:
+        """The result of a call after which the states exist that the code makes when it is first called."""
+        try:
+            with self.target.unchanged(state), targets.Undo():
+                return self._call()
+        except Exception as e:
+            raise_readable(e, self.who)
+            raise
+
+    def _assembled(self, state: Mapping[str, torch.Tensor]) -> Assembly:
+        with self.target.unchanged(state):
+            try:
+                return self._assemble(state, _RUNS)
+            except Unfitted:
+                return self._assemble(state, _MORE_RUNS)
+
+    # What one run is: `interop.to_native` records layers by other traces.
+    assembly_of: type[Assembly] = Assembly
+
+    def _new_trace(self, state: Mapping[str, torch.Tensor]) -> Trace:
+        return Trace(state)
+
+    def _tracing(self, trace: Trace) -> contextlib.AbstractContextManager[Any]:
+        return self.target.unchanged({})  # a trace must not change values
+
+    def _refusal(self, error: Exception, sizes: dict[str, int]) -> ExportError | None:
+        """What a failed run raises in place of its error, if anything; `sizes`: those of the dynamic dimensions."""
+        if not sizes:
+            return None
+        at = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        return ExportError(
+            f"{self.who}: the network runs on the examples, but not at {at}{place_of(error)}: "
+            f"{type(error).__name__}: {error}. With dynamic=False it is exported only for the examples' sizes"
+        )
+
     def _assemble(self, state: Mapping[str, torch.Tensor], runs: Sequence[int]) -> Assembly:
         names = list(dict.fromkeys(s for dims in self.places for s in dims.values()))
         count = len(runs) + max(len(names) - 1, 0) if names else 2
@@ -138,30 +165,26 @@ class Exporter:
             sizes[name] = [more[r] for r in range(count)]
         traces = []
         for r in range(count):
-            trace = Trace(state)
+            trace = self._new_trace(state)
             fakes = []
             for k, x in enumerate(self.examples):
                 dims = self.places[k] if self.places else {}
                 fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
             try:
-                with self.target.unchanged({}):  # a trace must not change values
+                with self._tracing(trace):
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
             except Exception as e:
                 raise_readable(e, self.who)
-                if not names:
-                    raise
-                at = ", ".join(f"{name} {sizes[name][r]}" for name in names)
-                raise ExportError(
-                    f"{self.who}: the network runs on the examples, but not at {at}{place_of(e)}: "
-                    f"{type(e).__name__}: {e}. With dynamic=False it is exported only for the examples' sizes"
-                ) from e
+                if refusal := self._refusal(e, {name: sizes[name][r] for name in names}):
+                    raise refusal from e
+                raise
             trace.without_writes()
             trace.drop_dead()
             traces.append(trace)
         where = {
             s: next((k, d) for k, dims in enumerate(self.places) for d, n in dims.items() if n == s) for s in names
         }
-        assembly = Assembly(traces, self.names, sizes, where)
+        assembly = self.assembly_of(traces, self.names, sizes, where)
         try:
             assembly.assemble()
         except Unfitted as e:

@@ -7,7 +7,7 @@ the recorder replaces the ATen calls of a function by one `LayerCall` where `_la
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +18,10 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from compatgrad import _C
 from compatgrad.core.configuration import using_modes
-from compatgrad.exporting._graph import Assembly, Unfitted
-from compatgrad.exporting._run import _MORE_RUNS, _RUNS, Exporter
-from compatgrad.exporting._target import Target, Undo
-from compatgrad.exporting._trace import Call, ExportError, Trace, Value, place_of, raise_readable
+from compatgrad.exporting._graph import Assembly
+from compatgrad.exporting._run import Exporter
+from compatgrad.exporting._target import Target
+from compatgrad.exporting._trace import Call, ExportError, Trace, Value, place_of
 from compatgrad.interop.native._layers import Layer, Seen, layer_of
 
 __all__ = ["LayerCall", "Recorder"]
@@ -184,68 +184,32 @@ class Recorder(Exporter):
         floats = {t.dtype for t in state.values() if t.is_floating_point()}
         if floats == {torch.float32}:  # the network would convert float64 itself, or refuse it
             self.examples = [x.float() if x.dtype == torch.float64 else x for x in self.examples]
-        try:  # so that states which the code makes at its first call exist
-            with self.target.unchanged(state), Undo():
-                self.result = self._call()
-        except Exception as e:
-            raise_readable(e, self.who)
-            raise
-        with self.target.unchanged(state):
-            try:
-                self.assembly = self._assemble(state, _RUNS)
-            except Unfitted:
-                self.assembly = self._assemble(state, _MORE_RUNS)
+        self.result = self._first_call(state)
+        self.assembly = self._assembled(state)
         self.random = any(c.is_random() for c in self.assembly.traces[0].calls)
 
-    def _assemble(self, state: Any, runs: Sequence[int]) -> Assembly:
-        names = list(dict.fromkeys(s for dims in self.places for s in dims.values()))
-        sizes = dict(self._sizes(names, runs))
-        traces = []
-        for r in range(len(next(iter(sizes.values()))) if sizes else 2):
-            modes = self.target.is_module or bool(self.target.frontend and self.target.frontend.training_mode)
-            trace = _Trace(state, self.target.train if modes or self.target.train else None)
-            fakes = []
-            for k, x in enumerate(self.examples):
-                dims = self.places[k] if self.places else {}
-                fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
-            try:
-                self.target.finished = trace._finish  # type: ignore[attr-defined]
-                tracing = contextlib.nullcontext() if self.target.frontend is None else self.target.frontend.tracing()
-                with self.target.unchanged({}), tracing:
-                    trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
-            except Exception as e:
-                raise_readable(e, self.who)
-                if "TracedArray" in str(e):  # the code gives an array without values to a function that checks types
-                    raise ExportError(f"{self.who}: a value is read, but a trace has only shapes{place_of(e)}") from e
-                if not names:
-                    raise
-                raise ExportError(f"{self.who}: the network fails at another size: {e}{place_of(e)}") from e
-            finally:
-                self.target.finished = lambda: None  # type: ignore[attr-defined]
-            trace.without_writes()
-            trace.drop_dead()
-            traces.append(trace)
-        where = {
-            s: next((k, d) for k, dims in enumerate(self.places) for d, n in dims.items() if n == s) for s in names
-        }
-        assembly = _Assembly(traces, self.names, sizes, where)
+    assembly_of = _Assembly
+
+    def _new_trace(self, state: Mapping[str, torch.Tensor]) -> Trace:
+        modes = self.target.is_module or bool(self.target.frontend and self.target.frontend.training_mode)
+        return _Trace(state, self.target.train if modes or self.target.train else None)
+
+    @contextlib.contextmanager
+    def _tracing(self, trace: Trace) -> Iterator[None]:
+        self.target.finished = trace._finish  # type: ignore[attr-defined]
+        tracing = contextlib.nullcontext() if self.target.frontend is None else self.target.frontend.tracing()
         try:
-            assembly.assemble()
-        except Unfitted as e:
-            if names and runs is _RUNS:
-                raise
-            raise ExportError(f"{self.who}: {e}") from None
-        except ExportError as e:
-            raise ExportError(f"{self.who}: {e}") from e.__cause__
-        return assembly
+            with super()._tracing(trace), tracing:
+                yield
+        finally:
+            self.target.finished = lambda: None  # type: ignore[attr-defined]
 
-    def _sizes(self, names: Sequence[str], runs: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-        from compatgrad.exporting._run import _PRIMES
-
-        count = len(runs) + len(names) - 1
-        for k, name in enumerate(names):
-            more = [*runs, *_PRIMES] if k == 0 else _PRIMES[3 * k :]
-            yield name, list(more[:count])
+    def _refusal(self, error: Exception, sizes: dict[str, int]) -> ExportError | None:
+        if "TracedArray" in str(error):  # the code gives an array without values to a function that checks types
+            return ExportError(f"{self.who}: a value is read, but a trace has only shapes{place_of(error)}")
+        if not sizes:
+            return None
+        return ExportError(f"{self.who}: the network fails at another size: {error}{place_of(error)}")
 
 
 def layers(graph: fx.Graph) -> Iterator[Layer]:
