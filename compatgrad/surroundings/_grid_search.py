@@ -25,7 +25,21 @@ def _number(name: str) -> int:
     return int(name.removeprefix("split").removesuffix("_test_score"))
 
 
-class GridSearchCV(model_selection.GridSearchCV):  # type: ignore[misc]
+class _Search:
+    """What both searches had: arguments of `fit` in the constructor, and `grid_scores_`."""
+
+    fit_params: dict[str, Any] | None
+    cv_results_: dict[str, Any]
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
+        return super().fit(X, y, **{**(self.fit_params or {}), **options})  # type: ignore[misc]
+
+    @property
+    def grid_scores_(self) -> list[_Score]:
+        return _scores(self.cv_results_)
+
+
+class GridSearchCV(_Search, model_selection.GridSearchCV):  # type: ignore[misc]
     """With three folds unless `cv` says otherwise; `grid_scores_` has the result of each combination of parameters."""
 
     def __init__(
@@ -55,15 +69,8 @@ class GridSearchCV(model_selection.GridSearchCV):  # type: ignore[misc]
         )
         self.fit_params, self.iid = fit_params, iid
 
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
-        return super().fit(X, y, **{**(self.fit_params or {}), **options})
 
-    @property
-    def grid_scores_(self) -> list[_Score]:
-        return _scores(self.cv_results_)
-
-
-class RandomizedSearchCV(model_selection.RandomizedSearchCV):  # type: ignore[misc]
+class RandomizedSearchCV(_Search, model_selection.RandomizedSearchCV):  # type: ignore[misc]
     """With three folds unless `cv` says otherwise; `grid_scores_` has the result of each combination of parameters."""
 
     def __init__(
@@ -96,10 +103,3 @@ class RandomizedSearchCV(model_selection.RandomizedSearchCV):  # type: ignore[mi
             error_score=error_score,
         )
         self.fit_params, self.iid = fit_params, iid
-
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
-        return super().fit(X, y, **{**(self.fit_params or {}), **options})
-
-    @property
-    def grid_scores_(self) -> list[_Score]:
-        return _scores(self.cv_results_)
