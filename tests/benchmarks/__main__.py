@@ -18,6 +18,8 @@ import statistics
 import subprocess
 import sys
 
+from tests.benchmarks import chain, worker
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
     **os.environ,
@@ -60,6 +62,9 @@ STEPS = {
     "lstm_lm": (1, 15),
     "wgan_gp": (1, 15),
 }
+# derivatives of an order, and training steps of one network on batches of growing size
+ORDERS = {name: (1, 9) for name in chain.ORDERS}
+BATCHES = {f"batch {n}": (1, 9) for n in worker.BATCHES}
 # recurrent networks over 50 steps; each framework has programs for some of them
 RECURRENT = {
     name: (1, 5)
@@ -261,7 +266,8 @@ def main():
         table_row("workload", "framework", "against", "median", "other", "", "ratio", "target", "")
     for module, workloads, unit, scale in [
         ("chain", CHAINS, "us/op", 1e6 / 200),
-        ("steps", STEPS, "ms", 1e3),
+        ("chain", ORDERS, "us", 1e6),
+        ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
         ("recurrent", RECURRENT, "ms", 1e3),
     ]:
         frameworks = commands(module, pythons)

@@ -3,17 +3,17 @@
 import chainer
 import chainer.functions as F
 
-from tests.benchmarks.chain import LENGTH, values
+from tests.benchmarks.chain import LENGTH, values, workloads
 from tests.benchmarks.worker import serve
 
 x = chainer.Variable(values(0))
 w = chainer.Variable(values(1))
 
 
-def forward():
+def forward(length=LENGTH):
     y = x
     sin = F.sin
-    for _ in range(LENGTH // 2):
+    for _ in range(length // 2):
         y = y * w
         y = sin(y)
     return y
@@ -34,4 +34,5 @@ def grad_of_grad():
 
 
 if __name__ == "__main__":
-    serve({"chain fb": lambda: forward_backward, "chain dbl": lambda: grad_of_grad})
+    gradient = lambda y, again: chainer.grad([y], [x], enable_double_backprop=again)[0]
+    serve(workloads(forward_backward, grad_of_grad, forward, F.sum, gradient))

@@ -4,7 +4,7 @@ import torch
 
 import compatgrad
 import compatgrad.ops as ops
-from tests.benchmarks.chain import LENGTH, values
+from tests.benchmarks.chain import LENGTH, values, workloads
 from tests.benchmarks.worker import serve
 
 torch.set_num_threads(1)
@@ -12,10 +12,10 @@ x = compatgrad.Variable(torch.from_numpy(values(0)))
 w = compatgrad.Variable(torch.from_numpy(values(1)))
 
 
-def forward():
+def forward(length=LENGTH):
     y = x
     sin = ops.sin
-    for _ in range(LENGTH // 2):
+    for _ in range(length // 2):
         y = y * w
         y = sin(y)
     return y
@@ -36,4 +36,5 @@ def grad_of_grad():
 
 
 if __name__ == "__main__":
-    serve({"chain fb": lambda: forward_backward, "chain dbl": lambda: grad_of_grad})
+    gradient = lambda y, again: compatgrad.grad([y], [x], enable_double_backprop=again)[0]
+    serve(workloads(forward_backward, grad_of_grad, forward, ops.sum, gradient))

@@ -2,7 +2,7 @@
 
 import torch
 
-from tests.benchmarks.chain import LENGTH, values
+from tests.benchmarks.chain import LENGTH, values, workloads
 from tests.benchmarks.worker import serve
 
 torch.set_num_threads(1)
@@ -10,10 +10,10 @@ x = torch.from_numpy(values(0)).requires_grad_()
 w = torch.from_numpy(values(1)).requires_grad_()
 
 
-def forward():
+def forward(length=LENGTH):
     y = x
     sin = torch.sin
-    for _ in range(LENGTH // 2):
+    for _ in range(length // 2):
         y = y * w
         y = sin(y)
     return y
@@ -32,4 +32,5 @@ def grad_of_grad():
 
 
 if __name__ == "__main__":
-    serve({"chain fb": lambda: forward_backward, "chain dbl": lambda: grad_of_grad})
+    gradient = lambda y, again: torch.autograd.grad(y, x, create_graph=again)[0]
+    serve(workloads(forward_backward, grad_of_grad, forward, torch.sum, gradient))

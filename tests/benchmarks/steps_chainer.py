@@ -6,7 +6,7 @@ import chainer.links as L
 import numpy as np
 from chainer import optimizers
 
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import BATCHES, serve
 
 random = np.random.RandomState(0)
 
@@ -134,5 +134,6 @@ if __name__ == "__main__":
             "cnn": cnn,
             "lstm_lm": lstm_lm,
             "wgan_gp": wgan_gp,
+            **{f"batch {n}": lambda n=n: mlp(784, 1000, 10, n) for n in BATCHES},
         }
     )

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import BATCHES, serve
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -94,5 +94,6 @@ if __name__ == "__main__":
             "cnn": cnn,
             "lstm_lm": lstm_lm,
             "wgan_gp": wgan_gp,
+            **{f"batch {n}": lambda n=n: mlp(784, 1000, 10, n) for n in BATCHES},
         }
     )

@@ -4,6 +4,9 @@ import json
 import sys
 import time
 
+# the sizes of batches on which training steps are timed
+BATCHES = (1, 4, 16, 64, 256)
+
 
 def serve(workloads, clock=time.process_time):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.

@@ -1,7 +1,9 @@
-"""Draws the tables of docs/benchmarks.md as bars (`make figures`)."""
+"""Draws the figures of docs/benchmarks.md (`make figures`): its tables as bars, tests/benchmarks/curves.json as curves."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -9,6 +11,7 @@ from xml.sax.saxutils import escape
 from tests.docs.site import pages
 
 PICTURES = pages.ROOT / "docs/pictures"
+_RECORDED = pages.ROOT / "tests/benchmarks/curves.json"
 _WORKLOADS = {
     "chain fb": "small operations",
     "chain dbl": "2nd derivatives of these",
@@ -23,6 +26,19 @@ _ROWS = {
     "Chainer": {"chain fb": "chain fb, Chainer program", "chain dbl": "chain dbl, Chainer program"},
     "nnabla": {name: f"{name}, static" for name in _WORKLOADS},
     "MXNet": {},
+}
+# what the curves of a recorded run are called
+_CURVES = {
+    "native": "compatgrad, native API",
+    "compatgrad": "compatgrad, Chainer",
+    "torch": "PyTorch",
+    "Chainer": "Chainer",
+}
+_CURVE_COLOURS = {
+    "compatgrad, native API": "#009e73",
+    "compatgrad, Chainer": "#0072b2",
+    "PyTorch": "#d55e00",
+    "Chainer": "#555555",
 }
 _COLOURS = {"Chainer": "#0072b2", "nnabla": "#e69f00", "MXNet": "#009e73"}
 
@@ -90,8 +106,61 @@ def draw(title: str, groups: dict[str, list[Bar]]) -> str:
     one = left + unit
     line = f'<path d="M{one},54 V{y - gap + 4}" stroke="#555555" stroke-dasharray="4 3"/>'
     mark = f'<text x="{one}" y="{y + 4}" text-anchor="middle" font-size="10">1: as fast</text>'
-    size = f'width="600" height="{y + 14}" viewBox="0 0 600 {y + 14}"'
-    body = "\n".join([*legend, *parts, line, mark])
+    return _svg(title, 600, y + 14, [*legend, *parts, line, mark])
+
+
+def curves(word: str) -> dict[str, dict[int, float]]:
+    """For each program, its time by the number in the workloads `WORD NUMBER` of the recorded run.
+
+    docs/benchmarks.md says how the run is recorded.
+    """
+    found: dict[str, dict[int, float]] = {}
+    for row in json.loads(_RECORDED.read_text(encoding="utf-8"))["rows"]:
+        name, _, number = row["workload"].partition(" ")
+        if name == word:
+            for framework, time in ((row["framework"], row["value"]), (row["against"], row["other"])):
+                found.setdefault(_CURVES[framework], {})[int(number)] = time
+    return found
+
+
+def draw_curves(title: str, below: str, lines: dict[str, dict[int, float]]) -> str:
+    """The curves as SVG: times on a logarithmic scale, numbers at equal distances."""
+    left, top, width, height = 62, 40, 370, 250
+    numbers = sorted({number for line in lines.values() for number in line})
+    times = [time for line in lines.values() for time in line.values()]
+    first, last = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
+
+    def place(number: int, time: float) -> tuple[float, float]:
+        x = left + 20 + numbers.index(number) * (width - 40) / (len(numbers) - 1)
+        return x, top + height * (last - math.log10(time)) / (last - first)
+
+    parts = [f'<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="none" stroke="#999999"/>']
+    for power in range(first, last + 1):
+        y = place(numbers[0], 10.0**power)[1]
+        parts.append(f'<path d="M{left},{y:.1f} h{width}" stroke="#dddddd"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:,g}</text>')
+    for number in numbers:
+        x = place(number, 10.0**first)[0]
+        parts.append(f'<text x="{x:.1f}" y="{top + height + 17}" text-anchor="middle">{number}</text>')
+    # the names stand at the ends of the curves, at least 15 apart
+    free = top + 4.0
+    for name, line in sorted(lines.items(), key=lambda item: -item[1][numbers[-1]]):
+        points = [place(number, line[number]) for number in numbers if number in line]
+        colour = _CURVE_COLOURS[name]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+        free = max(free, points[-1][1] + 4)
+        parts.append(f'<text x="{left + width + 8}" y="{free:.1f}" fill="{colour}">{escape(name)}</text>')
+        free += 15
+    middle = left + width / 2
+    parts.append(f'<text x="{middle}" y="{top + height + 36}" text-anchor="middle">{escape(below)}</text>')
+    return _svg(title, 600, top + height + 48, parts)
+
+
+def _svg(title: str, width: int, height: float, parts: list[str]) -> str:
+    body = "\n".join(parts)
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" {size} '
         'font-family="Helvetica, Arial, sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n'
@@ -101,7 +170,11 @@ def draw(title: str, groups: dict[str, list[Bar]]) -> str:
 
 def plots() -> dict[str, str]:
     """All plots, by the name of their file."""
+    order = "order of the derivative, of 10 operations on 10 numbers"
+    size = "images in a batch, for a step of a perceptron of 784, 1000, 1000 and 10 units"
     return {
+        "orders.svg": draw_curves("Microseconds for a derivative, by its order", order, curves("order")),
+        "batches.svg": draw_curves("Milliseconds for a training step, by the size of the batch", size, curves("batch")),
         "speed-original.svg": draw("Time of a step, divided by the original's", bars("× faster", invert=True)),
         "speed-torch.svg": draw("Time of a step, divided by that of a PyTorch program", bars("× torch", invert=False)),
     }
