@@ -34,5 +34,8 @@ def grad_of_grad():
 
 
 if __name__ == "__main__":
-    gradient = lambda y, again: chainer.grad([y], [x], enable_double_backprop=again)[0]
+
+    def gradient(y, again):
+        return chainer.grad([y], [x], enable_double_backprop=again)[0]
+
     serve(workloads(forward_backward, grad_of_grad, forward, F.sum, gradient))

@@ -32,5 +32,8 @@ def grad_of_grad():
 
 
 if __name__ == "__main__":
-    gradient = lambda y, again: torch.autograd.grad(y, x, create_graph=again)[0]
+
+    def gradient(y, again):
+        return torch.autograd.grad(y, x, create_graph=again)[0]
+
     serve(workloads(forward_backward, grad_of_grad, forward, torch.sum, gradient))

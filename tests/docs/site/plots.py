@@ -1,4 +1,4 @@
-"""Draws the figures of docs/benchmarks.md (`make figures`): its tables as bars, tests/benchmarks/curves.json as curves."""
+"""Draws the figures of docs/benchmarks.md (`make figures`): its tables as bars, recorded runs as curves."""
 
 from __future__ import annotations
 
