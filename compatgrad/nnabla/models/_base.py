@@ -43,9 +43,9 @@ class TrainedNetwork:
     nnp: NnpLoader
 
     def __init_subclass__(cls) -> None:
-        """Completes the docstring of a class that has a file."""
+        """Completes the docstring of a network's class."""
         super().__init_subclass__()
-        if cls.__doc__ and "__init__" in vars(cls):  # a class of a network, not a base class
+        if cls.__doc__ and "Source:" not in cls.__doc__:  # base classes have whole docstrings
             package = ".".join(cls.__module__.split(".")[1:4])
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n" + _SECTIONS.format(
                 name=cls.__name__, shape=cls._size, package=package

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...variable import Variable
-from .base import ImageNetBase
+from .base import ImageNetBase, parts
 
 __all__ = ["AlexNet"]
 
@@ -13,21 +13,19 @@ __all__ = ["AlexNet"]
 class AlexNet(ImageNetBase):
     """AlexNet. It ends in `use_up_to` "classifier", "pool", "lastconv", "lastconv+relu" or "lastfeature"."""
 
+    _file = "AlexNet"
     _size = (3, 227, 227)
     _input = "TrainingInput"
     _pooling = None
     _dropouts = ("TrainNet/Dropout", "TrainNet/Dropout_2")
     _normalizes = False
-    _KEY_VARIABLE = {
-        "classifier": "TrainNet/Affine_3",
-        "pool": "TrainNet/MaxPooling_3",
-        "lastconv": "TrainNet/Convolution_5",
-        "lastconv+relu": "TrainNet/ReLU_5",
-        "lastfeature": "TrainNet/Affine_2",
-    }
-
-    def __init__(self) -> None:
-        self._load_nnp("AlexNet.nnp", "AlexNet/AlexNet.nnp")
+    _KEY_VARIABLE = parts(
+        "TrainNet/Affine_3",
+        "TrainNet/MaxPooling_3",
+        "TrainNet/Convolution_5",
+        "TrainNet/ReLU_5",
+        lastfeature="TrainNet/Affine_2",
+    )
 
     def __call__(
         self,

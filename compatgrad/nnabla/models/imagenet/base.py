@@ -11,11 +11,32 @@ from .._base import TrainedNetwork, _result, read_names
 __all__ = ["ImageNetBase"]
 
 
+def parts(classifier: str, pool: str, lastconv: str, relu: str, **others: str) -> dict[str, str]:
+    """The variables in which a network can end, by the values of `use_up_to` which the networks have in common.
+
+    Args:
+        classifier, pool, lastconv: the file's variables for these values of `use_up_to`.
+        relu: the variable for "lastconv+relu".
+        others: variables for further values.
+
+    Returns:
+        A dict for the `_KEY_VARIABLE` of a subclass of `ImageNetBase`.
+
+    Example:
+        >>> from compatgrad.nnabla.models.imagenet.base import parts
+        >>> parts("Affine", "AveragePooling", "Convolution_3", "ReLU_3")["lastconv+relu"]
+        'ReLU_3'
+
+    Source: compatgrad's own.
+    """
+    return {"classifier": classifier, "pool": pool, "lastconv": lastconv, "lastconv+relu": relu, **others}
+
+
 class ImageNetBase(TrainedNetwork):
     """A classifier of images into the 1000 categories of ImageNet.
 
-    Subclasses name the parts of their file: the network, its input, the first function, which augments images, the last
-    pooling, and the dropouts.
+    Subclasses name their file and the parts of it: the network, its input, the first function, which augments images,
+    the last pooling, and the dropouts.
 
     Example:
         >>> from compatgrad.nnabla.models.imagenet import ResNet18
@@ -29,6 +50,7 @@ class ImageNetBase(TrainedNetwork):
     """
 
     _family = "imagenet"
+    _file: str  # without ".nnp"
     _size = (3, 224, 224)
     _network = "Training"
     _input = "InputX"
@@ -37,6 +59,12 @@ class ImageNetBase(TrainedNetwork):
     _pooling_is_type = False
     _dropouts: tuple[str, ...] = ()
     _normalizes = True
+
+    def __init__(self) -> None:
+        self._load(self._file)
+
+    def _load(self, name: str) -> None:
+        self._load_nnp(f"{name}.nnp", f"{name}/{name}.nnp")
 
     @property
     def category_names(self) -> list[str]:
@@ -107,6 +135,31 @@ class ImageNetBase(TrainedNetwork):
         callback = self._pass(x, training, force_global_pooling, check_global_pooling, verbose)
         self.use_up_to(use_up_to, callback, **self._names())
         return _result(self._built(self._network, x, callback), returns_net)
+
+
+class WithLayers(ImageNetBase):
+    """A network that exists with several numbers of layers, in a file for each. Subclasses set these numbers,
+    `_layers`.
+
+    Args:
+        num_layers: one of these numbers. Raises AssertionError for another number.
+
+    Example:
+        >>> from compatgrad.nnabla.models.imagenet import ResNet
+        >>> ResNet(50).num_layers  # doctest: +SKIP
+        50
+
+    Source: compatgrad's own base of `nnabla.models.imagenet.ResNet`, `ResNeXt` and `VGG` of nnabla 1.39.0.
+    """
+
+    _layers: tuple[int, ...]
+
+    def __init__(self, num_layers: int) -> None:
+        *most, last = self._layers
+        offered = f"{', '.join(map(str, most))} or {last}"
+        assert num_layers in self._layers, f"num_layers must be {offered}, not {num_layers}"
+        self.num_layers = num_layers
+        self._load(f"{self._file}-{num_layers}")
 
 
 class WithAuxTower(ImageNetBase):

@@ -1,6 +1,6 @@
 """DenseNet-161 (Huang et al. 2016, "Densely Connected Convolutional Networks")."""
 
-from .base import ImageNetBase
+from .base import ImageNetBase, parts
 
 __all__ = ["DenseNet"]
 
@@ -8,14 +8,9 @@ __all__ = ["DenseNet"]
 class DenseNet(ImageNetBase):
     """DenseNet-161. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu"."""
 
+    _file = "DenseNet-161"
     _network = "Train"
     _pooling = "DenseNet/AveragePooling_4"
-    _KEY_VARIABLE = {
-        "classifier": "DenseNet/Affine",
-        "pool": "DenseNet/AveragePooling_4",
-        "lastconv": "DenseNet/BatchNormalization_5",
-        "lastconv+relu": "DenseNet/ReLU_5",
-    }
-
-    def __init__(self) -> None:
-        self._load_nnp("DenseNet-161.nnp", "DenseNet-161/DenseNet-161.nnp")
+    _KEY_VARIABLE = parts(
+        "DenseNet/Affine", "DenseNet/AveragePooling_4", "DenseNet/BatchNormalization_5", "DenseNet/ReLU_5"
+    )

@@ -8,6 +8,7 @@ __all__ = ["GoogLeNet"]
 class GoogLeNet(WithAuxTower):
     """GoogLeNet. It ends in `use_up_to` "classifier", "pool" or "prepool", the input of the last pooling."""
 
+    _file = "GoogLeNet"
     _network = "Train"
     _pooling = "AveragePooling_3"
     _dropouts = ("Dropout_3",)
@@ -44,6 +45,3 @@ class GoogLeNet(WithAuxTower):
         "ReLU_43",
         "Dropout_2",
     )
-
-    def __init__(self) -> None:
-        self._load_nnp("GoogLeNet.nnp", "GoogLeNet/GoogLeNet.nnp")

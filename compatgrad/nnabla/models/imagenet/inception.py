@@ -8,6 +8,7 @@ __all__ = ["InceptionV3"]
 class InceptionV3(WithAuxTower):
     """Inception-v3. It ends in `use_up_to` "classifier", "pool" or "prepool", the input of the last pooling."""
 
+    _file = "Inception-v3"
     _size = (3, 299, 299)
     _network = "Train"
     _input = "Iv3TrainInput"
@@ -33,6 +34,3 @@ class InceptionV3(WithAuxTower):
         "Conv_7/BatchNormalization",
         "Conv_7/ReLU",
     )
-
-    def __init__(self) -> None:
-        self._load_nnp("Inception-v3.nnp", "Inception-v3/Inception-v3.nnp")

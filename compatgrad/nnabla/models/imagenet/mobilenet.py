@@ -2,7 +2,7 @@
 
 from ...utils.nnp_graph import NnpNetworkPass
 from ...variable import Variable
-from .base import ImageNetBase
+from .base import ImageNetBase, parts
 
 __all__ = ["MobileNet", "MobileNetV2"]
 
@@ -10,29 +10,15 @@ __all__ = ["MobileNet", "MobileNetV2"]
 class MobileNet(ImageNetBase):
     """MobileNet. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu"."""
 
-    _KEY_VARIABLE = {
-        "classifier": "Affine",
-        "pool": "AveragePooling",
-        "lastconv": "BatchNormalization_19",
-        "lastconv+relu": "ReLU_19",
-    }
-
-    def __init__(self) -> None:
-        self._load_nnp("MobileNet.nnp", "MobileNet/MobileNet.nnp")
+    _file = "MobileNet"
+    _KEY_VARIABLE = parts("Affine", "AveragePooling", "BatchNormalization_19", "ReLU_19")
 
 
 class MobileNetV2(ImageNetBase):
     """MobileNet-v2. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu"."""
 
-    _KEY_VARIABLE = {
-        "classifier": "Reshape",
-        "pool": "AveragePooling",
-        "lastconv": "BatchNormalization_2",
-        "lastconv+relu": "ReLU_2",
-    }
-
-    def __init__(self) -> None:
-        self._load_nnp("MobileNet-v2.nnp", "MobileNet-v2/MobileNet-v2.nnp")
+    _file = "MobileNet-v2"
+    _KEY_VARIABLE = parts("Reshape", "AveragePooling", "BatchNormalization_2", "ReLU_2")
 
     def _take_input(self, callback: NnpNetworkPass, x: Variable) -> None:
         callback.drop_function(self._augmentation)

@@ -1,11 +1,13 @@
 """ResNeXt (Xie et al. 2016, "Aggregated Residual Transformations for Deep Neural Networks")."""
 
-from .base import ImageNetBase
+from functools import partialmethod
+
+from .base import WithLayers, parts
 
 __all__ = ["ResNeXt", "ResNeXt101", "ResNeXt50"]
 
 
-class ResNeXt(ImageNetBase):
+class ResNeXt(WithLayers):
     """ResNeXt of 50 or 101 layers.
 
     It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
@@ -14,28 +16,21 @@ class ResNeXt(ImageNetBase):
         num_layers: 50 or 101. Raises AssertionError for another number.
     """
 
-    _KEY_VARIABLE = {
-        "classifier": "Affine",
-        "pool": "AveragePooling",
-        "lastconv": "Add2_7_RepeatStart_4[1]",
-        "lastconv+relu": "ReLU_25_RepeatStart_4[1]",
-    }
+    _file = "ResNeXt"
+    _layers = (50, 101)
+    _KEY_VARIABLE = parts("Affine", "AveragePooling", "Add2_7_RepeatStart_4[1]", "ReLU_25_RepeatStart_4[1]")
 
     def __init__(self, num_layers: int = 50) -> None:
-        assert num_layers in (50, 101), f"num_layers must be 50 or 101, not {num_layers}"
-        self.num_layers = num_layers
-        self._load_nnp(f"ResNeXt-{num_layers}.nnp", f"ResNeXt-{num_layers}/ResNeXt-{num_layers}.nnp")
+        super().__init__(num_layers)
 
 
 class ResNeXt50(ResNeXt):
     """ResNeXt of 50 layers."""
 
-    def __init__(self) -> None:
-        super().__init__(50)
+    __init__ = partialmethod(ResNeXt.__init__, 50)
 
 
 class ResNeXt101(ResNeXt):
     """ResNeXt of 101 layers."""
 
-    def __init__(self) -> None:
-        super().__init__(101)
+    __init__ = partialmethod(ResNeXt.__init__, 101)

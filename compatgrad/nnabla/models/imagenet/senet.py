@@ -1,6 +1,6 @@
 """SENet-154 (Hu et al. 2017, "Squeeze-and-Excitation Networks")."""
 
-from .base import ImageNetBase
+from .base import ImageNetBase, parts
 
 __all__ = ["SENet"]
 
@@ -11,14 +11,7 @@ class SENet(ImageNetBase):
     `force_global_pooling` and `check_global_pooling` apply to every pooling, because each block has a global pooling.
     """
 
+    _file = "SENet-154"
     _pooling_is_type = True
     _dropouts = ("Dropout",)
-    _KEY_VARIABLE = {
-        "classifier": "Affine",
-        "pool": "AveragePooling",
-        "lastconv": "Add2_7_RepeatStart_4[1]",
-        "lastconv+relu": "ReLU_25_RepeatStart_4[1]",
-    }
-
-    def __init__(self) -> None:
-        self._load_nnp("SENet-154.nnp", "SENet-154/SENet-154.nnp")
+    _KEY_VARIABLE = parts("Affine", "AveragePooling", "Add2_7_RepeatStart_4[1]", "ReLU_25_RepeatStart_4[1]")

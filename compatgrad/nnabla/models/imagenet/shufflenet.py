@@ -1,6 +1,8 @@
 """ShuffleNet (Zhang et al. 2017)."""
 
-from .base import ImageNetBase
+from functools import partialmethod
+
+from .base import ImageNetBase, parts
 
 __all__ = ["ShuffleNet", "ShuffleNet05", "ShuffleNet10", "ShuffleNet20"]
 
@@ -20,12 +22,7 @@ class ShuffleNet(ImageNetBase):
         scaling_factor: tenths of the channels: 5, 10 or 20. Raises AssertionError for another number.
     """
 
-    _KEY_VARIABLE = {
-        "classifier": "Affine",
-        "pool": "AveragePooling",
-        "lastconv": "Add2_3_RepeatStart_3[2]",
-        "lastconv+relu": "ReLU_8_RepeatStart_3[2]",
-    }
+    _KEY_VARIABLE = parts("Affine", "AveragePooling", "Add2_3_RepeatStart_3[2]", "ReLU_8_RepeatStart_3[2]")
 
     def __init__(self, scaling_factor: int = 10) -> None:
         assert scaling_factor in _FILES, f"scaling_factor must be 5, 10 or 20, not {scaling_factor}"
@@ -36,19 +33,16 @@ class ShuffleNet(ImageNetBase):
 class ShuffleNet10(ShuffleNet):
     """ShuffleNet."""
 
-    def __init__(self) -> None:
-        super().__init__(10)
+    __init__ = partialmethod(ShuffleNet.__init__, 10)
 
 
 class ShuffleNet05(ShuffleNet):
     """ShuffleNet with half its channels."""
 
-    def __init__(self) -> None:
-        super().__init__(5)
+    __init__ = partialmethod(ShuffleNet.__init__, 5)
 
 
 class ShuffleNet20(ShuffleNet):
     """ShuffleNet with twice its channels."""
 
-    def __init__(self) -> None:
-        super().__init__(20)
+    __init__ = partialmethod(ShuffleNet.__init__, 20)

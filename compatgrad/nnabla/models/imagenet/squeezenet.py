@@ -1,8 +1,9 @@
 """SqueezeNet (Iandola et al. 2016)."""
 
+from functools import partialmethod
 from typing import Any
 
-from .base import ImageNetBase
+from .base import ImageNetBase, parts
 
 __all__ = ["SqueezeNet", "SqueezeNetV10", "SqueezeNetV11"]
 
@@ -20,18 +21,12 @@ class SqueezeNet(ImageNetBase):
     _input = "TrainingInput"
     _pooling = "{prefix}AveragePooling"
     _dropouts = ("{prefix}Dropout",)
-    _KEY_VARIABLE = {
-        "classifier": "{prefix}Reshape",
-        "pool": "{prefix}AveragePooling",
-        "lastconv": "{prefix}Convolution_2",
-        "lastconv+relu": "{prefix}ReLU_2",
-    }
+    _KEY_VARIABLE = parts("{prefix}Reshape", "{prefix}AveragePooling", "{prefix}Convolution_2", "{prefix}ReLU_2")
 
     def __init__(self, version: str = "v1.1") -> None:
         assert version in ("v1.0", "v1.1"), f"version must be 'v1.0' or 'v1.1', not {version!r}"
         self.version = version
-        name = f"SqueezeNet-{version[1:]}"
-        self._load_nnp(f"{name}.nnp", f"{name}/{name}.nnp")
+        self._load(f"SqueezeNet-{version[1:]}")
 
     def _names(self) -> dict[str, Any]:
         return {"prefix": "SqueezeNet/" if self.version == "v1.1" else ""}
@@ -40,12 +35,10 @@ class SqueezeNet(ImageNetBase):
 class SqueezeNetV10(SqueezeNet):
     """SqueezeNet v1.0."""
 
-    def __init__(self) -> None:
-        super().__init__("v1.0")
+    __init__ = partialmethod(SqueezeNet.__init__, "v1.0")
 
 
 class SqueezeNetV11(SqueezeNet):
     """SqueezeNet v1.1."""
 
-    def __init__(self) -> None:
-        super().__init__("v1.1")
+    __init__ = partialmethod(SqueezeNet.__init__, "v1.1")

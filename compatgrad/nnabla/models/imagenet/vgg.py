@@ -1,11 +1,14 @@
 """VGG (Simonyan and Zisserman 2014, "Very Deep Convolutional Networks for Large-Scale Image Recognition")."""
 
-from .base import ImageNetBase
+from functools import partialmethod
+from typing import Any
+
+from .base import WithLayers, parts
 
 __all__ = ["VGG", "VGG11", "VGG13", "VGG16"]
 
 
-class VGG(ImageNetBase):
+class VGG(WithLayers):
     """VGG of 11, 13 or 16 layers.
 
     It ends in `use_up_to` "classifier", "pool", "lastconv", "lastconv+relu" or "lastfeature".
@@ -14,41 +17,39 @@ class VGG(ImageNetBase):
         num_layers: 11, 13 or 16. Raises AssertionError for another number.
     """
 
+    _file = "VGG"
+    _layers = (11, 13, 16)
     _input = "TrainingInput"
     _pooling = None
+    _dropouts = ("{scope}/Dropout_1", "{scope}/Dropout_2")
+    _KEY_VARIABLE = parts(
+        "{scope}/Affine_3",
+        "{scope}/MaxPooling_5",
+        "{scope}/Convolution_{last}",
+        "{scope}/ReLU_{last}",
+        lastfeature="{scope}/Affine_2",
+    )
 
     def __init__(self, num_layers: int = 11) -> None:
-        assert num_layers in (11, 13, 16), f"num_layers must be 11, 13 or 16, not {num_layers}"
-        self.num_layers = num_layers
-        scope = f"VGG{num_layers}"
-        last = 13 if num_layers == 16 else 12
-        self._dropouts = (f"{scope}/Dropout_1", f"{scope}/Dropout_2")
-        self._KEY_VARIABLE = {
-            "classifier": f"{scope}/Affine_3",
-            "pool": f"{scope}/MaxPooling_5",
-            "lastconv": f"{scope}/Convolution_{last}",
-            "lastconv+relu": f"{scope}/ReLU_{last}",
-            "lastfeature": f"{scope}/Affine_2",
-        }
-        self._load_nnp(f"VGG-{num_layers}.nnp", f"VGG-{num_layers}/VGG-{num_layers}.nnp")
+        super().__init__(num_layers)
+
+    def _names(self) -> dict[str, Any]:
+        return {"scope": f"VGG{self.num_layers}", "last": 13 if self.num_layers == 16 else 12}
 
 
 class VGG11(VGG):
     """VGG of 11 layers."""
 
-    def __init__(self) -> None:
-        super().__init__(11)
+    __init__ = partialmethod(VGG.__init__, 11)
 
 
 class VGG13(VGG):
     """VGG of 13 layers."""
 
-    def __init__(self) -> None:
-        super().__init__(13)
+    __init__ = partialmethod(VGG.__init__, 13)
 
 
 class VGG16(VGG):
     """VGG of 16 layers."""
 
-    def __init__(self) -> None:
-        super().__init__(16)
+    __init__ = partialmethod(VGG.__init__, 16)

@@ -1,6 +1,6 @@
 """Xception (Chollet 2016)."""
 
-from .base import ImageNetBase
+from .base import ImageNetBase, parts
 
 __all__ = ["Xception"]
 
@@ -8,16 +8,9 @@ __all__ = ["Xception"]
 class Xception(ImageNetBase):
     """Xception. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu"."""
 
+    _file = "Xception"
     _size = (3, 299, 299)
     _augmentation = "ImageAugmentation"
     _pooling = "Unit/AveragePooling"
     _dropouts = ("Unit/Dropout",)
-    _KEY_VARIABLE = {
-        "classifier": "Unit/Affine",
-        "pool": "Unit/AveragePooling",
-        "lastconv": "Unit/SeparableConv_13/SepConvBN",
-        "lastconv+relu": "Unit/ReLU_14",
-    }
-
-    def __init__(self) -> None:
-        self._load_nnp("Xception.nnp", "Xception/Xception.nnp")
+    _KEY_VARIABLE = parts("Unit/Affine", "Unit/AveragePooling", "Unit/SeparableConv_13/SepConvBN", "Unit/ReLU_14")
