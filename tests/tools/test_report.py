@@ -20,8 +20,8 @@ import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
 from compatgrad import _C
-from compatgrad.core import notes
-from compatgrad.tools import _lines, run
+from compatgrad.core import lines, notes
+from compatgrad.tools import run
 from compatgrad.tools.report import Report, control, files, main
 from compatgrad.tools.report.collect import Collector, StrictError
 from compatgrad.tools.report.page import page
@@ -348,9 +348,9 @@ def test_a_report_inside_of_another_does_not_end_it(counted):
 
 def test_the_line_of_a_library_counts_if_the_program_has_none():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        assert re.fullmatch(r".*concurrent[/.]futures[/.]thread\.py:\d+", pool.submit(_lines.program_line).result())
-    assert _lines.program_line().startswith("tests/tools/test_report.py:")
-    assert _lines.shown("/somewhere/else.py") == "/somewhere/else.py"
+        assert re.fullmatch(r".*concurrent[/.]futures[/.]thread\.py:\d+", pool.submit(lines.program_line).result())
+    assert lines.program_line().startswith("tests/tools/test_report.py:")
+    assert lines.shown("/somewhere/else.py") == "/somewhere/else.py"
 
 
 def test_nothing_is_counted_before_and_after():

@@ -16,7 +16,7 @@ import torch
 from compatgrad import _C
 from compatgrad.core import FunctionHook
 from compatgrad.core.adapters import FRONTENDS
-from compatgrad.tools._lines import program_frame
+from compatgrad.core.lines import program_frame
 from compatgrad.tools._steps import PARTS, ROOTS, Phases, Watches, clock, clock_function, function_names
 
 KEY = "compatgrad profile"

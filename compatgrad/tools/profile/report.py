@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compatgrad.tools._lines import shown
+from compatgrad.core.lines import shown
 from compatgrad.tools._steps import PHASES, quantile, quiet
 
 from .record import Row

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from compatgrad._install import install
-from compatgrad.tools._lines import OWN, program_frame
+from compatgrad.core.lines import OWN, program_frame
 from compatgrad.tools._steps import Phases, Steps, Watches, chosen_clock, facts, quiet
 
 from .record import LABEL, Recorder, Row, typical

@@ -19,8 +19,8 @@ import compatgrad
 from compatgrad import _C
 from compatgrad.core import notes
 from compatgrad.core.adapters import FRONTENDS
+from compatgrad.core.lines import OWN, program_line, shown
 from compatgrad.names import absent
-from compatgrad.tools._lines import OWN, program_line, shown
 
 SCHEMA = 1
 

@@ -158,7 +158,7 @@ def finish() -> None:
     except files.FileError as error:
         _say(f"compatgrad report: {error}\n")
     else:
-        from compatgrad.tools._lines import shown
+        from compatgrad.core.lines import shown
         from compatgrad.tools.report.text import headline
 
         _say(f"compatgrad report: {headline(data)} Written to {shown(str(path))}\n")

@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 
+__all__ = ["OWN", "program_frame", "program_line", "shown"]
+
 #: the folder of compatgrad itself
 OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARIES = tuple(
@@ -27,8 +29,22 @@ def _rank(code: CodeType) -> int:
 
 
 def program_frame(frame: FrameType | None = None) -> FrameType | None:
-    """The innermost frame of the program below `frame` (None: of the caller); if only a library called compatgrad, the
-    innermost frame of the library; None if neither did."""
+    """The innermost frame of the program below `frame`; if only a library called compatgrad, the innermost frame of the
+    library.
+
+    Args:
+        frame: where the search begins; None is the caller.
+
+    Returns:
+        The frame, or None if neither the program nor a library called compatgrad.
+
+    Example:
+        >>> from compatgrad.core import lines
+        >>> lines.program_frame() is not None
+        True
+
+    Source: `compatgrad/core/lines.py`.
+    """
     frame = sys._getframe(1) if frame is None else frame
     library = None
     while frame is not None:
@@ -44,7 +60,22 @@ def program_frame(frame: FrameType | None = None) -> FrameType | None:
 
 
 def shown(file: str) -> str:
-    """A file's path, relative to the current folder if it is below it."""
+    """A file's path, relative to the current folder if it is below it.
+
+    Args:
+        file: the path, or a name such as "<stdin>".
+
+    Returns:
+        The path to show.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.core import lines
+        >>> lines.shown(os.path.abspath("train.py")), lines.shown("<stdin>")
+        ('train.py', '<stdin>')
+
+    Source: `compatgrad/core/lines.py`.
+    """
     try:
         relative = os.path.relpath(file)
     except (OSError, ValueError):  # the folder is gone, or on another drive
@@ -53,6 +84,17 @@ def shown(file: str) -> str:
 
 
 def program_line() -> str:
-    """The line of the program that is running, as "train.py:12"; "" if there is none."""
+    """The line of the program that is running.
+
+    Returns:
+        A text as "train.py:12", or "" if there is no such line.
+
+    Example:
+        >>> from compatgrad.core import lines
+        >>> ":" in lines.program_line()
+        True
+
+    Source: `compatgrad/core/lines.py`.
+    """
     frame = program_frame(sys._getframe(1))
     return "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
