@@ -51,10 +51,11 @@ documented_class = _ClassDocumentation()
 
 def take_docstring(cls: Any) -> None:
     """Gives a class of function nodes a docstring: where the class has `documented = "group_normalization"`, the
-    docstring is composed, when it is read, from that of the function `group_normalization` of the same module.
+    docstring is composed, when it is read, from that of the function `group_normalization` of the same module. A class
+    that has an `op` and neither `documented` nor a docstring is documented by the function of the op's name.
 
     Args:
-        cls: the class; one without `documented` stays as it is.
+        cls: the class; others stay as they are.
 
     Raises:
         AttributeError: `cls` is no class.
@@ -66,5 +67,8 @@ def take_docstring(cls: Any) -> None:
 
     Source: none in Chainer, whose classes have docstrings of their own.
     """
-    if "documented" in cls.__dict__:
+    own = vars(cls)
+    if own.get("op") is not None and own.get("__doc__") is None and "documented" not in own:
+        cls.documented = cls.op
+    if "documented" in own:
         cls.__doc__ = documented_class

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
-from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Multivariate
 from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
+from compatgrad.chainer.functions import _bound
 from compatgrad.chainer.utils import argument, cache
 
 if TYPE_CHECKING:
@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MultivariateNormal"]
 
-_solve_triangular = frontend.bind("solve_triangular", dtype="any")
-
 
 def _triangular_inv(x, lower=True):
     """The inverse of one triangular matrix."""
-    return _solve_triangular(x, get_array_module(x).eye(len(x), dtype=x.dtype), lower=lower)
+    return _bound.solve_triangular(x, get_array_module(x).eye(len(x), dtype=x.dtype), lower=lower)
 
 
 def _squares(x, axis):
@@ -100,7 +98,7 @@ class MultivariateNormal(Multivariate):
         sample = x.shape[: x.ndim - self.loc.ndim]
         # all samples of one distribution become columns of one linear system, which is solved once
         columns = F.moveaxis(rows.reshape(-1, *self.loc.shape), 0, -1)
-        distance = _squares(_solve_triangular(self.scale_tril, columns), -2)
+        distance = _squares(_bound.solve_triangular(self.scale_tril, columns), -2)
         distance = F.moveaxis(distance, -1, 0).reshape(sample + self.batch_shape)
         peak = -LOG_ROOT_2PI * self.d - self._logdet_scale
         return F.broadcast_to(peak, distance.shape) - 0.5 * distance
@@ -113,7 +111,7 @@ class MultivariateNormal(Multivariate):
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _kl(dist1, dist2):
-    spread = _squares(_solve_triangular(dist2.scale_tril, dist1._lower), (-1, -2))
+    spread = _squares(_bound.solve_triangular(dist2.scale_tril, dist1._lower), (-1, -2))
     shift = F.expand_dims(dist1.loc - dist2.loc, -1)
-    distance = _squares(_solve_triangular(dist2.scale_tril, shift), (-1, -2))
+    distance = _squares(_bound.solve_triangular(dist2.scale_tril, shift), (-1, -2))
     return dist2._logdet_scale - dist1._logdet_scale + 0.5 * (spread + distance) - 0.5 * dist1.d

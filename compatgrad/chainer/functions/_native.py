@@ -17,6 +17,7 @@ from compatgrad import _C, ops
 from compatgrad.chainer import backend, function_node, utils
 from compatgrad.chainer._documented import documented_class
 from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.functions import _bound
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array, as_variable
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_identity = frontend.bind("identity", dtype="any")
 _OVERRIDABLE = frozenset(("forward", "forward_cpu", "forward_gpu", "backward", "backward_accumulate"))
 
 
@@ -100,7 +100,7 @@ class NativeFunction(function_node.FunctionNode):
         again = _C.get_mode("enable_backprop")
         with force_backprop_mode():
             # One node per input: a Variable that is given twice gets two gradients, which the caller adds.
-            xs = [_identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
+            xs = [_bound.identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
             y = self._twin()._run_bound(xs)
         targets = [xs[i] for i in target_input_indexes]
         none = [None] * len(targets)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib  # noqa: F401  programs find it here, as in Chainer
 import functools
+import inspect
 import math
 import operator
 import threading  # noqa: F401  programs find it here, as in Chainer
@@ -272,6 +273,21 @@ def _argname(in_types, names):
     for in_type, name in zip(in_types, names, strict=True):
         if isinstance(in_type, Variable):
             in_type.name = name
+
+
+def _expects(conditions):
+    """Makes the `check_type_forward` of a class from a method that returns the conditions, one or a tuple. The inputs
+    are its arguments, and have their names in messages.
+    """
+    names = tuple(inspect.signature(conditions).parameters)[1:]
+
+    def check_type_forward(self, in_types: TypeInfoTuple) -> None:
+        """Checks the inputs."""
+        _argname(in_types, names)
+        expected = conditions(self, *in_types)
+        expect(*expected if isinstance(expected, tuple) else (expected,))
+
+    return check_type_forward
 
 
 def same_types(*arrays: Any) -> bool:

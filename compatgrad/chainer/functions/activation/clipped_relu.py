@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class ClippedReLU(_native.Elementwise):
-    documented = "clipped_relu"
     op = "clipped_relu"
 
     def __init__(self, z: float = 20.0) -> None:

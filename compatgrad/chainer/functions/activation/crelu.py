@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_concat = frontend.bind("concat", dtype="any")
-_neg = frontend.bind("neg", dtype="any")
-_relu = frontend.bind("relu", dtype="any")
-
 
 class CReLU(_native.NativeFunction):
     documented = "crelu"
-    op = None
 
     def __init__(self, axis: int = 1) -> None:
         if not isinstance(axis, int):
@@ -27,9 +21,9 @@ class CReLU(_native.NativeFunction):
         super().__init__()
         self.axis = axis
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim > self.axis, in_types[0].ndim >= -self.axis)
+    @type_check._expects
+    def check_type_forward(self, x):
+        return x.dtype.kind == "f", x.ndim > self.axis, x.ndim >= -self.axis
 
     def get_output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the result for an input of `input_shape`: `axis` becomes twice as long."""
@@ -39,7 +33,7 @@ class CReLU(_native.NativeFunction):
 
     def _run_bound(self, inputs):
         (x,) = inputs
-        return _concat._apply_as(self, [_relu(x), _relu(_neg(x))], self.axis)
+        return _bound.concat._apply_as(self, [_bound.relu(x), _bound.relu(_bound.neg(x))], self.axis)
 
 
 def crelu(x: VariableOrArray, axis: int = 1) -> Variable:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class ELU(_native.Elementwise):
-    documented = "elu"
     op = "elu"
 
     def __init__(self, alpha: float = 1.0) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class LeakyReLU(_native.Elementwise):
-    documented = "leaky_relu"
     op = "leaky_relu"
 
     def __init__(self, slope: float = 0.2) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class LogSoftmax(_native.AlongAxis):
-    documented = "log_softmax"
     op = "log_softmax"
 
 

@@ -20,7 +20,6 @@ def _expect_parameter(x, w):
 
 
 class PReLUFunction(_native.NativeFunction):
-    documented = "prelu"
     op = "prelu"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

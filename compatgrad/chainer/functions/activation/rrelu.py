@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend, configuration
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import argument, type_check
 from compatgrad.chainer.variable import as_array as _as_array
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
-
-_mul = frontend.bind("mul", dtype="any")
 
 
 class RReLU(_native.NativeFunction):
@@ -36,8 +33,6 @@ class RReLU(_native.NativeFunction):
 
     Source: `chainer.functions.activation.rrelu.RReLU` of Chainer 7.8.1.
     """
-
-    op = None
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, r: NdArray | None = None) -> None:
         if not 0.0 <= lower < 1.0:
@@ -65,7 +60,7 @@ class RReLU(_native.NativeFunction):
             self.r = xp.full(x.shape, (self.lower + self.upper) / 2, dtype=x.dtype)
         elif self.r is None:
             self.r = xp.random.uniform(self.lower, self.upper, x.shape).astype(x.dtype, copy=False)
-        return _mul._apply_as(self, inputs[0], xp.where(x >= 0, x.dtype.type(1), self.r))
+        return _bound.mul._apply_as(self, inputs[0], xp.where(x >= 0, x.dtype.type(1), self.r))
 
 
 def rrelu(

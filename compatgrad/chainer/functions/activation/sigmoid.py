@@ -37,9 +37,9 @@ class SigmoidGrad(_composed.ComposedFunction):
         super().__init__()
         self.x = inputs[0]
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("y", "gy"))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
+    @type_check._expects
+    def check_type_forward(self, y, gy):
+        return y.dtype.kind == "f", gy.dtype.kind == "f"
 
     def compose(self, y: Variable, gy: Variable) -> Variable:
         """gy * (y - y * y), of the shape and dtype of `gy`."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Softmax(_native.AlongAxis):
-    documented = "softmax"
     op = "softmax"
 
 

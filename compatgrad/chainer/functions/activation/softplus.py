@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class Softplus(_native.Elementwise):
-    documented = "softplus"
     op = "softplus"
 
     def __init__(self, beta: float = 1.0) -> None:

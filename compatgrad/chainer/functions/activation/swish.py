@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class Swish(_native.NativeFunction):
-    documented = "swish"
     op = "swish"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

@@ -8,8 +8,8 @@ import numpy
 import torch
 
 from compatgrad.chainer import backend, function_node
-from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.functions import _bound
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
-
-_scatter_add = frontend.bind("scatter_add", dtype="any")
 
 
 def _reach(shape, strides, offset):
@@ -109,7 +107,7 @@ class AsStrided(function_node.FunctionNode):
         from_places -= first
         to_places -= first
         size = max(from_places.max(), to_places.max()) + 1
-        memory = _scatter_add(xp.zeros(size, dtype=gy.dtype), gy, (xp.asarray(from_places),))
+        memory = _bound.scatter_add(xp.zeros(size, dtype=gy.dtype), gy, (xp.asarray(from_places),))
         views = numpy.bincount(to_places.ravel())[to_places]
         gx = memory[xp.asarray(to_places)]
         return (gx / xp.asarray(views, dtype=gy.dtype) if views.max() > 1 else gx,)

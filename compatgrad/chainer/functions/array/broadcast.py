@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 class BroadcastTo(_native.NativeFunction):
-    documented = "broadcast_to"
     op = "broadcast_to"
 
     def __init__(self, shape: Sequence[int]) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 class Cast(_native.NativeFunction):
-    documented = "cast"
     op = "cast"
 
     def __init__(self, typ: DType) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 class Concat(_native.NativeListFunction):
-    documented = "concat"
     op = "concat"
 
     def __init__(self, axis: int = 1) -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Diagonal(_native.NativeFunction):
-    documented = "diagonal"
     op = "diagonal"
 
     def __init__(self, offset: int, axis1: int, axis2: int) -> None:
@@ -23,11 +22,9 @@ class Diagonal(_native.NativeFunction):
     axis1 = _native.parameter("axis1")
     axis2 = _native.parameter("axis2")
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        type_check.expect(
-            max(self.axis1, self.axis2) < in_types[0].ndim, -in_types[0].ndim <= min(self.axis1, self.axis2)
-        )
+    @type_check._expects
+    def check_type_forward(self, x):
+        return max(self.axis1, self.axis2) < x.ndim, -x.ndim <= min(self.axis1, self.axis2)
 
 
 def diagonal(x: VariableOrArray, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:

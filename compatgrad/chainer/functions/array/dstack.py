@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad import _C
+from compatgrad.chainer.functions import _bound
 from compatgrad.chainer.functions.array import vstack as _vstack
 from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
@@ -25,7 +26,7 @@ class Dstack(_vstack._NumberedInputs):
         ndim = inputs[0].ndim
         if ndim < 3:
             shape = inputs[0].shape + (1,) if ndim == 2 else (1, inputs[0].size, 1)
-            inputs = [_vstack.reshaped(x, shape) for x in inputs]
+            inputs = [_bound.reshape(x, shape) for x in inputs]
         return _vstack.concat._apply_as(self, list(inputs), 2)
 
 

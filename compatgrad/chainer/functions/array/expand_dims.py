@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class ExpandDims(_native.NativeFunction):
-    documented = "expand_dims"
     op = "expand_dims"
 
     def __init__(self, axis: int) -> None:

@@ -18,7 +18,6 @@ def _flip(array: Any, axis: int) -> Any:
 
 
 class Flip(_native.NativeFunction):
-    documented = "flip"
     op = "flip"
 
     def __init__(self, axis: int) -> None:

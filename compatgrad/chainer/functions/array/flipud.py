@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_flip = frontend.bind("flip", dtype="any")
-
 
 class FlipUD(_native.NativeFunction):
     documented = "flipud"
-    op = None
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("a",))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim >= 1)
+    @type_check._expects
+    def check_type_forward(self, a):
+        return a.dtype.kind == "f", a.ndim >= 1
 
     def _run_bound(self, inputs):
-        return _flip._apply_as(self, inputs[0], (0,))
+        return _bound.flip._apply_as(self, inputs[0], (0,))
 
 
 def flipud(a: VariableOrArray) -> Variable:

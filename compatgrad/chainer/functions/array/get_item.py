@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 class GetItem(_native.NativeFunction):
-    documented = "get_item"
     op = "get_item"
 
     def __init__(self, slices: Any) -> None:

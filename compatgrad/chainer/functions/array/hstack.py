@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad import _C
+from compatgrad.chainer.functions import _bound
 from compatgrad.chainer.functions.array import vstack as _vstack
 from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
@@ -23,7 +24,7 @@ class Hstack(_vstack._NumberedInputs):
 
     def _run_bound(self, inputs):
         if inputs[0].ndim == 0:
-            inputs = [_vstack.reshaped(x, (1,)) for x in inputs]
+            inputs = [_bound.reshape(x, (1,)) for x in inputs]
         return _vstack.concat._apply_as(self, list(inputs), 1 if inputs[0].ndim > 1 else 0)
 
 

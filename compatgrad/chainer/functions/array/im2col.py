@@ -17,7 +17,6 @@ _pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 class Im2Col(_spatial.Windows2D, _spatial.Dilated2D, _native.NativeFunction):
-    documented = "im2col"
     op = "im2col"
 
     def __init__(self, ksize: IntOrInts, stride: IntOrInts, pad: IntOrInts, cover_all: bool, dilate: IntOrInts) -> None:
@@ -28,9 +27,9 @@ class Im2Col(_spatial.Windows2D, _spatial.Dilated2D, _native.NativeFunction):
 
     cover_all = _native.parameter("cover_all")
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim == 4)
+    @type_check._expects
+    def check_type_forward(self, x):
+        return x.dtype.kind == "f", x.ndim == 4
 
 
 def im2col(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
-
-_transpose = frontend.bind("transpose", dtype="any")
 
 
 def _axes(axis, ndim, name):
@@ -26,7 +23,6 @@ def _axes(axis, ndim, name):
 
 class Moveaxis(_native.NativeFunction):
     documented = "moveaxis"
-    op = None
 
     def __init__(self, source: IntOrInts, destination: IntOrInts) -> None:
         super().__init__()
@@ -49,7 +45,7 @@ class Moveaxis(_native.NativeFunction):
         order = [a for a in range(x.ndim) if a not in source]
         for to, a in sorted(zip(destination, source, strict=True)):
             order.insert(to, a)
-        return _transpose._apply_as(self, x, order)
+        return _bound.transpose._apply_as(self, x, order)
 
 
 def moveaxis(x: VariableOrArray, source: IntOrInts, destination: IntOrInts) -> Variable:

@@ -47,9 +47,9 @@ class _ConstantPad(_native.NativeFunction):
     def label(self):
         return "Pad"
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        type_check.expect(in_types[0].dtype.kind == "f")
+    @type_check._expects
+    def check_type_forward(self, x):
+        return x.dtype.kind == "f"
 
 
 def _per_axis(pad_width, ndim):

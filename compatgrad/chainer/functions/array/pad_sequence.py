@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class PadSequence(_native.NativeListFunction):
-    documented = "pad_sequence"
     op = "pad_sequence"
 
     def __init__(self, length: int | None, padding: float) -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy
 
 from compatgrad import _C
-from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
-
-_get_item = frontend.bind("get_item", dtype="any")
 
 
 def _check_indices(indices):
@@ -33,7 +30,6 @@ def _check_indices(indices):
 
 class Permutate(_native.NativeFunction):
     documented = "permutate"
-    op = None
 
     def __init__(self, indices: NdArray, axis: int, inv: bool) -> None:
         super().__init__()
@@ -53,7 +49,7 @@ class Permutate(_native.NativeFunction):
         if _C.get_mode("debug"):
             _check_indices(self.indices)
         indices = self.indices.argsort() if self.inv else self.indices
-        return _get_item._apply_as(self, x, (slice(None),) * (self.axis % x.ndim) + (indices,))
+        return _bound.get_item._apply_as(self, x, (slice(None),) * (self.axis % x.ndim) + (indices,))
 
 
 def permutate(x: VariableOrArray, indices: VariableOrArray, axis: int = 0, inv: bool = False) -> Variable:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Repeat(_native.NativeFunction):
-    documented = "repeat"
     op = "repeat"
 
     def __init__(self, repeats: int | tuple[int, ...], axis: int | None = None) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 class Reshape(_native.NativeFunction):
-    documented = "reshape"
     op = "reshape"
 
     def __init__(self, shape: Sequence[int]) -> None:

@@ -29,9 +29,9 @@ class ResizeImages(_native.NativeFunction):
     mode = _native.parameter("mode")
     align_corners = _native.parameter("align_corners")
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        type_check.expect(in_types[0].dtype == numpy.float32, in_types[0].ndim == 4)
+    @type_check._expects
+    def check_type_forward(self, x):
+        return x.dtype == numpy.float32, x.ndim == 4
 
 
 def resize_images(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_transpose = frontend.bind("transpose", dtype="any")
-
 
 class Rollaxis(_native.NativeFunction):
     documented = "rollaxis"
-    op = None
 
     def __init__(self, axis: int, start: int) -> None:
         if not isinstance(axis, int):
@@ -42,7 +38,7 @@ class Rollaxis(_native.NativeFunction):
         start = self.start + x.ndim if self.start < 0 else self.start
         axes = [a for a in range(x.ndim) if a != axis]
         axes.insert(start - (axis < start), axis)
-        return _transpose._apply_as(self, x, axes)
+        return _bound.transpose._apply_as(self, x, axes)
 
 
 def rollaxis(x: VariableOrArray, axis: int, start: int = 0) -> Variable:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class ScatterAdd(_native.NativeFunction):
-    documented = "scatter_add"
     op = "scatter_add"
 
     def __init__(self, slices: Any) -> None:
@@ -23,9 +22,9 @@ class ScatterAdd(_native.NativeFunction):
 
     slices = _native.parameter("index")
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("a", "b"))
-        type_check.expect(in_types[0].ndim >= sum(s is not None for s in self.slices))
+    @type_check._expects
+    def check_type_forward(self, a, b):
+        return a.ndim >= sum(s is not None for s in self.slices)
 
     def _run_bound(self, inputs):
         a, b = inputs

@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
 
 class SelectItem(_native.NativeFunction):
-    documented = "select_item"
     op = "select_item"
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x", "t"))
-        x, t = in_types
-        type_check.expect(t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0])
+    @type_check._expects
+    def check_type_forward(self, x, t):
+        return t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0]
 
     def _run_bound(self, inputs):
         x, t = inputs

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import argument, type_check
 
 if TYPE_CHECKING:
@@ -20,22 +19,17 @@ USE_CUDNN = (
     "Use chainer.using_config('use_cudnn', value) context where value can be `always`, `never`, or `auto`."
 )
 
-_matmul = frontend.bind("matmul", dtype="any")
-_reshape = frontend.bind("reshape", dtype="any")
-
 
 class SpatialTransformerGrid(_native.NativeFunction):
     documented = "spatial_transformer_grid"
-    op = None
 
     def __init__(self, output_shape: Sequence[int]) -> None:
         super().__init__()
         self.output_shape = output_shape
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("theta",))
-        theta = in_types[0]
-        type_check.expect(theta.dtype.kind == "f", theta.ndim == 3, theta.shape[1] == 2, theta.shape[2] == 3)
+    @type_check._expects
+    def check_type_forward(self, theta):
+        return theta.dtype.kind == "f", theta.ndim == 3, theta.shape[1] == 2, theta.shape[2] == 3
 
     def _run_bound(self, inputs):
         (theta,) = inputs
@@ -44,7 +38,7 @@ class SpatialTransformerGrid(_native.NativeFunction):
         points = xp.ones((3, h, w), dtype=theta.dtype)
         points[0] = xp.linspace(-1, 1, w)
         points[1] = xp.linspace(-1, 1, h)[:, None]
-        return _reshape._apply_as(self, _matmul(theta, points.reshape(3, h * w)), (len(theta), 2, h, w))
+        return _bound.reshape._apply_as(self, _bound.matmul(theta, points.reshape(3, h * w)), (len(theta), 2, h, w))
 
 
 def spatial_transformer_grid(theta: VariableOrArray, output_shape: Sequence[int], **kwargs: Any) -> Variable:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from compatgrad import _C
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
@@ -67,10 +66,7 @@ class SplitAxis(_native.NativeFunction):
         if indices is None:
             step = inputs[0].shape[self.axis] // self.sections
             indices = [step * i for i in range(1, self.sections)]
-        return _split._apply_as(self, inputs[0], indices, self.axis)
-
-
-_split = frontend.bind("split", dtype="any")
+        return _bound.split._apply_as(self, inputs[0], indices, self.axis)
 
 
 def split_axis(
@@ -105,10 +101,10 @@ def split_axis(
     n = indices_or_sections
     if type(n) is int and n > 1 and -x.ndim <= axis < x.ndim and x.shape[axis] % n == 0:
         step = x.shape[axis] // n
-        return _split(x, [step * i for i in range(1, n)], axis)
+        return _bound.split(x, [step * i for i in range(1, n)], axis)
     in_range = type(n) is list and n and -x.ndim <= axis < x.ndim and n[-1] <= x.shape[axis]
     if in_range and not _C.get_mode("debug"):
-        ys = _split(x, n, axis)
+        ys = _bound.split(x, n, axis)
     else:
         ys = SplitAxis(n, axis).apply((x,))
     return ys if force_tuple or len(ys) != 1 else ys[0]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 class Squeeze(_native.NativeFunction):
-    documented = "squeeze"
     op = "squeeze"
 
     def __init__(self, axis: Axes = None) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class Stack(_native.NativeListFunction):
-    documented = "stack"
     op = "stack"
 
     def __init__(self, axis: int = 0) -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_transpose = frontend.bind("transpose", dtype="any")
-
 
 class Swapaxes(_native.NativeFunction):
     documented = "swapaxes"
-    op = None
 
     def __init__(self, axis1: int, axis2: int) -> None:
         super().__init__()
@@ -35,7 +31,7 @@ class Swapaxes(_native.NativeFunction):
                 f"axis1 and axis2 must be among the {x.ndim} axes of x. Actual: {self.axis1} and {self.axis2}"
             )
         axes[self.axis1], axes[self.axis2] = axes[self.axis2], axes[self.axis1]
-        return _transpose._apply_as(self, x, axes)
+        return _bound.transpose._apply_as(self, x, axes)
 
 
 def swapaxes(x: VariableOrArray, axis1: int, axis2: int) -> Variable:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Tile(_native.NativeFunction):
-    documented = "tile"
     op = "tile"
 
     def __init__(self, reps: int | tuple[int, ...]) -> None:

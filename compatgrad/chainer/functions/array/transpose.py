@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 class Transpose(_native.NativeFunction):
-    documented = "transpose"
     op = "transpose"
 
     def __init__(self, axes: Sequence[int] | None = None) -> None:

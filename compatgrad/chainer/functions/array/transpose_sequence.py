@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariablesOrArrays
     from compatgrad.chainer.variable import Variable
 
-_concat = frontend.bind("concat", dtype="any")
-_get_item = frontend.bind("get_item", dtype="any")
-_split = frontend.bind("split", dtype="any")
-_stack = frontend.bind("stack", dtype="any")
-_unstack = frontend.bind("unstack", dtype="any")
-
 
 class TransposeSequence(_native.NativeFunction):
     documented = "transpose_sequence"
-    op = None
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         for p, n in zip(in_types, in_types[1:], strict=False):
@@ -32,12 +24,12 @@ class TransposeSequence(_native.NativeFunction):
     def _run_bound(self, inputs):
         lengths = numpy.array([len(x) for x in inputs])
         if lengths[-1] == lengths[0]:
-            return _unstack._apply_as(self, _stack(list(inputs), 1), 0)
+            return _bound.unstack._apply_as(self, _bound.stack(list(inputs), 1), 0)
         present = numpy.arange(lengths[0])[:, None] < lengths  # (time, sample)
         starts = numpy.cumsum(lengths) - lengths
         order = (starts + numpy.arange(lengths[0])[:, None])[present]
         ends = numpy.cumsum(present.sum(axis=1))[:-1]
-        return _split._apply_as(self, _get_item(_concat(list(inputs), 0), (order,)), ends.tolist(), 0)
+        return _bound.split._apply_as(self, _bound.get_item(_bound.concat(list(inputs), 0), (order,)), ends.tolist(), 0)
 
 
 def transpose_sequence(xs: VariablesOrArrays) -> tuple[Variable, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
@@ -14,15 +14,12 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariablesOrArrays
     from compatgrad.chainer.variable import Variable
 
-reshaped = frontend.bind("reshape", dtype="any")
 concat = frontend.bind("concat", dtype="same")
 stack = frontend.bind("stack", dtype="same")
 
 
 class _NumberedInputs(_native.NativeListFunction):
     """Base of functions that join arrays of one dtype and number of axes; errors call the inputs x0, x1 and so on."""
-
-    op = None
 
     def _equal_axes(self, ndim: int) -> Iterable[int]:
         """The axes along which all inputs must have the same length."""
@@ -40,7 +37,6 @@ class _NumberedInputs(_native.NativeListFunction):
 
 class Vstack(_native.NativeListFunction):
     documented = "vstack"
-    op = None
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() > 0)
@@ -52,7 +48,7 @@ class Vstack(_native.NativeListFunction):
 
     def _run_bound(self, inputs):
         if inputs[0].ndim == 0:
-            inputs = [reshaped(x, (1,)) for x in inputs]
+            inputs = [_bound.reshape(x, (1,)) for x in inputs]
         return (stack if inputs[0].ndim == 1 else concat)._apply_as(self, list(inputs), 0)
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 class Where(_native.NativeFunction):
-    documented = "where"
     op = "where"
 
     def __init__(self, condition: NdArray) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 class LinearFunction(_native.NativeFunction):
-    documented = "linear"
     op = "linear"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

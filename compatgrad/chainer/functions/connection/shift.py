@@ -28,10 +28,9 @@ class Shift(_composed.ComposedFunction):
             raise ValueError(f"kw must be odd. Actual: {self.kw}")
         self.dy, self.dx = _spatial.pair(dilate)
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        x = in_types[0]
-        type_check.expect(x.dtype.kind == "f", x.ndim == 4, x.shape[1] >= self.kh * self.kw)
+    @type_check._expects
+    def check_type_forward(self, x):
+        return x.dtype.kind == "f", x.ndim == 4, x.shape[1] >= self.kh * self.kw
 
     def compose(self, x: Variable) -> Variable:
         channels, height, width = x.shape[1:]

@@ -17,10 +17,9 @@ class BinaryAccuracy(function.Function):
     documented = "binary_accuracy"
     ignore_label = -1
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x", "t"))
-        x, t = in_types
-        type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i", t.shape == x.shape)
+    @type_check._expects
+    def check_type_forward(self, x, t):
+        return x.dtype.kind == "f", t.dtype.kind == "i", t.shape == x.shape
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)

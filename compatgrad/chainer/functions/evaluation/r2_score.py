@@ -25,10 +25,9 @@ class R2_score(function.Function):
             )
         self.multioutput = multioutput
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("pred", "true"))
-        pred, true = in_types
-        type_check.expect(pred.dtype.kind == "f", true.dtype.kind == "f", pred.shape == true.shape)
+    @type_check._expects
+    def check_type_forward(self, pred, true):
+        return pred.dtype.kind == "f", true.dtype.kind == "f", pred.shape == true.shape
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)

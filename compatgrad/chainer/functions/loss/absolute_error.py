@@ -6,7 +6,6 @@ from compatgrad.chainer.functions.loss import _pairs
 
 
 class AbsoluteError(_pairs._PairLoss):
-    documented = "absolute_error"
     op = "absolute_error"
 
 

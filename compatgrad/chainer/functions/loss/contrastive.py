@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 class Contrastive(_margin.MarginLoss):
     documented = "contrastive"
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x0", "x1", "y"))
-        x0, x1, y = in_types
-        type_check.expect(
+    @type_check._expects
+    def check_type_forward(self, x0, x1, y):
+        return (
             x0.dtype.kind == "f",
             x0.dtype == x1.dtype,
             y.dtype.kind == "i",

@@ -33,10 +33,9 @@ class CrossCovariance(_composed.ComposedFunction):
         _composed.check_reduce(reduce, "half_squared_sum", "no")
         self.reduce = reduce
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("y", "z"))
-        y, z = in_types
-        type_check.expect(y.dtype.kind == "f", y.dtype == z.dtype, y.ndim == 2, z.ndim == 2, y.shape[0] == z.shape[0])
+    @type_check._expects
+    def check_type_forward(self, y, z):
+        return y.dtype.kind == "f", y.dtype == z.dtype, y.ndim == 2, z.ndim == 2, y.shape[0] == z.shape[0]
 
     def compose(self, y: Variable, z: Variable) -> Variable:
         return _reduced(_covariance(y, z), self.reduce)

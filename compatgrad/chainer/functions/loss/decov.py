@@ -22,9 +22,9 @@ class DeCov(_composed.CallableFunction):
         _composed.check_reduce(reduce, "half_squared_sum", "no")
         self.reduce = reduce
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("h",))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim == 2)
+    @type_check._expects
+    def check_type_forward(self, h):
+        return h.dtype.kind == "f", h.ndim == 2
 
     def compose(self, h: Variable) -> Variable:
         covariance = _covariance(h, h)

@@ -27,10 +27,9 @@ class Hinge(_composed.CallableFunction):
         self.norm = norm
         self.reduce = reduce
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x", "t"))
-        x, t = in_types
-        type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0])
+    @type_check._expects
+    def check_type_forward(self, x, t):
+        return x.dtype.kind == "f", t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0]
 
     def compose(self, x: Variable, t: Variable) -> Variable:
         sign = x.xp.ones_like(x.array)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class HuberLoss(_PairLoss):
-    documented = "huber_loss"
     op = "huber_loss"
     reduce = "no"
     _names = ("x", "t")

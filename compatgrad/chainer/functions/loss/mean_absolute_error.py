@@ -6,7 +6,6 @@ from compatgrad.chainer.functions.loss import _pairs
 
 
 class MeanAbsoluteError(_pairs._PairLoss):
-    documented = "mean_absolute_error"
     op = "mean_absolute_error"
 
 

@@ -6,7 +6,6 @@ from compatgrad.chainer.functions.loss import _pairs
 
 
 class MeanSquaredError(_pairs._PairLoss):
-    documented = "mean_squared_error"
     op = "mean_squared_error"
 
 

@@ -34,17 +34,16 @@ class NegativeSamplingFunction(_composed.ComposedFunction):
         self.sample_size = sample_size
         self.reduce = reduce
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x", "t", "W"))
-        x, t, w = in_types
-        type_check.expect(
+    @type_check._expects
+    def check_type_forward(self, x, t, W):
+        return (
             x.dtype.kind == "f",
             x.ndim == 2,
             t.dtype == "int32",
             t.ndim == 1,
             x.shape[0] == t.shape[0],
-            w.dtype == x.dtype,
-            w.ndim == 2,
+            W.dtype == x.dtype,
+            W.ndim == 2,
         )
 
     def _make_samples(self, t):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 class SigmoidCrossEntropy(_native.NativeFunction):
-    documented = "sigmoid_cross_entropy"
     op = "sigmoid_cross_entropy"
     ignore_label = -1
 
@@ -25,10 +24,9 @@ class SigmoidCrossEntropy(_native.NativeFunction):
     normalize = _native.parameter("normalize")
     reduce = _native.parameter("reduce")
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x", "t"))
-        x, t = in_types
-        type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i", x.shape == t.shape)
+    @type_check._expects
+    def check_type_forward(self, x, t):
+        return x.dtype.kind == "f", t.dtype.kind == "i", x.shape == t.shape
 
 
 def _checked(x, t, normalize, reduce):

@@ -52,7 +52,6 @@ def _check_input_values(x, t, ignore_label):
 
 
 class SoftmaxCrossEntropy(_native.NativeFunction):
-    documented = "softmax_cross_entropy"
     op = "softmax_cross_entropy"
     cache_score = True
     class_weight = None

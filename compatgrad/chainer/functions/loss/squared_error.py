@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class SquaredError(_pairs._PairLoss):
-    documented = "squared_error"
     op = "squared_error"
 
 

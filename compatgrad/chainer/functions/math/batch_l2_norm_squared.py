@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_square = frontend.bind("square", dtype="any")
-_sum = frontend.bind("sum", dtype="any")
-
 
 class BatchL2NormSquared(_native.NativeFunction):
     documented = "batch_l2_norm_squared"
-    op = None
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x",))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim >= 2)
+    @type_check._expects
+    def check_type_forward(self, x):
+        return x.dtype.kind == "f", x.ndim >= 2
 
     def _run_bound(self, inputs):
-        return _sum._apply_as(self, _square(inputs[0]), tuple(range(1, inputs[0].ndim)))
+        return _bound.sum._apply_as(self, _bound.square(inputs[0]), tuple(range(1, inputs[0].ndim)))
 
 
 def batch_l2_norm_squared(x: VariableOrArray) -> Variable:

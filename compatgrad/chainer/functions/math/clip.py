@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Clip(_native.Elementwise):
-    documented = "clip"
     op = "clip"
 
     def __init__(self, x_min: float | None, x_max: float | None) -> None:

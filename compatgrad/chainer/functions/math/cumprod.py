@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class Cumprod(_reduction.Scan):
-    documented = "cumprod"
     op = "cumprod"
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Cumsum(_reduction.Scan):
-    documented = "cumsum"
     op = "cumsum"
 
 

@@ -6,8 +6,7 @@ import string
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.functions.array.broadcast import broadcast_to
 from compatgrad.chainer.functions.array.cast import promoted
 from compatgrad.chainer.functions.math.matmul import matmul
@@ -17,12 +16,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
-
-_copy = frontend.bind("copy", dtype="any")
-_diagonal = frontend.bind("diagonal", dtype="any")
-_mul = frontend.bind("mul", dtype="any")
-_reshape = frontend.bind("reshape", dtype="any")
-_transpose = frontend.bind("transpose", dtype="any")
 
 
 def _axes(subscripts):
@@ -56,7 +49,7 @@ class _Operand:
             while labels.count(label) > 1:
                 i = labels.index(label)
                 j = labels.index(label, i + 1)
-                x = _diagonal(x, 0, i, j)
+                x = _bound.diagonal(x, 0, i, j)
                 labels = [la for k, la in enumerate(labels) if k not in (i, j)] + [label]
         self.x = x
         self.labels = labels
@@ -72,16 +65,16 @@ class _Operand:
         shape = [self.size(label) for label in kept]
         summed = [label for label in self.labels if label not in wanted]
         n = size_of_shape([self.size(label) for label in summed])
-        x = _reshape(self.ordered(kept + summed), [size_of_shape(shape), n])
+        x = _bound.reshape(self.ordered(kept + summed), [size_of_shape(shape), n])
         # a matrix product rather than the op "sum": the gradient of "sum" is a read-only view of one number, while
         # programs may write to the gradient of Chainer's einsum
         ones = backend.get_array_module(x).ones((n, 1), x.dtype)
-        return _Operand(_reshape(matmul(x, ones), shape), kept)
+        return _Operand(_bound.reshape(matmul(x, ones), shape), kept)
 
     def ordered(self, labels):
         if labels == self.labels:
             return self.x
-        return _transpose(self.x, [self.labels.index(label) for label in labels])
+        return _bound.transpose(self.x, [self.labels.index(label) for label in labels])
 
     def times(self, other, wanted):
         """The product of both operands, summed over the labels that are not in `wanted`."""
@@ -96,13 +89,13 @@ class _Operand:
         x, y = a.ordered(batch + a_only + summed), b.ordered(batch + summed + b_only)
         if summed:
             n = size_of_shape([a.size(label) for label in summed])
-            x = _reshape(x, [*shape, size_of_shape(a_shape), n])
-            y = _reshape(y, [*shape, n, size_of_shape(b_shape)])
-            z = _reshape(matmul(x, y), shape + a_shape + b_shape)
+            x = _bound.reshape(x, [*shape, size_of_shape(a_shape), n])
+            y = _bound.reshape(y, [*shape, n, size_of_shape(b_shape)])
+            z = _bound.reshape(matmul(x, y), shape + a_shape + b_shape)
         else:
-            x = _reshape(x, shape + a_shape + [1] * len(b_only))
-            y = _reshape(y, shape + [1] * len(a_only) + b_shape)
-            z = _mul(x, y)
+            x = _bound.reshape(x, shape + a_shape + [1] * len(b_only))
+            y = _bound.reshape(y, shape + [1] * len(a_only) + b_shape)
+            z = _bound.mul(x, y)
         return _Operand(z, batch + a_only + b_only)
 
 
@@ -128,8 +121,6 @@ class EinSum(_native.NativeFunction):
 
     Source: `chainer.functions.math.einsum.EinSum` of Chainer 7.8.1.
     """
-
-    op = None
 
     def __init__(self, in_subs: str, out_sub: str) -> None:
         super().__init__()
@@ -184,7 +175,7 @@ class DiagEinSum(EinSum):
         found = [letter for letter in self.out_sub if letter in self.in_subs]
         y = _einsum(self.in_subs.split(","), found, inputs)
         shape = [n if s in found else 1 for s, n in zip(self.out_sub, self.out_shape, strict=True)]
-        return _copy(broadcast_to(_reshape(y, shape), self.out_shape))
+        return _bound.copy(broadcast_to(_bound.reshape(y, shape), self.out_shape))
 
 
 def _letters(subscripts):

@@ -31,10 +31,9 @@ class FFT(function_node.FunctionNode):
     def __init__(self, method: str) -> None:
         self._method = method
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("real", "imag"))
-        r, i = in_types
-        type_check.expect(r.dtype.kind == "f", r.ndim > 0, r.shape == i.shape, r.dtype == i.dtype)
+    @type_check._expects
+    def check_type_forward(self, real, imag):
+        return real.dtype.kind == "f", real.ndim > 0, real.shape == imag.shape, real.dtype == imag.dtype
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         real, imag = inputs

@@ -13,17 +13,12 @@ if TYPE_CHECKING:
 
 
 class Fmod(_native.NativeFunction):
-    documented = "fmod"
     op = "fmod"
     label = "fmod"
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x", "divisor"))
-        type_check.expect(
-            in_types[0].dtype == in_types[1].dtype,
-            in_types[0].dtype.kind == "f",
-            in_types[1].dtype.kind == "f",
-        )
+    @type_check._expects
+    def check_type_forward(self, x, divisor):
+        return x.dtype == divisor.dtype, x.dtype.kind == "f", divisor.dtype.kind == "f"
 
 
 @_native.function(Fmod)

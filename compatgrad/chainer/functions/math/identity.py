@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 class Identity(_native.NativeFunction):
-    documented = "identity"
     op = "identity"
 
     def apply(self, inputs: VariablesOrArrays) -> tuple[Variable, ...]:

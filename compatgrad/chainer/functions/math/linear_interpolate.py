@@ -4,37 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_add = frontend.bind("add", dtype="any")
-_mul = frontend.bind("mul", dtype="any")
-_one_minus = frontend.bind("rsub_scalar", dtype="any")
-
 
 class LinearInterpolate(_native.NativeFunction):
     documented = "linear_interpolate"
-    op = None
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("p", "x", "y"))
-        p, x, y = in_types
-        type_check.expect(
-            p.dtype.kind == "f",
-            x.dtype == p.dtype,
-            y.dtype == p.dtype,
-            p.shape == x.shape,
-            p.shape == y.shape,
-        )
+    @type_check._expects
+    def check_type_forward(self, p, x, y):
+        return p.dtype.kind == "f", x.dtype == p.dtype, y.dtype == p.dtype, p.shape == x.shape, p.shape == y.shape
 
     def _run_bound(self, inputs):
         p, x, y = inputs
-        return _add._apply_as(self, _mul(p, x), _mul(_one_minus(p, 1), y))
+        return _bound.add._apply_as(self, _bound.mul(p, x), _bound.mul(_bound.rsub_scalar(p, 1), y))
 
 
 def linear_interpolate(p: VariableOrArray, x: VariableOrArray, y: VariableOrArray) -> Variable:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class LogSumExp(_reduction.Reduction):
-    documented = "logsumexp"
     op = "logsumexp"
 
     def __init__(self, axis: Axes = None) -> None:

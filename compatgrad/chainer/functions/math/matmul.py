@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.functions.array.cast import promoted
 from compatgrad.chainer.functions.array.swapaxes import swapaxes
 from compatgrad.chainer.utils import type_check
@@ -61,9 +60,6 @@ class MatMul(_native.NativeFunction):
         return self._bound._apply_as(self, *promoted(*inputs), **self.op_params)
 
 
-_reshape = frontend.bind("reshape", dtype="any")
-
-
 @_native.function(MatMul)
 def matmul(a: VariableOrArray, b: VariableOrArray, transa: bool = False, transb: bool = False) -> Variable:
     """Matrix product, as numpy.matmul: of vectors, of matrices, of batches with broadcasting.
@@ -93,7 +89,6 @@ def matmul(a: VariableOrArray, b: VariableOrArray, transa: bool = False, transb:
 
 class BatchMatMul(_native.NativeFunction):
     documented = "batch_matmul"
-    op = None
 
     def __init__(self, transa: bool = False, transb: bool = False) -> None:
         super().__init__()
@@ -109,7 +104,7 @@ class BatchMatMul(_native.NativeFunction):
         type_check.expect(sizes[0] == sizes[1])
 
     def _run_bound(self, inputs):
-        a, b = [x if x.ndim == 3 else _reshape(x, (*x.shape, 1)) for x in inputs]
+        a, b = [x if x.ndim == 3 else _bound.reshape(x, (*x.shape, 1)) for x in inputs]
         return MatMul._bound._apply_as(
             self, swapaxes(a, 1, 2) if self.transa else a, swapaxes(b, 1, 2) if self.transb else b
         )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Maximum(_native.ElementwiseOfTwo):
-    documented = "maximum"
     op = "maximum"
 
 

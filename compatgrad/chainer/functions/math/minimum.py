@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Minimum(_native.ElementwiseOfTwo):
-    documented = "minimum"
     op = "minimum"
 
 

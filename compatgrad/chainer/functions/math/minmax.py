@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 
 
 class Max(_reduction.Reduction):
-    documented = "max"
     op = "max"
 
 
 class Min(_reduction.Reduction):
-    documented = "min"
     op = "min"
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 class Prod(_reduction.Reduction):
-    documented = "prod"
     op = "prod"
 
 

@@ -8,8 +8,7 @@ import numpy
 
 from compatgrad import _C
 from compatgrad.chainer import backend, utils
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.functions.array.cast import cast, promoted
 from compatgrad.chainer.functions.array.expand_dims import expand_dims
 from compatgrad.chainer.functions.array.swapaxes import swapaxes
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import DType, VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
-
-_get_item = frontend.bind("get_item", dtype="any")
-_mul = frontend.bind("mul", dtype="any")
-_scatter_add = frontend.bind("scatter_add", dtype="any")
 
 
 class CooMatMul(_native.NativeFunction):
@@ -53,8 +48,6 @@ class CooMatMul(_native.NativeFunction):
 
     Source: `chainer.functions.math.sparse_matmul.CooMatMul` of Chainer 7.8.1.
     """
-
-    op = None
 
     def __init__(
         self,
@@ -108,10 +101,10 @@ class CooMatMul(_native.NativeFunction):
         if self.transb:
             dn = swapaxes(dn, -1, -2)
         places = xp.nonzero(row >= 0)  # padding entries have row -1, which addition must skip
-        factors = _get_item(dn, (*places[:-1], col[places].astype(numpy.intp)))
-        terms = _mul(expand_dims(_get_item(sp, places), -1), factors)
+        factors = _bound.get_item(dn, (*places[:-1], col[places].astype(numpy.intp)))
+        terms = _bound.mul(expand_dims(_bound.get_item(sp, places), -1), factors)
         y = xp.zeros((*dn.shape[:-2], rows, dn.shape[-1]), dtype=sp.dtype)
-        y = _scatter_add(y, terms, (*places[:-1], row[places].astype(numpy.intp)))
+        y = _bound.scatter_add(y, terms, (*places[:-1], row[places].astype(numpy.intp)))
         if self.transc:
             y = swapaxes(y, -1, -2)
         return y if y.dtype == dtype else cast(y, dtype)

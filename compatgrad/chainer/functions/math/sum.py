@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 
 
 class Sum(_reduction.Reduction):
-    documented = "sum"
     op = "sum"
 
 
 class SumTo(_native.NativeFunction):
-    documented = "sum_to"
     op = "sum_to"
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.functions.array.cast import promoted
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.transpose import transpose
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_reshape = frontend.bind("reshape", dtype="any")
-
 
 def _sequence(axes):
     return (int(axes),) if numpy.isscalar(axes) else tuple(axes)
@@ -28,7 +25,6 @@ def _sequence(axes):
 
 class TensorDot(_native.NativeFunction):
     documented = "tensordot"
-    op = None
 
     def __init__(self, axes: int | Sequence[int | Sequence[int]] = 2) -> None:
         if isinstance(axes, Sequence):
@@ -41,9 +37,9 @@ class TensorDot(_native.NativeFunction):
         super().__init__()
         self.axes = axes
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("a", "b"))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
+    @type_check._expects
+    def check_type_forward(self, a, b):
+        return a.dtype.kind == "f", b.dtype.kind == "f"
 
     def _run_bound(self, inputs):
         a, b = inputs
@@ -65,7 +61,7 @@ class TensorDot(_native.NativeFunction):
         n = size_of_shape([a.shape[i] for i in over_a])
         a = reshape(transpose(a, keep_a + over_a), (size_of_shape(shape_a), n))
         b = reshape(transpose(b, over_b + keep_b), (n, size_of_shape(shape_b)))
-        return _reshape._apply_as(self, matmul(a, b), (*shape_a, *shape_b))
+        return _bound.reshape._apply_as(self, matmul(a, b), (*shape_a, *shape_b))
 
 
 def tensordot(a: VariableOrArray, b: VariableOrArray, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:

@@ -38,12 +38,11 @@ class Arctan(_native.NamedElementwise):
 
 
 class Arctan2(_native.NamedElementwise):
-    documented = "arctan2"
     op = "arctan2"
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("x1", "x2"))
-        type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
+    @type_check._expects
+    def check_type_forward(self, x1, x2):
+        return x1.dtype.kind == "f", x2.dtype.kind == "f"
 
     def _run_bound(self, inputs):
         return self._bound._apply_as(self, *promoted(*inputs))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class Zeta(_native.NativeFunction):
-    documented = "zeta"
     op = "zeta"
     label = "zeta"
 

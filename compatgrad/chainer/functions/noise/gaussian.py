@@ -5,19 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import argument, type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
-
-_exp = frontend.bind("exp", dtype="any")
-_add = frontend.bind("add", dtype="any")
-_mul = frontend.bind("mul", dtype="any")
-_scaled = frontend.bind("mul_scalar", dtype="any")
 
 
 class Gaussian(_native.NativeFunction):
@@ -36,23 +30,20 @@ class Gaussian(_native.NativeFunction):
     Source: `chainer.functions.noise.gaussian.Gaussian` of Chainer 7.8.1.
     """
 
-    op = None
-
     def __init__(self, eps: NdArray | None = None) -> None:
         super().__init__()
         self.eps = eps
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        type_check._argname(in_types, ("mean", "ln_var"))
-        m, v = in_types
-        type_check.expect(m.dtype.kind == "f", m.dtype == v.dtype, m.shape == v.shape)
+    @type_check._expects
+    def check_type_forward(self, mean, ln_var):
+        return mean.dtype.kind == "f", mean.dtype == ln_var.dtype, mean.shape == ln_var.shape
 
     def _run_bound(self, inputs):
         mean, ln_var = inputs
         if self.eps is None:
             xp = backend.get_array_module(mean)
             self.eps = xp.asarray(xp.random.standard_normal(ln_var.shape), dtype=mean.dtype)
-        return _add._apply_as(self, mean, _mul(_exp(_scaled(ln_var, 0.5)), self.eps))
+        return _bound.add._apply_as(self, mean, _bound.mul(_bound.exp(_bound.mul_scalar(ln_var, 0.5)), self.eps))
 
 
 def gaussian(mean: VariableOrArray, ln_var: VariableOrArray, **kwargs: Any) -> Variable | tuple[Variable, NdArray]:

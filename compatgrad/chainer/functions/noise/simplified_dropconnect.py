@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer import backend, variable
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.functions.array.cast import cast
 from compatgrad.chainer.utils import type_check
 
@@ -14,16 +13,9 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
-_add = frontend.bind("add", dtype="any")
-_matmul = frontend.bind("matmul", dtype="any")
-_mul = frontend.bind("mul", dtype="any")
-_reshape = frontend.bind("reshape", dtype="any")
-
 
 class SimplifiedDropconnect(_native.NativeFunction):
     documented = "simplified_dropconnect"
-
-    op = None
 
     def __init__(self, ratio: float, mask: VariableOrArray | None = None, use_batchwise_mask: bool = True) -> None:
         super().__init__()
@@ -58,11 +50,11 @@ class SimplifiedDropconnect(_native.NativeFunction):
         elif isinstance(self.mask, variable.Variable):
             self.mask = self.mask.array
         scaled = self.mask.astype(w.dtype) * w.dtype.type(1.0 / (1 - self.ratio))
-        w = cast(_mul(w, scaled), x.dtype)
-        y = _matmul(w, _reshape(x, (len(x), -1, 1)))
+        w = cast(_bound.mul(w, scaled), x.dtype)
+        y = _bound.matmul(w, _bound.reshape(x, (len(x), -1, 1)))
         if len(inputs) == 2:
-            return _reshape._apply_as(self, y, y.shape[:2])
-        return _add._apply_as(self, _reshape(y, y.shape[:2]), inputs[2])
+            return _bound.reshape._apply_as(self, y, y.shape[:2])
+        return _bound.add._apply_as(self, _bound.reshape(y, y.shape[:2]), inputs[2])
 
 
 def simplified_dropconnect(

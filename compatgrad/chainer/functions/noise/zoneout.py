@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend, configuration
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import argument, type_check
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
-
-_where = frontend.bind("where", dtype="any")
 
 
 class Zoneout(_native.NativeFunction):
@@ -30,8 +27,6 @@ class Zoneout(_native.NativeFunction):
     Source: `chainer.functions.noise.zoneout.Zoneout` of Chainer 7.8.1.
     """
 
-    op = None
-
     def __init__(self, zoneout_ratio: float) -> None:
         super().__init__()
         self.zoneout_ratio = zoneout_ratio
@@ -44,7 +39,7 @@ class Zoneout(_native.NativeFunction):
         xp = backend.get_array_module(x)
         self.flag_x = xp.random.rand(*x.shape) >= self.zoneout_ratio
         self.flag_h = ~self.flag_x
-        return _where._apply_as(self, self.flag_x, x, h)
+        return _bound.where._apply_as(self, self.flag_x, x, h)
 
 
 def zoneout(h: VariableOrArray, x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable:

@@ -101,7 +101,6 @@ class BatchNormalization(_Normalization):
 
 
 class FixedBatchNormalization(_Normalization):
-    documented = "fixed_batch_normalization"
     op = "fixed_batch_normalization"
     _inputs = 5
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import backend
-from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _composed
+from compatgrad.chainer.functions import _bound, _composed
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.transpose import transpose
 from compatgrad.chainer.functions.math.average import average
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
-
-_inverse_root = frontend.bind("inverse_root", dtype="any")
 
 
 def _grouped(x, groups):
@@ -87,7 +84,7 @@ class DecorrelatedBatchNormalization(_composed.ComposedFunction):
         xp = backend.get_array_module(x.array)
         noise = x.dtype.type(self.eps) * xp.eye(x_hat.shape[1], dtype=x.dtype)
         covariance = matmul(x_hat, x_hat, transb=True) / x_hat.shape[2] + noise
-        projection = _inverse_root(covariance)
+        projection = _bound.inverse_root(covariance)
         self._mean, self._projection = mean, projection
         return _ungrouped(matmul(projection, x_hat), x.shape)
 

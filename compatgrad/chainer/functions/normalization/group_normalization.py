@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 class GroupNormalization(_native.NativeFunction):
-    documented = "group_normalization"
     op = "group_normalization"
 
     def __init__(self, groups: int, eps: float = 1e-5) -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class NormalizeL2(_native.NativeFunction):
-    documented = "normalize"
     op = "normalize"
 
     def __init__(self, eps: float = 1e-5, axis: IntOrInts = 1) -> None:

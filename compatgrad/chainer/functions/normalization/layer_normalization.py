@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 class LayerNormalization(_native.NativeFunction):
-    documented = "layer_normalization"
     op = "layer_normalization"
 
     def __init__(self, eps: float = 1e-5) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 class LocalResponseNormalization(_native.NativeFunction):
-    documented = "local_response_normalization"
     op = "local_response_normalization"
 
     def __init__(self, n: int = 5, k: float = 2, alpha: float = 1e-4, beta: float = 0.75) -> None:

@@ -25,7 +25,6 @@ class Regions(_composed.ComposedFunction):
     gradient.
     """
 
-    op = None
     empty = None  # value of an empty bin; None where the op computes means
     argmax_data = None  # positions of the maxima
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 class LSTM(_native.NativeFunction):
-    documented = "lstm"
     op = "lstm"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 class SLSTM(_native.NativeFunction):
-    documented = "slstm"
     op = "slstm"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class TreeLSTM(_native.NativeListFunction):
-    documented = "tree_lstm"
     op = "tree_lstm"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

@@ -54,7 +54,7 @@ class SimplifiedDropconnect(link.Link):
         self.W.initialize((self.out_size, in_size))
 
     def forward(
-        self, x: VariableOrArray, train: bool = True, mask: Array|None = None, use_batchwise_mask: bool = True
+        self, x: VariableOrArray, train: bool = True, mask: Array | None = None, use_batchwise_mask: bool = True
     ) -> Variable:
         """Applies the layer; a given `mask` is used instead of a random one, and kept as a persistent
         value."""

@@ -43,7 +43,7 @@ class EmbedID(link.Link):
             self.W = variable.Parameter(initialW, (in_size, out_size))
 
     @classmethod
-    def from_params(cls, W: VariableOrArray, ignore_label: int|None = None) -> EmbedID:
+    def from_params(cls, W: VariableOrArray, ignore_label: int | None = None) -> EmbedID:
         """Makes the link from its array."""
         in_size, out_size = W.shape
         return cls(in_size, out_size, initialW=variable.as_array(W), ignore_label=ignore_label)

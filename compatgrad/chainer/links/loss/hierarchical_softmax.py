@@ -140,14 +140,14 @@ class BinaryHierarchicalSoftmaxFunction(device_resident.DeviceResident, function
         positions = xp.arange(total) - (ends - lengths)[samples] + begins[samples]
         return samples, self.paths[positions], self.codes[positions]
 
-    def forward(self, inputs: tuple[Array,...]) -> tuple[Array]:
+    def forward(self, inputs: tuple[Array, ...]) -> tuple[Array]:
         x, t, W = inputs
         xp = chainer.backend.get_array_module(x)
         samples, nodes, codes = self._nodes(xp, t)
         wxy = (W[nodes] * x[samples]).sum(axis=1) * codes
         return (xp.asarray(xp.logaddexp(x.dtype.type(0), -wxy).sum(), dtype=x.dtype),)
 
-    def backward(self, inputs: tuple[Array,...], grad_outputs: tuple[Array,...]) -> tuple[Array, None, Array]:
+    def backward(self, inputs: tuple[Array, ...], grad_outputs: tuple[Array, ...]) -> tuple[Array, None, Array]:
         x, t, W = inputs
         (gloss,) = grad_outputs
         xp = chainer.backend.get_array_module(x)
@@ -202,7 +202,7 @@ class BinaryHierarchicalSoftmax(link.Link):
         self._func.device_resident_accept(visitor)
 
     @staticmethod
-    def create_huffman_tree(word_counts: Mapping[int,int]) -> Tree:
+    def create_huffman_tree(word_counts: Mapping[int, int]) -> Tree:
         """Huffman tree of a dict of counts by label. Raises ValueError for an empty one."""
         if not word_counts:
             raise ValueError("Empty vocabulary")

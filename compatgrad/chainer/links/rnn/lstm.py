@@ -104,7 +104,7 @@ class StatelessLSTM(LSTMBase):
     """
 
     def forward(
-        self, c: VariableOrArray|None, h: VariableOrArray|None, x: VariableOrArray
+        self, c: VariableOrArray | None, h: VariableOrArray | None, x: VariableOrArray
     ) -> tuple[Variable, Variable]:
         """New cell and output; `c` and `h` may be None."""
         if self.upward.W.tensor is None:

@@ -37,7 +37,7 @@ class NStepLSTMBase(n_step_rnn.NStepRNNBase):
     n_cells = 2
 
     def forward(
-        self, hx: VariableOrArray|None, cx: VariableOrArray|None, xs: Sequence[VariableOrArray], **kwargs: Any
+        self, hx: VariableOrArray | None, cx: VariableOrArray | None, xs: Sequence[VariableOrArray], **kwargs: Any
     ) -> tuple[Variable, Variable, list[Variable]]:
         """Last outputs, last cells and the sequences of outputs; `None` starts from zeros."""
         (hy, cy), ys = self._call([hx, cx], xs, **kwargs)

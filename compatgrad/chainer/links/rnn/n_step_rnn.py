@@ -167,7 +167,7 @@ class NStepRNNBase(link.ChainList):
         raise NotImplementedError
 
     def forward(
-        self, hx: VariableOrArray|None, xs: Sequence[VariableOrArray], **kwargs: Any
+        self, hx: VariableOrArray | None, xs: Sequence[VariableOrArray], **kwargs: Any
     ) -> tuple[Variable, list[Variable]]:
         """Last states and the sequences of outputs, for the sequences `xs`; `hx=None` starts from zeros."""
         (hy,), ys = self._call([hx], xs, **kwargs)
