@@ -2,6 +2,14 @@
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import distribution
+from compatgrad.chainer.utils import cache
+
+
+class statistic(cache.cached_property):
+    """A cached attribute that a formula gives: `mean = statistic(lambda self: self.k * self.theta)`."""
+
+    def __set_name__(self, owner, name):
+        self.__name__ = name
 
 
 class Parametric(distribution.Distribution):
@@ -14,17 +22,9 @@ class Parametric(distribution.Distribution):
         self._params = {name: chainer.as_variable(value) for name, value in params.items()}
         self.__dict__.update((name, v) for name, v in self._params.items() if not hasattr(type(self), name))
 
-    @property
-    def params(self):
-        return dict(self._params)
-
-    @property
-    def _first(self):
-        return next(iter(self._params.values()))
-
-    @property
-    def batch_shape(self):
-        return self._first.shape
+    params = property(lambda self: dict(self._params))
+    _first = property(lambda self: next(iter(self._params.values())))
+    batch_shape = property(lambda self: self._first.shape)
 
     def _draw(self, n, name, *args, dtype=None):
         """An array of `n` draws for each element of the parameters, by the function `name` of NumPy's or CuPy's
@@ -37,13 +37,8 @@ class Parametric(distribution.Distribution):
 class Multivariate(Parametric):
     """Base class of distributions of vectors: the last axis of the parameters is the axis of an event."""
 
-    @property
-    def batch_shape(self):
-        return self._first.shape[:-1]
-
-    @property
-    def event_shape(self):
-        return self._first.shape[-1:]
+    batch_shape = property(lambda self: self._first.shape[:-1])
+    event_shape = property(lambda self: self._first.shape[-1:])
 
 
 def one_of(**params):

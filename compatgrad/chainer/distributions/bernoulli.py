@@ -11,7 +11,7 @@ from compatgrad.chainer import function_node
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric, one_of
+from compatgrad.chainer.distributions._parametric import Parametric, one_of, statistic
 from compatgrad.chainer.distributions.utils import _modified_xlogx
 from compatgrad.chainer.utils import cache, force_array
 
@@ -92,29 +92,16 @@ class Bernoulli(Parametric):
             self._set(logit=logit)
         self.binary_check = binary_check
 
-    @cache.cached_property
-    def p(self):
-        return self._params["p"] if "p" in self._params else F.sigmoid(self.logit)
+    p = statistic(lambda self: self._params["p"] if "p" in self._params else F.sigmoid(self.logit))
 
     @cache.cached_property
     def logit(self):
         return self._params["logit"] if "logit" in self._params else F.log(self.p) - F.log1p(-self.p)
 
-    @property
-    def params(self):
-        return {"logit": self.logit}
-
-    @property
-    def mean(self):
-        return self.p
-
-    @cache.cached_property
-    def variance(self):
-        return self.p * (1 - self.p)
-
-    @property
-    def entropy(self):
-        return -_modified_xlogx(self.p) - _modified_xlogx(1 - self.p)
+    params = property(lambda self: {"logit": self.logit})
+    mean = property(lambda self: self.p)
+    variance = statistic(lambda self: self.p * (1 - self.p))
+    entropy = property(lambda self: -_modified_xlogx(self.p) - _modified_xlogx(1 - self.p))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return _bernoulli_log_prob(self.logit, x, self.binary_check)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import log_beta, within
 from compatgrad.chainer.utils import cache
 
@@ -37,13 +37,8 @@ class Beta(Parametric):
     def __init__(self, a: VariableOrArray, b: VariableOrArray) -> None:
         self._set(a=a, b=b)
 
-    @cache.cached_property
-    def _a_plus_b(self):
-        return self.a + self.b
-
-    @cache.cached_property
-    def mean(self):
-        return self.a / self._a_plus_b
+    _a_plus_b = statistic(lambda self: self.a + self.b)
+    mean = statistic(lambda self: self.a / self._a_plus_b)
 
     @cache.cached_property
     def variance(self):

@@ -9,7 +9,7 @@ import numpy
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Multivariate, one_of
+from compatgrad.chainer.distributions._parametric import Multivariate, one_of, statistic
 from compatgrad.chainer.distributions._parts import array_of, categorical_kl, choices
 from compatgrad.chainer.distributions.utils import _modified_xlogx
 from compatgrad.chainer.utils import argument, cache
@@ -49,21 +49,14 @@ class Categorical(Multivariate):
         else:
             self._set(_logit=logit)
 
-    @cache.cached_property
-    def p(self):
-        return self._params["p"] if "p" in self._params else F.exp(self.log_p)
+    p = statistic(lambda self: self._params["p"] if "p" in self._params else F.exp(self.log_p))
 
     @cache.cached_property
     def log_p(self):
         return F.log(self._params["p"]) if "p" in self._params else F.log_softmax(self._logit, axis=-1)
 
-    @property
-    def params(self):
-        return {"p": self.p}
-
-    @cache.cached_property
-    def entropy(self):
-        return -F.sum(_modified_xlogx(self.p), axis=-1)
+    params = property(lambda self: {"p": self.p})
+    entropy = statistic(lambda self: -F.sum(_modified_xlogx(self.p), axis=-1))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         batch = numpy.meshgrid(*map(range, self.batch_shape), indexing="ij")

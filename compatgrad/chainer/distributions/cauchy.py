@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
-from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.utils import cache
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -44,17 +43,9 @@ class Cauchy(Parametric):
         warnings.warn(f"{what} of the cauchy distribution is undefined.", RuntimeWarning, stacklevel=4)
         return chainer.as_variable(self.xp.full_like(self.loc.array, math.nan))
 
-    @cache.cached_property
-    def mean(self):
-        return self._undefined("Mean")
-
-    @cache.cached_property
-    def variance(self):
-        return self._undefined("Variance")
-
-    @cache.cached_property
-    def entropy(self):
-        return F.log(4 * math.pi * self.scale)
+    mean = statistic(lambda self: self._undefined("Mean"))
+    variance = statistic(lambda self: self._undefined("Variance"))
+    entropy = statistic(lambda self: F.log(4 * math.pi * self.scale))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return F.log(self.scale) - math.log(math.pi) - F.log((x - self.loc) ** 2 + self.scale**2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
@@ -36,17 +36,9 @@ class Chisquare(Parametric):
     def __init__(self, k: VariableOrArray) -> None:
         self._set(k=k)
 
-    @cache.cached_property
-    def _half_k(self):
-        return 0.5 * self.k
-
-    @property
-    def mean(self):
-        return self.k
-
-    @cache.cached_property
-    def variance(self):
-        return 2 * self.k
+    _half_k = statistic(lambda self: 0.5 * self.k)
+    mean = property(lambda self: self.k)
+    variance = statistic(lambda self: 2 * self.k)
 
     @cache.cached_property
     def entropy(self):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Multivariate
+from compatgrad.chainer.distributions._parametric import Multivariate, statistic
 from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
@@ -36,25 +36,11 @@ class Dirichlet(Multivariate):
     def __init__(self, alpha: VariableOrArray) -> None:
         self._set(alpha=alpha)
 
-    @cache.cached_property
-    def alpha0(self):
-        return F.sum(self.alpha, axis=-1)
-
-    @property
-    def _total(self):
-        return F.expand_dims(self.alpha0, axis=-1)
-
-    @property
-    def _log_beta(self):
-        return F.sum(F.lgamma(self.alpha), axis=-1) - F.lgamma(self.alpha0)
-
-    @cache.cached_property
-    def mean(self):
-        return self.alpha / F.broadcast_to(self._total, self.alpha.shape)
-
-    @cache.cached_property
-    def variance(self):
-        return self.mean * (1 - self.mean) / F.broadcast_to(self._total + 1, self.alpha.shape)
+    alpha0 = statistic(lambda self: F.sum(self.alpha, axis=-1))
+    _total = property(lambda self: F.expand_dims(self.alpha0, axis=-1))
+    _log_beta = property(lambda self: F.sum(F.lgamma(self.alpha), axis=-1) - F.lgamma(self.alpha0))
+    mean = statistic(lambda self: self.alpha / F.broadcast_to(self._total, self.alpha.shape))
+    variance = statistic(lambda self: self.mean * (1 - self.mean) / F.broadcast_to(self._total + 1, self.alpha.shape))
 
     @cache.cached_property
     def entropy(self):

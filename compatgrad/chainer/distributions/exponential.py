@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import array_of, within
-from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -37,21 +36,10 @@ class Exponential(Parametric):
     def __init__(self, lam: VariableOrArray) -> None:
         self._set(lam=lam)
 
-    @cache.cached_property
-    def _log_lam(self):
-        return F.log(self.lam)
-
-    @cache.cached_property
-    def mean(self):
-        return 1 / self.lam
-
-    @cache.cached_property
-    def variance(self):
-        return self.mean**2
-
-    @cache.cached_property
-    def entropy(self):
-        return 1 - self._log_lam
+    _log_lam = statistic(lambda self: F.log(self.lam))
+    mean = statistic(lambda self: 1 / self.lam)
+    variance = statistic(lambda self: self.mean**2)
+    entropy = statistic(lambda self: 1 - self._log_lam)
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return within(array_of(x) >= 0, self._log_lam - self.lam * x)

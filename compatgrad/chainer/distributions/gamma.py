@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import array_of, within
-from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -37,17 +36,9 @@ class Gamma(Parametric):
     def __init__(self, k: VariableOrArray, theta: VariableOrArray) -> None:
         self._set(k=k, theta=theta)
 
-    @cache.cached_property
-    def mean(self):
-        return self.k * self.theta
-
-    @cache.cached_property
-    def variance(self):
-        return self.mean * self.theta
-
-    @cache.cached_property
-    def entropy(self):
-        return self.k + F.log(self.theta) + F.lgamma(self.k) + (1 - self.k) * F.digamma(self.k)
+    mean = statistic(lambda self: self.k * self.theta)
+    variance = statistic(lambda self: self.mean * self.theta)
+    entropy = statistic(lambda self: self.k + F.log(self.theta) + F.lgamma(self.k) + (1 - self.k) * F.digamma(self.k))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         scale = F.lgamma(self.k) + self.k * F.log(self.theta)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.utils import cache
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -36,17 +35,9 @@ class Geometric(Parametric):
     def __init__(self, p: VariableOrArray) -> None:
         self._set(p=p)
 
-    @cache.cached_property
-    def _log_failure(self):
-        return F.log1p(-self.p)
-
-    @cache.cached_property
-    def mean(self):
-        return 1 / self.p
-
-    @cache.cached_property
-    def variance(self):
-        return (1 - self.p) / self.p**2
+    _log_failure = statistic(lambda self: F.log1p(-self.p))
+    mean = statistic(lambda self: 1 / self.p)
+    variance = statistic(lambda self: (1 - self.p) / self.p**2)
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return (x - 1) * self._log_failure + F.log(self.p)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import EULER
-from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -38,21 +37,10 @@ class Gumbel(Parametric):
     def __init__(self, loc: VariableOrArray, scale: VariableOrArray) -> None:
         self._set(loc=loc, scale=scale)
 
-    @cache.cached_property
-    def _log_scale(self):
-        return F.log(self.scale)
-
-    @cache.cached_property
-    def mean(self):
-        return self.loc + EULER * self.scale
-
-    @cache.cached_property
-    def variance(self):
-        return math.pi**2 / 6 * self.scale**2
-
-    @cache.cached_property
-    def entropy(self):
-        return self._log_scale + (EULER + 1)
+    _log_scale = statistic(lambda self: F.log(self.scale))
+    mean = statistic(lambda self: self.loc + EULER * self.scale)
+    variance = statistic(lambda self: math.pi**2 / 6 * self.scale**2)
+    entropy = statistic(lambda self: self._log_scale + (EULER + 1))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         y = (x - self.loc) / self.scale

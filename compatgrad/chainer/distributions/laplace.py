@@ -9,8 +9,8 @@ from compatgrad.chainer import function_node
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
-from compatgrad.chainer.utils import cache, force_array
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
+from compatgrad.chainer.utils import force_array
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -77,23 +77,12 @@ class Laplace(Parametric):
     def __init__(self, loc: VariableOrArray, scale: VariableOrArray) -> None:
         self._set(loc=loc, scale=scale)
 
-    @property
-    def mean(self):
-        return self.loc
+    mean = property(lambda self: self.loc)
 
     mode = mean
-
-    @cache.cached_property
-    def stddev(self):
-        return math.sqrt(2) * self.scale
-
-    @cache.cached_property
-    def variance(self):
-        return 2 * self.scale**2
-
-    @cache.cached_property
-    def entropy(self):
-        return 1.0 + F.log(2 * self.scale)
+    stddev = statistic(lambda self: math.sqrt(2) * self.scale)
+    variance = statistic(lambda self: 2 * self.scale**2)
+    entropy = statistic(lambda self: 1.0 + F.log(2 * self.scale))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return -F.log(2 * self.scale) - abs(x - self.loc) / self.scale

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
-from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -37,21 +36,10 @@ class LogNormal(Parametric):
     def __init__(self, mu: VariableOrArray, sigma: VariableOrArray) -> None:
         self._set(mu=mu, sigma=sigma)
 
-    @cache.cached_property
-    def _log_sigma(self):
-        return F.log(self.sigma)
-
-    @cache.cached_property
-    def mean(self):
-        return F.exp(self.mu + 0.5 * self.sigma**2)
-
-    @cache.cached_property
-    def variance(self):
-        return F.exp(2 * self.mu + self.sigma**2) * F.expm1(self.sigma**2)
-
-    @cache.cached_property
-    def entropy(self):
-        return 0.5 + LOG_ROOT_2PI + self._log_sigma + self.mu
+    _log_sigma = statistic(lambda self: F.log(self.sigma))
+    mean = statistic(lambda self: F.exp(self.mu + 0.5 * self.sigma**2))
+    variance = statistic(lambda self: F.exp(2 * self.mu + self.sigma**2) * F.expm1(self.sigma**2))
+    entropy = statistic(lambda self: 0.5 + LOG_ROOT_2PI + self._log_sigma + self.mu)
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         y = F.log(x)

@@ -8,7 +8,7 @@ import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Multivariate
+from compatgrad.chainer.distributions._parametric import Multivariate, statistic
 from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
 from compatgrad.chainer.functions import _bound
 from compatgrad.chainer.utils import argument, cache
@@ -65,32 +65,19 @@ class MultivariateNormal(Multivariate):
         """Length of the vectors."""
         return self.scale_tril.shape[-1]
 
-    @property
-    def mean(self):
-        return self.loc
+    mean = property(lambda self: self.loc)
 
     mode = mean
-
-    @cache.cached_property
-    def variance(self):
-        return _squares(self._lower, -1)
+    variance = statistic(lambda self: _squares(self._lower, -1))
 
     @cache.cached_property
     def _lower(self):
         below = self.xp.tri(self.d, dtype=self.loc.dtype)
         return self.scale_tril * self.xp.broadcast_to(below, self.scale_tril.shape)
 
-    @cache.cached_property
-    def covariance(self):
-        return F.matmul(self._lower, self._lower, transb=True)
-
-    @cache.cached_property
-    def _logdet_scale(self):
-        return F.sum(F.log(abs(F.diagonal(self.scale_tril, axis1=-2, axis2=-1))), axis=-1)
-
-    @cache.cached_property
-    def entropy(self):
-        return self._logdet_scale + (0.5 + LOG_ROOT_2PI) * self.d
+    covariance = statistic(lambda self: F.matmul(self._lower, self._lower, transb=True))
+    _logdet_scale = statistic(lambda self: F.sum(F.log(abs(F.diagonal(self.scale_tril, axis1=-2, axis2=-1))), axis=-1))
+    entropy = statistic(lambda self: self._logdet_scale + (0.5 + LOG_ROOT_2PI) * self.d)
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         x = chainer.as_variable(x)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric, one_of
+from compatgrad.chainer.distributions._parametric import Parametric, one_of, statistic
 from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
-from compatgrad.chainer.utils import argument, cache
+from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -48,35 +48,15 @@ class Normal(Parametric):
             self._set(loc=loc)
             self._log_scale = chainer.as_variable(log_scale)
 
-    @cache.cached_property
-    def scale(self):
-        return self._params["scale"] if "scale" in self._params else F.exp(self._log_scale)
-
-    @cache.cached_property
-    def log_scale(self):
-        return F.log(self._params["scale"]) if "scale" in self._params else self._log_scale
-
-    @property
-    def params(self):
-        return {"loc": self.loc, "scale": self.scale}
-
-    @property
-    def mean(self):
-        return self.loc
+    scale = statistic(lambda self: self._params["scale"] if "scale" in self._params else F.exp(self._log_scale))
+    log_scale = statistic(lambda self: F.log(self._params["scale"]) if "scale" in self._params else self._log_scale)
+    params = property(lambda self: {"loc": self.loc, "scale": self.scale})
+    mean = property(lambda self: self.loc)
 
     mode = mean
-
-    @property
-    def stddev(self):
-        return self.scale
-
-    @cache.cached_property
-    def variance(self):
-        return self.scale**2
-
-    @cache.cached_property
-    def entropy(self):
-        return self.log_scale + (0.5 + LOG_ROOT_2PI)
+    stddev = property(lambda self: self.scale)
+    variance = statistic(lambda self: self.scale**2)
+    entropy = statistic(lambda self: self.log_scale + (0.5 + LOG_ROOT_2PI))
 
     def _standardized(self, x):
         return (x - self.loc) / self.scale

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Multivariate
+from compatgrad.chainer.distributions._parametric import Multivariate, statistic
 from compatgrad.chainer.distributions._parts import categorical_kl, choices
-from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -35,17 +34,9 @@ class OneHotCategorical(Multivariate):
     def __init__(self, p: VariableOrArray) -> None:
         self._set(p=p)
 
-    @cache.cached_property
-    def log_p(self):
-        return F.log(self.p)
-
-    @property
-    def mean(self):
-        return self.p
-
-    @cache.cached_property
-    def variance(self):
-        return self.p * (1.0 - self.p)
+    log_p = statistic(lambda self: F.log(self.p))
+    mean = property(lambda self: self.p)
+    variance = statistic(lambda self: self.p * (1.0 - self.p))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return F.sum(self.log_p * x, axis=-1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import within
 from compatgrad.chainer.utils import cache
 
@@ -38,26 +38,16 @@ class Pareto(Parametric):
     def __init__(self, scale: VariableOrArray, alpha: VariableOrArray) -> None:
         self._set(scale=scale, alpha=alpha)
 
-    @cache.cached_property
-    def _log_scale(self):
-        return F.log(self.scale)
-
-    @cache.cached_property
-    def _log_alpha(self):
-        return F.log(self.alpha)
-
-    @cache.cached_property
-    def mean(self):
-        return -within(self.alpha.array > 1, -(self.alpha * self.scale / (self.alpha - 1)))
+    _log_scale = statistic(lambda self: F.log(self.scale))
+    _log_alpha = statistic(lambda self: F.log(self.alpha))
+    mean = statistic(lambda self: -within(self.alpha.array > 1, -(self.alpha * self.scale / (self.alpha - 1))))
 
     @cache.cached_property
     def variance(self):
         a = self.alpha
         return -within(a.array > 2, -(self.scale**2 * a / (a - 1) ** 2 / (a - 2)))
 
-    @cache.cached_property
-    def entropy(self):
-        return self._log_scale - self._log_alpha + 1.0 / self.alpha + 1.0
+    entropy = statistic(lambda self: self._log_scale - self._log_alpha + 1.0 / self.alpha + 1.0)
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         x = chainer.as_variable(x)

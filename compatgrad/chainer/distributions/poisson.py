@@ -9,9 +9,8 @@ import numpy
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import array_of
-from compatgrad.chainer.utils import cache
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -39,13 +38,8 @@ class Poisson(Parametric):
     def __init__(self, lam: VariableOrArray) -> None:
         self._set(lam=lam)
 
-    @cache.cached_property
-    def _log_lam(self):
-        return F.log(self.lam)
-
-    @property
-    def mean(self):
-        return self.lam
+    _log_lam = statistic(lambda self: F.log(self.lam))
+    mean = property(lambda self: self.lam)
 
     variance = mean
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
-from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import within
-from compatgrad.chainer.utils import argument, cache
+from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -52,25 +52,11 @@ class Uniform(Parametric):
             self._set(loc=loc, scale=scale)
             self.low = self.loc
 
-    @cache.cached_property
-    def high(self):
-        return self._params["high"] if "high" in self._params else self.loc + self.scale
-
-    @cache.cached_property
-    def scale(self):
-        return self._params["scale"] if "scale" in self._params else self.high - self.low
-
-    @cache.cached_property
-    def mean(self):
-        return (self.high + self.low) / 2
-
-    @cache.cached_property
-    def variance(self):
-        return self.scale**2 / 12
-
-    @cache.cached_property
-    def entropy(self):
-        return F.log(self.scale)
+    high = statistic(lambda self: self._params["high"] if "high" in self._params else self.loc + self.scale)
+    scale = statistic(lambda self: self._params["scale"] if "scale" in self._params else self.high - self.low)
+    mean = statistic(lambda self: (self.high + self.low) / 2)
+    variance = statistic(lambda self: self.scale**2 / 12)
+    entropy = statistic(lambda self: F.log(self.scale))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         x = chainer.as_variable(x)
