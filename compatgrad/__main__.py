@@ -8,6 +8,7 @@ import compatgrad
 # command -> what it does, in one line; `compatgrad.tools` has a module of each name
 COMMANDS = {
     "run": "run a program with compatgrad's chainer, nnabla and mxnet",
+    "launch": "run a program in several processes that communicate",
     "report": "print the reports that `run --report=FILE.json` wrote, also those of several processes",
     "verify": "compare a program's run here with its run on the original, function by function",
     "record": "record what a program computes, to compare it on another machine",
@@ -39,6 +40,7 @@ environment:
   CUDACXX, CUDAFLAGS             nvcc and additional flags for CUDA kernels
   COMPATGRAD_REPORT              1 or a file's name: report what ran where (`run --help`)
   COMPATGRAD_STRICT              what is to be an error (`run --help`)
+  COMPATGRAD_TIMEOUT             seconds that a process waits for another (`launch --help`)
   COMPATGRAD_CUDA_KERNELS=0      do not use compatgrad's CUDA kernels; ATen computes on GPUs
 """
 

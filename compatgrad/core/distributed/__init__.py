@@ -1,0 +1,20 @@
+"""Processes that exchange tensors and objects, by `torch.distributed`: what the communicators of all frontends are made
+of.
+
+    group = distributed.world()                 # connects the processes of the job; a group of one where there is none
+    group.rank, group.size, group.local_rank    # who this process is
+    group.all_reduce(tensor)                    # collectives on tensors of known shape, in place
+    group.broadcast_packet("bcast", packet)     # messages of any form: Packet(object, tensors)
+    group.send(packet, dest, tag); group.receive(source, tag)
+    group.split(color, key); group.subgroup(ranks)
+
+`torch.distributed` is imported when processes connect. Each collective ends at the deadline, with an error that names
+the missing processes (`waiting.py`).
+"""
+
+from compatgrad.core.distributed.errors import DistributedError
+from compatgrad.core.distributed.group import Group, Pending, world
+from compatgrad.core.distributed.launching import Launch, detect
+from compatgrad.core.distributed.messages import ANY, Message, Packet
+
+__all__ = ["ANY", "DistributedError", "Group", "Launch", "Message", "Packet", "Pending", "detect", "world"]

@@ -1,0 +1,231 @@
+"""Connects the processes of a job: where they meet, and what each leaves there about itself."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import datetime
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from typing import Any
+
+import torch
+
+from compatgrad.core.distributed import launching
+from compatgrad.core.distributed.errors import DistributedError
+from compatgrad.core.lines import program_line
+
+#: seconds that a process waits for another, unless COMPATGRAD_TIMEOUT says another number
+_DEADLINE = 1800.0
+# seconds for a look at the board, which must not replace one hang by another
+_LOOK = 3.0
+_PREFIX = "compatgrad"
+
+
+def deadline() -> float:
+    """Seconds after which a process gives up waiting for another."""
+    text = os.environ.get("COMPATGRAD_TIMEOUT", "")
+    if not text:
+        return _DEADLINE
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:
+        raise ValueError(f"COMPATGRAD_TIMEOUT must be a number of seconds above 0, got {text!r}")
+    return seconds
+
+
+class Board:
+    """What processes tell each other about themselves, outside of all collectives: a store of texts by name. Whatever
+    fails there is left out, since it only explains another error."""
+
+    def __init__(self, store: Any, rank: int, size: int) -> None:
+        from torch.distributed import PrefixStore  # type: ignore[attr-defined]
+
+        self.rank, self.size = rank, size
+        self.store = PrefixStore(_PREFIX, store)
+        self.post("process", {"pid": os.getpid(), "host": socket.gethostname()})
+
+    def post(self, kind: str, value: Any) -> None:
+        """Leaves `value`, which JSON can hold, under `kind` and this process's rank."""
+        with contextlib.suppress(RuntimeError, ValueError):
+            self.store.set(f"{kind}/{self.rank}", json.dumps(value))
+
+    def read(self, kind: str, rank: int) -> Any:
+        """What process `rank` left under `kind`, or None."""
+        key = f"{kind}/{rank}"
+        try:
+            if not self.store.check([key]):
+                return None
+            self.store.wait([key], datetime.timedelta(seconds=_LOOK))
+            return json.loads(self.store.get(key).decode())
+        except (RuntimeError, ValueError):
+            return None
+
+    def has(self, kind: str, rank: int) -> bool:
+        """Whether process `rank` left something under `kind`."""
+        try:
+            return bool(self.store.check([f"{kind}/{rank}"]))
+        except (RuntimeError, ValueError):
+            return False
+
+    def is_gone(self, rank: int) -> bool:
+        """Whether process `rank` runs on this host and has ended."""
+        process = self.read("process", rank)
+        if process is None or process["host"] != socket.gethostname():
+            return False
+        try:
+            with open(f"/proc/{process['pid']}/stat", "rb") as file:
+                return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+        except FileNotFoundError:
+            return os.path.isdir("/proc/self")
+        except OSError:
+            return False
+
+
+def connect(launch: launching.Launch) -> Board:
+    """Initialises `torch.distributed` for all processes of the job, unless the program did. Each process must call
+    it."""
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        raise RuntimeError(f"this is one of {launch.size} processes, and this torch has no torch.distributed")
+    folder = ""
+    if not dist.is_initialized():
+        if launching.is_helper():
+            raise RuntimeError(
+                f"multiprocessing started this process for rank {launch.rank}; it is not one of the {launch.size} "
+                "processes that communicate. Create communicators in the main process only, below "
+                "`if __name__ == '__main__':`, or initialise torch.distributed yourself before"
+            )
+        store, folder = _store(launch)
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
+        hook = sys.excepthook
+        try:
+            dist.init_process_group(
+                backend, store=store, rank=launch.rank, world_size=launch.size,
+                timeout=datetime.timedelta(seconds=deadline()),
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise DistributedError(
+                f"the {launch.size} processes ({launch.launcher}) did not all connect within {deadline():g} s; rank "
+                f"{launch.rank} at {program_line() or 'an unknown line'}: {_first_line(error)}"
+            ) from error
+        # torch's hook begins each line with the rank, and cannot be told from one that the program sets
+        sys.excepthook = hook
+    never_destroy(dist.group.WORLD)
+    board = Board(dist.distributed_c10d._get_default_store(), launch.rank, launch.size)
+    atexit.register(_leave, board, folder)
+    return board
+
+
+def never_destroy(group: Any) -> None:
+    """Keeps torch's group until the process has ended. Its destructor waits for messages that are under way, and so
+    for a process that hangs."""
+    for thing in (group, *(group._get_backend(device) for device in group._device_types)):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _leave(board: Board, folder: str) -> None:
+    """Tells the other processes that this one ends, and why. The last one removes the job's folder."""
+    # what the interpreter reports as uncaught
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    board.post("left", None if error is None else f"{type(error).__name__}: {_first_line(error)}")
+    with contextlib.suppress(RuntimeError):
+        if folder and board.store.add("ended", 1) == board.size:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _store(launch: launching.Launch) -> tuple[Any, str]:
+    """Where the processes find each other, and the folder that is made for it or "". No port is fixed: two jobs on one
+    host must not meet."""
+    from torch.distributed import FileStore, TCPStore, rendezvous  # type: ignore[attr-defined]
+
+    timeout = datetime.timedelta(seconds=deadline())
+    on_one_host = launch.local_size == launch.size
+    if on_one_host and "GLOO_SOCKET_IFNAME" not in os.environ:
+        names = [name for _, name in socket.if_nameindex()] if hasattr(socket, "if_nameindex") else []
+        if "lo" in names:  # the job then depends on no network
+            os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    path = os.environ.get("COMPATGRAD_STORE")
+    if path:
+        return FileStore(path, launch.size), ""
+    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
+    if launch.launcher == "torchrun" or (host and port):
+        return next(iter(rendezvous("env://", launch.rank, launch.size, timeout=timeout)))[0], ""
+    if launch.launcher == "Slurm":
+        address = host or _first_host(os.environ.get("SLURM_STEP_NODELIST", ""))
+        job = "-".join(os.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
+        if address and job != "-":
+            return TCPStore(address, int(port or _port(job)), launch.size, launch.rank == 0, timeout), ""
+    if on_one_host and not host:
+        rank_variable = next(v[1] for v in launching._VARIABLES if v[0] == launch.launcher)
+        job = launching.ancestor_without(rank_variable)
+        if job:
+            folder = _folder(job)
+            return FileStore(os.path.join(folder, "store"), launch.size), folder
+    meeting = _by_mpi4py()
+    if meeting:
+        return TCPStore(meeting[0], meeting[1], launch.size, launch.rank == 0, timeout), ""
+    where = "on one host" if on_one_host else "on several hosts"
+    raise RuntimeError(
+        f"{launch.launcher} started {launch.size} processes {where}, and does not say where they can meet: set "
+        "MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port of it, the same for all processes, or "
+        "install mpi4py"
+    )
+
+
+def _folder(job: str) -> str:
+    """The job's folder in the folder for temporary files, which belongs to this user alone."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = os.path.join(tempfile.gettempdir(), f"compatgrad-{user}-{job}")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    if hasattr(os, "getuid") and os.stat(folder).st_uid != user:
+        raise RuntimeError(f"the folder {folder}, in which the processes of this job meet, belongs to another user")
+    return folder
+
+
+def _port(job: str) -> int:
+    """A port that the processes of a job derive from its number."""
+    return 20000 + int.from_bytes(hashlib.sha256(job.encode()).digest()[:4], "big") % 12000
+
+
+def _first_host(hosts: str) -> str:
+    """The first name of Slurm's list of hosts, as "node[03-05,9],login"."""
+    found = re.match(r"([^,\[]+)(?:\[([^\],-]+))?", hosts)
+    return "" if found is None else found[1] + (found[2] or "")
+
+
+def _by_mpi4py() -> tuple[str, int] | None:
+    """An address of rank 0 and a free port of it, which the real mpi4py carries to the other processes."""
+    if importlib.util.find_spec("mpi4py") is None:
+        return None
+    try:
+        from mpi4py import MPI  # type: ignore[import-not-found,unused-ignore]
+
+        comm = MPI.COMM_WORLD
+        if comm.size == 1:
+            return None
+        mine = None
+        if comm.rank == 0:
+            with socket.socket() as probe:
+                probe.bind(("", 0))
+                mine = (socket.gethostname(), probe.getsockname()[1])
+        host, port = comm.bcast(mine, 0)
+    except (ImportError, RuntimeError, AttributeError):
+        return None
+    return str(host), int(port)

@@ -1,0 +1,167 @@
+"""Waits for other processes, and finds out why they do not come."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from compatgrad.core.distributed.connecting import Board, deadline
+from compatgrad.core.distributed.errors import DistributedError
+from compatgrad.core.lines import program_frame, program_line, shown
+
+# seconds after which a call is shown to the other processes
+_LATE = 1.0
+# seconds that a process whose call failed waits for the reports of the others
+_GRACE = 2.5
+# how many ranks a message names
+_NAMED = 8
+
+
+class Call(NamedTuple):
+    """A call in which a process waits for the others of a group."""
+
+    name: str
+    detail: str
+    group: str
+    started: float
+
+    def __str__(self) -> str:
+        return self.name + (f" of {self.detail}" if self.detail else "")
+
+
+class Watch:
+    """Shows on the board in which call this process waits, if that takes long. A thread does it, because the call
+    itself does not return to Python."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.call: Call | None = None
+        self._owner = threading.get_ident()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="compatgrad-watch", daemon=True)
+        self._thread.start()
+        # before the interpreter stops the threads
+        threading._register_atexit(self.end)  # type: ignore[attr-defined]
+
+    def end(self) -> None:
+        """Ends the thread."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        posted: Call | None = None
+        while not self._ended.wait(_LATE / 2):
+            call = self.call
+            if call is posted:
+                continue
+            if call is None or time.monotonic() - call.started > _LATE:
+                self.board.post("stuck", None if call is None else self._place(call))
+                posted = call
+
+    def _place(self, call: Call) -> dict[str, str]:
+        frame = program_frame(sys._current_frames().get(self._owner))
+        line = "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+        return {"name": call.name, "detail": call.detail, "group": call.group, "line": line}
+
+    @contextlib.contextmanager
+    def during(self, call: Call) -> Any:
+        """Shows `call` while the block runs."""
+        outer, self.call = self.call, call
+        self._owner = threading.get_ident()
+        try:
+            yield
+        finally:
+            self.call = outer
+
+
+def complete(watch: Watch, works: Sequence[Any], call: Call, ranks: Sequence[int]) -> None:
+    """Waits until all of torch's `works` are complete. Raises DistributedError if a process of `ranks`, which are
+    numbers in the job, is gone, called something else, or does not come before the deadline."""
+    limit = deadline()
+    # a look at the board costs a question per process
+    look = max(1.0, len(ranks) / 16)
+    with watch.during(call):
+        for work in works:
+            while True:
+                left = call.started + limit - time.monotonic()
+                try:
+                    work.wait(datetime.timedelta(seconds=max(min(look, left), 0.001)))
+                    break
+                except RuntimeError as error:
+                    if work.is_completed():
+                        raise failure(watch.board, call, ranks, error) from error
+                    if left <= look:
+                        raise failure(watch.board, call, ranks, None) from None
+                    if _cannot_come(watch.board, call, ranks):
+                        raise failure(watch.board, call, ranks, None) from None
+
+
+def _cannot_come(board: Board, call: Call, ranks: Sequence[int]) -> bool:
+    """Whether a process has ended, or waits for this group in another call."""
+    for rank in ranks:
+        if rank == board.rank:
+            continue
+        stuck = board.read("stuck", rank)
+        if stuck is not None and stuck["group"] == call.group and _differs(stuck, call):
+            return True
+        if stuck is None and (board.read("failed", rank) or board.is_gone(rank)):
+            return True
+    return False
+
+
+def _differs(stuck: dict[str, str], call: Call) -> bool:
+    return (stuck["name"], stuck["detail"]) != (call.name, call.detail)
+
+
+def failure(board: Board, call: Call, ranks: Sequence[int], error: BaseException | None) -> DistributedError:
+    """The error for a `call` that did not succeed: `error`, or None for a process that waited in vain."""
+    line = program_line()
+    board.post("stuck", {"name": call.name, "detail": call.detail, "group": call.group, "line": line})
+    others = [rank for rank in ranks if rank != board.rank]
+    until = time.monotonic() + _GRACE
+    while True:
+        found = {rank: _state(board, rank, call) for rank in others}
+        if all(found.values()) or time.monotonic() > until:
+            break
+        time.sleep(0.1)
+    waited = f"{time.monotonic() - call.started - (_GRACE if not all(found.values()) else 0):.0f} s"
+    missing = {rank: text or "has not called it" for rank, text in found.items() if text != "waits"}
+    known = {rank: text for rank, text in missing.items() if not text.startswith("failed")} or missing
+    board.post("failed", {"missing": sorted(known)})
+    listed = [f"rank {rank} {text}" for rank, text in sorted(known.items())]
+    if len(listed) > _NAMED:
+        listed[_NAMED:] = [f"and {len(listed) - _NAMED} more"]
+    head = f"{call} at {line or 'an unknown line'}, in rank {board.rank} of {board.size}: "
+    if error is None:
+        head += f"waited {waited}; "
+    reason = "; ".join(listed)
+    if not reason:
+        reason = "no process is missing" if error is None else (str(error).splitlines() or [""])[0]
+    return DistributedError(head + reason)
+
+
+def _state(board: Board, rank: int, call: Call) -> str:
+    """What process `rank` does: "waits" if it waits in the same call, "" if nothing is known."""
+    if board.has("left", rank):
+        why = board.read("left", rank)
+        return "has ended" + (f" by {why}" if why else "")
+    if board.is_gone(rank):
+        return "is gone: its process ended without a word (killed?)"
+    stuck = board.read("stuck", rank)
+    if stuck is None or (stuck["group"] == call.group and not _differs(stuck, call)):
+        failed = board.read("failed", rank)
+        if failed is not None:
+            missing = [r for r in failed["missing"] if r != board.rank]
+            if missing:
+                return f"failed, since {_names(missing)} did not come"
+        return "" if stuck is None else "waits"
+    called = Call(stuck["name"], stuck["detail"], stuck["group"], 0.0)
+    return f"is in {called} at {stuck['line'] or 'an unknown line'}"
+
+
+def _names(ranks: Sequence[int]) -> str:
+    return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(map(str, ranks[:_NAMED]))
