@@ -499,6 +499,15 @@ def test_statistics_estimate_the_difference(count):
     assert 0 < distance(side, described(a), side, described(close)).relative < 2 * rounding.NOISE
 
 
+def test_statistics_are_compared_with_arrays_that_the_other_side_stored_whole():
+    a = np.random.RandomState(1).standard_normal(3000).astype(np.float32)
+    b = a + np.float32(1e-3)
+    whole, place = recording(arrays=b.tobytes()), ["float32", [3000], None, 0]
+    assert 0.5e-3 < distance(recording(), described(a), whole, place).relative < 2e-3
+    assert 0.5e-3 < distance(whole, place, recording(), described(a)).relative < 2e-3
+    assert distance(recording(), described(b), whole, place).relative == 0
+
+
 def test_distances_that_are_no_numbers():
     side, a = recording(), np.arange(100, dtype=np.float32)
     b = a.copy()

@@ -120,7 +120,7 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
 
     def arrays(target: Any) -> Any:
         for name, p in target.namedparams():
-            yield name, p.array, p.grad
+            yield name, (lambda p=p: p.array), p.grad
 
     def states(target: Any) -> Any:
         for name, p in target.namedparams():

@@ -56,6 +56,9 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     def host(x: Any) -> Any:
         return None if x is None else x.asnumpy()
 
+    def reader(x: Any) -> Any:
+        return functools.partial(host, x)
+
     def remember(index: int, ys: Any) -> None:
         recent.extend((y, index) for y in ys)
         del recent[:-24]
@@ -205,7 +208,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             rec.parameters(values(self, given))
             result = hidden(f)(self, *args, **named)
             backwards[0] = 0
-            rec.updated(list(states(self, given)))
+            rec.updated(states(self, given))
             return result
 
         setattr(cls, name, call)
@@ -235,14 +238,14 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     updating(
         gluon.Trainer,
         "_update",
-        lambda t, _: [(p.name, host(p.list_data()[0]), host(p.list_grad()[0])) for p in trained(t)],
+        lambda t, _: [(p.name, reader(p.list_data()[0]), host(p.list_grad()[0])) for p in trained(t)],
         trainer_states,
     )
     updating(
         mx.mod.Module,
         "update",
         lambda m, _: [
-            (n, host(a[0]), host(g[0]) if g and g[0] is not None else None)
+            (n, reader(a[0]), host(g[0]) if g and g[0] is not None else None)
             for n, a, g in zip(m._exec_group.param_names, m._exec_group.param_arrays, m._exec_group.grad_arrays)
         ],
         module_states,
@@ -251,13 +254,13 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         updating(
             mx.model,
             name,
-            lambda xs, a: [(n, host(x[0]), host(g[0])) for x, g, n in zip(xs, a[0], a[-1])],
+            lambda xs, a: [(n, reader(x[0]), host(g[0])) for x, g, n in zip(xs, a[0], a[-1])],
             lambda xs, a: [(n, host(x[0]), ()) for x, n in zip(xs, a[-1])],
         )
     updating(
         mx.optimizer.Updater,
         "__call__",
-        lambda u, a: [("parameter %s" % a[0], host(a[2]), host(a[1]))] if isinstance(a[2], NDArray) else [],
+        lambda u, a: [("parameter %s" % a[0], reader(a[2]), host(a[1]))] if isinstance(a[2], NDArray) else [],
         lambda u, a: [("parameter %s" % a[0], host(a[2]), ())] if isinstance(a[2], NDArray) else [],
     )
 

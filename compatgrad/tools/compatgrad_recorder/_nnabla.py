@@ -136,7 +136,7 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
 
     def values(solver: Any) -> Any:
         for name, p in sorted(solver.get_parameters().items()):
-            yield name, p.d, p.g
+            yield name, (lambda p=p: p.d), p.g
 
     def states(solver: Any) -> Any:
         found = solver.get_states() if hasattr(solver, "get_states") else {}

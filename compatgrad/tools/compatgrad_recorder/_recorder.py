@@ -14,7 +14,9 @@ import numpy as np
 from ._statistics import Statistics
 
 SCHEMA = 1
-SMALL = 64  # arrays of so many elements are stored whole: that costs less than their statistics
+MEDIUM = 4096  # arrays of so many elements are stored whole: that costs less than their statistics
+SMALL = 64  # the same, when so many bytes have been stored:
+ENOUGH = 1 << 26
 
 
 class Recorder:
@@ -31,6 +33,8 @@ class Recorder:
         self.arrays_file: Any = open(os.path.join(self.folder, "arrays.bin"), "wb")
         self.keep = numbers(options.keep)
         self.statistics = Statistics()
+        self.names: Any = {}  # of types of numbers, which NumPy puts together at each question
+        self.encoder = json.JSONEncoder(separators=(",", ":"), check_circular=False)
         self.waiting: Any = []
         self.blob = bytearray()
         self.place = 0
@@ -57,10 +61,13 @@ class Recorder:
             return None
         if not isinstance(a, np.ndarray):
             a = a.get() if hasattr(a, "get") and hasattr(a, "device") else np.asarray(a)
-        if a.dtype.kind not in "biufc":
-            return [str(a.dtype), list(a.shape), None, -1]
-        dtype, shape = a.dtype.name, list(a.shape)
-        if not whole and a.size > SMALL:
+        kind, shape = a.dtype, list(a.shape)
+        if kind.kind not in "biufc":
+            return [str(kind), shape, None, -1]
+        dtype = self.names.get(kind)
+        if dtype is None:
+            dtype = self.names[kind] = kind.name
+        if not whole and a.size > (MEDIUM if self.place < ENOUGH else SMALL):
             return [dtype, shape, self.statistics.of(a, parameter), -1]
         data = a.tobytes()
         place = self.place
@@ -99,7 +106,7 @@ class Recorder:
     def flush(self) -> None:
         if os.getpid() != self.pid:
             return
-        self.events_file.write("".join([json.dumps(e, separators=(",", ":")) + "\n" for e in self.waiting]))
+        self.events_file.write("".join([self.encoder.encode(e) + "\n" for e in self.waiting]))
         self.waiting = []
         self.arrays_file.write(self.blob)
         self.blob = bytearray()
@@ -138,13 +145,14 @@ class Recorder:
 
     # ---- steps ----
     def parameters(self, named: Any) -> None:
-        """Before an update: `named` are (name, value, gradient)."""
+        """Before an update: `named` are (name, a function that returns the value, gradient)."""
         for settle in self.settle:
             settle()
         named = list(named)
-        for name, value, _ in named:
+        for name, read, _ in named:
             if name not in self.seen:
                 self.seen.add(name)
+                value = read()
                 if value is not None:
                     self.event("initial", name, (), (value,))
         if not (self.step - 1) % self.options.every:

@@ -21,7 +21,6 @@ class Statistics:
         rng = np.random.RandomState(20)
         rows = rng.standard_normal((2, WIDTH))
         self.rows = np.concatenate([rows, np.ones((1, WIDTH))]).astype(np.float32)  # the last one gives the mean
-        self.columns = np.ascontiguousarray(self.rows.T)
         self.weights = np.concatenate([rng.standard_normal((2, 65536)), np.ones((1, 65536))])
         self.known: Any = {}  # of parameters, which functions read after an update
 
@@ -30,8 +29,11 @@ class Statistics:
         blocks, rest = divmod(x.size, WIDTH)
         if not blocks:
             return np.dot(self.rows[:, :rest], x)
-        parts = np.dot(x[: blocks * WIDTH].reshape(blocks, WIDTH), self.columns).astype(np.float64)
-        found = (self.weights[:, np.arange(blocks) % 65536] * parts.T).sum(1)
+        whole = x[: blocks * WIDTH].reshape(blocks, WIDTH)
+        # one product with a vector for each: a product with all three at once first copies the array
+        parts = np.array([np.dot(whole, row) for row in self.rows], np.float64)
+        of_blocks = self.weights[:, :blocks] if blocks <= 65536 else self.weights[:, np.arange(blocks) % 65536]
+        found = np.add.reduce(of_blocks * parts, 1)
         return found + np.dot(self.rows[:, :rest], x[blocks * WIDTH :]) if rest else found
 
     def of(self, a: Any, parameter: bool = False) -> Any:
@@ -60,7 +62,7 @@ class Statistics:
             return [float(x.min()), float(x.max()), float(x.mean()), 0.0, 0, 0, check, 0.0, 0.0]
         elif a.dtype.itemsize == 2:
             x = flat.astype(np.float32)
-        norm = math.sqrt(squares(x))
+        norm = math.sqrt(squares(x)) if x.size > 65536 else math.sqrt(np.dot(x, x))
         nans = infinities = 0
         if not math.isfinite(norm) or norm < 1e-15 and x.any():  # squares are too large or too small for float32
             nans, infinities = int(np.isnan(x).sum()), int(np.isinf(x).sum())

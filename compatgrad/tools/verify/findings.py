@@ -12,7 +12,7 @@ import numpy as np
 
 from compatgrad.tools.verify import rounding
 from compatgrad.tools.verify.alignment import WritingOrder, align
-from compatgrad.tools.verify.recording import Distance, Event, Recording, distance
+from compatgrad.tools.verify.recording import Distance, Event, Recording, distance, rms
 
 OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
 INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike are no longer compared
@@ -118,7 +118,7 @@ class _Follower:
             return 0.0
         x = self.original.whole(described)
         if x is not None:
-            return float(np.sqrt(np.mean(np.square(np.abs(x.astype(np.complex128)))))) if x.size else 0.0
+            return rms(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
         return float(described[2][3] / math.sqrt(max(math.prod(described[1]), 1))) if described[2] else 0.0
 
     def _identity(self, described: Any) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from compatgrad.tools.compatgrad_recorder._recorder import SCHEMA
+from compatgrad.tools.compatgrad_recorder._statistics import Statistics
 
 Event = dict[str, Any]
 
@@ -105,10 +107,11 @@ def distance(original: Recording, a: Any, here: Recording, b: Any) -> Distance |
     x, y = original.whole(a), here.whole(b)
     if x is not None and y is not None:
         return _of_arrays(x, y, coarser)
-    if (x is None) != (y is None) or a[2] is None or b[2] is None:
+    of = _statistics_of(x, a), _statistics_of(y, b)
+    if of[0] is None or of[1] is None:
         return None
-    low, high, mean, norm, nans, infinities, check, s1, s2 = a[2]
-    low_, high_, mean_, norm_, nans_, infinities_, check_, s1_, s2_ = b[2]
+    low, high, mean, norm, nans, infinities, check, s1, s2 = of[0]
+    low_, high_, mean_, norm_, nans_, infinities_, check_, s1_, s2_ = of[1]
     root = math.sqrt(count)
     size = max(norm, norm_) / root
     if (nans, infinities) != (nans_, infinities_):
@@ -122,6 +125,16 @@ def distance(original: Recording, a: Any, here: Recording, b: Any) -> Distance |
         return Distance(error, scale, coarser, count)
     parts = math.hypot(s1 - s1_, s2 - s2_) / math.sqrt(2), abs(norm - norm_), abs(mean - mean_) * root
     return Distance(max(parts) / root, size, coarser, count)
+
+
+def _statistics_of(array: np.ndarray[Any, Any] | None, described: Any) -> Any:
+    """The statistics of a description; one side may have stored an array whole of which the other has statistics."""
+    return described[2] if array is None or not array.size else _statistics().of(array)
+
+
+@cache
+def _statistics() -> Statistics:
+    return Statistics()
 
 
 def _of_arrays(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], dtype: str) -> Distance:
