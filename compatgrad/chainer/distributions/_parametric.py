@@ -6,10 +6,13 @@ from compatgrad.chainer.utils import cache
 
 
 class statistic(cache.cached_property):
-    """A cached attribute that a formula gives: `mean = statistic(lambda self: self.k * self.theta)`."""
+    """A cached attribute that a formula gives: `mean = statistic(lambda self: self.k * self.theta)`. Its docstring is
+    that of the attribute of `Distribution`.
+    """
 
     def __set_name__(self, owner, name):
         self.__name__ = name
+        self.__doc__ = getattr(distribution.Distribution, name, self).__doc__
 
 
 class Parametric(distribution.Distribution):
@@ -22,9 +25,17 @@ class Parametric(distribution.Distribution):
         self._params = {name: chainer.as_variable(value) for name, value in params.items()}
         self.__dict__.update((name, v) for name, v in self._params.items() if not hasattr(type(self), name))
 
-    params = property(lambda self: dict(self._params))
-    _first = property(lambda self: next(iter(self._params.values())))
-    batch_shape = property(lambda self: self._first.shape)
+    @property
+    def params(self):
+        return dict(self._params)
+
+    @property
+    def _first(self):
+        return next(iter(self._params.values()))
+
+    @property
+    def batch_shape(self):
+        return self._first.shape
 
     def _draw(self, n, name, *args, dtype=None):
         """An array of `n` draws for each element of the parameters, by the function `name` of NumPy's or CuPy's
@@ -37,8 +48,13 @@ class Parametric(distribution.Distribution):
 class Multivariate(Parametric):
     """Base class of distributions of vectors: the last axis of the parameters is the axis of an event."""
 
-    batch_shape = property(lambda self: self._first.shape[:-1])
-    event_shape = property(lambda self: self._first.shape[-1:])
+    @property
+    def batch_shape(self):
+        return self._first.shape[:-1]
+
+    @property
+    def event_shape(self):
+        return self._first.shape[-1:]
 
 
 def one_of(**params):

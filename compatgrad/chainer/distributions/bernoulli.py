@@ -98,10 +98,13 @@ class Bernoulli(Parametric):
     def logit(self):
         return self._params["logit"] if "logit" in self._params else F.log(self.p) - F.log1p(-self.p)
 
-    params = property(lambda self: {"logit": self.logit})
-    mean = property(lambda self: self.p)
+    @property
+    def params(self):
+        return {"logit": self.logit}
+
+    mean = statistic(lambda self: self.p)
     variance = statistic(lambda self: self.p * (1 - self.p))
-    entropy = property(lambda self: -_modified_xlogx(self.p) - _modified_xlogx(1 - self.p))
+    entropy = statistic(lambda self: -_modified_xlogx(self.p) - _modified_xlogx(1 - self.p))
 
     def log_prob(self, x: VariableOrArray) -> Variable:
         return _bernoulli_log_prob(self.logit, x, self.binary_check)

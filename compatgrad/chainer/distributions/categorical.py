@@ -55,7 +55,10 @@ class Categorical(Multivariate):
     def log_p(self):
         return F.log(self._params["p"]) if "p" in self._params else F.log_softmax(self._logit, axis=-1)
 
-    params = property(lambda self: {"p": self.p})
+    @property
+    def params(self):
+        return {"p": self.p}
+
     entropy = statistic(lambda self: -F.sum(_modified_xlogx(self.p), axis=-1))
 
     def log_prob(self, x: VariableOrArray) -> Variable:

@@ -37,7 +37,7 @@ class Chisquare(Parametric):
         self._set(k=k)
 
     _half_k = statistic(lambda self: 0.5 * self.k)
-    mean = property(lambda self: self.k)
+    mean = statistic(lambda self: self.k)
     variance = statistic(lambda self: 2 * self.k)
 
     @cache.cached_property

@@ -37,8 +37,8 @@ class Dirichlet(Multivariate):
         self._set(alpha=alpha)
 
     alpha0 = statistic(lambda self: F.sum(self.alpha, axis=-1))
-    _total = property(lambda self: F.expand_dims(self.alpha0, axis=-1))
-    _log_beta = property(lambda self: F.sum(F.lgamma(self.alpha), axis=-1) - F.lgamma(self.alpha0))
+    _total = statistic(lambda self: F.expand_dims(self.alpha0, axis=-1))
+    _log_beta = statistic(lambda self: F.sum(F.lgamma(self.alpha), axis=-1) - F.lgamma(self.alpha0))
     mean = statistic(lambda self: self.alpha / F.broadcast_to(self._total, self.alpha.shape))
     variance = statistic(lambda self: self.mean * (1 - self.mean) / F.broadcast_to(self._total + 1, self.alpha.shape))
 

@@ -77,7 +77,7 @@ class Laplace(Parametric):
     def __init__(self, loc: VariableOrArray, scale: VariableOrArray) -> None:
         self._set(loc=loc, scale=scale)
 
-    mean = property(lambda self: self.loc)
+    mean = statistic(lambda self: self.loc)
 
     mode = mean
     stddev = statistic(lambda self: math.sqrt(2) * self.scale)

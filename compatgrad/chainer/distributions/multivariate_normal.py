@@ -65,7 +65,7 @@ class MultivariateNormal(Multivariate):
         """Length of the vectors."""
         return self.scale_tril.shape[-1]
 
-    mean = property(lambda self: self.loc)
+    mean = statistic(lambda self: self.loc)
 
     mode = mean
     variance = statistic(lambda self: _squares(self._lower, -1))

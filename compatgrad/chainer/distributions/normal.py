@@ -50,11 +50,15 @@ class Normal(Parametric):
 
     scale = statistic(lambda self: self._params["scale"] if "scale" in self._params else F.exp(self._log_scale))
     log_scale = statistic(lambda self: F.log(self._params["scale"]) if "scale" in self._params else self._log_scale)
-    params = property(lambda self: {"loc": self.loc, "scale": self.scale})
-    mean = property(lambda self: self.loc)
+
+    @property
+    def params(self):
+        return {"loc": self.loc, "scale": self.scale}
+
+    mean = statistic(lambda self: self.loc)
 
     mode = mean
-    stddev = property(lambda self: self.scale)
+    stddev = statistic(lambda self: self.scale)
     variance = statistic(lambda self: self.scale**2)
     entropy = statistic(lambda self: self.log_scale + (0.5 + LOG_ROOT_2PI))
 

@@ -35,7 +35,7 @@ class OneHotCategorical(Multivariate):
         self._set(p=p)
 
     log_p = statistic(lambda self: F.log(self.p))
-    mean = property(lambda self: self.p)
+    mean = statistic(lambda self: self.p)
     variance = statistic(lambda self: self.p * (1.0 - self.p))
 
     def log_prob(self, x: VariableOrArray) -> Variable:

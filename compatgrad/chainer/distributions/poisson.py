@@ -39,7 +39,7 @@ class Poisson(Parametric):
         self._set(lam=lam)
 
     _log_lam = statistic(lambda self: F.log(self.lam))
-    mean = property(lambda self: self.lam)
+    mean = statistic(lambda self: self.lam)
 
     variance = mean
 

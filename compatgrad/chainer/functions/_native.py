@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -141,18 +142,31 @@ def function(cls, dtype="float"):
     return bind
 
 
-def unary(cls, formula, example, name=None):
-    """Makes the public element-wise function of one floating input that `cls` computes, and the docstrings of both.
-    `formula` is the docstring's first sentence; `example` is a pair: an array as a program writes it, and the result
-    for it.
+def _caller():
+    """The name of the module that calls the caller of this function."""
+    return sys._getframe(2).f_globals["__name__"]
+
+
+def unary(name, formula, given, result, op=None, base=None):
+    """Makes the class `name` of the element-wise function of one floating input that the op `op` computes, by default
+    the op of that name in lower case; the public function, which has the op's name; and the docstrings of both.
+    `formula` is the docstring's first sentence; `given` and `result` are the elements of an example. `base` is the
+    class's base, by default `NamedElementwise`. Returns the class and the function.
     """
+    namespace = {"op": op or name.lower(), "__module__": _caller()}
+    cls = type(name, (base or NamedElementwise,), namespace)
+    return cls, unary_function(cls, formula, given, result)
+
+
+def unary_function(cls, formula, given, result, name=None):
+    """As `unary`, for a class that exists; `name` is the function's name, by default that of the class's op."""
 
     def fallback(x: VariableOrArray) -> Variable:
         return cls().apply((x,))[0]
 
     fallback.__name__ = cls.documented = name = name or cls.op
     cls.__doc__ = documented_class
-    doc = _UNARY.format(formula=formula, name=name, given=example[0], result=example[1])
+    doc = _UNARY.format(formula=formula, name=name, given=given, result=result)
     return frontend.bind(cls.op, fallback, name=name, doc=doc, module=cls.__module__)
 
 
@@ -168,16 +182,16 @@ _UNARY = """{formula}
         chainer.utils.type_check.InvalidType: `x` is not floating-point.
 
     Example:
-        >>> F.{name}({given}).array
-        {result}
+        >>> F.{name}(np.array({given})).array
+        array({result})
 
     Source: `chainer.functions.{name}` of Chainer 7.8.1.
     """
 
 
-def constant(name: str, formula: str, example: tuple[str, str], module: str) -> Callable[[VariableOrArray], Variable]:
+def constant(name: str, formula: str, given: str, result: str) -> Callable[[VariableOrArray], Variable]:
     """Makes the public function of one input that NumPy or CuPy computes as `name`; its result is a constant, which is
-    not connected to the input in the graph. `formula` and `example` are as in `unary`.
+    not connected to the input in the graph. The other arguments are as in `unary`.
     """
 
     def compute(x: VariableOrArray) -> Variable:
@@ -185,8 +199,8 @@ def constant(name: str, formula: str, example: tuple[str, str], module: str) -> 
         return as_variable(utils.force_array(getattr(backend.get_array_module(x), name)(x), getattr(x, "dtype", None)))
 
     compute.__name__ = compute.__qualname__ = name
-    compute.__module__ = module
-    compute.__doc__ = _CONSTANT.format(formula=formula, name=name, given=example[0], result=example[1])
+    compute.__module__ = _caller()
+    compute.__doc__ = _CONSTANT.format(formula=formula, name=name, given=given, result=result)
     return compute
 
 
@@ -202,8 +216,8 @@ _CONSTANT = """{formula}, element-wise; the result is a constant, through which 
         TypeError: `x` is neither a Variable, an array nor a number.
 
     Example:
-        >>> F.{name}({given}).array
-        {result}
+        >>> F.{name}(np.array({given})).array
+        array({result})
 
     Source: `chainer.functions.{name}` of Chainer 7.8.1.
     """

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class ReLU(_native.Elementwise):
-    op = "relu"
-
-
 class ReLUGrad2(_composed.ComposedFunction):
     """The gradient of `relu` with respect to its input, as a function of `gy`, the gradient of the output.
 
@@ -38,7 +34,4 @@ class ReLUGrad2(_composed.ComposedFunction):
         return gy * (self.b > 0).astype(gy.dtype)
 
 
-relu = _native.unary(
-    ReLU, "max(x, 0), element-wise.",
-    example=("np.array([-1.0, 2.0])", "array([0., 2.])"), name="relu",
-)  # fmt: skip
+ReLU, relu = _native.unary("ReLU", "max(x, 0), element-wise.", "[-1.0, 2.0]", "[0., 2.]", base=_native.Elementwise)

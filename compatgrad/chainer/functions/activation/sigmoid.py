@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Sigmoid(_native.Elementwise):
-    op = "sigmoid"
-
-
 class SigmoidGrad(_composed.ComposedFunction):
     """The gradient of `sigmoid` with respect to its input, as a function of the output `y` and of `gy`, the gradient of
     the output.
@@ -46,7 +42,6 @@ class SigmoidGrad(_composed.ComposedFunction):
         return gy * (y - y * y)
 
 
-sigmoid = _native.unary(
-    Sigmoid, "1 / (1 + exp(-x)), element-wise.",
-    example=("np.array([-2.0, 0.0])", "array([0.11920292, 0.5       ])"), name="sigmoid",
-)  # fmt: skip
+Sigmoid, sigmoid = _native.unary(
+    "Sigmoid", "1 / (1 + exp(-x)), element-wise.", "[-2.0, 0.0]", "[0.11920292, 0.5       ]", base=_native.Elementwise
+)

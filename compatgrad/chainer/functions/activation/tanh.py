@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Tanh(_native.Elementwise):
-    op = "tanh"
-
-
 class TanhGrad(_composed.ComposedFunction):
     """The gradient of `tanh` with respect to its input, as a function of the output `y` and of `gy`, the gradient of
     the output.
@@ -39,7 +35,6 @@ class TanhGrad(_composed.ComposedFunction):
         return gy * (1 - y * y)
 
 
-tanh = _native.unary(
-    Tanh, "Hyperbolic tangent, element-wise.",
-    example=("np.array([-1.0, 0.0])", "array([-0.76159416,  0.        ])"), name="tanh",
-)  # fmt: skip
+Tanh, tanh = _native.unary(
+    "Tanh", "Hyperbolic tangent, element-wise.", "[-1.0, 0.0]", "[-0.76159416,  0.        ]", base=_native.Elementwise
+)

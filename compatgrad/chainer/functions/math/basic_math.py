@@ -287,10 +287,9 @@ def neg(self: VariableOrArray) -> Variable:  # -x
     return _one(Neg(), self)
 
 
-absolute = _native.unary(
-    Absolute, "Absolute value, element-wise; its gradient at 0 is 0.",
-    example=("np.array([-1.5, 2.0])", "array([1.5, 2. ])"), name="absolute",
-)  # fmt: skip
+absolute = _native.unary_function(
+    Absolute, "Absolute value, element-wise; its gradient at 0 is 0.", "[-1.5, 2.0]", "[1.5, 2. ]", name="absolute"
+)
 
 
 def add(*xs: Operand) -> Variable:  # lhs + rhs

@@ -2,12 +2,9 @@
 
 from compatgrad.chainer.functions import _native
 
-
-class Erf(_native.NamedElementwise):
-    op = "erf"
-
-
-erf = _native.unary(
-    Erf, "The error function, 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to `x`, element-wise.",
-    example=("np.array([0.0, 1.0])", "array([0.        , 0.84270079])"),
-)  # fmt: skip
+Erf, erf = _native.unary(
+    "Erf",
+    "The error function, 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to `x`, element-wise.",
+    "[0.0, 1.0]",
+    "[0.        , 0.84270079]",
+)

@@ -2,12 +2,6 @@
 
 from compatgrad.chainer.functions import _native
 
-
-class Log1p(_native.NamedElementwise):
-    op = "log1p"
-
-
-log1p = _native.unary(
-    Log1p, "log(1 + x), element-wise, exact for small `x`.",
-    example=("np.array([1e-10, 1.0])", "array([1.00000000e-10, 6.93147181e-01])"),
-)  # fmt: skip
+Log1p, log1p = _native.unary(
+    "Log1p", "log(1 + x), element-wise, exact for small `x`.", "[1e-10, 1.0]", "[1.00000000e-10, 6.93147181e-01]"
+)

@@ -11,14 +11,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Sqrt(_native.NamedElementwise):
-    op = "sqrt"
-
-
-sqrt = _native.unary(
-    Sqrt, "Square root, element-wise; nan for negative elements.",
-    example=("np.array([4.0, 9.0])", "array([2., 3.])"),
-)  # fmt: skip
+Sqrt, sqrt = _native.unary("Sqrt", "Square root, element-wise; nan for negative elements.", "[4.0, 9.0]", "[2., 3.]")
 
 
 def rsqrt(x: VariableOrArray) -> Variable:

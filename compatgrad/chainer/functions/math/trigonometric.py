@@ -13,30 +13,6 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Sin(_native.NamedElementwise):
-    op = "sin"
-
-
-class Cos(_native.NamedElementwise):
-    op = "cos"
-
-
-class Tan(_native.NamedElementwise):
-    op = "tan"
-
-
-class Arcsin(_native.NamedElementwise):
-    op = "arcsin"
-
-
-class Arccos(_native.NamedElementwise):
-    op = "arccos"
-
-
-class Arctan(_native.NamedElementwise):
-    op = "arctan"
-
-
 class Arctan2(_native.NamedElementwise):
     op = "arctan2"
 
@@ -48,30 +24,24 @@ class Arctan2(_native.NamedElementwise):
         return self._bound._apply_as(self, *promoted(*inputs))
 
 
-sin = _native.unary(
-    Sin, "Sine of angles in radians, element-wise.",
-    example=("np.array([0.0, np.pi / 6])", "array([0. , 0.5])"),
-)  # fmt: skip
-cos = _native.unary(
-    Cos, "Cosine of angles in radians, element-wise.",
-    example=("np.array([0.0, np.pi / 3])", "array([1. , 0.5])"),
-)  # fmt: skip
-tan = _native.unary(
-    Tan, "Tangent of angles in radians, element-wise.",
-    example=("np.array([0.0, np.pi / 4])", "array([0., 1.])"),
-)  # fmt: skip
-arcsin = _native.unary(
-    Arcsin, "Angle in [-pi/2, pi/2] whose sine is `x`, element-wise; nan outside [-1, 1].",
-    example=("np.array([0.0, 1.0])", "array([0.        , 1.57079633])"),
-)  # fmt: skip
-arccos = _native.unary(
-    Arccos, "Angle in [0, pi] whose cosine is `x`, element-wise; nan outside [-1, 1].",
-    example=("np.array([0.0, 1.0])", "array([1.57079633, 0.        ])"),
-)  # fmt: skip
-arctan = _native.unary(
-    Arctan, "Angle in (-pi/2, pi/2) whose tangent is `x`, element-wise.",
-    example=("np.array([0.0, 1.0])", "array([0.        , 0.78539816])"),
-)  # fmt: skip
+Sin, sin = _native.unary("Sin", "Sine of angles in radians, element-wise.", "[0.0, np.pi / 6]", "[0. , 0.5]")
+Cos, cos = _native.unary("Cos", "Cosine of angles in radians, element-wise.", "[0.0, np.pi / 3]", "[1. , 0.5]")
+Tan, tan = _native.unary("Tan", "Tangent of angles in radians, element-wise.", "[0.0, np.pi / 4]", "[0., 1.]")
+Arcsin, arcsin = _native.unary(
+    "Arcsin",
+    "Angle in [-pi/2, pi/2] whose sine is `x`, element-wise; nan outside [-1, 1].",
+    "[0.0, 1.0]",
+    "[0.        , 1.57079633]",
+)
+Arccos, arccos = _native.unary(
+    "Arccos",
+    "Angle in [0, pi] whose cosine is `x`, element-wise; nan outside [-1, 1].",
+    "[0.0, 1.0]",
+    "[1.57079633, 0.        ]",
+)
+Arctan, arctan = _native.unary(
+    "Arctan", "Angle in (-pi/2, pi/2) whose tangent is `x`, element-wise.", "[0.0, 1.0]", "[0.        , 0.78539816]"
+)
 
 
 @_native.function(Arctan2)
