@@ -12,7 +12,7 @@
 #                docs/deviations.md
 #   make docs    build the documentation site in build/docs/html  (make docs ARGS=--no-frontends: without the reference
 #                of the frontends, which takes most of the time)
-#   make figures draw the pictures in docs/pictures again, after a change of a program or table that they show
+#   make figures draw the pictures in docs/pictures again and run the notebooks, after a change of what they show
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -73,9 +73,10 @@ names: $(VENV)/.have-test build
 docs: $(VENV)/.have-docs build
 	$(python) -m tests.docs.site $(ARGS)
 
-figures: $(VENV)/.have-test build
+figures: $(VENV)/.have-test $(VENV)/.have-docs build
 	$(python) -m tests.docs.test_code_blocks
 	$(python) -m tests.docs.site.plots
+	$(python) -m tests.docs.test_notebooks
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace

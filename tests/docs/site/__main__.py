@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 def sources(frontends: bool = True) -> dict[str, str]:
     """All pages of the site: their path, and their text; without the reference of the frontends if so asked."""
-    found = {place: pages.text(path) for path, place in pages.SHOWN.items()}
+    found = {place: pages.text(path) for path, place in pages.SHOWN.items()} | pages.notebooks()
     found |= {f"reference/{name}.md": text for name, text in reference.pages(frontends).items()}
     found |= {f"support/{name}.md": text for name, text in support.pages().items()}
     return found
@@ -32,7 +32,7 @@ def write(folder: Path, found: dict[str, str]) -> None:
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-    for file in folder.rglob("*.md"):
+    for file in [*folder.rglob("*.md"), *folder.rglob("*.ipynb")]:
         if str(file.relative_to(folder)) not in found:
             file.unlink()
     if (pages.ROOT / "docs/pictures").exists():

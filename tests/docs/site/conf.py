@@ -6,8 +6,10 @@ project = "compatgrad"
 author = "the authors of compatgrad"
 release = version = compatgrad.__version__
 
-extensions = ["myst_parser", "tests.docs.site.links"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb", "tests.docs.site.links"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+# the notebooks are stored with their output, which tests/docs/test_notebooks.py compares with a run
+nb_execution_mode = "off"
 myst_heading_anchors = 4
 html_theme = "furo"
 html_title = f"compatgrad {release}"

@@ -34,6 +34,12 @@ def _readmes() -> list[Path]:
     return sorted((ROOT / "examples").glob("*/README.md"))
 
 
+def notebooks() -> dict[str, str]:
+    """The notebooks with their output, by their place on the site."""
+    files = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
+    return {f"notebooks/{p.name}": p.read_text(encoding="utf-8") for p in files}
+
+
 # path in the repository -> path on the site
 SHOWN = _shown()
 
