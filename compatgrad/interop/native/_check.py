@@ -13,7 +13,6 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compatgrad import _C
-from compatgrad.interop.native._layers import put
 from compatgrad.interop.native._record import Recorder
 from compatgrad.interop.native._source import Source
 
@@ -112,7 +111,7 @@ def _compare(
     grads = dict(found[1])
     wrong, worst = "", [0.0, 0.0]
     tolerance = _TOLERANCE.get(computed, 1e-2)
-    for k, (a_all, b_all) in enumerate(((expected[0], found[0]), (_renamed(expected[1], pairs), grads))):
+    for k, (a_all, b_all) in enumerate(((expected[0], found[0]), (_renamed(expected[1], pairs, grads), grads))):
         scale = max((_scale(a) for a in a_all.values()), default=0.0)
         for name, a in a_all.items():
             b = b_all.get(name)
@@ -155,15 +154,20 @@ def _state_of(legacy: torch.nn.Module, state: Mapping[str, torch.Tensor], dtype:
     return {n: own.get(n, t.to(dtype) if dtype and t.is_floating_point() else t) for n, t in state.items()}
 
 
-def _renamed(grads: Mapping[str, torch.Tensor], pairs: Mapping[str, tuple[str, str]]) -> dict[str, torch.Tensor]:
-    """Gradients of legacy parameters under the names and in the layouts of the module."""
+def _renamed(grads: Mapping[str, torch.Tensor], pairs: Any, own: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Gradients of legacy parameters under the names and in the layouts of the module. own: the module's, which count
+    where the network has no such elements."""
     made: dict[str, torch.Tensor] = {}
+    used: set[str] = set()
+    for name, (legacy, how) in pairs.items():
+        if all(n in grads for n in legacy):
+            used.update(legacy)
+            made[name] = how(grads)
+            missing = getattr(getattr(how, "__self__", None), "index", None)
+            if missing is not None and name in own:
+                made[name] = torch.where((missing == 0).reshape(own[name].shape), own[name], made[name])
     for name, g in grads.items():
-        if name in pairs:
-            made[pairs[name][0]] = put(pairs[name][1], g)
-        elif name.startswith("input "):
-            made[name] = g
-        elif bool((g != 0).any()):
+        if name not in used and (name.startswith("input ") or bool((g != 0).any())):
             made[name] = g
     return made
 

@@ -122,7 +122,7 @@ class _Writer:
         return f"{self.float_inputs[dtype]}.dtype" if dtype in self.float_inputs else None
 
     def _call(self, node: fx.Node, after: fx.Node | None) -> None:
-        text = self._layer(node) if node.target is LAYER else call_text(node, self.text, self.like)
+        text = self._layer(node) if node.target is LAYER else self._result(node)
         if self._copies(node):
             self.texts[node] = self.texts[node.args[0]]  # type: ignore[index]
         if node in self.texts:  # it is left out
@@ -151,6 +151,14 @@ class _Writer:
         if node.target is not torch.ops.aten.clone.default:
             return False
         return not self.writes
+
+    def _result(self, node: fx.Node) -> str:
+        """A call, or one of the results of a layer."""
+        of: Any = node.args[0] if node.target is operator.getitem else None
+        if isinstance(of, fx.Node) and of.target is LAYER and of.args[0].results:  # type: ignore[union-attr]
+            results: Any = of.args[0].results  # type: ignore[union-attr]
+            return Text(results[node.args[1]].format(tight(self.texts[of])))
+        return call_text(node, self.text, self.like)
 
     def _layer(self, node: fx.Node) -> str:
         layer: Any = node.args[0]

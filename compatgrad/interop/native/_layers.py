@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from compatgrad.interop.native._gathered import Gathered
+
 __all__ = ["Layer", "Seen", "layer_of", "put", "taken"]
 
 
@@ -24,7 +26,9 @@ class Layer:
     {m} for the module and {0}, {1}, ... for the inputs. inputs: which inputs of the engine's function these are.
     state: for each parameter or buffer of the module its name, the legacy name, and the layout (`put`). extra: those
     that the legacy network does not have, with the value of all elements and the shape. spare: those of `extra` that
-    must not be trained. mode: "train" or "eval" where the call computes the legacy result only in this mode.
+    must not be trained. mode: "train" or "eval" where the call computes the legacy result only in this mode. gathered:
+    parameters of the module that consist of parts of legacy ones. results: if the call has several results, for each
+    the text with {0} for the call's.
     """
 
     kind: str
@@ -36,6 +40,8 @@ class Layer:
     spare: tuple[str, ...] = ()
     mode: str = ""
     notes: tuple[str, ...] = ()
+    gathered: tuple[tuple[str, Gathered], ...] = ()
+    results: tuple[str, ...] = ()
 
 
 @dataclass

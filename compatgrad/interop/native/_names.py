@@ -41,6 +41,10 @@ def shown(name: str) -> str:
 _KINDS = {"affine", "conv", "deconv", "bn", "embed", "prelu", "dw_conv", "depthwise_conv", "linear"}
 
 
+# parts of names inside a recurrent layer
+_INNER = {"_unfused", "l_cell", "r_cell"}
+
+
 class Places:
     """The path of each layer and of each parameter that belongs to no layer, as tuples of attributes of modules.
 
@@ -77,6 +81,8 @@ class Places:
 
     def layer(self, layer: Layer) -> tuple[str, ...]:
         """A new path for a layer."""
+        if layer.gathered:
+            return self._whole(layer)
         names = [legacy for _, legacy, _ in layer.state]
         owner = names[0].rpartition(".")[0]
         leaves = [n.rpartition(".")[2] for n in names if n.rpartition(".")[0] == owner]
@@ -89,6 +95,25 @@ class Places:
             parts = [*parts, stem]
         elif len(parts) > 1 and parts[-1] in _KINDS and self._alone(owner):
             parts = parts[:-1]
+        path = self._free(parts)
+        self._layers.add(path)
+        return path
+
+    def _whole(self, layer: Layer) -> tuple[str, ...]:
+        """A new path for a recurrent layer, whose parameters several parts of the network may contain."""
+        names = [name.split(".")[:-1] for _, g in layer.gathered for name in g.names]
+        parts = list(names[0])
+        for other in names:
+            while other[: len(parts)] != parts:
+                parts.pop()
+        while parts and (parts[-1].isdigit() or parts[-1] in _INNER):
+            parts.pop()
+        owner = ".".join(parts)
+        own = {n for _, g in layer.gathered for n in g.names}
+        inside = {f"{o}.{leaf}" for o, leaves in self._leaves.items() for leaf in leaves
+                  if o == owner or o.startswith(f"{owner}.")}  # fmt: skip
+        if not parts or not inside <= own or self._path(parts) in self._used:
+            parts.append(layer.kind.rpartition(".")[2].lower())
         path = self._free(parts)
         self._layers.add(path)
         return path

@@ -22,7 +22,9 @@ from compatgrad.exporting._graph import Assembly
 from compatgrad.exporting._run import Exporter
 from compatgrad.exporting._target import Target
 from compatgrad.exporting._trace import Call, ExportError, Trace, Value, place_of
+from compatgrad.interop.native._gathered import Numbers
 from compatgrad.interop.native._layers import Layer, Seen, layer_of
+from compatgrad.interop.native._recurrent import cell_of, watching
 
 __all__ = ["LayerCall", "Recorder"]
 
@@ -55,6 +57,8 @@ class _Trace(Trace):
         self._start = 0  # number of calls before it
         self._nodes: dict[int, tuple[Any, Value]] = {}  # variable nodes of known Values
         self._writes: set[int] = set()  # calls that belong to a layer although they write to the state
+        self.numbers = Numbers(state)
+        self.whole = True  # whether recurrent layers, which consist of many functions, are recorded as such
 
     def run(self, network: Callable[..., Any], *args: Any) -> None:
         def listen(kind: str, name: str, frontend: str, view: Any) -> None:
@@ -97,6 +101,23 @@ class _Trace(Trace):
         self._nodes[id(node)] = (node, value)
         return value
 
+    def new_call(
+        self, layer: Layer, inputs: list[Value], outputs: Sequence[torch.Tensor | None], start: int
+    ) -> tuple[list[Value], Call]:
+        """A call of a layer, with its results. outputs: tensors that calls from number `start` on have computed, which
+        become its results; None for a result that is no tensor."""
+        replaced = {id(c) for c in self.calls[start:]}
+        call = Call(LAYER, (layer, inputs), {}, several=True)
+        for k, t in enumerate(outputs):
+            if t is None:
+                call.results.append(Value("result", call, torch.empty(0), k))
+                continue
+            y = self.value(t)
+            if y.kind == "result" and id(y.source) in replaced:
+                y.source, y.index = call, k
+                call.results.append(y)
+        return call.results, call
+
     def _finish(self) -> None:
         """Notes a layer, if the function that ran last has finished and is one."""
         view = self._view
@@ -113,9 +134,13 @@ class _Trace(Trace):
                     self.calls[start:])  # fmt: skip
         with _disable_current_modes():  # it compares values of constants
             layer = layer_of(seen)
+            cell = cell_of(seen, self.numbers) if layer is None and self.whole else None
+        if cell is not None:
+            layer, inputs = cell
         if layer is None:
             return
-        call = Call(LAYER, (layer, [inputs[i] for i in layer.inputs]), {}, several=len(outputs) > 1)
+        several = len(outputs) > 1 or bool(layer.results)
+        call = Call(LAYER, (layer, [inputs[i] for i in layer.inputs]), {}, several=several)
         for k, y in enumerate(outputs):
             if y is None or y.kind != "result":
                 continue
@@ -166,11 +191,13 @@ class _Assembly(Assembly):
 
 
 class Recorder(Exporter):
-    """One recording. `assembly`: the graph in `assembly.graph`, and its constants."""
+    """One recording. `assembly`: the graph in `assembly.graph`, and its constants. whole: whether recurrent layers are
+    recorded as layers."""
 
-    def __init__(self, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
+    def __init__(self, target: Any, parameters: Any, frontend: str | None, train: bool, whole: bool = True) -> None:
         super().__init__("interop.to_native", target, parameters, frontend, train)
         self.target.__class__ = _Target
+        self.whole = whole
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any) -> None:
         self.take_apart(args, kwargs)
@@ -192,17 +219,24 @@ class Recorder(Exporter):
 
     def _new_trace(self, state: Mapping[str, torch.Tensor]) -> Trace:
         modes = self.target.is_module or bool(self.target.frontend and self.target.frontend.training_mode)
-        return _Trace(state, self.target.train if modes or self.target.train else None)
+        trace = _Trace(state, self.target.train if modes or self.target.train else None)
+        trace.whole = self.whole
+        return trace
 
     @contextlib.contextmanager
     def _tracing(self, trace: Trace) -> Iterator[None]:
         self.target.finished = trace._finish  # type: ignore[attr-defined]
         tracing = contextlib.nullcontext() if self.target.frontend is None else self.target.frontend.tracing()
         try:
-            with super()._tracing(trace), tracing:
+            with super()._tracing(trace), tracing, self._watching(trace):
                 yield
         finally:
             self.target.finished = lambda: None  # type: ignore[attr-defined]
+
+    def _watching(self, trace: Any) -> contextlib.AbstractContextManager[None]:
+        if not self.whole or self.target.frontend is None:
+            return contextlib.nullcontext()
+        return watching(trace, trace.numbers, self.target.frontend.name)
 
     def _refusal(self, error: Exception, sizes: dict[str, int]) -> ExportError | None:
         if "TracedArray" in str(error):  # the code gives an array without values to a function that checks types

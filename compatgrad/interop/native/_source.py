@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,11 +15,19 @@ from compatgrad.interop.native._layers import Layer, put, taken
 from compatgrad.interop.native._names import Places, class_name, identifier, shown
 from compatgrad.interop.native._record import Recorder, layers
 
-__all__ = ["Source"]
+__all__ = ["PartsShared", "Source"]
 
 Path = tuple[str, ...]
 # without these a layer of one mode is the same as that of the other
 _OF_A_MODE = re.compile(r"momentum=|dropout=")
+
+
+class PartsShared(NotImplementedError):
+    """The error for a parameter of a recurrent layer that the network also uses in another way."""
+
+
+def _names_of(layer: Layer) -> list[str]:
+    return list(dict.fromkeys(name for _, gathered in layer.gathered for name in gathered.names))
 
 
 @dataclass
@@ -47,6 +56,7 @@ class Source:
         self.entries: list[_Entry] = []
         self._of_key: dict[Any, _Entry] = {}
         self._home: dict[str, tuple[Path, str, str]] = {}  # legacy name -> path of its module, attribute, layout
+        self._parts: dict[str, Layer] = {}  # legacy names of parameters that a layer has joined, cut or reordered
         for mode, recorder in recorders.items():
             recorder.assembly.graph.eliminate_dead_code()
             for layer in layers(recorder.assembly.graph):
@@ -67,7 +77,7 @@ class Source:
     @staticmethod
     def _key(layer: Layer) -> Any:
         arguments = tuple(a for a in layer.arguments if not _OF_A_MODE.match(a))
-        return layer.kind, arguments, layer.state, layer.extra
+        return layer.kind, arguments, layer.state, layer.extra, layer.gathered
 
     def _register(self, layer: Layer) -> None:
         key = self._key(layer)
@@ -79,6 +89,8 @@ class Source:
             return
         entry = _Entry(self.places.layer(layer), layer, tied={})
         for own, legacy, layout in layer.state:
+            if legacy in self._parts:
+                raise PartsShared(legacy)
             if legacy in self._home:
                 path, attribute, other = self._home[legacy]
                 if other != layout:
@@ -89,6 +101,10 @@ class Source:
                 entry.tied[own] = (path, attribute)
             else:
                 self._home[legacy] = (entry.path, own, layout)
+        for _, gathered in layer.gathered:
+            for legacy in gathered.names:
+                if legacy in self._home or self._parts.setdefault(legacy, layer) is not layer:
+                    raise PartsShared(legacy)
         self._of_key[key] = entry
         self.entries.append(entry)
 
@@ -99,6 +115,8 @@ class Source:
         constants = self.recorders[mode].assembly.constants
         if name in constants and name not in self.state:
             return module(self._constant(constants[name]))
+        if name in self._parts:
+            raise PartsShared(name)
         if name not in self._home:
             entry = _Entry(self.places.parameter(name), None, name)
             self._home[name] = (entry.path[:-1], entry.path[-1], "same")
@@ -316,7 +334,7 @@ class Source:
             grad = "" if tensor.requires_grad else ", requires_grad=False"
             return [f"{text} = nn.Parameter({make}{grad}){comment}"], []
         layer = entry.layer
-        comment = self._comment([legacy for _, legacy, _ in layer.state], prefix)
+        comment = self._comment([legacy for _, legacy, _ in layer.state] or _names_of(layer), prefix)
         lines, after = [f"{text} = {layer.kind}({', '.join(layer.arguments)}){comment}"], []
         for name in layer.spare:
             lines.append(f"{text}.{name}.requires_grad_(False)")
@@ -332,12 +350,15 @@ class Source:
     def _comment(self, names: Sequence[str], prefix: Path) -> str:
         """The legacy names; inside a class, which several parts may share, without the names of the parts around."""
         texts = [self.names.get(name, name) for name in names]
+        more = len(texts) > 8
+        texts = [texts[0], texts[-1]] if more else texts
         owners = {re.match(r"(.*[./])?", t)[0] for t in texts}  # type: ignore[index]
         if prefix:
             texts = [re.split(r"[./]", t)[-1] for t in texts]
         elif len(owners) == 1 and len(texts) > 1 and (owner := owners.pop()):
             texts = [texts[0], *(t[len(owner) :] for t in texts[1:])]
-        return f"  # {', '.join(shown(t) for t in texts)}"
+        texts = [shown(t) for t in texts]
+        return f"  # {', '.join([texts[0], '...', texts[-1]] if more else texts)}"
 
     def _tensor(self, name: str) -> torch.Tensor:
         return self.constants[name] if name in self.constants else self.state[name]
@@ -355,19 +376,34 @@ class Source:
                 continue
             for own, legacy, layout in entry.layer.state:
                 found[f"{base}.{own}"] = put(layout, state[legacy].detach()).clone().contiguous()
+            for own, gathered in entry.layer.gathered:
+                found[f"{base}.{own}"] = gathered.put(state).contiguous()
             for own, value, shape in entry.layer.extra:
                 dtype = torch.int64 if own == "num_batches_tracked" else next(
                     (t.dtype for t in state.values() if t.is_floating_point()), torch.float32)  # fmt: skip
                 found[f"{base}.{own}"] = torch.full(shape, value, dtype=dtype)
         return found
 
-    def pairs(self) -> dict[str, tuple[str, str]]:
-        """For each legacy name the name and layout in the module, for those that the module uses."""
-        return {
-            name: (".".join((*path, attribute)), layout)
+    def notes(self, given: Sequence[str]) -> list[str]:
+        """What else differs in torch, beside what is given."""
+        own = [f"{'.'.join(e.path)}: {note}" for e in self.entries if e.layer is not None for note in e.layer.notes]
+        return list(dict.fromkeys([*given, *own]))
+
+    def pairs(self) -> dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, torch.Tensor]], torch.Tensor]]]:
+        """For each name in the module the legacy names, and how their tensors become torch's."""
+        found: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, torch.Tensor]], torch.Tensor]]] = {
+            ".".join((*path, attribute)): ((name,), partial(_put_one, name, layout))
             for name, (path, attribute, layout) in self._home.items()
             if name not in self.constants
         }
+        for entry in self.entries:
+            for own, gathered in entry.layer.gathered if entry.layer is not None else ():
+                found[".".join((*entry.path, own))] = (gathered.names, gathered.put)
+        return found
+
+
+def _put_one(name: str, layout: str, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    return put(layout, tensors[name])
 
 
 def _entries(tree: dict[str, Any]) -> Any:

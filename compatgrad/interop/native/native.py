@@ -15,7 +15,7 @@ from compatgrad.core.adapters import Adapter, frontend_of
 from compatgrad.exporting._trace import ExportError
 from compatgrad.interop.native import _check
 from compatgrad.interop.native._record import Recorder
-from compatgrad.interop.native._source import Source
+from compatgrad.interop.native._source import PartsShared, Source
 
 __all__ = ["NativeError", "NativeModule", "to_native"]
 
@@ -45,7 +45,8 @@ class NativeModule:
         name: the class.
         state_dict: the network's parameters under torch's names, in torch's layouts.
         module: an instance with these parameters, in the mode in which the network was recorded.
-        legacy_names: for each name in `state_dict` the legacy name of the parameter.
+        legacy_names: for each name in `state_dict` the legacy name of the parameter; several, with commas between
+            them, where parameters are joined.
         unused: legacy parameters that the network did not use when it was recorded; they are not in `state_dict`.
         kept: what is not written as torch but calls compatgrad, with the reason; at present always empty: where a part
             of a network cannot be written, `to_native` raises NativeError.
@@ -169,22 +170,22 @@ def to_native(
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training)
     notes: list[str] = []
     try:
-        recorders = request.record(dynamic, notes)
-        first = next(iter(recorders.values()))
-        adapter = first.target.frontend
-        title = name or (type(model).__name__ if type(model).__name__ not in ("function", "method", "partial")
-                         else getattr(model, "__name__", "Network"))  # fmt: skip
-        title = "Network" if not title or title == "<lambda>" else str(title)
-        about = f"{_safe(title)}, a network of {adapter.name if adapter else 'torch'}, written for torch by compatgrad."
-        source = Source(title, recorders, _original_names(adapter, first, parameters), about)
+        try:
+            source = request.written(dynamic, notes, name)
+        except PartsShared:
+            notes.clear()
+            request.whole = False
+            source = request.written(dynamic, notes, name)
     except (ExportError, NotImplementedError) as e:
         raise NativeError(f"to_native: {str(e).removeprefix('interop.to_native: ')}") from e
-    module = _instance(source, first)
+    recorders = source.recorders
+    module = _instance(source, next(iter(recorders.values())))
     pairs = source.pairs()
+    used = {n for legacy, _ in pairs.values() for n in legacy}
     result = NativeModule(
         source.text, source.name, dict(module.state_dict()), module,
-        {torch_name: source.names.get(legacy, legacy) for legacy, (torch_name, _) in pairs.items()},
-        sorted(source.names.get(n, n) for n in source.state if n not in pairs), {}, notes,
+        {own: ", ".join(source.names.get(n, n) for n in legacy) for own, (legacy, _) in pairs.items()},
+        sorted(source.names.get(n, n) for n in source.state if n not in used), {}, source.notes(notes),
     )  # fmt: skip
     if check:
         for mode, recorder in recorders.items():
@@ -208,10 +209,22 @@ class _Request:
     frontend: str | None
     train: bool | None
     training: Any
+    whole: bool = True  # recurrent layers as layers
+
+    def written(self, dynamic: Any, notes: list[str], name: str | None) -> Source:
+        model = self.model
+        recorders = self.record(dynamic, notes)
+        first = next(iter(recorders.values()))
+        adapter = first.target.frontend
+        title = name or (type(model).__name__ if type(model).__name__ not in ("function", "method", "partial")
+                         else getattr(model, "__name__", "Network"))  # fmt: skip
+        title = "Network" if not title or title == "<lambda>" else str(title)
+        about = f"{_safe(title)}, a network of {adapter.name if adapter else 'torch'}, written for torch by compatgrad."
+        return Source(title, recorders, _original_names(adapter, first, self.parameters), about)
 
     def _one(self, model: Any, train: bool, dynamic: Any, notes: list[str]) -> Recorder:
         def recorded(dynamic: Any) -> Recorder:
-            recorder = Recorder(model, self.parameters, self.frontend, train)
+            recorder = Recorder(model, self.parameters, self.frontend, train, self.whole)
             recorder.record(self.args, self.kwargs, dynamic)
             return recorder
 
