@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compatgrad.chainer.types import NdArray
-    from compatgrad.chainer.utils import type_check
 
 
 class FunctionAdapter(core.FunctionAdapter, FunctionNode):
@@ -74,22 +73,15 @@ class Function(core.FunctionBase):
         super().__init_subclass__(**kwargs)
         take_docstring(cls)
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        """To be overridden: checks the inputs with `type_check.expect`."""
-
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         """Arrays to arrays; by default `forward_gpu` where an input is on a GPU, else `forward_cpu`."""
         if any(isinstance(x, cuda.ndarray) for x in inputs):
             return self.forward_gpu(inputs)
         return self.forward_cpu(inputs)
 
-    def forward_cpu(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
-        """To be overridden: a tuple of NumPy arrays to a tuple of NumPy arrays."""
-        raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
-
-    def forward_gpu(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
-        """To be overridden: a tuple of CuPy arrays to a tuple of CuPy arrays."""
-        raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
+    check_type_forward = FunctionNode.check_type_forward
+    forward_cpu = FunctionNode.forward_cpu
+    forward_gpu = FunctionNode.forward_gpu
 
     def backward(
         self, inputs: tuple[NdArray, ...], grad_outputs: tuple[NdArray | None, ...]

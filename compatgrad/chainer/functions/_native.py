@@ -130,6 +130,11 @@ class NativeListFunction(NativeFunction):
         return self._bound._apply_as(self, list(inputs), **self.op_params)
 
 
+def applied(function, x, W, b):
+    """The result of `function` of an input, weights and, unless it is None, a bias."""
+    return function.apply((x, W) if b is None else (x, W, b))[0]
+
+
 def function(cls, dtype="float"):
     """Decorator of a public function: where compiled code accepts the inputs, it runs the op of `cls` at once;
     otherwise the decorated function is called. The name, the types and the docstring are those of the decorated

@@ -2,11 +2,7 @@ from __future__ import annotations
 
 from compatgrad.chainer import optimizer  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer.optimizers._compiled_rule import compiled
-from compatgrad.chainer.optimizers._momentum import (
-    MomentumMethod,
-    MomentumRule,
-    _default_hyperparam,  # noqa: F401  programs find it here, as in Chainer
-)
+from compatgrad.chainer.optimizers._momentum import MomentumMethod, MomentumRule, _default_hyperparam  # noqa: F401
 
 __all__ = ["CorrectedMomentumSGD", "CorrectedMomentumSGDRule"]
 

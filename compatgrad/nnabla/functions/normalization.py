@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
     from compatgrad.nnabla.communicators import Communicator
 
-    pass
-
 __all__ = [
     "batch_normalization",
     "fused_batch_normalization",

@@ -23,8 +23,6 @@ from compatgrad.nnabla.functions._statistics import (
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
 
-    pass
-
 __all__ = ["group_normalization", "instance_normalization", "layer_normalization", "norm_normalization"]
 
 

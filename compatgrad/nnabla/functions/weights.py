@@ -20,8 +20,6 @@ from compatgrad.nnabla.functions._statistics import (
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
 
-    pass
-
 __all__ = ["spectral_norm", "weight_normalization", "weight_standardization"]
 
 

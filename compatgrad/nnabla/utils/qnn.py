@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +39,6 @@ from ._recorders import (
     minmax_minmax_recorder,
     minmax_mva_recorder,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "AbsMaxRecorder",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
@@ -34,6 +34,19 @@ class Flip(_native.NativeFunction):
             type_check.expect(in_types[0].ndim > self.axis)
         else:
             type_check.expect(in_types[0].ndim >= -self.axis)
+
+
+class FlipAlong(_native.NativeFunction):
+    """Base of the flips along a fixed axis, `_axis`, of floating-point arrays."""
+
+    _axis: int
+
+    @type_check._expects
+    def check_type_forward(self, a):
+        return a.dtype.kind == "f", a.ndim >= self._axis + 1
+
+    def _run_bound(self, inputs):
+        return _bound.flip._apply_as(self, inputs[0], (self._axis,))
 
 
 def flip(x: VariableOrArray, axis: int) -> Variable:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions import _bound, _native
-from compatgrad.chainer.utils import type_check
+from compatgrad.chainer.functions.array.flip import FlipAlong
+from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
 
-class FlipUD(_native.NativeFunction):
+class FlipUD(FlipAlong):
     documented = "flipud"
-
-    @type_check._expects
-    def check_type_forward(self, a):
-        return a.dtype.kind == "f", a.ndim >= 1
-
-    def _run_bound(self, inputs):
-        return _bound.flip._apply_as(self, inputs[0], (0,))
+    _axis = 0
 
 
 def flipud(a: VariableOrArray) -> Variable:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
+
 _UNSUPPORTED = {
     "deterministic": "deterministic argument is not supported anymore. Use chainer.using_config("
     "'cudnn_deterministic', value) context where value is either `True` or `False`.",
@@ -110,11 +112,10 @@ class Convolution2DGradW(_Placed2D):
 
 def _checked(x, W, b, stride, pad, dilate, groups, cover_all=False, cudnn_fast=False):
     function = Convolution2DFunction(stride, pad, cover_all, dilate=dilate, groups=groups, cudnn_fast=cudnn_fast)
-    return function.apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(function, x, W, b)
 
 
 _convolution = frontend.bind("convolution", _checked)
-_pair = _spatial.pair
 
 
 def convolution_2d(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
+_entries = _spatial.entries  # Chainer has this name here too, and programs import it
+
 
 class _PlacedND(_native.NativeFunction):
     """Where a filter is placed on images: what convolutions and transposed convolutions share."""
@@ -134,12 +136,10 @@ frontend.node_classes["convolution_grad_w"] = _spatial.by_rank(
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, cover_all=False):
-    function = ConvolutionND(x.ndim - 2, stride, pad, cover_all, dilate, groups)
-    return function.apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(ConvolutionND(x.ndim - 2, stride, pad, cover_all, dilate, groups), x, W, b)
 
 
 _convolution = frontend.bind("convolution", _checked)
-_entries = _spatial.entries
 
 
 def convolution_nd(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection.convolution_2d import _UNSUPPORTED, _Placed2D
 from compatgrad.chainer.utils import argument, conv, type_check
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
+
+_pair = _spatial.pair  # Chainer has this name here too, and programs import it
 
 
 def _expect_outsize(function, x, w, outsize):
@@ -68,12 +70,10 @@ class Deconvolution2DFunction(_Placed2D):
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, outsize=None):
-    function = Deconvolution2DFunction(stride, pad, outsize, dilate=dilate, groups=groups)
-    return function.apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(Deconvolution2DFunction(stride, pad, outsize, dilate=dilate, groups=groups), x, W, b)
 
 
 _deconvolution = frontend.bind("deconvolution", _checked)
-_pair = _spatial.pair
 
 
 def deconvolution_2d(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
+_entries = _spatial.entries  # Chainer has this name here too, and programs import it
+
 
 class DeconvolutionND(_PlacedND, show=False):
     """The node of `chainer.functions.deconvolution_nd` in the graph, its result's `creator`.
@@ -80,12 +82,10 @@ frontend.node_classes["deconvolution"] = _spatial.by_rank(
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, outsize=None):
-    function = DeconvolutionND(x.ndim - 2, stride, pad, outsize, dilate, groups)
-    return function.apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(DeconvolutionND(x.ndim - 2, stride, pad, outsize, dilate, groups), x, W, b)
 
 
 _deconvolution = frontend.bind("deconvolution", _checked)
-_entries = _spatial.entries
 
 
 def deconvolution_nd(

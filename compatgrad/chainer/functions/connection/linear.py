@@ -76,7 +76,7 @@ class LinearGradWeight(_composed.ComposedFunction):
 
 
 def _checked(x, W, b=None):
-    return LinearFunction().apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(LinearFunction(), x, W, b)
 
 
 _linear = frontend.bind("linear", _checked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions import _composed, _spatial
+from compatgrad.chainer.functions import _composed, _native, _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.stack import stack
@@ -74,4 +74,4 @@ def local_convolution_2d(
 
     Source: `chainer.functions.local_convolution_2d` of Chainer 7.8.1.
     """
-    return LocalConvolution2DFunction(stride).apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(LocalConvolution2DFunction(stride), x, W, b)

@@ -30,8 +30,7 @@ class Accuracy(function_node.FunctionNode):
     def __init__(self, ignore_label: int | None = None) -> None:
         self.ignore_label = ignore_label
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _expect_labels(in_types)
+    check_type_forward = staticmethod(_expect_labels)
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)

@@ -13,7 +13,6 @@ from compatgrad.chainer.functions.evaluation.accuracy import _expect_labels
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.types import NdArray
-    from compatgrad.chainer.utils import type_check
     from compatgrad.chainer.variable import Variable
 
 
@@ -25,8 +24,7 @@ class ClassificationSummary(function.Function):
         self.beta = beta
         self.ignore_label = ignore_label
 
-    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
-        _expect_labels(in_types)
+    check_type_forward = staticmethod(_expect_labels)
 
     def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)

@@ -92,5 +92,4 @@ def simplified_dropconnect(
 
     Source: `chainer.functions.simplified_dropconnect` of Chainer 7.8.1; Wan et al. 2013.
     """
-    function = SimplifiedDropconnect(ratio if train else 0, mask, use_batchwise_mask)
-    return function.apply((x, W) if b is None else (x, W, b))[0]
+    return _native.applied(SimplifiedDropconnect(ratio if train else 0, mask, use_batchwise_mask), x, W, b)

@@ -7,9 +7,7 @@ import compatgrad.chainer.functions as F
 from compatgrad.chainer import link  # noqa: F401  programs find it here, as in Chainer
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection import _filters
-from compatgrad.chainer.links.connection._filters import (
-    pair as _pair,  # noqa: F401  programs find it here, as in Chainer
-)
+from compatgrad.chainer.links.connection._filters import pair as _pair  # noqa: F401  (programs find it here)
 from compatgrad.chainer.links.connection.convolution_2d import _NO_DETERMINISTIC
 from compatgrad.chainer.utils import argument
 

@@ -10,9 +10,7 @@ from compatgrad.chainer import (
 )
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection import _filters
-from compatgrad.chainer.links.connection._filters import (
-    pair as _pair,  # noqa: F401  programs find it here, as in Chainer
-)
+from compatgrad.chainer.links.connection._filters import pair as _pair  # noqa: F401  (programs find it here)
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
