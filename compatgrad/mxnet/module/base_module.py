@@ -83,6 +83,15 @@ _BY = {
 }
 
 
+def _abstract(name: str, doc: str) -> Any:
+    """Makes a property that raises NotImplementedError, for subclasses to define."""
+
+    def get(self: BaseModule) -> Any:
+        raise self._undefined(name)
+
+    return property(get, doc=doc)
+
+
 class BaseModule:
     """Base class of modules: a computation with parameters, which is bound, then initialized, then gets an optimizer.
 
@@ -305,30 +314,11 @@ class BaseModule:
     def _undefined(self, what: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} does not define {what}")
 
-    @property
-    def data_names(self) -> list[str]:
-        """Names of the data that a batch has."""
-        raise self._undefined("data_names")
-
-    @property
-    def output_names(self) -> list[str]:
-        """Names of the outputs."""
-        raise self._undefined("output_names")
-
-    @property
-    def data_shapes(self) -> Any:
-        """Pairs of name and shape of the data."""
-        raise self._undefined("data_shapes")
-
-    @property
-    def label_shapes(self) -> Any:
-        """Pairs of name and shape of the labels; None or empty if there are none."""
-        raise self._undefined("label_shapes")
-
-    @property
-    def output_shapes(self) -> Any:
-        """Pairs of name and shape of the outputs."""
-        raise self._undefined("output_shapes")
+    data_names = _abstract("data_names", "Names of the data that a batch has.")
+    output_names = _abstract("output_names", "Names of the outputs.")
+    data_shapes = _abstract("data_shapes", "Pairs of name and shape of the data.")
+    label_shapes = _abstract("label_shapes", "Pairs of name and shape of the labels; None or empty if there are none.")
+    output_shapes = _abstract("output_shapes", "Pairs of name and shape of the outputs.")
 
     @property
     def symbol(self) -> Any:

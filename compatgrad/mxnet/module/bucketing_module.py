@@ -24,6 +24,16 @@ from .module import Module
 __all__ = ["BucketingModule"]
 
 
+def _of_bucket(name: str, doc: str) -> Any:
+    """Makes a property that the module of the current bucket has, too; it exists once the module is bound."""
+
+    def get(self: BucketingModule) -> Any:
+        self._need("binded")
+        return getattr(self._curr_module, name)
+
+    return property(get, doc=doc)
+
+
 class BucketingModule(DelegatingModule):
     """A Module for each length of the data, all with the same parameters; the `bucket_key` of a batch chooses.
 
@@ -111,29 +121,10 @@ class BucketingModule(DelegatingModule):
             return self._curr_module.output_names
         return self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
 
-    @property
-    def data_shapes(self) -> Any:
-        """Descriptions of the data of the current bucket."""
-        self._need("binded")
-        return self._curr_module.data_shapes
-
-    @property
-    def label_shapes(self) -> Any:
-        """Descriptions of the labels of the current bucket."""
-        self._need("binded")
-        return self._curr_module.label_shapes
-
-    @property
-    def output_shapes(self) -> Any:
-        """Pairs of name and shape of the outputs of the current bucket."""
-        self._need("binded")
-        return self._curr_module.output_shapes
-
-    @property
-    def symbol(self) -> Any:
-        """The symbol of the current bucket."""
-        self._need("binded")
-        return self._curr_module.symbol
+    data_shapes = _of_bucket("data_shapes", "Descriptions of the data of the current bucket.")
+    label_shapes = _of_bucket("label_shapes", "Descriptions of the labels of the current bucket.")
+    output_shapes = _of_bucket("output_shapes", "Pairs of name and shape of the outputs of the current bucket.")
+    symbol = _of_bucket("symbol", "The symbol of the current bucket.")
 
     # ---- parameters ----
 

@@ -139,21 +139,25 @@ class _Conv(HybridBlock):
         return "conv"
 
     def __repr__(self):
-        k = self._kwargs
-        n = self._axes
-        out, inner = self.weight.shape[:2]
-        parts = [f"{inner if inner else None} -> {out}", f"kernel_size={k['kernel']}", f"stride={k['stride']}"]
-        if k["pad"] != (0,) * n:
-            parts.append(f"padding={k['pad']}")
-        if k["dilate"] != (1,) * n:
-            parts.append(f"dilation={k['dilate']}")
-        if k["num_group"] != 1:
-            parts.append(f"groups={k['num_group']}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.act:
-            parts.append(str(self.act))
-        return f"{type(self).__name__}({', '.join(parts)})"
+        return conv_repr(self, self._kwargs, self.weight, self.bias)
+
+
+def conv_repr(layer: Any, kwargs: dict[str, Any], weight: Any, bias: Any) -> str:
+    """The text that describes a convolution whose operator takes `kwargs`."""
+    out, inner = weight.shape[:2]
+    kernel = kwargs["kernel"]
+    parts = [f"{inner if inner else None} -> {out}", f"kernel_size={kernel}", f"stride={kwargs['stride']}"]
+    if kwargs["pad"] != (0,) * len(kernel):
+        parts.append(f"padding={kwargs['pad']}")
+    if kwargs["dilate"] != (1,) * len(kernel):
+        parts.append(f"dilation={kwargs['dilate']}")
+    if kwargs["num_group"] != 1:
+        parts.append(f"groups={kwargs['num_group']}")
+    if bias is None:
+        parts.append("bias=False")
+    if layer.act:
+        parts.append(str(layer.act))
+    return f"{type(layer).__name__}({', '.join(parts)})"
 
 
 _TEXT = """

@@ -10,6 +10,7 @@ from ..._layer_docs import layer
 from ..._shape_probe import conv_weight_shape
 from ...block import HybridBlock
 from ...nn import Activation
+from ...nn.conv_layers import conv_repr
 
 if TYPE_CHECKING:
     from ....ndarray import NDArray
@@ -139,20 +140,7 @@ class DeformableConvolution(_Deformable):
         return "deformable_conv"
 
     def __repr__(self):
-        k = self._kwargs_deformable_conv
-        out, inner = self.deformable_conv_weight.shape[:2]
-        parts = [f"{inner if inner else None} -> {out}", f"kernel_size={k['kernel']}", f"stride={k['stride']}"]
-        if k["pad"] != (0, 0):
-            parts.append(f"padding={k['pad']}")
-        if k["dilate"] != (1, 1):
-            parts.append(f"dilation={k['dilate']}")
-        if k["num_group"] != 1:
-            parts.append(f"groups={k['num_group']}")
-        if self.deformable_conv_bias is None:
-            parts.append("bias=False")
-        if self.act:
-            parts.append(str(self.act))
-        return f"{type(self).__name__}({', '.join(parts)})"
+        return conv_repr(self, self._kwargs_deformable_conv, self.deformable_conv_weight, self.deformable_conv_bias)
 
 
 @layer
