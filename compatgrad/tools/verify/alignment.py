@@ -32,6 +32,7 @@ class _Pairing:
         for event in here.events:
             if event["k"] != "backward":
                 self.waiting[_key(event)].append(event)
+        self.readers = readers(original), readers(here)
 
     def pair(self, a: Event, b: Event) -> None:
         self.partner[a["j"]] = b
@@ -62,6 +63,18 @@ class _Pairing:
                     return waiting.pop(place)
         return None
 
+    def composed(self, a: Event, b: Event) -> tuple[Event, Event]:
+        """What to pair instead of a and b, whose results differ in shape: one side may compute in two functions what
+        the other computes in one, and then the second of them has the result of that one."""
+        for side, (first, other) in enumerate(((a, b), (b, a))):
+            for reader in self.readers[side].get(first["j"], ()):
+                key = _key(reader)
+                more = self.counts[side][key] > self.counts[1 - side][key]
+                free = reader["j"] not in (self.back if side else self.partner)
+                if more and free and first.get("l") == reader.get("l") and _shapes(reader) == _shapes(other):
+                    return (a, reader) if side else (reader, b)
+        return a, b
+
     def close(self, a: Event, b: Event) -> bool:
         """Whether results are nearly the same: needed where nothing is known of the functions before."""
         for x, y in zip(a.get("o", ()), b.get("o", ()), strict=False):
@@ -74,9 +87,15 @@ class _Pairing:
         for a in self.original.events:
             if a["k"] == "backward":
                 continue
-            b = self.choose(a)
-            if b is not None:
-                self.pair(a, b)
+            b = self.choose(a) if a["j"] not in self.partner else None
+            if b is None:
+                continue
+            if a["k"] == "forward" and _shapes(a) != _shapes(b):
+                first, second = self.composed(a, b)
+                if second is not b:
+                    self.waiting[_key(second)].remove(second)
+                a, b = first, second
+            self.pair(a, b)
         self.backward()
 
     def backward(self) -> None:
@@ -84,15 +103,33 @@ class _Pairing:
         waiting: dict[Key, list[Event]] = defaultdict(list)
         for b in self.here.events:
             if b["k"] == "backward":
-                waiting[b["s"], b["n"], b["of"], b.get("p")].append(b)
+                waiting[b["s"], self.name_of(self.here, b), b["of"], b.get("p")].append(b)
         for queue in waiting.values():
             queue.reverse()
         for a in self.original.events:
             if a["k"] == "backward":
                 of = self.partner[a["of"]]["j"] if a["of"] in self.partner else -1
-                queue = waiting[a["s"], a["n"], of, a.get("p")]
+                queue = waiting[a["s"], self.name_of(self.original, a), of, a.get("p")]
                 if queue and (of >= 0 or a["of"] < 0):
                     self.pair(a, queue.pop())
+
+    def name_of(self, recording: Recording, event: Event) -> str:
+        """A name that both sides have for the backward of a function: none where functions of two names are paired."""
+        number = event["of"]
+        if number < 0:
+            return str(event["n"])
+        theirs = self.original.events[number if recording is self.original else self.back.get(number, number)]
+        ours = self.partner.get(theirs["j"], theirs)
+        return str(event["n"]) if _key(theirs) == _key(ours) else ""
+
+
+def readers(recording: Recording) -> dict[int, list[Event]]:
+    """The functions that read the results of each function."""
+    found: dict[int, list[Event]] = defaultdict(list)
+    for event in recording.events:
+        for source in {n for n in event.get("f", ()) if n >= 0} if event["k"] == "forward" else ():
+            found[source].append(event)
+    return found
 
 
 def align(original: Recording, here: Recording) -> tuple[list[tuple[Event, Event]], list[tuple[str, Event]]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from compatgrad.tools.verify import rounding
-from compatgrad.tools.verify.alignment import WritingOrder, align
+from compatgrad.tools.verify.alignment import WritingOrder, align, readers
 from compatgrad.tools.verify.recording import Distance, Event, Recording, distance, rms
 
 OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
@@ -79,7 +79,7 @@ class _Follower:
         self.order = WritingOrder(original, here, self.pairs)
         self.error: dict[int, float] = {}  # number of an original's event -> relative error of its results
         self.slots: dict[int, list[float]] = {}
-        self.consumers: dict[int, list[Event]] = defaultdict(list)
+        self.consumers = readers(original)
         self.backward_of: dict[int, list[Event]] = defaultdict(list)
         self.parameter_error: dict[str, float] = {}
         self.values: dict[Any, list[str]] = defaultdict(list)  # an array's values -> parameters that have them
@@ -101,11 +101,8 @@ class _Follower:
         self.written: dict[tuple[int, int], float] = {}  # (step, array) -> error of a gradient that is added to
         self.gradients: dict[str, tuple[Event, Event]] = {}
         for event in original.events:
-            for source in {n for n in event.get("f", ()) if n >= 0} if event["k"] == "forward" else ():
-                self.consumers[source].append(event)
             if event["k"] == "backward":
                 self.backward_of[event["of"]].append(event)
-            if event["k"] == "backward":
                 for x in event.get("o") or event.get("i") or ():
                     self.backward_size[event["s"]] = max(self.backward_size[event["s"]], self._size(x))
             if event["k"] == "gradient":
@@ -203,7 +200,7 @@ class _Follower:
         terms = self._terms(a, kind)
         for slot, (x, y) in enumerate(zip(theirs, ours, strict=False)):
             d = self._of(x, y)
-            if d is None or a["k"] == "backward" and not self.order.alike(a, b, slot):
+            if d is None or a["k"] == "backward" and (stretched(x, y) or not self.order.alike(a, b, slot)):
                 errors.append(0.0)
                 continue
             leaf = outs == "o" and a.get("g", [-1] * (slot + 1))[slot] < 0
@@ -317,24 +314,37 @@ class _Follower:
         through.append(event)
         return max([self._error_of(n, through) for n in event.get("f", ()) if n >= 0], default=0.0)
 
-    def _consumers(self, number: int) -> list[Event]:
-        return [e for e in self.consumers.get(number, ()) if e["j"] in self.backward_of]
+    def _consumers(self, number: int) -> list[tuple[Event, int]]:
+        """The functions whose backward passes made the gradient of a function's results, each with the number of the
+        function to whose results it gave them: that function, or one after it whose own backward was not recorded, as
+        that of MXNet's additions, which passes gradients on as they are."""
+        found, looked, waiting = [], {number}, [number]
+        while waiting and len(looked) < 100:
+            at = waiting.pop()
+            for event in self.consumers.get(at, ()):
+                if event["j"] in self.backward_of:
+                    found.append((event, at))
+                elif event["j"] not in looked:
+                    looked.add(event["j"])
+                    waiting.append(event["j"])
+        return found
 
     def backward(self, pair: tuple[Event, Event]) -> Finding | None:
         """Chainer's events have the gradients of the function's results, nnabla's and MXNet's those of its inputs."""
         a, _ = pair
-        consumers = self._consumers(a["of"])
+        pairs = self._consumers(a["of"])
+        consumers = [event for event, _ in pairs]
         came_in = self.error.get(a["of"], 0.0)
         through: list[Event] = []
         upstream = 0.0, 0
-        for consumer in consumers:
+        for consumer, of in pairs:
             for event in self.backward_of[consumer["j"]]:
                 if event["j"] not in self.slots:  # it has no partner
                     through.append(consumer)
                 errors = self.slots.get(event["j"], [])
                 if "o" in event:
-                    errors = [e for e, n in zip(errors, event["g"], strict=False) if n == a["of"]]
-                    for x in (x for x, n in zip(event["o"], event["g"], strict=False) if n == a["of"] and x):
+                    errors = [e for e, n in zip(errors, event["g"], strict=False) if n == of]
+                    for x in (x for x, n in zip(event["o"], event["g"], strict=False) if n == of and x):
                         upstream = max(upstream, (self._size(x), math.prod(x[1])))
                 came_in = max([came_in, *filter(math.isfinite, errors)])
             values = (self.error.get(n, 0.0) for n in (consumer["j"], *consumer.get("f", ())))
@@ -511,6 +521,14 @@ def crossed(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], allowed: float, sh
     a, b = x.astype(np.float64), y.astype(np.float64)
     limit = 10 * allowed * math.sqrt(float(np.mean(a * a)))
     return int((np.abs(a - b) > limit).sum()) <= max(2 if share == 100 else 0, x.size // share)
+
+
+def stretched(x: Any, y: Any) -> bool:
+    """Whether one of two descriptions has one row where the other has several: the gradient of an array that one side
+    repeats, as MXNet repeats an initial state for each sample, is a sum on the other."""
+    return (
+        len(x[1]) == len(y[1]) and x[1] != y[1] and all(m == n or 1 in (m, n) for m, n in zip(x[1], y[1], strict=True))
+    )
 
 
 Array = np.ndarray[Any, Any]

@@ -27,7 +27,9 @@ _STEPS = re.compile(
     re.IGNORECASE,
 )
 _THRESHOLDS = re.compile(
-    r"normalize|relu|elu|max|min|clip|abs|hard|hinge|huber|median|l1|smooth|where|mask|sort|top", re.IGNORECASE
+    r"normalize|relu|elu|max|min|clip|abs|hard|hinge|huber|median|l1|smooth|where|mask|sort|top"
+    r"|^activation|^pooling",  # MXNet's ReLU and maximum, among others
+    re.IGNORECASE,
 )
 _DIFFERENCES = re.compile(
     r"^_ [-+] |^-?[\d.e]+ - _|^sub_?from|add_?constant|^(_?np\w?_|elemwise_|broadcast_|_)?r?(add|sub|plus|minus)"
