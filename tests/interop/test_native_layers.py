@@ -246,3 +246,14 @@ def test_nnabla_dropout_is_drawn_by_torch_in_a_trace():
     result = interop.to_native(lambda x: NF.dropout(x, 0.5), image(4, 30), frontend="nnabla")
     accepted(result, "train")
     assert 0 < int((result.module(image(4, 30)) == 0).sum()) < 120
+
+
+def test_scale_that_a_symbol_fixes_is_one():
+    data = mx.sym.var("data")
+    symbol = mx.sym.Convolution(mx.sym.BatchNorm(data, name="norm", fix_gamma=True), num_filter=2, kernel=(3, 3))
+    block = gluon.SymbolBlock(symbol, [data])
+    block.initialize(mx.init.Uniform(1))
+    block(mx.nd.ones((2, 3, 5, 5)))
+    result = accepted(interop.to_native(block, image(2, 3, 5, 5)), "train", "eval")
+    assert result.source.count("nn.BatchNorm2d(") == 1
+    assert not result.module.norm.weight.requires_grad and bool((result.module.norm.weight == 1).all())

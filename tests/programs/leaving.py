@@ -103,13 +103,25 @@ def watch_mxnet(calls):
 
     forward = Module.forward
 
-    def watched(self, batch, is_train=None):
+    def watched(self, data_batch, is_train=None):
         if id(self) not in calls.found:
             size = sum(v.size for values in self.get_params() for v in values.values())
-            calls.found[id(self)] = (self, (tuple(x.copy() for x in batch.data), {}), lambda: size)
-        return forward(self, batch, is_train)
+            calls.found[id(self)] = (self, (tuple(x.copy() for x in data_batch.data), {}), lambda: size)
+        return forward(self, data_batch, is_train)
 
     Module.forward = watched
+    from compatgrad.mxnet.executor import Executor
+
+    run = Executor.forward
+
+    def ran(self, is_train=False, **kwargs):
+        known = [m for m, _, _ in calls.found.values() if hasattr(m, "_exec_group")]
+        if id(self) not in calls.found and not known and not calls.closed:
+            size = sum(v.size for v in self.arg_dict.values())
+            calls.found[id(self)] = (self, ((), {}), lambda: size)
+        return run(self, is_train, **kwargs)
+
+    Executor.forward = ran
 
 
 LOSSES = {"SoftmaxOutput", "LogisticRegressionOutput", "LinearRegressionOutput", "MAERegressionOutput", "MakeLoss",
@@ -117,24 +129,34 @@ LOSSES = {"SoftmaxOutput", "LogisticRegressionOutput", "LinearRegressionOutput",
 
 
 def block_of(module):
-    """The network of a module as a block, without the losses at its end, whose gradients are no derivatives."""
+    """The network of a module or an executor as a block, without the losses at its end, whose gradients are no
+    derivatives, and its inputs if it is an executor."""
     import compatgrad.mxnet as mx
 
-    heads = []
-    known = {n for n, _ in module._data_shapes} | set(module._param_names) | set(module._aux_names)
-    for head in module.symbol:
+    heads, inputs = [], None
+    if hasattr(module, "get_params"):
+        symbol, names = module.symbol, [n for n, _ in module._data_shapes]
+        known = {*names, *module._param_names, *module._aux_names}
+        arguments, states = module.get_params()
+    else:
+        symbol, arguments, states = module._symbol, module.arg_dict, module.aux_dict
+        trained = {n for n, request in zip(module._names, module._requests, strict=True) if request != "null"}
+        names = [n for n in arguments if n not in trained and not n.endswith("label")]
+        known = {*names, *trained, *states}
+    for head in symbol:
         while head.attr("_op") in LOSSES or json.loads(head.tojson())["nodes"][-1]["op"] in LOSSES:
             head = head.get_children()[0]
         if set(head.list_inputs()) <= known:  # others compute a loss from labels
             heads.append(head)
-    names = [n for n, _ in module._data_shapes]
     symbol = mx.sym.Group(heads) if len(heads) > 1 else heads[0]
+    if not hasattr(module, "get_params"):
+        names = [n for n in names if n in symbol.list_inputs()]
+        inputs = tuple(arguments[n].copy() for n in names)
     block = mx.gluon.SymbolBlock(symbol, [mx.sym.var(n) for n in names])
-    arguments, states = module.get_params()
     for name, p in block.collect_params().items():
         value = arguments.get(name, states.get(name))
         p._load_init(value, mx.cpu())
-    return block
+    return block, inputs
 
 
 def watch_nnabla(calls):
@@ -210,8 +232,9 @@ def attempt(network, args, options, size, mode):
         name = "graph"
         result = interop.to_native(output, *inputs, parameters=nn.get_parameters(grad_only=False), name="Net")
     else:
-        if hasattr(network, "get_params") and hasattr(network, "symbol"):
-            network = block_of(network)
+        if hasattr(network, "get_params") or hasattr(network, "arg_dict"):
+            network, inputs = block_of(network)
+            args = args if inputs is None else (inputs, {})
         name = type(network).__name__
         result = interop.to_native(network, *args[0], kwargs=args[1], **mode)
     row = {"model": name, "parameters": size, "seconds": round(time.time() - began, 1), "notes": result.notes}

@@ -46,8 +46,8 @@ class Layer:
 
 @dataclass
 class Seen:
-    """A function of the engine that ran: its name, parameters, inputs and outputs, the mode of the run, and the ATen
-    calls since the function before it."""
+    """A function of the engine that ran: its name, parameters, inputs and outputs, the mode of the run, the ATen calls
+    since the function before it, and all calls so far."""
 
     op: str
     params: Mapping[str, Any]
@@ -55,6 +55,7 @@ class Seen:
     outputs: Sequence[Any]
     train: bool | None  # None: the frontend's layers have no modes
     calls: Sequence[Any] = ()
+    before: Sequence[Any] = ()
 
     def shape(self, i: int) -> tuple[int, ...]:
         return tuple(self.inputs[i].fake.shape) if self.given(i) else ()
@@ -250,8 +251,8 @@ def _constant(s: Seen, i: int, value: float) -> bool:
     if not s.given(i):
         return True
     v = s.inputs[i]
-    if any(str(c.op) == "aten.fill_.Scalar" and c.args[0] is v and c.args[1] == value for c in s.calls):
-        return True
+    if (filled := _filled(s.before, v)) is not None:
+        return bool(filled.args[1] == value)
     if v.kind == "result":
         op = str(getattr(v.source, "op", ""))
         made = {"aten.ones.default": 1, "aten.zeros.default": 0}
@@ -259,6 +260,12 @@ def _constant(s: Seen, i: int, value: float) -> bool:
             made.get(op) == value or (op in ("aten.full.default", "aten.fill_.Scalar") and v.source.args[1] == value)
         )
     return v.kind == "constant" and bool((v.source == value).all())
+
+
+def _filled(calls: Sequence[Any], v: Any) -> Any:
+    """The last call that writes to a Value, if it fills it with one number."""
+    last = next((c for c in reversed(calls) if any(w is v for w in c.written())), None)
+    return last if last is not None and str(last.op) == "aten.fill_.Scalar" else None
 
 
 def _copied(v: Any) -> Any:

@@ -131,7 +131,7 @@ class _Trace(Trace):
         inputs = [self._of_node(x) for x in view.inputs]
         params = {k: self.value(v) if isinstance(v, torch.Tensor) else v for k, v in (view.op_params or {}).items()}
         seen = Seen(view.op_name, params, inputs, [y for y in outputs if y is not None], self._train,
-                    self.calls[start:])  # fmt: skip
+                    self.calls[start:], self.calls)  # fmt: skip
         with _disable_current_modes():  # it compares values of constants
             layer = layer_of(seen)
             cell = cell_of(seen, self.numbers) if layer is None and self.whole else None
@@ -153,6 +153,9 @@ class _Trace(Trace):
             if v is not None and v.kind == "result" and str(v.source.op) == "aten.fill_.Scalar":
                 held |= {id(w) for w in v.source.written()}
         self._writes |= {id(c) for c in self.calls[start:] if any(id(v) in held for v in c.written())}
+        if layer.spare:  # a parameter that is not used, because the network overwrites it with a constant
+            fills = [c for c in self.calls if str(c.op) == "aten.fill_.Scalar"]
+            self._writes |= {id(c) for c in fills if id(c.args[0]) in held}
         self.calls.append(call)
         self._start = len(self.calls)
 
