@@ -6,6 +6,8 @@ import os
 import sys
 import warnings
 
+from compatgrad.core.distributed import detect
+
 _previous = None
 
 
@@ -14,8 +16,8 @@ def _global_except_hook(exctype, value, traceback):
     try:
         (_previous or sys.__excepthook__)(exctype, value, traceback)
     finally:
-        line = "*" * 42
-        text = f"\n{line}\nChainerMN:\n   Uncaught exception on rank 0.\n   Ending the process...\n{line}\n\n"
+        line, rank = "*" * 42, detect().rank
+        text = f"\n{line}\nChainerMN:\n   Uncaught exception on rank {rank}.\n   Ending the process...\n{line}\n\n"
         sys.stderr.write(text)
         sys.stderr.flush()
         sys.stdout.flush()

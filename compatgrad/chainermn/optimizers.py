@@ -68,29 +68,36 @@ class _MultiNodeOptimizer(_Wrapper):
 
 
 class _DoubleBufferingOptimizer(_Wrapper):
-    """Updates by the gradients of the previous call, because ChainerMN exchanges the gradients of a call in the
-    background."""
+    """Updates by the gradients of the previous call, while those of this call are exchanged."""
 
     def __init__(self, actual_optimizer, communicator, zero_fill):
         super().__init__(actual_optimizer, communicator, zero_fill)
         _OWN(self, "communicated_target", None)
         _OWN(self, "needs_update", False)
+        _OWN(self, "_exchange", None)
 
     def _restart(self, target):
+        self.wait()
         _OWN(self, "communicated_target", copy.deepcopy(target))
         _OWN(self, "needs_update", False)
 
     def _step(self, target, args, kwds):
+        self.wait()
         pairs = zip(sorted(target.namedparams()), sorted(self.communicated_target.namedparams()), strict=True)
         for (_, own), (_, sent) in pairs:
             own.grad, sent.grad = sent.grad, own.grad
-        self.communicator._multi_node_mean_grad_async(self.communicated_target, self.zero_fill, None)
+        exchange = self.communicator._multi_node_mean_grad_async(self.communicated_target, self.zero_fill, None)
+        _OWN(self, "_exchange", exchange)
         if self.needs_update:
             self.actual_optimizer.update(None, *args, **kwds)
         _OWN(self, "needs_update", True)
 
     def wait(self):
-        """Returns: no exchange is running between calls."""
+        """Waits for the exchange that the last call started."""
+        exchange = self._exchange
+        _OWN(self, "_exchange", None)
+        if exchange is not None:
+            exchange.finish()
 
 
 def create_multi_node_optimizer(

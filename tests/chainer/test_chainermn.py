@@ -45,7 +45,7 @@ def test_every_name_gives_a_group_of_one(name):
     comm.finalize()
 
 
-def test_creation_errors(monkeypatch):
+def test_creation_errors():
     create = chainermn.create_communicator
     with pytest.raises(ValueError, match='Unrecognized communicator: "carrier_pigeon"'):
         create("carrier_pigeon")
@@ -58,15 +58,8 @@ def test_creation_errors(monkeypatch):
     with pytest.warns(DeprecationWarning, match="hierarchical"):
         assert type(create("hierarchical")).__name__ == "PureNcclCommunicator"
     assert create(allreduce_grad_dtype="float16").get_config("allreduce_grad_dtype") == np.float16
-    for variable in ("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", "PMI_SIZE"):
-        with monkeypatch.context() as m:
-            m.setenv(variable, "4")
-            with pytest.raises(RuntimeError, match="one of 4 processes"):
-                create("naive")
-            m.setenv(variable, "1")
-            create("naive")
     two = type("Two", (), {"rank": 0, "size": 2})()
-    with pytest.raises(RuntimeError, match="2 processes"):
+    with pytest.raises(RuntimeError, match="2 processes, and no launcher"):
         create("naive", two)
     comm = create("naive")
     with pytest.raises(ValueError, match="Unknown config"):
@@ -98,7 +91,7 @@ def test_arrays(comm):
 
 def test_there_is_no_other_process(comm):
     for call in (lambda r: comm.send(f32(1), r, 0), lambda r: comm.recv(r, 0), lambda r: comm.send_obj(1, r)):
-        with pytest.raises(RuntimeError, match="no rank 1.*processes is not supported"):
+        with pytest.raises(RuntimeError, match="no rank 1.*alone: no launcher"):
             call(1)
         with pytest.raises(ValueError, match="deadlock"):
             call(0)

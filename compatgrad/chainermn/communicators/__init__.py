@@ -7,9 +7,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.utils import argument
-from compatgrad.chainermn.communicators import _one_process
 from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase  # noqa: F401
 from compatgrad.core import notes
+from compatgrad.core.distributed.mpi import Communicator
 
 if TYPE_CHECKING:
     from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunicatorBase
@@ -27,20 +27,24 @@ _OLD = ("hierarchical", "two_dimensional", "single_node")
 def create_communicator(
     communicator_name: str = "pure_nccl", mpi_comm: Any = None, **kwargs: Any
 ) -> MpiCommunicatorBase:
-    """Makes the communicator with this name, for this process alone, on any device.
+    """Makes the communicator with this name, on any device. All processes must call it.
+
+    A launcher says how many processes there are: `python -m compatgrad launch`, mpiexec, torchrun or srun; without one,
+    the communicator has size 1.
 
     Args:
         communicator_name: "pure_nccl", "flat", "naive", "non_cuda_aware" or "dummy". "hierarchical", "two_dimensional"
             and "single_node", names that Chainer 7 removed, stand for "pure_nccl" and issue a DeprecationWarning.
-        mpi_comm: mpi4py's communicator of one process; None needs no mpi4py.
+        mpi_comm: mpi4py's communicator; None is that of all processes, and needs no mpi4py.
         **kwargs: `allreduce_grad_dtype`, a floating-point dtype or None, with "pure_nccl" only; `batched_copy`, True
-            by default. In one process neither changes a result.
+            by default, which changes no result.
 
     Returns:
-        A communicator of size 1 and rank 0.
+        The communicator.
 
     Raises:
-        RuntimeError: a launcher started several processes, or `mpi_comm` has several.
+        DistributedError: not all processes connect within the deadline.
+        RuntimeError: `mpi_comm` has several processes, and no launcher has started this one.
         ValueError: the name is unknown, or `allreduce_grad_dtype` is given with another name than "pure_nccl".
         TypeError: another keyword.
 
@@ -65,8 +69,7 @@ def create_communicator(
         raise ValueError(f'Unrecognized communicator: "{communicator_name}"')
     if mpi_comm is None:
         notes.note_difference("chainermn")
-        _one_process.check_alone("chainermn.create_communicator")
-        mpi_comm = _one_process.OneProcess()
+        mpi_comm = Communicator()
     module = importlib.import_module(f"{__name__}.{communicator_name}_communicator")
     comm = getattr(module, _CLASSES[communicator_name])(mpi_comm=mpi_comm)
     if communicator_name == "pure_nccl":

@@ -4,13 +4,13 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class DummyCommunicator(MpiCommunicatorBase):
-    """A communicator that exchanges nothing, for measurements. In one process there is nothing to exchange.
+    """A communicator that leaves gradients as they are, for measurements of what their exchange costs.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
+        mpi_comm: mpi4py's communicator, or the one that stands in for it.
 
     Raises:
-        RuntimeError: `mpi_comm` has several processes.
+        RuntimeError: `mpi_comm` has several processes, and no launcher has started this one.
 
     Example:
         >>> comm = chainermn.create_communicator("dummy")
@@ -19,3 +19,5 @@ class DummyCommunicator(MpiCommunicatorBase):
 
     Source: `chainermn.communicators.dummy_communicator.DummyCommunicator` of Chainer 7.8.1.
     """
+
+    _is_dummy = True

@@ -4,13 +4,13 @@ from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunic
 
 
 class FlatCommunicator(MpiCommunicatorBase):
-    """A communicator that exchanges all gradients as one array. In one process there is nothing to exchange.
+    """A communicator that exchanges all gradients in float32.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
+        mpi_comm: mpi4py's communicator, or the one that stands in for it.
 
     Raises:
-        RuntimeError: `mpi_comm` has several processes.
+        RuntimeError: `mpi_comm` has several processes, and no launcher has started this one.
 
     Example:
         >>> comm = chainermn.create_communicator("flat")

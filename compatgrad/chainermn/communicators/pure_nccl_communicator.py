@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy
 
+import compatgrad.chainer as chainer
+from compatgrad.chainermn.communicators import _gradients
 from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunicatorBase
 
 
 class PureNcclCommunicator(MpiCommunicatorBase):
-    """A communicator that exchanges gradients as one array, by NCCL, in the dtype `allreduce_grad_dtype`. In one
-    process there is nothing to exchange, and arrays may be on the CPU.
+    """A communicator that exchanges gradients in the dtype `allreduce_grad_dtype`, or else `chainer.config.dtype`,
+    where mixed16 counts as float16. Gradients on GPUs are exchanged by NCCL, others by Gloo.
 
     Args:
-        mpi_comm: mpi4py's communicator of one process, or an object with its `size` and `Split`.
+        mpi_comm: mpi4py's communicator, or the one that stands in for it.
 
     Raises:
-        RuntimeError: `mpi_comm` has several processes.
+        RuntimeError: `mpi_comm` has several processes, and no launcher has started this one.
 
     Example:
         >>> comm = chainermn.create_communicator("pure_nccl", allreduce_grad_dtype="float16")
@@ -42,5 +44,9 @@ class PureNcclCommunicator(MpiCommunicatorBase):
         with self.config_scope():
             self.allreduce_grad_dtype = dtype
 
+    def _grad_dtype(self, dtype):
+        return chainer.get_dtype() if self.allreduce_grad_dtype is None else self.allreduce_grad_dtype
+
     def _multi_node_mean_grad_async(self, model, zero_fill, stream):
-        self.multi_node_mean_grad(model, zero_fill)
+        """Starts `multi_node_mean_grad`, and returns an object whose `finish` waits for the means."""
+        return _gradients.Means(self, model, zero_fill)

@@ -117,6 +117,8 @@ class Group(Messages):
         # torch orders a group by the numbers in the job
         self._order = [sorted(self.ranks).index(r) for r in self.ranks]
         self._agreed: set[tuple[int, ...]] = set()
+        # buffers of earlier messages, because new memory costs more time than a copy
+        self._buffers: dict[Any, list[torch.Tensor]] = {}
         self._hosts: list[int] | None = None
 
     def __repr__(self) -> str:
@@ -220,13 +222,13 @@ class Group(Messages):
 
         return [str(text) for text in all_gather_pickles(self, f"{what} at {program_line() or 'an unknown line'}")]
 
-    def expect_same(self, name: str, detail: str, *numbers: int) -> None:
+    def expect_same(self, name: str, detail: Callable[[], str], *numbers: int) -> None:
         """Makes sure that all processes pass the same numbers, once for each `name` and numbers: a process that passed
         them before does not ask again.
 
         Args:
             name: name of the call.
-            detail: the numbers in words, for the error.
+            detail: returns the numbers in words, for the error.
             *numbers: at most seven ints.
 
         Raises:
@@ -236,13 +238,10 @@ class Group(Messages):
         if self.size == 1 or key in self._agreed:
             return
         rows = self.agree(name, *numbers)
-        others = [rank for rank, row in enumerate(rows) if row != numbers]
-        # in this case all processes are here, because those that agree see the same rows
-        if any(row != rows[0] for row in rows):
-            texts = self._tell(f"{name} of {detail}")
+        if any(row != numbers for row in rows):  # in all processes, or in none
+            texts = self._tell(detail())
             listed = "; ".join(f"rank {rank}: {texts[rank]}" for rank in range(self.size))
             raise DistributedError(f"{name}: the processes do not agree: {listed[:2000]}")
-        assert not others
         self._agreed.add(key)
 
     # ---- collectives -------------------------------------------------------------------------------------------------

@@ -146,14 +146,14 @@ def failure(board: Board, call: Call, ranks: Sequence[int], error: BaseException
 
 def _state(board: Board, rank: int, call: Call) -> str:
     """What process `rank` does: "waits" if it waits in the same call, "" if nothing is known."""
-    if board.has("left", rank):
+    failed = board.read("failed", rank)
+    if failed is None and board.has("left", rank):
         why = board.read("left", rank)
         return "has ended" + (f" by {why}" if why else "")
-    if board.is_gone(rank):
+    if failed is None and board.is_gone(rank):
         return "is gone: its process ended without a word (killed?)"
     stuck = board.read("stuck", rank)
     if stuck is None or (stuck["group"] == call.group and not _differs(stuck, call)):
-        failed = board.read("failed", rank)
         if failed is not None:
             missing = [r for r in failed["missing"] if r != board.rank]
             if missing:

@@ -1,0 +1,148 @@
+"""Sums and means of many tensors over processes, as few messages."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Sequence
+
+import torch
+
+from compatgrad.core.distributed.group import Group, Pending
+
+__all__ = ["Buckets", "reduce_tensors"]
+
+#: bytes of a message, and of the first one, which is smaller so that communication begins early
+_BYTES, _FIRST = 25 << 20, 1 << 20
+
+
+class _Bucket:
+    """Tensors that travel as one message."""
+
+    def __init__(self, group: Group, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:
+        self.tensors = list(tensors)
+        device, count = self.tensors[0].device, sum(t.numel() for t in self.tensors)
+        self.free = group._buffers.setdefault((count, dtype, device), [])
+        self.flat = self.free.pop() if self.free else torch.empty(count, dtype=dtype, device=device)
+        pieces = self.flat.split([t.numel() for t in self.tensors])
+        self.views = [piece.view(t.shape) for piece, t in zip(pieces, self.tensors, strict=True)]
+        self.pending: Pending | None = None
+
+    def start(self, group: Group) -> None:
+        torch._foreach_copy_(self.views, self.tensors)
+        self.pending = group.all_reduce(self.flat, wait=False)
+
+    def finish(self, factor: float) -> None:
+        assert self.pending is not None
+        self.pending.wait()
+        if factor != 1:
+            self.flat.mul_(factor)
+        torch._foreach_copy_(self.tensors, self.views)
+        self.free.append(self.flat)
+
+
+class Buckets:
+    """Replaces tensors by their sums over the processes of a group, times a factor, while the program goes on.
+
+    Tensors of one device and one dtype of communication travel together, in messages of about 25 MiB, so that the copy
+    of one overlaps with the transfer of another. The results do not depend on how tensors are shared among messages,
+    but for the order of sums of three processes and more.
+
+    Args:
+        group: the processes.
+        factor: by which the sums are multiplied, in the dtype of communication.
+        name: name of the call, for errors.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core import distributed
+        >>> from compatgrad.core.distributed.reducing import Buckets
+        >>> x = torch.ones(2)
+        >>> buckets = Buckets(distributed.world(), factor=0.5, name="test")
+        >>> buckets.add([x], [torch.float32])
+        >>> buckets.finish()
+        >>> x
+        tensor([0.5000, 0.5000])
+
+    Source: `compatgrad/core/distributed/reducing.py`.
+    """
+
+    def __init__(self, group: Group, factor: float, name: str) -> None:
+        self.group, self.factor, self.name = group, factor, name
+        self._started: list[_Bucket] = []
+        self._sent = 0
+
+    def add(self, tensors: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]) -> None:
+        """Starts the sums of `tensors`, which must not change until `finish`. `dtypes`: the dtype in which each
+        travels. All processes must add the same shapes and dtypes in the same order."""
+        waiting: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
+        sizes: dict[tuple[torch.dtype, torch.device], int] = {}
+        for tensor, dtype in zip(tensors, dtypes, strict=True):
+            key = (dtype, tensor.device)
+            waiting.setdefault(key, []).append(tensor)
+            sizes[key] = sizes.get(key, 0) + tensor.numel() * dtype.itemsize
+            if sizes[key] >= (_BYTES if self._sent else _FIRST):
+                self._send(waiting.pop(key), dtype)
+                sizes.pop(key)
+        for (dtype, _), rest in waiting.items():
+            self._send(rest, dtype)
+
+    def _send(self, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:
+        bucket = _Bucket(self.group, tensors, dtype)
+        if bucket.flat.numel():
+            bucket.start(self.group)
+            self._started.append(bucket)
+        self._sent += 1
+
+    def finish(self) -> None:
+        """Waits for the sums and writes them into the tensors. Raises DistributedError if a process does not come."""
+        started, self._started = self._started, []
+        for bucket in started:
+            bucket.finish(self.factor)
+
+
+def reduce_tensors(
+    group: Group,
+    tensors: Sequence[torch.Tensor],
+    dtypes: Sequence[torch.dtype],
+    factor: float,
+    name: str,
+    names: Sequence[str] = (),
+    detail: Callable[[], str] | None = None,
+) -> Buckets:
+    """Starts to replace tensors by their sums over all processes, times `factor`.
+
+    Args:
+        group: the processes.
+        tensors: the tensors; the same shapes in all processes.
+        dtypes: the dtype in which each tensor travels.
+        factor: by which the sums are multiplied.
+        name: name of the call, for errors.
+        names: names of the tensors, which must be the same in all processes.
+        detail: returns words for errors; None says how many tensors and elements there are.
+
+    Returns:
+        Buckets, whose `finish` waits for the results.
+
+    Raises:
+        DistributedError: the processes pass other tensors, or one is missing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core import distributed
+        >>> from compatgrad.core.distributed.reducing import reduce_tensors
+        >>> x = torch.ones(2)
+        >>> reduce_tensors(distributed.world(), [x], [x.dtype], 2.0, "test").finish()
+        >>> x
+        tensor([2., 2.])
+
+    Source: `compatgrad/core/distributed/reducing.py`.
+    """
+    forms = [(tuple(t.shape), str(t.dtype), str(d)) for t, d in zip(tensors, dtypes, strict=True)]
+    code = zlib.crc32(repr((list(names), forms)).encode())
+    total = sum(math.prod(shape) for shape, _, _ in forms)
+    words = detail or (lambda: f"{len(tensors)} arrays with {total} elements")
+    group.expect_same(name, words, len(tensors), total, code)
+    buckets = Buckets(group, factor, name)
+    buckets.add(tensors, dtypes)
+    return buckets
