@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -57,6 +57,28 @@ class _Alias(Loader):
         module.__spec__ = self.own_spec
 
 
+class _Mpi4py(Loader):
+    """Makes `mpi4py` of the processes that compatgrad itself connects."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        package, mpi = importlib.import_module("compatgrad.core.distributed.mpi").make_module()
+        sys.modules[mpi.__name__] = mpi
+        assert isinstance(package, ModuleType)
+        return package
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def _mpi4py_spec() -> ModuleSpec | None:
+    """Where mpi4py is absent, or would see this process alone since no MPI has started it, compatgrad stands in."""
+    launch = importlib.import_module("compatgrad.core.distributed.launching").detect()
+    by_mpi = launch.launcher in ("", "Open MPI", "MPICH", "MVAPICH2", "Slurm")
+    if by_mpi and PathFinder.find_spec("mpi4py") is not None:
+        return None
+    return ModuleSpec("mpi4py", _Mpi4py(), is_package=True)
+
+
 class _Finder(MetaPathFinder):
     """Finds the installed roots, and their modules' names below `compatgrad`."""
 
@@ -66,6 +88,8 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if fullname == "mpi4py" and "chainermn" in self.roots:
+            return _mpi4py_spec()
         if path is None:
             # the import system itself finds modules below a root, in the root's folder
             return _spec(fullname, _root_file(fullname)) if fullname in self.roots else None
