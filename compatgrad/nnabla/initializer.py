@@ -268,6 +268,12 @@ class WeightNormalizationScaleInitializer(BaseInitializer):
         return random_float_type(np.sqrt(np.sum(self.w.d**2, axis=axes) + self.eps))
 
 
+def _spread(gain: float, maps: int, kernel: _Shape) -> float:
+    if not math.prod(kernel) * maps:
+        raise ValueError(f"weights without inputs or outputs: {maps} maps and a kernel of shape {tuple(kernel)}")
+    return np.sqrt(gain / (math.prod(kernel) * maps))
+
+
 @documented(_MAPS, source="nnabla.initializer", all_have=())
 def calc_normal_std_he_forward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
     """sqrt(2 / (inmaps * size of the kernel)), which keeps the variance of activations after a ReLU (He et al., 2015).
@@ -280,7 +286,7 @@ def calc_normal_std_he_forward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1
         >>> float(sigma)
         0.16666666666666666
     """
-    return np.sqrt(2.0 / (math.prod(kernel) * inmaps))
+    return _spread(2.0, inmaps, kernel)
 
 
 @documented(_MAPS, source="nnabla.initializer", all_have=())
@@ -294,7 +300,7 @@ def calc_normal_std_he_backward(inmaps: int, outmaps: int, kernel: _Shape = (1, 
         >>> float(I.calc_normal_std_he_backward(8, 16, kernel=(3, 3)))
         0.11785113019775792
     """
-    return np.sqrt(2.0 / (math.prod(kernel) * outmaps))
+    return _spread(2.0, outmaps, kernel)
 
 
 @documented(_MAPS, source="nnabla.initializer", all_have=())
@@ -308,7 +314,7 @@ def calc_normal_std_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -
         >>> float(I.calc_normal_std_glorot(8, 16, kernel=(3, 3)))
         0.09622504486493763
     """
-    return np.sqrt(2.0 / (math.prod(kernel) * (inmaps + outmaps)))
+    return _spread(2.0, inmaps + outmaps, kernel)
 
 
 @documented(_MAPS, source="nnabla.initializer", all_have=())
@@ -324,5 +330,5 @@ def calc_uniform_lim_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) 
         >>> float(low), float(high)
         (-1.0, 1.0)
     """
-    limit = np.sqrt(6.0 / (math.prod(kernel) * (inmaps + outmaps)))
+    limit = _spread(6.0, inmaps + outmaps, kernel)
     return -limit, limit

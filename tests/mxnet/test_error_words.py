@@ -47,3 +47,25 @@ def test_words(call, words):
     with pytest.raises((TypeError, ValueError)) as caught:
         call()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda x: nd.LRN(x, nsize=0), "LRN: nsize must be at least 1, got 0"),
+        (lambda x: nd.UpSampling(x, scale=0, sample_type="nearest"), "UpSampling: scale must be at least 1, got 0"),
+        (
+            lambda x: nd.Convolution(x, nd.ones((2, 2, 3, 3)), None, (3, 3), num_filter=2, num_group=0, no_bias=True),
+            "Convolution: num_group 0 must divide",
+        ),
+    ],
+)
+def test_a_zero_that_a_size_is_divided_by_is_named(call, words):
+    with pytest.raises(mx.MXNetError, match=words):
+        call(nd.ones((1, 2, 6, 6)))
+
+
+def test_operators_over_empty_axes():
+    assert nd.contrib.div_sqrt_dim(nd.array(np.zeros((2, 0)))).shape == (2, 0)
+    empty = nd.array(np.zeros((2, 0, 4)))
+    assert nd.SoftmaxOutput(empty, empty).shape == (2, 0, 4)

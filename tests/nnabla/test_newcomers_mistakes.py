@@ -78,3 +78,32 @@ def test_a_variable_in_place_of_parameters_is_refused_in_words():
 def test_a_solver_s_argument_that_is_no_number_is_named(call, name):
     with pytest.raises(TypeError, match=f"{name} must be real number, not str"):
         call()
+
+
+IMAGE, KERNEL = (1, 2, 6, 6), (2, 2, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda v: F.convolution(v(IMAGE), v(KERNEL), stride=(0, 0)), "convolution: stride must be positive"),
+        (lambda v: F.convolution(v(IMAGE), v(KERNEL), dilation=(0, 1)), "convolution: dilation must be positive"),
+        (lambda v: F.convolution(v(IMAGE), v(KERNEL), group=0), "convolution: group must be at least 1"),
+        (lambda v: F.deconvolution(v(IMAGE), v(KERNEL), stride=(-1, 1)), "deconvolution: stride must be positive"),
+        (lambda v: F.deconvolution(v(IMAGE), v(KERNEL), group=0), "deconvolution: group must be at least 1"),
+        (lambda v: F.depthwise_deconvolution(v(IMAGE), v((2, 3, 3)), divisor=0), "divisor must be at least 1"),
+        (lambda v: F.max_pooling(v(IMAGE), (2, 2), stride=(0, 0)), "max_pooling: stride must be positive"),
+        (lambda v: F.average_pooling(v(IMAGE), (0, 2)), "average_pooling: kernel must be positive"),
+        (lambda v: F.sum_pooling(v(IMAGE), (2, 2), stride=(2, -2)), "sum_pooling: stride must be positive"),
+    ],
+)
+def test_a_zero_that_a_size_is_divided_by_is_named(call, words):
+    """The original ends the process here (SIGFPE)."""
+    with pytest.raises((RuntimeError, ValueError), match=words):
+        call(nn.Variable)
+
+
+def test_weights_without_inputs_are_refused_in_words():
+    with pytest.raises(ValueError, match=r"weights without inputs or outputs: 0 maps and a kernel of shape \(2,\)"):
+        PF.depthwise_deconvolution(nn.Variable((1, 0, 5)), (2,))
+    nn.clear_parameters()

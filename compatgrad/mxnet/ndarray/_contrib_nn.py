@@ -292,7 +292,7 @@ def div_sqrt_dim(data):
         >>> nd.contrib.div_sqrt_dim(nd.ones((1, 4))).asnumpy()
         array([[0.5, 0.5, 0.5, 0.5]], dtype=float32)
     """
-    return op.mul_scalar(data, value=1 / math.sqrt(data.shape[-1]))
+    return op.mul_scalar(data, value=1 / math.sqrt(max(data.shape[-1], 1)))
 
 
 def _parts(name: str, argument: str, x: NDArray, heads: Any, count: int) -> list[NDArray]:

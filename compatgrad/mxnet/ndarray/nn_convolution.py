@@ -87,6 +87,7 @@ def Convolution(  # noqa: N802
         layout in _FIRST
         and type(kernel) is type(stride) is type(dilate) is type(pad) is tuple
         and num_filter is not None
+        and num_group > 0
         and weight.shape == (num_filter, data.shape[1] // num_group, *kernel)
         and (no_bias if bias is None else not no_bias and bias.shape == (num_filter,))
         and data.ndim == weight.ndim
@@ -328,7 +329,8 @@ def UpSampling(  # noqa: N802
                  [1., 1., 2., 2.]]]], dtype=float32)
     """
     name = "UpSampling"
-    required(name, "scale", scale)
+    if required(name, "scale", scale) < 1:
+        raise MXNetError(f"{name}: scale must be at least 1, got {scale}")
     one_of(name, "sample_type", required(name, "sample_type", sample_type), ("nearest", "bilinear"))
     for x in data:
         require_ndim(name, "data", x, 4)

@@ -108,7 +108,8 @@ def SoftmaxOutput(  # noqa: N802
             require_shape(name, "label", label.shape, shape[:-1])
         classes = shape[-1] if preserve_shape else math.prod(shape[1:])
         axis, scale, smooth = 1, 1.0, smooth_alpha
-        x = data if len(shape) == 2 else op.reshape(data, shape=(math.prod(shape) // classes, classes))
+        samples = math.prod(shape[:-1] if preserve_shape else shape[:1])
+        x = data if len(shape) == 2 else op.reshape(data, shape=(samples, classes))
         batch = labels.numel()
         labels = labels.reshape(x.shape) if probable else labels.reshape(-1)[: x.shape[0]]
     y = op.softmax(x, axis=axis)

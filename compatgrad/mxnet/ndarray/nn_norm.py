@@ -313,7 +313,8 @@ def LRN(data, alpha=1e-4, beta=0.75, knorm=2.0, nsize=None):  # noqa: N802
         array([[[[0.595]]]], dtype=float32)
     """
     require_ndim("LRN", "data", data, 4)
-    nsize = required("LRN", "nsize", nsize)
+    if required("LRN", "nsize", nsize) < 1:
+        raise MXNetError(f"LRN: nsize must be at least 1, got {nsize}")
     return op.local_response_normalization(data, n=nsize, k=knorm, alpha=alpha / nsize, beta=beta)
 
 

@@ -73,6 +73,8 @@ def check(
     for key, value in sizes.items():
         if len(value) != n:
             raise RuntimeError(f"{name}: {key} must have {n} entries, one for each spatial axis, not {tuple(value)}")
+        if key in ("stride", "dilation") and any(v < 1 for v in value):
+            raise RuntimeError(f"{name}: {key} must be positive, not {tuple(value)}")
     for what, (given, expected) in channels.items():
         if given != expected:
             raise RuntimeError(

@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 
-def _check_group(name, group):
+def _check_group(name, group, what="group"):
     if group < 1:
-        raise ValueError(f"{name}: group must be at least 1, got {group}")
+        raise ValueError(f"{name}: {what} must be at least 1, got {group}")
 
 
 # ---- convolution ----
@@ -119,6 +119,7 @@ def _deconvolution(
     channel_last=False,
     output_padding=None,
 ):
+    _check_group("deconvolution", group)
     base = base_axis % x.ndim
     kernel = weight.shape[1:-1] if channel_last else weight.shape[2:]
     maps = weight.shape[-1 if channel_last else 1] * group
@@ -264,6 +265,7 @@ def depthwise_convolution(
 
 @function("DepthwiseDeconvolution", "x, weight, bias?", primitive=True)
 def _depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, divisor=1):
+    _check_group("depthwise_deconvolution", divisor, "divisor")
     channels = x.shape[base_axis]
     check(
         "depthwise_deconvolution",
@@ -346,6 +348,8 @@ def _deformable_convolution(
     if channel_last:
         x, weight, offset = channels_first(x), channels_first(weight), channels_first(offset)
         mask = None if mask is None else channels_first(mask)
+    _check_group(name, group)
+    _check_group(name, deformable_group, "deformable_group")
     samples, channels, height, width = x.shape
     maps, kh, kw = weight.shape[0], *weight.shape[2:]
     check(

@@ -57,6 +57,9 @@ def _pooled(
     for key, value in (("stride", stride), ("pad", pad)):
         if len(value) != n:
             raise RuntimeError(f"{name}: {key} must have {n} entries, as kernel has, not {tuple(value)}")
+    for key, value in (("kernel", kernel), ("stride", stride)):
+        if any(v < 1 for v in value):
+            raise RuntimeError(f"{name}: {key} must be positive, not {tuple(value)}")
     first = len(x.shape) - n - last
     # Without ignore_border a window counts if its first element is not after the last element of the image.
     r = tuple(
