@@ -51,6 +51,13 @@ def _create_variable(data, name, grad, requires_grad, device):
 _known_devices = (backend.CpuDevice, backend.GpuDevice)  # the devices that follow from the class of the array
 
 
+def _no_comparison(operator):
+    def compare(self, other):
+        raise TypeError(f"Variables do not support {operator} operator. You could use `array` attribute instead.")
+
+    return compare
+
+
 class Variable(_C.Variable):
     """An array in the graph: functions applied to it are recorded, `backward` computes gradients.
 
@@ -333,30 +340,15 @@ class Variable(_C.Variable):
     def __bool__(self):
         raise TypeError("Variables cannot be evaluated as Python bool.")
 
-    def __lt__(self, other):
-        _no_comparison("<")
-
-    def __le__(self, other):
-        _no_comparison("<=")
-
-    def __eq__(self, other):
-        _no_comparison("==")
-
-    def __ne__(self, other):
-        _no_comparison("!=")
-
-    def __gt__(self, other):
-        _no_comparison(">")
-
-    def __ge__(self, other):
-        _no_comparison(">=")
+    __lt__ = _no_comparison("<")
+    __le__ = _no_comparison("<=")
+    __eq__ = _no_comparison("==")
+    __ne__ = _no_comparison("!=")
+    __gt__ = _no_comparison(">")
+    __ge__ = _no_comparison(">=")
 
 
 _set_grad_var = _C.Variable.grad_var.__set__
-
-
-def _no_comparison(operator):
-    raise TypeError(f"Variables do not support {operator} operator. You could use `array` attribute instead.")
 
 
 def _check_data_type(data):

@@ -176,17 +176,11 @@ class Initializer:
     def _init_one(self, _, arr):
         arr[:] = 1.0
 
-    def _init_bias(self, _, arr):
-        arr[:] = 0.0
-
     def _init_quantized_bias(self, _, arr):
         arr[:] = 0
 
-    def _init_gamma(self, _, arr):
-        arr[:] = 1.0
-
-    def _init_beta(self, _, arr):
-        arr[:] = 0.0
+    _init_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
 
     def _init_weight(self, name, arr):
         raise NotImplementedError(f"{type(self).__name__} must define _init_weight(name, array)")

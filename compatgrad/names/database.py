@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from compatgrad.names import table
 
 SCHEMA = 1
+FIRST = "0.1.0"  # the first version of compatgrad; `since` has the names that came later
 KINDS = {"m": "module", "c": "class", "f": "function", "v": "value", "p": "property"}
 
 
@@ -163,20 +164,14 @@ def kind_of(name: str) -> str | None:
 def absent(frontend: str) -> Iterator[tuple[str, str]]:
     """Every public name of the original that is absent here, and its kind; what is below an absent name is left out."""
     data = read(frontend)
-    for module in sorted(data["modules"]):
-        found = find(module)
-        if found is None or found.entry[0] == "M":
-            continue
-        for name, entry in sorted(data["modules"][module].items()):
-            if entry[0].isupper():
-                yield f"{module}.{name}", KINDS[entry[0].lower()]
-    for cls in sorted(data["members"]):
-        found = find(cls)
-        if found is None or found.entry[0] == "C":
-            continue
-        for name, entry in sorted(data["members"][cls].items()):
-            if entry[0].isupper():
-                yield f"{cls}.{name}", KINDS[entry[0].lower()]
+    for owners, absent_kind in (data["modules"], "M"), (data["members"], "C"):
+        for owner in sorted(owners):
+            found = find(owner)
+            if found is None or found.entry[0] == absent_kind:
+                continue
+            for name, entry in sorted(owners[owner].items()):
+                if entry[0].isupper():
+                    yield f"{owner}.{name}", KINDS[entry[0].lower()]
 
 
 def absences(frontend: str) -> Iterator[tuple[str, str, table.Row]]:

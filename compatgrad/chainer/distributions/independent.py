@@ -25,6 +25,17 @@ def _its(name):
     return property(lambda self: getattr(self.distribution, name), doc=what)
 
 
+def _of_all(name, reduction):
+    """Makes the method `name`, which reduces the values of the underlying distribution over the axes of an event."""
+
+    def method(self, x: VariableOrArray) -> Variable:
+        return self._reduce(reduction, getattr(self.distribution, name)(x))
+
+    method.__name__ = name
+    method.__doc__ = getattr(distribution.Distribution, name).__doc__
+    return method
+
+
 class Independent(distribution.Distribution):
     """A distribution whose last batch axes become axes of the event.
 
@@ -96,30 +107,18 @@ class Independent(distribution.Distribution):
         diagonal = numpy.kron(numpy.eye(n), numpy.ones((event, event))).astype(spread.dtype)
         return spread * self.xp.broadcast_to(self.xp.asarray(diagonal), spread.shape)
 
-    def log_prob(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.sum, self.distribution.log_prob(x))
-
-    def prob(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.prod, self.distribution.prob(x))
-
-    def cdf(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.prod, self.distribution.cdf(x))
+    log_prob = _of_all("log_prob", F.sum)
+    prob = _of_all("prob", F.prod)
+    cdf = _of_all("cdf", F.prod)
 
     def icdf(self, x: VariableOrArray) -> Variable:
         """Raises NotImplementedError: many events have the same product of probabilities, so `cdf` has no inverse."""
         raise NotImplementedError("Cumulative distribution function for multivariate variable is not invertible.")
 
-    def log_cdf(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.sum, self.distribution.log_cdf(x))
-
-    def survival_function(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.prod, self.distribution.survival_function(x))
-
-    def log_survival_function(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.sum, self.distribution.log_survival_function(x))
-
-    def perplexity(self, x: VariableOrArray) -> Variable:
-        return self._reduce(F.prod, self.distribution.perplexity(x))
+    log_cdf = _of_all("log_cdf", F.sum)
+    survival_function = _of_all("survival_function", F.prod)
+    log_survival_function = _of_all("log_survival_function", F.sum)
+    perplexity = _of_all("perplexity", F.prod)
 
     def sample_n(self, n: int) -> Variable:
         return self.distribution.sample_n(n)

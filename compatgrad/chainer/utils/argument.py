@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-# for functions that took `train` in Chainer 1
-REMOVED_TRAIN = {"train": "train argument is not supported anymore. Use chainer.using_config"}
-
 
 def check_unexpected_kwargs(kwargs: dict[str, Any], **unexpected: str) -> None:
     """Raises an error for keyword arguments that a function of Chainer took in older versions.

@@ -76,7 +76,15 @@ class ResizeAug(Augmenter):
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class _Sized(Augmenter):
+    """An augmenter with a size, (width, height), and an interpolation."""
+
+    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size, self.interp = size, interp
+
+
+class ForceResizeAug(_Sized):
     """Resizes an image to a size, without keeping its aspect ratio.
 
     Args:
@@ -94,16 +102,12 @@ class ForceResizeAug(Augmenter):
     Source: `mxnet.image.ForceResizeAug` of MXNet 1.9.1.
     """
 
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size, self.interp = size, interp
-
     def __call__(self, src: nd.NDArray) -> nd.NDArray:
         sizes = (src.shape[0], src.shape[1], self.size[1], self.size[0])
         return imresize(src, *self.size, interp=_get_interp_method(self.interp, sizes))
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_Sized):
     """A random part of an image; see `random_crop`.
 
     Args:
@@ -119,10 +123,6 @@ class RandomCropAug(Augmenter):
 
     Source: `mxnet.image.RandomCropAug` of MXNet 1.9.1.
     """
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size, self.interp = size, interp
 
     def __call__(self, src: nd.NDArray) -> nd.NDArray:
         return random_crop(src, self.size, self.interp)[0]
@@ -163,7 +163,7 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(Augmenter):
+class CenterCropAug(_Sized):
     """The middle of an image; see `center_crop`.
 
     Args:
@@ -179,10 +179,6 @@ class CenterCropAug(Augmenter):
 
     Source: `mxnet.image.CenterCropAug` of MXNet 1.9.1.
     """
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size, self.interp = size, interp
 
     def __call__(self, src: nd.NDArray) -> nd.NDArray:
         return center_crop(src, self.size, self.interp)[0]

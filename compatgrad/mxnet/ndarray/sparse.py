@@ -60,6 +60,14 @@ def _index(value: Any, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(_numpy(value).astype(np.int64)).to(device)
 
 
+def _converted(given: Any, shape: Any, stype: str, is_sparse: bool, ctx: Any, dtype: Any) -> Any:
+    """A sparse array of a dense one, of NumPy's data or, with `is_sparse`, of an array of the same storage type."""
+    _check_shape(given.shape if hasattr(given, "shape") else np.shape(given), shape)
+    if is_sparse:
+        return array(given, ctx=ctx, dtype=dtype)
+    return _dense_array(given, ctx=ctx, dtype=_default_dtype(given, dtype)).tostype(stype)
+
+
 def csr_matrix(
     arg1: Any, shape: Sequence[int] | None = None, ctx: Context | None = None, dtype: Dtype | None = None
 ) -> CSRNDArray:
@@ -91,10 +99,7 @@ def csr_matrix(
     if not isinstance(arg1, tuple):
         if isinstance(arg1, RowSparseNDArray):
             raise ValueError("csr_matrix: unexpected input type: RowSparseNDArray")
-        _check_shape(np.shape(arg1) if not hasattr(arg1, "shape") else arg1.shape, shape)
-        if isinstance(arg1, CSRNDArray) or _is_scipy(arg1):
-            return array(arg1, ctx=ctx, dtype=dtype)
-        return _dense_array(arg1, ctx=ctx, dtype=_default_dtype(arg1, dtype)).tostype("csr")
+        return _converted(arg1, shape, "csr", isinstance(arg1, CSRNDArray) or _is_scipy(arg1), ctx, dtype)
     if len(arg1) == 2 and not isinstance(arg1[1], tuple):
         _check_shape(arg1, shape)
         return empty("csr", arg1, ctx=ctx, dtype=dtype)
@@ -182,10 +187,7 @@ def row_sparse_array(
     if not isinstance(arg1, tuple):
         if isinstance(arg1, CSRNDArray):
             raise ValueError("row_sparse_array: unexpected input type: CSRNDArray")
-        _check_shape(np.shape(arg1) if not hasattr(arg1, "shape") else arg1.shape, shape)
-        if isinstance(arg1, RowSparseNDArray):
-            return array(arg1, ctx=ctx, dtype=dtype)
-        return _dense_array(arg1, ctx=ctx, dtype=_default_dtype(arg1, dtype)).tostype("row_sparse")
+        return _converted(arg1, shape, "row_sparse", isinstance(arg1, RowSparseNDArray), ctx, dtype)
     if len(arg1) < 2:
         raise ValueError(f"row_sparse_array: unexpected length of input tuple: {len(arg1)}")
     if all(isinstance(n, integer_types) for n in arg1):

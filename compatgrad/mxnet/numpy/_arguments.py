@@ -1,11 +1,9 @@
-"""Arguments of the functions of `mx.np`: arrays, shapes, axes, orders of elements and devices."""
+"""Arguments of the functions of `mx.np`: arrays, axes, orders of elements and devices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-import numpy as onp
 
 from ..base import MXNetError
 from ..context import Context, current_context
@@ -32,16 +30,6 @@ def _array(who: str, x: Any, name: str = "a") -> ndarray:
     if not isinstance(x, NDArray):
         raise not_an_array(who, name, x)
     return ndarray._around(x)
-
-
-def _shape(who: str, value: Any) -> tuple[int, ...]:
-    try:
-        result = (int(value),) if isinstance(value, (int, onp.integer)) else tuple(int(n) for n in value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{who}: shape: expected an integer or a tuple of integers, got {value!r}") from None
-    if any(n < 0 for n in result):
-        raise MXNetError(f"{who}: shape {result} has a negative length")
-    return result
 
 
 def _context(ctx: Any) -> Context:

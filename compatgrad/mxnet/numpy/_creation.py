@@ -12,9 +12,10 @@ from compatgrad import _C
 
 from .._docs import sharing
 from ..base import MXNetError
+from ..ndarray._creation import _shape
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
-from ._arguments import _array, _context, _order, _shape
+from ._arguments import _array, _context, _order
 from ._array import NUMBERS, finish, ndarray
 from ._docs import documented
 
@@ -82,7 +83,7 @@ def _plain(value: Any) -> Any:
 def _made(who: str, fill: Any, shape: Any, dtype: Any, ctx: Any, order: str, out: Any = None) -> ndarray:
     _order(who, order)
     context = _context(ctx)
-    t = fill(_shape(who, shape), dtype=torch_dtype(dtype, f"{who}: dtype"), device=context.torch_device)
+    t = fill(_shape(shape, who), dtype=torch_dtype(dtype, f"{who}: dtype"), device=context.torch_device)
     return finish(_on(ndarray(t), context), out)
 
 
@@ -161,7 +162,7 @@ def full(
                [1., 2.]])
     """
     if isinstance(fill_value, NDArray):
-        y = broadcast_to(fill_value, _shape("full", shape))
+        y = broadcast_to(fill_value, _shape(shape, "full"))
         return finish(y.astype(dtype) if dtype is not None else op.copy(y), out)
     dtype = onp.bool_ if dtype is None and isinstance(fill_value, bool) else dtype
     return _made("full", lambda s, **k: torch.full(s, fill_value, **k), shape, dtype, ctx, order, out)
@@ -441,7 +442,7 @@ def broadcast_to(array: ndarray | float, shape: Shape) -> ndarray:
     if isinstance(shape, (list, tuple)) and -2 in shape:
         own = (1,) * (len(shape) - x.ndim) + x.shape
         shape = tuple(own[i] if n == -2 else n for i, n in enumerate(shape))
-    new = _shape("broadcast_to", shape)
+    new = _shape(shape, "broadcast_to")
     if len(new) < x.ndim or any(m not in (1, n) for m, n in zip(x.shape[::-1], new[::-1], strict=False)):
         raise MXNetError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {new}")
     return _C.own(op.broadcast_to(x, shape=new), x)

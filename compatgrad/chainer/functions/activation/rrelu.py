@@ -97,7 +97,10 @@ def rrelu(
     """
     r, return_r = None, False
     if kwargs:
-        r, return_r = argument.parse_kwargs(kwargs, ("r", r), ("return_r", return_r), **argument.REMOVED_TRAIN)
+        r, return_r = argument.parse_kwargs(
+            kwargs, ("r", r), ("return_r", return_r),
+            train="train argument is not supported anymore. Use chainer.using_config",
+        )  # fmt: skip
     function = RReLU(l, u, r)
     y = function.apply((x,))[0]
     return (y, function.r) if return_r else y

@@ -97,8 +97,10 @@ def dropout(x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable |
     """
     mask, return_mask = None, False
     if kwargs:
-        options = ("mask", mask), ("return_mask", return_mask)
-        mask, return_mask = argument.parse_kwargs(kwargs, *options, **argument.REMOVED_TRAIN)
+        mask, return_mask = argument.parse_kwargs(
+            kwargs, ("mask", mask), ("return_mask", return_mask),
+            train="train argument is not supported anymore. Use chainer.using_config",
+        )  # fmt: skip
     if configuration.config.train:
         function = Dropout(ratio, mask, return_mask)
         checked = isinstance(x, _C.Variable) and x.dtype.kind == "f"

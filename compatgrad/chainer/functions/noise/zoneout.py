@@ -67,6 +67,8 @@ def zoneout(h: VariableOrArray, x: VariableOrArray, ratio: float = 0.5, **kwargs
     Source: `chainer.functions.zoneout` of Chainer 7.8.1; Krueger et al. 2016.
     """
     if kwargs:
-        argument.check_unexpected_kwargs(kwargs, **argument.REMOVED_TRAIN)
+        argument.check_unexpected_kwargs(
+            kwargs, train="train argument is not supported anymore. Use chainer.using_config"
+        )
         argument.assert_kwargs_empty(kwargs)
     return Zoneout(ratio).apply((h, x))[0] if configuration.config.train else x

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
 
+_KEYWORDS = {"train": "train argument is not supported anymore. Use chainer.using_config"}
 
 
 def _compute_axis(x_ndim, gamma_ndim, axis):
@@ -166,7 +167,7 @@ def batch_normalization(x: VariableOrArray, gamma: VariableOrArray, beta: Variab
     """
     eps, running_mean, running_var, decay, axis = argument.parse_kwargs(
         kwargs, ("eps", 2e-5), ("running_mean", None), ("running_var", None), ("decay", 0.9), ("axis", None),
-        **argument.REMOVED_TRAIN,
+        **_KEYWORDS,
     )  # fmt: skip
     for running in (running_mean, running_var):
         if isinstance(running, numpy.ndarray) and not running.flags.writeable:

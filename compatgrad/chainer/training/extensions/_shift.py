@@ -24,6 +24,13 @@ class OptimizerExtension(extension.Extension):
     def _set_value(self, trainer, value):
         setattr(self._get_optimizer(trainer), self._attr, value)
 
+    def _first_value(self, trainer, value):
+        """Sets the value before the first call, by default the optimizer's, and returns it."""
+        if value is None:
+            return self._get_value(trainer)
+        self._set_value(trainer, value)
+        return value
+
     def serialize(self, serializer):
         self._t = serializer("_t", self._t)
 

@@ -52,10 +52,7 @@ class MultistepShift(_shift.OptimizerExtension):
 
     def initialize(self, trainer: Trainer) -> None:
         """Sets the first value."""
-        if self._init is None:
-            self._init = self._get_value(trainer)
-        else:
-            self._set_value(trainer, self._init)
+        self._init = self._first_value(trainer, self._init)
 
     def __call__(self, trainer: Trainer) -> None:
         self._t += 1

@@ -48,10 +48,7 @@ class WarmupShift(_shift.OptimizerExtension):
 
     def initialize(self, trainer: Trainer) -> None:
         """Sets the first value."""
-        if self._warmup_start is None:
-            self._warmup_start = self._get_value(trainer)
-        else:
-            self._set_value(trainer, self._warmup_start)
+        self._warmup_start = self._first_value(trainer, self._warmup_start)
 
     def __call__(self, trainer: Trainer) -> None:
         self._t += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ...utils.nnp_graph import NnpNetworkPass
@@ -30,6 +31,30 @@ def parts(classifier: str, pool: str, lastconv: str, relu: str, **others: str) -
     Source: compatgrad's own.
     """
     return {"classifier": classifier, "pool": pool, "lastconv": lastconv, "lastconv+relu": relu, **others}
+
+
+def variant(network: type[Any], name: str, argument: Any, doc: str) -> type[Any]:
+    """Makes a subclass of a network that has one of the network's variants, and whose constructor takes no argument.
+
+    Args:
+        network: the class.
+        name: the subclass's name.
+        argument: the first argument of the constructor of `network`.
+        doc: the first sentence of the subclass's docstring.
+
+    Returns:
+        The subclass.
+
+    Example:
+        >>> from compatgrad.nnabla.models.imagenet import ResNet
+        >>> from compatgrad.nnabla.models.imagenet.base import variant
+        >>> variant(ResNet, "ResNet18", 18, "ResNet of 18 layers.").__name__
+        'ResNet18'
+
+    Source: compatgrad's own.
+    """
+    construct = functools.partialmethod(network.__init__, argument)
+    return type(name, (network,), {"__init__": construct, "__doc__": doc, "__module__": network.__module__})
 
 
 class ImageNetBase(TrainedNetwork):

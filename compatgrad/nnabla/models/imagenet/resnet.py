@@ -1,9 +1,8 @@
 """ResNet (He et al. 2015, "Deep Residual Learning for Image Recognition")."""
 
-from functools import partialmethod
 from typing import Any
 
-from .base import WithLayers, parts
+from .base import WithLayers, parts, variant
 
 __all__ = ["ResNet", "ResNet101", "ResNet152", "ResNet18", "ResNet34", "ResNet50"]
 
@@ -28,31 +27,8 @@ class ResNet(WithLayers):
         return {"index": 0 if self.num_layers == 18 else 1}
 
 
-class ResNet18(ResNet):
-    """ResNet of 18 layers."""
-
-    __init__ = partialmethod(ResNet.__init__, 18)
-
-
-class ResNet34(ResNet):
-    """ResNet of 34 layers."""
-
-    __init__ = partialmethod(ResNet.__init__, 34)
-
-
-class ResNet50(ResNet):
-    """ResNet of 50 layers."""
-
-    __init__ = partialmethod(ResNet.__init__, 50)
-
-
-class ResNet101(ResNet):
-    """ResNet of 101 layers."""
-
-    __init__ = partialmethod(ResNet.__init__, 101)
-
-
-class ResNet152(ResNet):
-    """ResNet of 152 layers."""
-
-    __init__ = partialmethod(ResNet.__init__, 152)
+ResNet18 = variant(ResNet, "ResNet18", 18, "ResNet of 18 layers.")
+ResNet34 = variant(ResNet, "ResNet34", 34, "ResNet of 34 layers.")
+ResNet50 = variant(ResNet, "ResNet50", 50, "ResNet of 50 layers.")
+ResNet101 = variant(ResNet, "ResNet101", 101, "ResNet of 101 layers.")
+ResNet152 = variant(ResNet, "ResNet152", 152, "ResNet of 152 layers.")

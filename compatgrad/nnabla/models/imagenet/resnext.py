@@ -1,8 +1,6 @@
 """ResNeXt (Xie et al. 2016, "Aggregated Residual Transformations for Deep Neural Networks")."""
 
-from functools import partialmethod
-
-from .base import WithLayers, parts
+from .base import WithLayers, parts, variant
 
 __all__ = ["ResNeXt", "ResNeXt101", "ResNeXt50"]
 
@@ -24,13 +22,5 @@ class ResNeXt(WithLayers):
         super().__init__(num_layers)
 
 
-class ResNeXt50(ResNeXt):
-    """ResNeXt of 50 layers."""
-
-    __init__ = partialmethod(ResNeXt.__init__, 50)
-
-
-class ResNeXt101(ResNeXt):
-    """ResNeXt of 101 layers."""
-
-    __init__ = partialmethod(ResNeXt.__init__, 101)
+ResNeXt50 = variant(ResNeXt, "ResNeXt50", 50, "ResNeXt of 50 layers.")
+ResNeXt101 = variant(ResNeXt, "ResNeXt101", 101, "ResNeXt of 101 layers.")

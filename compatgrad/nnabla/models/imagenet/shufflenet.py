@@ -1,8 +1,6 @@
 """ShuffleNet (Zhang et al. 2017)."""
 
-from functools import partialmethod
-
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, parts, variant
 
 __all__ = ["ShuffleNet", "ShuffleNet05", "ShuffleNet10", "ShuffleNet20"]
 
@@ -30,19 +28,6 @@ class ShuffleNet(ImageNetBase):
         self._load_nnp(*_FILES[scaling_factor])
 
 
-class ShuffleNet10(ShuffleNet):
-    """ShuffleNet."""
-
-    __init__ = partialmethod(ShuffleNet.__init__, 10)
-
-
-class ShuffleNet05(ShuffleNet):
-    """ShuffleNet with half its channels."""
-
-    __init__ = partialmethod(ShuffleNet.__init__, 5)
-
-
-class ShuffleNet20(ShuffleNet):
-    """ShuffleNet with twice its channels."""
-
-    __init__ = partialmethod(ShuffleNet.__init__, 20)
+ShuffleNet10 = variant(ShuffleNet, "ShuffleNet10", 10, "ShuffleNet.")
+ShuffleNet05 = variant(ShuffleNet, "ShuffleNet05", 5, "ShuffleNet with half its channels.")
+ShuffleNet20 = variant(ShuffleNet, "ShuffleNet20", 20, "ShuffleNet with twice its channels.")

@@ -1,9 +1,8 @@
 """SqueezeNet (Iandola et al. 2016)."""
 
-from functools import partialmethod
 from typing import Any
 
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, parts, variant
 
 __all__ = ["SqueezeNet", "SqueezeNetV10", "SqueezeNetV11"]
 
@@ -32,13 +31,5 @@ class SqueezeNet(ImageNetBase):
         return {"prefix": "SqueezeNet/" if self.version == "v1.1" else ""}
 
 
-class SqueezeNetV10(SqueezeNet):
-    """SqueezeNet v1.0."""
-
-    __init__ = partialmethod(SqueezeNet.__init__, "v1.0")
-
-
-class SqueezeNetV11(SqueezeNet):
-    """SqueezeNet v1.1."""
-
-    __init__ = partialmethod(SqueezeNet.__init__, "v1.1")
+SqueezeNetV10 = variant(SqueezeNet, "SqueezeNetV10", "v1.0", "SqueezeNet v1.0.")
+SqueezeNetV11 = variant(SqueezeNet, "SqueezeNetV11", "v1.1", "SqueezeNet v1.1.")

@@ -1,9 +1,8 @@
 """VGG (Simonyan and Zisserman 2014, "Very Deep Convolutional Networks for Large-Scale Image Recognition")."""
 
-from functools import partialmethod
 from typing import Any
 
-from .base import WithLayers, parts
+from .base import WithLayers, parts, variant
 
 __all__ = ["VGG", "VGG11", "VGG13", "VGG16"]
 
@@ -37,19 +36,6 @@ class VGG(WithLayers):
         return {"scope": f"VGG{self.num_layers}", "last": 13 if self.num_layers == 16 else 12}
 
 
-class VGG11(VGG):
-    """VGG of 11 layers."""
-
-    __init__ = partialmethod(VGG.__init__, 11)
-
-
-class VGG13(VGG):
-    """VGG of 13 layers."""
-
-    __init__ = partialmethod(VGG.__init__, 13)
-
-
-class VGG16(VGG):
-    """VGG of 16 layers."""
-
-    __init__ = partialmethod(VGG.__init__, 16)
+VGG11 = variant(VGG, "VGG11", 11, "VGG of 11 layers.")
+VGG13 = variant(VGG, "VGG13", 13, "VGG of 13 layers.")
+VGG16 = variant(VGG, "VGG16", 16, "VGG of 16 layers.")
