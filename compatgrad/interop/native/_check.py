@@ -106,7 +106,7 @@ def _compare(
     own.to(dtype)
     own.load_state_dict(source.values(before))  # copies, so that layers which share a parameter still do
     own.train(mode == "train")
-    found, _ = _run(own, examples, None, gys)
+    found, _ = _run(own, examples, None, gys, bool(source.kept))
     pairs = source.pairs()
     grads = dict(found[1])
     wrong, worst = "", [0.0, 0.0]
@@ -172,9 +172,9 @@ def _renamed(grads: Mapping[str, torch.Tensor], pairs: Any, own: Mapping[str, to
     return made
 
 
-def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any) -> Any:
+def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any, calls: bool = False) -> Any:
     """Outputs and gradients, and the gradients of the outputs, random if they are not given. recorder: for the legacy
-    network."""
+    network. calls: whether the network calls compatgrad."""
     inputs = [x.clone() for x in examples]
     for x in inputs:
         x.requires_grad_(x.is_floating_point())
@@ -184,7 +184,7 @@ def _run(network: Any, examples: Any, recorder: Recorder | None, gys: Any) -> An
     else:
         args, kwargs = recorder.rebuild(inputs)
         call = lambda: network(*args, **kwargs)  # noqa: E731
-    legacy = recorder is not None
+    legacy = recorder is not None or calls
     was = _C.set_tracing(True) if legacy else False  # dropout draws from torch's generator
     try:
         with _NothingDropped(), torch.enable_grad():  # type: ignore[no-untyped-call]

@@ -83,6 +83,10 @@ class Places:
         """A new path for a layer."""
         if layer.gathered:
             return self._whole(layer)
+        if layer.kind == "kept":
+            path = self._free(layer.arguments[0].split("."))
+            self._layers.add(path)
+            return path
         names = [legacy for _, legacy, _ in layer.state]
         owner = names[0].rpartition(".")[0]
         leaves = [n.rpartition(".")[2] for n in names if n.rpartition(".")[0] == owner]

@@ -23,6 +23,7 @@ from compatgrad.exporting._run import Exporter
 from compatgrad.exporting._target import Target
 from compatgrad.exporting._trace import Call, ExportError, Trace, Value, place_of
 from compatgrad.interop.native._gathered import Numbers
+from compatgrad.interop.native._kept import Again
 from compatgrad.interop.native._layers import Layer, Seen, layer_of
 from compatgrad.interop.native._recurrent import cell_of, watching
 
@@ -118,6 +119,24 @@ class _Trace(Trace):
                 call.results.append(y)
         return call.results, call
 
+    def new_tensor(self, like: torch.Tensor) -> torch.Tensor:
+        """A tensor without values."""
+        with self._shapes:
+            return torch.empty(like.shape, dtype=like.dtype)
+
+    def add_call(self, layer: Layer, inputs: list[Value], outputs: Sequence[torch.Tensor]) -> None:
+        """Adds a call of a layer whose results are new tensors."""
+        call = Call(LAYER, (layer, inputs), {}, several=bool(layer.results))
+        call.results = [self._known(Value("result", call, t, k if call.several else None))
+                        for k, t in enumerate(outputs)]  # fmt: skip
+        self.calls.append(call)
+        self._start = len(self.calls)
+
+    def drop_calls(self, start: int) -> None:
+        """Removes the calls from number `start` on, and forgets the function that runs."""
+        del self.calls[start:]
+        self._view, self._start = None, start
+
     def _finish(self) -> None:
         """Notes a layer, if the function that ran last has finished and is one."""
         view = self._view
@@ -195,12 +214,14 @@ class _Assembly(Assembly):
 
 class Recorder(Exporter):
     """One recording. `assembly`: the graph in `assembly.graph`, and its constants. whole: whether recurrent layers are
-    recorded as layers."""
+    recorded as layers. keeper: which parts stay calls of compatgrad, or None."""
 
-    def __init__(self, target: Any, parameters: Any, frontend: str | None, train: bool, whole: bool = True) -> None:
+    def __init__(
+        self, target: Any, parameters: Any, frontend: str | None, train: bool, whole: bool = True, keeper: Any = None
+    ) -> None:
         super().__init__("interop.to_native", target, parameters, frontend, train)
         self.target.__class__ = _Target
-        self.whole = whole
+        self.whole, self.keeper = whole, keeper
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any) -> None:
         self.take_apart(args, kwargs)
@@ -231,10 +252,30 @@ class Recorder(Exporter):
         self.target.finished = trace._finish  # type: ignore[attr-defined]
         tracing = contextlib.nullcontext() if self.target.frontend is None else self.target.frontend.tracing()
         try:
-            with super()._tracing(trace), tracing, self._watching(trace):
+            with super()._tracing(trace), tracing, self._watching(trace), self._kept(trace):
                 yield
         finally:
             self.target.finished = lambda: None  # type: ignore[attr-defined]
+
+    def _kept(self, trace: Any) -> contextlib.AbstractContextManager[None]:
+        if self.keeper is None or self.target.frontend is None:
+            return contextlib.nullcontext()
+        watching: contextlib.AbstractContextManager[None] = self.keeper.watching(
+            trace, self.target, self.target.frontend, self.target.train
+        )
+        return watching
+
+    def _first_call(self, state: Mapping[str, torch.Tensor]) -> Any:
+        with self._kept(None):
+            return super()._first_call(state)
+
+    def _assemble(self, state: Mapping[str, torch.Tensor], runs: Sequence[int]) -> Assembly:
+        while True:
+            try:
+                return super()._assemble(state, runs)
+            except Again:
+                with self.target.unchanged(state):
+                    self.keeper.again(self.target, self.target.train)
 
     def _watching(self, trace: Any) -> contextlib.AbstractContextManager[None]:
         if not self.whole or self.target.frontend is None:

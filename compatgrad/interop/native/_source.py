@@ -43,10 +43,13 @@ class _Entry:
 class Source:
     """Source for the recordings of a network, one or one for each mode.
 
-    name: the class. recorders: "train" and "eval", or one of the two. names: the original names of parameters.
+    name: the class. recorders: "train" and "eval", or one of the two. names: the original names of parameters. parts:
+    those that stay calls of compatgrad (`_kept.Part`).
     """
 
-    def __init__(self, name: str, recorders: Mapping[str, Recorder], names: Mapping[str, str], about: str) -> None:
+    def __init__(
+        self, name: str, recorders: Mapping[str, Recorder], names: Mapping[str, str], about: str, parts: Any = ()
+    ) -> None:
         self.name, self.recorders, self.names, self.about = class_name(name), recorders, names, about
         self.state: dict[str, torch.Tensor] = {}
         self.constants: dict[str, torch.Tensor] = {}
@@ -63,6 +66,13 @@ class Source:
                 if layer.kind:
                     self._register(layer)
             del mode
+        by_name = {part.name: part for part in parts}
+        self.kept: dict[str, tuple[str, Any]] = {}  # path -> argument of __init__, part
+        for entry in self.entries:
+            if entry.layer is not None and entry.layer.kind == "kept":
+                part = by_name[entry.layer.arguments[0]]
+                argument = identifier("_".join(entry.path))
+                self.kept[".".join(entry.path)] = (argument, part)
         self.inputs = next(iter(recorders.values())).names
         self.forwards = {mode: self._statements(mode, False) for mode in recorders}
         self.same = len(recorders) == 1 or (
@@ -170,12 +180,20 @@ class Source:
         imports.append("import torch")
         imports += ["import torch.nn.functional as F"] if re.search(r"\bF\.", text) else []
         imports.append("from torch import nn")
-        return f'"""{self.about}"""\n\n' + "\n".join(imports) + "\n\n\n" + text
+        about = self.about
+        if self.kept:
+            imports.append("\nfrom compatgrad import interop")
+            lines = [f"    {path}: {_comment_text(part.why)}" for path, (_, part) in self.kept.items()]
+            about += "\n\nParts that are not torch's but call compatgrad, and why:\n\n" + "\n".join(lines) + "\n"
+        return f'"""{about}"""\n\n' + "\n".join(imports) + "\n\n\n" + text
 
     def _docstring(self) -> str:
         floats = {t.dtype for t in self.state.values() if t.is_floating_point()}
         other = len(floats) == 1 and floats != {torch.float32}
         more = f" Its numbers are {str(*floats)}: `.to({str(*floats)})`." if other else ""
+        if self.kept:
+            which = ", ".join(f"`{argument}`" for argument, _ in self.kept.values())
+            more += f" {which}: the legacy parts that are called."
         return f'"""`load_state_dict` takes the tensors saved beside this file.{more}"""'
 
     def _input_names(self) -> dict[str, str]:
@@ -228,7 +246,7 @@ class Source:
         self, tree: dict[str, Any], path: Path, lines: list[Statement], inner: dict[Path, str]
     ) -> list[Statement] | None:
         entries = list(_entries(tree))
-        if len(entries) < 2:
+        if len(entries) < 2 or any(e.layer is not None and e.layer.kind == "kept" for e in entries):
             return None
         own = [k for k, s in enumerate(lines) if any(m[: len(path)] == path for m in s.modules())]
         if not own:
@@ -300,7 +318,8 @@ class Source:
         return made
 
     def _init(self, tree: dict[str, Any], prefix: Path, inner: Mapping[Path, str]) -> list[str]:
-        lines = ["def __init__(self):", "    super().__init__()"]
+        arguments = "" if prefix else "".join(f", {argument}" for argument, _ in self.kept.values())
+        lines = [f"def __init__(self{arguments}):", "    super().__init__()"]
         todo: list[tuple[str, Any]] = [(f"self.{part}", place) for part, place in tree.items()]
         later: list[str] = []
         while todo:
@@ -334,6 +353,9 @@ class Source:
             grad = "" if tensor.requires_grad else ", requires_grad=False"
             return [f"{text} = nn.Parameter({make}{grad}){comment}"], []
         layer = entry.layer
+        if layer.kind == "kept":
+            argument, _ = self.kept[".".join(entry.path)]
+            return [f"{text} = interop.as_torch_module({argument}{self._frontend(layer)})"], []
         comment = self._comment([legacy for _, legacy, _ in layer.state] or _names_of(layer), prefix)
         lines, after = [f"{text} = {layer.kind}({', '.join(layer.arguments)}){comment}"], []
         for name in layer.spare:
@@ -359,6 +381,10 @@ class Source:
             texts = [texts[0], *(t[len(owner) :] for t in texts[1:])]
         texts = [shown(t) for t in texts]
         return f"  # {', '.join([texts[0], '...', texts[-1]] if more else texts)}"
+
+    def _frontend(self, layer: Layer) -> str:
+        adapter = next(iter(self.recorders.values())).target.frontend
+        return "" if layer.state or adapter is None else f", frontend={adapter.name!r}"
 
     def _tensor(self, name: str) -> torch.Tensor:
         return self.constants[name] if name in self.constants else self.state[name]
@@ -400,6 +426,12 @@ class Source:
             for own, gathered in entry.layer.gathered if entry.layer is not None else ():
                 found[".".join((*entry.path, own))] = (gathered.names, gathered.put)
         return found
+
+
+def _comment_text(text: str) -> str:
+    """Text for a docstring."""
+    plain = " ".join(text.split()).encode("ascii", "backslashreplace").decode()
+    return plain.replace("\\", "/").replace('"""', '"')
 
 
 def _put_one(name: str, layout: str, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import linecache
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from compatgrad import _C
 from compatgrad.core.adapters import Adapter, frontend_of
 from compatgrad.exporting._trace import ExportError
 from compatgrad.interop.native import _check
+from compatgrad.interop.native._kept import Keeper
 from compatgrad.interop.native._record import Recorder
 from compatgrad.interop.native._source import PartsShared, Source
 
@@ -48,8 +50,8 @@ class NativeModule:
         legacy_names: for each name in `state_dict` the legacy name of the parameter; several, with commas between
             them, where parameters are joined.
         unused: legacy parameters that the network did not use when it was recorded; they are not in `state_dict`.
-        kept: what is not written as torch but calls compatgrad, with the reason; at present always empty: where a part
-            of a network cannot be written, `to_native` raises NativeError.
+        kept: the parts that are not written as torch but call compatgrad, with the reason; only with `keep`.
+        parts: the legacy links, blocks and functions for these parts: the arguments of the class `name`.
         notes: what behaves differently in torch.
         differences: for each mode that was compared the largest difference of outputs and of gradients, relative to
             the largest number in each; empty with `check=False`.
@@ -72,6 +74,7 @@ class NativeModule:
     legacy_names: dict[str, str] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     differences: dict[str, _check.Difference] = field(default_factory=dict)
 
@@ -107,6 +110,7 @@ def to_native(
     dynamic: Any = True,
     name: str | None = None,
     check: bool = True,
+    keep: bool | Sequence[str] = False,
 ) -> NativeModule:
     """Writes a network of a frontend as a Python file of torch: a class of `torch.nn` layers with a `forward`, which
     imports torch only, and a state dict with the network's parameters under torch's names and in torch's layouts.
@@ -132,6 +136,9 @@ def to_native(
             variable batch size, all sizes are fixed, and `notes` says so.
         name: the class; None is the class of `model`.
         check: True runs both networks on the same inputs and compares outputs and gradients, in each mode.
+        keep: True: a link, a block, or a function that the program defines, which cannot be written, stays a call. The
+            source then imports compatgrad, names these parts and the reasons at its beginning, and the class takes them
+            as arguments. Names of parts, such as "noise" or "block.noise", keep these.
 
     Returns:
         A `NativeModule`: `source`, `state_dict`, `module`, `differences`, `save(path)`.
@@ -167,7 +174,8 @@ def to_native(
     if isinstance(model, _C.DeferredVariable):
         own = frontend_of(model)
         model, frontend = own.function_of(model, example_inputs), own.name
-    request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training)
+    keeper = Keeper(keep) if keep else None
+    request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training, keeper)
     notes: list[str] = []
     try:
         try:
@@ -176,8 +184,12 @@ def to_native(
             notes.clear()
             request.whole = False
             source = request.written(dynamic, notes, name)
+        if keeper is not None and (unknown := keeper.named - keeper.found):
+            raise ValueError(f"to_native: keep: the network calls no part {sorted(unknown)[0]!r}: it calls "
+                             f"{', '.join(sorted(keeper.found))}")  # fmt: skip
     except (ExportError, NotImplementedError) as e:
-        raise NativeError(f"to_native: {str(e).removeprefix('interop.to_native: ')}") from e
+        hint = "" if keep else ". With keep=True, the link, the block or the function that does this stays a call"
+        raise NativeError(f"to_native: {str(e).removeprefix('interop.to_native: ')}{hint}") from e
     recorders = source.recorders
     module = _instance(source, next(iter(recorders.values())))
     pairs = source.pairs()
@@ -185,7 +197,9 @@ def to_native(
     result = NativeModule(
         source.text, source.name, dict(module.state_dict()), module,
         {own: ", ".join(source.names.get(n, n) for n in legacy) for own, (legacy, _) in pairs.items()},
-        sorted(source.names.get(n, n) for n in source.state if n not in used), {}, source.notes(notes),
+        sorted(source.names.get(n, n) for n in source.state if n not in used),
+        {path: part.why for path, (_, part) in source.kept.items()},
+        {argument: part.target for argument, part in source.kept.values()}, source.notes(notes),
     )  # fmt: skip
     if check:
         for mode, recorder in recorders.items():
@@ -209,22 +223,29 @@ class _Request:
     frontend: str | None
     train: bool | None
     training: Any
+    keeper: Keeper | None = None
     whole: bool = True  # recurrent layers as layers
 
     def written(self, dynamic: Any, notes: list[str], name: str | None) -> Source:
         model = self.model
         recorders = self.record(dynamic, notes)
+        count = -1
+        while self.keeper is not None and count != len(self.keeper.parts):  # both modes keep the same parts
+            count = len(self.keeper.parts)
+            notes.clear()
+            recorders = self.record(dynamic, notes)
         first = next(iter(recorders.values()))
         adapter = first.target.frontend
         title = name or (type(model).__name__ if type(model).__name__ not in ("function", "method", "partial")
                          else getattr(model, "__name__", "Network"))  # fmt: skip
         title = "Network" if not title or title == "<lambda>" else str(title)
         about = f"{_safe(title)}, a network of {adapter.name if adapter else 'torch'}, written for torch by compatgrad."
-        return Source(title, recorders, _original_names(adapter, first, self.parameters), about)
+        parts = list(self.keeper.parts.values()) if self.keeper is not None else []
+        return Source(title, recorders, _original_names(adapter, first, self.parameters), about, parts)
 
     def _one(self, model: Any, train: bool, dynamic: Any, notes: list[str]) -> Recorder:
         def recorded(dynamic: Any) -> Recorder:
-            recorder = Recorder(model, self.parameters, self.frontend, train, self.whole)
+            recorder = Recorder(model, self.parameters, self.frontend, train, self.whole, self.keeper)
             recorder.record(self.args, self.kwargs, dynamic)
             return recorder
 
@@ -281,7 +302,9 @@ def _instance(source: Source, recorder: Recorder) -> torch.nn.Module:
     linecache.cache[file] = (len(source.text), None, source.text.splitlines(keepends=True), file)  # for tracebacks
     scope: dict[str, Any] = {"__name__": source.name}
     exec(compile(source.text, file, "exec"), scope)
-    module: torch.nn.Module = scope[source.name]()
+    module: torch.nn.Module = scope[source.name](**{argument: part.target for argument, part in source.kept.values()})
+    if source.kept:  # so that training the module leaves the network as it is
+        module = copy.deepcopy(module)
     values = source.values(recorder.state)
     floats = {t.dtype for t in values.values() if t.is_floating_point()}
     if len(floats) == 1:
