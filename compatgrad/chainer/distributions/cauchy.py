@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer.distributions._parametric import Parametric, statistic
+from compatgrad.chainer.utils import cache  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray

@@ -10,7 +10,10 @@ from compatgrad.chainer import functions as F
 from compatgrad.chainer.backend import get_array_module
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric, statistic
-from compatgrad.chainer.utils import force_array
+from compatgrad.chainer.utils import (
+    cache,  # noqa: F401  programs find it here, as in Chainer
+    force_array,
+)
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray

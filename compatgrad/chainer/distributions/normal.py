@@ -9,7 +9,10 @@ from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric, one_of, statistic
 from compatgrad.chainer.distributions._parts import LOG_ROOT_2PI
-from compatgrad.chainer.utils import argument
+from compatgrad.chainer.utils import (
+    argument,
+    cache,  # noqa: F401  programs find it here, as in Chainer
+)
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray

@@ -11,6 +11,7 @@ from compatgrad.chainer import functions as F
 from compatgrad.chainer.distribution import register_kl
 from compatgrad.chainer.distributions._parametric import Parametric, statistic
 from compatgrad.chainer.distributions._parts import array_of
+from compatgrad.chainer.utils import cache  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
+_sum = _bound.sum  # Chainer has this name here too, and programs import it
+
 
 class BatchL2NormSquared(_native.NativeFunction):
     documented = "batch_l2_norm_squared"

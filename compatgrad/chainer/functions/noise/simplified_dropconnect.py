@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
+_matmul = _bound.matmul  # Chainer has this name here too, and programs import it
+
 
 class SimplifiedDropconnect(_native.NativeFunction):
     documented = "simplified_dropconnect"

@@ -1,6 +1,6 @@
 """ResNeXt (Xie et al. 2016, "Aggregated Residual Transformations for Deep Neural Networks")."""
 
-from .base import WithLayers, parts, variant
+from .base import ImageNetBase, WithLayers, parts, variant  # noqa: F401  programs find the first one here
 
 __all__ = ["ResNeXt", "ResNeXt101", "ResNeXt50"]
 

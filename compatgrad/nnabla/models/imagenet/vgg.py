@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .base import WithLayers, parts, variant
+from .base import ImageNetBase, WithLayers, parts, variant  # noqa: F401  programs find the first one here
 
 __all__ = ["VGG", "VGG11", "VGG13", "VGG16"]
 
