@@ -25,6 +25,7 @@ import textwrap
 import types
 import warnings
 
+import compatgrad
 from compatgrad.names import database, table
 from tests.census import deviations, private
 from tests.census.compare import FRONTENDS, _on_instance, recorded
@@ -342,8 +343,6 @@ def build(frontends: list[str]) -> dict[str, dict]:
 
 
 def _here(frontends: list[str]) -> dict[str, dict]:
-    import compatgrad
-
     warnings.simplefilter("ignore")
     compatgrad.install()
     sys.meta_path.append(StandIns())
@@ -356,6 +355,25 @@ def _here(frontends: list[str]) -> dict[str, dict]:
     return built
 
 
+def since(before: dict | None, now: dict, version: str) -> dict[str, str]:
+    """The versions of compatgrad in which names came that its first version lacks.
+
+    Args:
+        before: the database that `now` replaces, None if there is none.
+        version: the version of `now`.
+    """
+    found = dict(before.get("since", {})) if before else {}
+    if before and version != database.FIRST:
+        known = _present(before)
+        found |= {name: version for name in _present(now) if name not in known}
+    return found
+
+
+def _present(data: dict) -> set[str]:
+    places = {**data["modules"], **data["members"]}
+    return {f"{at}.{name}" for at, names in places.items() for name, entry in names.items() if not entry[0].isupper()}
+
+
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--print"]:
         sys.stdout.write(json.dumps(_here(arguments[1:])))
@@ -365,6 +383,8 @@ def main(arguments: list[str]) -> int:
     stale = []
     for frontend, data in build(list(FRONTENDS)).items():
         path = database.path_of(frontend)
+        before = json.loads(gzip.decompress(path.read_bytes())) if path.exists() else None
+        data["since"] = since(before, data, compatgrad.__version__)
         text = json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
         if path.exists() and gzip.decompress(path.read_bytes()) == text:
             continue

@@ -4,7 +4,8 @@ import warnings
 
 import pytest
 
-from tests.census import private, reasons
+from compatgrad.names import database
+from tests.census import names, private, reasons
 from tests.census.compare import FRONTENDS, Comparison, parameter_differences
 from tests.census.walk import parameters
 
@@ -150,3 +151,11 @@ def test_frontends_that_are_not_there(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         __main__.main()
     assert "no frontend: jax; there are chainer, nnabla, mxnet" in capsys.readouterr().err
+
+
+def test_versions_in_which_names_came():
+    before = {"modules": {"m": {"f": ["f", None], "g": ["F"]}}, "members": {}, "since": {"m.f": "0.2.0"}}
+    now = {"modules": {"m": {"f": ["f", None], "g": ["f", None], "h": ["F"]}}, "members": {"m.C": {"x": ["p"]}}}
+    assert names.since(before, now, "0.3.0") == {"m.f": "0.2.0", "m.g": "0.3.0", "m.C.x": "0.3.0"}
+    assert names.since(before, now, database.FIRST) == {"m.f": "0.2.0"}
+    assert names.since(None, now, "0.3.0") == {}

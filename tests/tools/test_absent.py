@@ -197,4 +197,5 @@ def test_the_databases_are_up_to_date():
     if versions != {f"{sys.version_info[0]}.{sys.version_info[1]}"}:
         pytest.skip(f"written with Python {', '.join(sorted(versions))}")
     for frontend, data in names.build(list(table.ORIGINALS)).items():
-        assert database.read(frontend) == data, "`make names` writes the files"
+        stored = database.read(frontend)
+        assert stored == {**data, "since": stored["since"]}, "`make names` writes the files"

@@ -24,6 +24,7 @@ class Name(NamedTuple):
     name: str
     status: str
     why: str = ""
+    since: str = ""
 
 
 def names(frontend: str) -> Iterator[Name]:
@@ -67,7 +68,9 @@ def _stands(name: str, entry: list) -> Name:
     if call and len(call) > 3 and call[3] and name.rpartition(".")[0] in data["modules"]:
         refused = ", ".join(f"`{keyword}`" for keyword in call[3].split())
         reasons.append(f"not accepted as a keyword: {refused}")
-    return Name(name, DIFFERS, "; ".join(dict.fromkeys(reasons))) if reasons else Name(name, SUPPORTED)
+    since = data["since"].get(name, database.FIRST)
+    why = "; ".join(dict.fromkeys(reasons))
+    return Name(name, DIFFERS if reasons else SUPPORTED, why, since)
 
 
 _SOURCES = (
@@ -77,7 +80,8 @@ _SOURCES = (
 )
 _ABOUT = (
     "*supported*: compatgrad has the name and does what the original does. *differs*: compatgrad has the name, and "
-    "does something else in the case that the table names. *absent*: compatgrad does not have the name."
+    "does something else in the case that the table names. *absent*: compatgrad does not have the name. *since*: the "
+    "first version of compatgrad that has the name."
 )
 
 
@@ -143,7 +147,7 @@ def _page(page: str, original: str, members: list[Name]) -> str:
         modules.setdefault(name.name.rpartition(".")[0], []).append(name)
     for module, inside in sorted(modules.items()):
         parts.append(f"## {markdown.escape(module)}")
-        rows = ["| name | status | why |", "| --- | --- | --- |"]
-        rows += [f"| `{n.name}` | {n.status} | {n.why} |" for n in sorted(inside)]
+        rows = ["| name | status | since | why |", "| --- | --- | --- | --- |"]
+        rows += [f"| `{n.name}` | {n.status} | {n.since} | {n.why} |" for n in sorted(inside)]
         parts.append("\n".join(rows))
     return "\n\n".join(parts) + "\n"
