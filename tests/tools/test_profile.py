@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import pytest
 
 import compatgrad
-from compatgrad.tools import _steps
+from compatgrad.tools.compatgrad_recorder import _calls, _steps
 from compatgrad.tools.profile import main
 from compatgrad.tools.profile.page import page
 from compatgrad.tools.profile.report import text
@@ -414,11 +414,12 @@ def test_the_timer_is_for_old_pythons():
     """It uses no syntax and no module that Python 3.6 lacks."""
     import ast
 
-    source = open(_steps.__file__).read()
-    tree = ast.parse(source, feature_version=(3, 6))
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
-    assert not any(isinstance(node, ast.ImportFrom) and node.module != "typing" for node in ast.walk(tree))
+    for module in (_steps, _calls):
+        tree = ast.parse(open(module.__file__).read(), feature_version=(3, 6))
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
+        others = {(n.level, n.module) for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        assert others <= {(0, "typing"), (1, "_calls")}
 
 
 # ---- steps ----

@@ -1,7 +1,6 @@
 """The command line of the recorder; see the package's docstring."""
 
 import argparse
-import importlib.util
 import os
 import random
 import runpy
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._calls import Imports, run_program
 from ._chainer import watch_chainer
 from ._mxnet import watch_mxnet
 from ._nnabla import watch_nnabla
@@ -42,32 +42,6 @@ def positive(text: str) -> int:
     return value
 
 
-class Finder:
-    """Calls a watcher when the framework has been imported."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self.left = set(WATCHERS)
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name not in self.left:
-            return None
-        self.left.remove(name)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            self.left.add(name)
-            return None
-        execute = spec.loader.exec_module
-
-        def exec_module(module: Any) -> None:
-            execute(module)
-            self.recorder.frameworks[name] = str(getattr(module, "__version__", ""))
-            WATCHERS[name](self.recorder, module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
-
-
 def seed_workers(seed: int) -> None:
     """Seeds `random` in forked processes, by their number: Python gives each other numbers in every run. NumPy's
     generator continues as in the parent."""
@@ -87,7 +61,12 @@ def start(options: Any) -> Recorder:
     random.seed(options.seed)
     np.random.seed(options.seed)
     seed_workers(options.seed)
-    sys.meta_path.insert(0, Finder(recorder))
+
+    def imported(name: str, module: Any) -> None:
+        recorder.frameworks[name] = str(getattr(module, "__version__", ""))
+        WATCHERS[name](recorder, module)
+
+    sys.meta_path.insert(0, Imports(WATCHERS, imported))
     if options.setup:
         runpy.run_path(options.setup)
     return recorder
@@ -114,23 +93,6 @@ def split(arguments: Any) -> Any:
     return arguments[:at], arguments[at + 1 :]
 
 
-def run(program: Any) -> None:
-    """Runs a program as `python` would."""
-    if program[0] == "-m":
-        sys.argv[:] = program[1:]
-        sys.path.insert(0, os.getcwd())
-        runpy.run_module(program[1], run_name="__main__", alter_sys=True)
-        return
-    if program[0] == "-c":
-        sys.argv[:] = ["-c"] + program[2:]
-        sys.path.insert(0, "")
-        exec(compile(program[1], "<string>", "exec"), sys.modules["__main__"].__dict__)
-        return
-    sys.argv[:] = program
-    sys.path.insert(0, os.path.dirname(os.path.realpath(program[0])))
-    runpy.run_path(program[0], run_name="__main__")
-
-
 def parser(prog: str) -> Any:
     found = argparse.ArgumentParser(prog=prog, usage=prog + " -o FOLDER [OPTION ...] -- train.py ARGUMENT ...")
     found.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the folder of the recording")
@@ -147,7 +109,7 @@ def main() -> None:
     if not program:
         command.error("name the program after --")
     options.program = program
-    guarded(start(options), lambda: run(program))
+    guarded(start(options), lambda: run_program(program))
 
 
 if __name__ == "__main__":

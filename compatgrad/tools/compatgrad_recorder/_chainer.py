@@ -115,33 +115,29 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
 
     chainer.Variable.backward = passing(chainer.Variable.backward)
     chainer.grad = chainer.function_node.grad = passing(chainer.grad)
-    method = chainer.optimizer.GradientMethod
-    before, update = method.check_nan_in_grads, method.update
 
     def arrays(target: Any) -> Any:
         for name, p in target.namedparams():
             yield name, (lambda p=p: p.array), p.grad
 
-    def states(target: Any) -> Any:
-        for name, p in target.namedparams():
+    def states(optimizer: Any, _: Any) -> Any:
+        for prefix, link in optimizer.target.namedlinks():
+            for name in sorted(link._persistent):
+                value = getattr(link, name, None)
+                if hasattr(value, "shape"):
+                    rec.event("persistent", prefix.rstrip("/") + "/" + name, (), (value,))
+        del rec.path[:]
+        for name, p in optimizer.target.namedparams():
             state = getattr(p.update_rule, "state", None) or {}
             yield name, p.array, [(k, v) for k, v in sorted(state.items()) if hasattr(v, "shape")]
+
+    method = chainer.optimizer.GradientMethod
+    before = method.check_nan_in_grads  # the update may compute the gradients itself; here they are complete
 
     @functools.wraps(before)
     def check(self: Any) -> Any:
         rec.parameters(arrays(self.target))
         return before(self)
 
-    @functools.wraps(update)
-    def updated(self: Any, *args: Any, **named: Any) -> Any:
-        result = update(self, *args, **named)
-        for prefix, link in self.target.namedlinks():
-            for name in sorted(link._persistent):
-                value = getattr(link, name, None)
-                if hasattr(value, "shape") and not (rec.step - 1) % rec.options.every:
-                    rec.event("persistent", prefix.rstrip("/") + "/" + name, (), (value,))
-        del rec.path[:]
-        rec.updated(states(self.target))
-        return result
-
-    method.check_nan_in_grads, method.update = check, updated
+    method.check_nan_in_grads = check
+    rec.watch_updates(chainer, {"": (None, states)}, hidden=False)

@@ -159,7 +159,11 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
 
         return call
 
-    rec.settle.append(recent.clear)
+    def settle() -> None:
+        recent.clear()
+        backwards[0] = 0
+
+    rec.settle.append(settle)
 
     def attaching(f: Any) -> Any:
         @functools.wraps(f)
@@ -197,22 +201,6 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         if isinstance(cls, type) and issubclass(cls, mx.metric.EvalMetric) and "update" in vars(cls):
             setattr(cls, "update", hidden(vars(cls)["update"]))
 
-    def updating(cls: Any, name: str, values: Any, states: Any) -> None:
-        f = getattr(cls, name)
-
-        @functools.wraps(f)
-        def call(self: Any, *args: Any, **named: Any) -> Any:
-            if rec.inside:
-                return f(self, *args, **named)
-            given = list(args) + list(named.values())
-            rec.parameters(values(self, given))
-            result = hidden(f)(self, *args, **named)
-            backwards[0] = 0
-            rec.updated(states(self, given))
-            return result
-
-        setattr(cls, name, call)
-
     def trained(trainer: Any) -> Any:
         return [p for p in trainer._params if p.grad_req != "null" and p._data is not None]
 
@@ -235,33 +223,35 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         for i, (name, arrays) in enumerate(zip(group.param_names, group.param_arrays)):
             yield name, host(arrays[0]), optimizer_states(module, [name, i * len(arrays)])
 
-    updating(
-        gluon.Trainer,
-        "_update",
-        lambda t, _: [(p.name, reader(p.list_data()[0]), host(p.list_grad()[0])) for p in trained(t)],
-        trainer_states,
-    )
-    updating(
-        mx.mod.Module,
-        "update",
-        lambda m, _: [
-            (n, reader(a[0]), host(g[0]) if g and g[0] is not None else None)
-            for n, a, g in zip(m._exec_group.param_names, m._exec_group.param_arrays, m._exec_group.grad_arrays)
-        ],
-        module_states,
-    )
-    for name in ("_update_params_on_kvstore", "_update_params"):  # of FeedForward; compatgrad's has a Module
-        updating(
-            mx.model,
-            name,
-            lambda xs, a: [(n, reader(x[0]), host(g[0])) for x, g, n in zip(xs, a[0], a[-1])],
-            lambda xs, a: [(n, host(x[0]), ()) for x, n in zip(xs, a[-1])],
-        )
-    updating(
-        mx.optimizer.Updater,
-        "__call__",
-        lambda u, a: [("parameter %s" % a[0], reader(a[2]), host(a[1]))] if isinstance(a[2], NDArray) else [],
-        lambda u, a: [("parameter %s" % a[0], host(a[2]), ())] if isinstance(a[2], NDArray) else [],
+    def trainer_values(trainer: Any, _: Any) -> Any:
+        return [(p.name, reader(p.list_data()[0]), host(p.list_grad()[0])) for p in trained(trainer)]
+
+    def module_values(module: Any, _: Any) -> Any:
+        group = module._exec_group
+        for name, arrays, gradients in zip(group.param_names, group.param_arrays, group.grad_arrays):
+            yield name, reader(arrays[0]), host(gradients[0]) if gradients and gradients[0] is not None else None
+
+    def model_values(values: Any, given: Any) -> Any:
+        return [(n, reader(x[0]), host(g[0])) for x, g, n in zip(values, given[0], given[-1])]
+
+    def model_states(values: Any, given: Any) -> Any:
+        return [(n, host(x[0]), ()) for x, n in zip(values, given[-1])]
+
+    def updater_values(updater: Any, given: Any) -> Any:
+        index, gradient, value = given
+        return [("parameter %s" % index, reader(value), host(gradient))] if isinstance(value, NDArray) else []
+
+    def updater_states(updater: Any, given: Any) -> Any:
+        return [("parameter %s" % given[0], host(given[2]), ())] if isinstance(given[2], NDArray) else []
+
+    rec.watch_updates(
+        mx,
+        {
+            "gluon.Trainer._update": (trainer_values, trainer_states),
+            "mod.Module.update": (module_values, module_states),
+            "optimizer.Updater.__call__": (updater_values, updater_states),
+            "": (model_values, model_states),
+        },
     )
 
 

@@ -14,8 +14,7 @@ OPERATORS = "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv
 def watch_nnabla(rec: Recorder, nn: Any) -> None:
     import nnabla.functions as functions  # type: ignore[import-not-found]
     import nnabla.parameter as parameter  # type: ignore[import-not-found]
-    import nnabla.solver as solver_module  # type: ignore[import-not-found]
-    import nnabla.solvers as solvers  # type: ignore[import-not-found]
+    import nnabla.solver  # type: ignore[import-not-found]  # noqa: F401
 
     rec.framework(nn)
     if "compatgrad" not in nn.__file__:
@@ -134,53 +133,17 @@ def watch_nnabla(rec: Recorder, nn: Any) -> None:
 
     nn.set_function_post_hook("compatgrad recorder", after)
 
-    def values(solver: Any) -> Any:
+    def values(solver: Any, _: Any) -> Any:
         for name, p in sorted(solver.get_parameters().items()):
             yield name, (lambda p=p: p.d), p.g
 
-    def states(solver: Any) -> Any:
+    def states(solver: Any, _: Any) -> Any:
         found = solver.get_states() if hasattr(solver, "get_states") else {}
         for name, p in sorted(solver.get_parameters().items()):
             pstate = getattr(found.get(name), "pstate", None) or {}
             yield name, p.d, [(k, v.d if hasattr(v, "d") else v.data) for k, v in sorted(pstate.items())]
 
-    def update(solver: Any, plain_update: Any, args: Any, named: Any) -> Any:
-        rec.parameters(values(solver))
-        result = plain_update(*args, **named)
-        rec.updated(states(solver))
-        return result
-
-    def patched(plain_update: Any) -> Any:
-        return lambda self, *args, **named: update(self, functools.partial(plain_update, self), args, named)
-
-    class Solver:
-        """Stands for a solver of a compiled class, whose methods cannot be replaced."""
-
-        def __init__(self, solver: Any) -> None:
-            self.__dict__["_solver"] = solver
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._solver, name)
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            setattr(self._solver, name, value)
-
-        def update(self, *args: Any, **named: Any) -> Any:
-            return update(self._solver, self._solver.update, args, named)
-
-    def made_solver(make: Any, *args: Any, **named: Any) -> Any:
-        return Solver(make(*args, **named))
-
-    try:
-        solver_module.Solver.update = patched(solver_module.Solver.update)
-    except TypeError:
-        for module in (solvers, solver_module):
-            for name in dir(module):
-                f = getattr(module, name)
-                if name[0].isupper() and callable(f) and not isinstance(f, type):
-                    setattr(
-                        module, name, functools.wraps(f)(functools.partial(lambda f, *a, **k: Solver(f(*a, **k)), f))
-                    )
+    rec.watch_updates(nn, {"": (values, states)})
 
 
 def called(code: Any, at: int) -> str:

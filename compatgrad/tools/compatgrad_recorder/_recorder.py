@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ._calls import INNER_UPDATES, Watches
 from ._statistics import Statistics
 
 SCHEMA = 1
@@ -168,6 +169,31 @@ class Recorder:
                 if value is not None:
                     self.event("update", name, (), [value] + [v for _, v in states], x=[k for k, _ in states])
         self.end_step()
+
+    def watch_updates(self, package: Any, readers: Any, hidden: bool = True) -> None:
+        """Records each update. `readers` have, for the name of a call or for "", a function that returns what
+        `parameters` needs, or None, and one that returns what `updated` needs. hidden: nothing in updates is
+        recorded."""
+
+        def call(kind: str, function: Any, arguments: Any, named: Any) -> Any:
+            if self.inside:
+                return function(*arguments, **named)
+            before, after = readers.get(kind) or readers[""]
+            given = list(arguments[1:]) + list(named.values())
+            if before is not None:
+                self.parameters(before(arguments[0], given))
+            self.inside += hidden
+            try:
+                result = function(*arguments, **named)
+            finally:
+                self.inside -= hidden
+            self.updated(after(arguments[0], given))
+            return result
+
+        watches = Watches(call)
+        for what in INNER_UPDATES[package.__name__.rpartition(".")[2]]:
+            first, _, rest = what.partition(".")
+            watches.replace(getattr(package, first), rest, what)
 
     def end_step(self) -> None:
         key: Any = np.random.get_state()

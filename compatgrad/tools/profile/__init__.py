@@ -183,7 +183,7 @@ def main(arguments: Sequence[str]) -> int:
         # torch reads it when it is imported: its profiler warns of blocks of memory that are older than the recording
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     from compatgrad._install import _install
-    from compatgrad.tools._steps import choose_clock
+    from compatgrad.tools.compatgrad_recorder._steps import choose_clock
     from compatgrad.tools.program import UsageError, run
 
     _expand(options)
@@ -223,7 +223,7 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
         if getattr(options, name):
             parser.error(f"--{name} is for programs, not for cells")
     _check_files(parser, options)
-    from compatgrad.tools._steps import Finished, choose_clock
+    from compatgrad.tools.compatgrad_recorder._steps import Finished, choose_clock
 
     _expand(options)
     choose_clock(options.clock)
@@ -253,7 +253,7 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
 
 
 def _run(session: Any, output: _Output, install: Any, body: Any, stop: bool, usage_error: type[Exception]) -> int:
-    from compatgrad.tools._steps import Finished
+    from compatgrad.tools.compatgrad_recorder._steps import Finished
 
     session.steps.stop = stop
     session.done = lambda: output.write(session.result) if session.result.times else None

@@ -8,7 +8,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from compatgrad.tools.verify.runs import write_recorder
 
 
 class OriginalFailed(Exception):
@@ -16,14 +19,13 @@ class OriginalFailed(Exception):
 
 
 def time_original(python: str, program: Sequence[str], steps: int, warmup: int, clock: str = "wall") -> dict[str, Any]:
-    """What `_steps.py` measures in the interpreter `python`: the program ends there after its last step."""
+    """What the recorder's `_steps` measures in the interpreter `python`: the program ends there after its last step."""
     found = shutil.which(python)
     if found is None:
         raise OriginalFailed(f"--against: expected a Python interpreter, and {python!r} is none")
-    file = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_steps.py")
     with tempfile.TemporaryDirectory() as folder:
-        # in a folder of its own, which Python puts first on the path of modules
-        timer, output = shutil.copy(file, os.path.join(folder, "compatgrad_steps.py")), os.path.join(folder, "out.json")
+        timer, output = os.path.join(folder, "steps.pyz"), os.path.join(folder, "out.json")
+        write_recorder(Path(timer), "_steps")
         command = [found, timer, "--steps", str(steps), "--warmup", str(warmup), "--clock", clock, "--output", output]
         with tempfile.TemporaryFile("w+", errors="replace") as log:
             code = subprocess.call(

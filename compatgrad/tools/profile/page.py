@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from compatgrad.tools._steps import PHASES
+from compatgrad.tools.compatgrad_recorder._steps import PHASES
 
 from .report import count_threads, milliseconds, ordered, size
 

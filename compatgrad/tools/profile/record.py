@@ -17,7 +17,8 @@ from compatgrad import _C
 from compatgrad.core import FunctionHook
 from compatgrad.core.adapters import FRONTENDS
 from compatgrad.core.lines import program_frame
-from compatgrad.tools._steps import PARTS, ROOTS, Phases, Watches, clock, clock_function, function_names
+from compatgrad.tools.compatgrad_recorder._calls import ROOTS, Watches, function_names
+from compatgrad.tools.compatgrad_recorder._steps import PARTS, Phases, clock, clock_function
 
 KEY = "compatgrad profile"
 BACKWARD = "compatgrad profile: backward"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compatgrad.core.lines import shown
-from compatgrad.tools._steps import PHASES, quantile, quiet
+from compatgrad.tools.compatgrad_recorder._steps import PHASES, quantile, quiet
 
 from .record import Row
 from .session import Result

@@ -21,7 +21,8 @@ import torch
 
 from compatgrad._install import install
 from compatgrad.core.lines import OWN, program_frame
-from compatgrad.tools._steps import Phases, Steps, Watches, chosen_clock, facts, quiet
+from compatgrad.tools.compatgrad_recorder._calls import Watches
+from compatgrad.tools.compatgrad_recorder._steps import Phases, Steps, chosen_clock, facts, quiet
 
 from .record import LABEL, Recorder, Row, typical
 from .trace import Memory, Tracer, memory_of

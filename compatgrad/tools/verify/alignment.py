@@ -115,12 +115,10 @@ class _Pairing:
 
     def name_of(self, recording: Recording, event: Event) -> str:
         """A name that both sides have for the backward of a function: none where functions of two names are paired."""
-        number = event["of"]
-        if number < 0:
+        number = event["of"] if recording is self.original else self.back.get(event["of"], -1)
+        if number not in self.partner or _key(self.original.events[number]) == _key(self.partner[number]):
             return str(event["n"])
-        theirs = self.original.events[number if recording is self.original else self.back.get(number, number)]
-        ours = self.partner.get(theirs["j"], theirs)
-        return str(event["n"]) if _key(theirs) == _key(ours) else ""
+        return ""
 
 
 def readers(recording: Recording) -> dict[int, list[Event]]:

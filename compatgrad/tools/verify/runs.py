@@ -14,16 +14,16 @@ from pathlib import Path
 
 from compatgrad.tools import compatgrad_recorder
 
-_MAIN = "from compatgrad_recorder.__main__ import main\n\nmain()\n"
+_MAIN = "from compatgrad_recorder.{} import main\n\nmain()\n"
 
 
-def write_recorder(path: Path) -> None:
-    """Writes the recorder as one file, which Python 3.6 and later run."""
+def write_recorder(path: Path, module: str = "__main__") -> None:
+    """Writes the recorder as one file, which Python 3.6 and later run: one of its modules that has a `main`."""
     folder = Path(compatgrad_recorder.__file__).parent
     with zipfile.ZipFile(path, "w") as archive:
         for file in sorted(folder.glob("*.py")):
             archive.writestr(f"compatgrad_recorder/{file.name}", file.read_text())
-        archive.writestr("__main__.py", _MAIN)
+        archive.writestr("__main__.py", _MAIN.format(module))
 
 
 def command_of(text: str) -> list[str]:

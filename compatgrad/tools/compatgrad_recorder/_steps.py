@@ -1,9 +1,9 @@
 """Finds the steps of a training program, and times them and their parts.
 
-`compatgrad profile` uses this file in two ways: it is imported for a run on compatgrad, and the interpreter of an
-original runs it alone for the other side of a comparison::
+`compatgrad profile` uses this module in two ways: it is imported for a run on compatgrad, and the interpreter of an
+original runs it for the other side of a comparison, from one file with the modules of this package::
 
-    PYTHON _steps.py --steps N --warmup N --output FILE.json -- train.py ARGUMENT ...
+    PYTHON steps.pyz --steps N --warmup N --output FILE.json -- train.py ARGUMENT ...
 
 So it needs Python 3.6 or later and nothing but the standard library, and uses only names that Chainer, nnabla and MXNet
 share with compatgrad.
@@ -18,22 +18,14 @@ import os
 import sys
 import threading
 import time
-import types
 from typing import Any
 
+from ._calls import ROOTS, UPDATES, Imports, Watches, run_program
+
 # module, what is watched in it, kind of time. The kinds "update" and "backward" end steps.
-ENDS = (
-    ("chainer.optimizer", "Optimizer.update", "update"),
-    ("chainer.optimizer", "GradientMethod.update", "update"),
+ENDS = tuple((module, what, "update") for module, what in UPDATES) + (
     ("chainer.variable", "Variable.backward", "backward"),
-    ("nnabla.solver", "Solver.update", "update"),
     ("nnabla", "Variable.backward", "backward"),
-    ("mxnet.gluon.trainer", "Trainer.step", "update"),
-    ("mxnet.gluon.trainer", "Trainer.update", "update"),
-    ("mxnet.module.module", "Module.update", "update"),
-    ("mxnet.module.bucketing_module", "BucketingModule.update", "update"),
-    ("mxnet.module.sequential_module", "SequentialModule.update", "update"),
-    ("mxnet.module.python_module", "PythonModule.update", "update"),
     ("mxnet.ndarray", "NDArray.backward", "backward"),
     ("mxnet.autograd", "backward", "backward"),
     ("mxnet.executor", "Executor.backward", "backward"),
@@ -41,6 +33,8 @@ ENDS = (
     ("chainer.dataset.convert", "concat_examples", "data"),
     ("mxnet.gluon.data.dataloader", "DataLoader.__iter__", "iterator"),
 )
+# what `watch(imported)` is also told about
+MORE = ("nnabla.functions",)
 # watched only while the parts of steps are timed
 PARTS = (
     ("chainer.link", "Link.__call__", "forward"),
@@ -60,9 +54,6 @@ PARTS = (
     ("mxnet.io", "MXDataIter.next", "data"),
     ("mxnet.image", "ImageIter.next", "data"),
 )
-# what `watch(imported)` is also told about
-MORE = ("nnabla.functions",)
-ROOTS = ("chainer", "nnabla", "mxnet")
 # passes without an update before a program is taken for one that updates parameters by hand
 BY_HAND = 4
 MOST_OPTIMIZERS = 8
@@ -90,97 +81,8 @@ def choose_clock(name: str) -> None:
     _chosen[0] = name
 
 
-# names of what is watched, for objects that have none themselves
-function_names = {}  # type: Any
-
-
 class Finished(SystemExit):
     """Ends the program after the last step. `except Exception` does not catch it."""
-
-
-class Watches:
-    """Replaces functions and methods by ones that tell `call(kind, function, arguments, named)` about each call."""
-
-    def __init__(self, call: Any) -> None:
-        self.call = call
-        self.old = []  # type: Any
-
-    def watch(self, targets: Any, module: Any = None) -> None:
-        """Watches what is loaded of the targets, or only those in one module."""
-        for name, what, kind in targets:
-            if name in sys.modules and module in (None, name):
-                self.replace(sys.modules[name], what, kind)
-
-    def replace(self, owner: Any, what: str, kind: str) -> None:
-        """Watches a function of a module, or a method of a class in it. What is not there, or no function, or watched
-        already by this object, is left alone."""
-        names = what.split(".")
-        for name in names[:-1]:
-            owner = getattr(owner, name, None)
-        function = _attribute(owner, names[-1]) if owner is not None else None
-        if not callable(function) or isinstance(function, type) or getattr(function, "_watches", None) is self:
-            return
-        function_names[id(function)] = what
-        wrapped = self._wrapped(kind, function)
-        if isinstance(owner, type):
-            own = names[-1] in vars(owner)
-            self.old.append((owner, names[-1], function if own else None, wrapped))
-            _assign(owner, names[-1], wrapped)
-        else:
-            self.old.append((None, None, function, wrapped))
-            _exchange(function, wrapped)
-
-    def _wrapped(self, kind: str, function: Any) -> Any:
-        call = self.call
-
-        def watched(*arguments: Any, **named: Any) -> Any:
-            return call(kind, function, arguments, named)
-
-        for key in ("__module__", "__name__", "__qualname__", "__doc__"):  # functions in C have not all of them
-            if hasattr(function, key):
-                setattr(watched, key, getattr(function, key))
-        watched.__wrapped__ = function  # type: ignore[attr-defined]
-        watched._watches = self  # type: ignore[attr-defined]
-        return watched
-
-    def remove(self) -> None:
-        while self.old:
-            owner, name, function, wrapped = self.old.pop()
-            if owner is None:
-                _exchange(wrapped, function)
-            elif function is None:
-                delattr(owner, name)
-            else:
-                _assign(owner, name, function)
-
-
-def _exchange(old: Any, new: Any) -> None:
-    """Replaces a function in all modules of the frameworks, which import it from each other by its name."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__name__", "").partition(".")[0] in ROOTS + ("compatgrad",):
-            for key, value in list(vars(module).items()):
-                if value is old:
-                    setattr(module, key, new)
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    """An attribute of a module, or of a class or its bases, as it is stored there."""
-    for each in owner.__mro__ if isinstance(owner, type) else (owner,):
-        if name in vars(each):
-            return vars(each)[name]
-    return None
-
-
-def _assign(owner: Any, name: str, value: Any) -> None:
-    try:
-        setattr(owner, name, value)
-    except TypeError:  # nnabla's solvers and variables are classes in C, whose attributes Python does not set
-        import ctypes
-        import gc
-
-        (table,) = [d for d in gc.get_referents(vars(owner)) if isinstance(d, dict)][:1]
-        table[name] = value
-        ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
 
 
 class Timed:
@@ -230,6 +132,7 @@ class Steps:
         self.stop = False  # end the program with the last step
         self.watches = Watches(self.call)
         self.parts = Watches(self.call)
+        self.finder = None  # type: Any
 
     @property
     def stage(self) -> Any:
@@ -338,7 +241,14 @@ class Steps:
         """Watches the ends of steps: in modules that are loaded, and in those that will be. `imported` is called with
         the name of each module that the program imports and that is watched, or in `MORE`."""
         self.watches.watch(ENDS)
-        sys.meta_path.insert(0, _Finder(self.watches, imported))
+
+        def watch(name: str, module: Any) -> None:
+            self.watches.watch(ENDS, name)
+            if imported is not None:
+                imported(name)
+
+        self.finder = Imports([name for name, _, _ in ENDS] + list(MORE), watch)
+        sys.meta_path.insert(0, self.finder)
 
     def watch_parts(self) -> None:
         self.parts.watch(PARTS)
@@ -347,41 +257,7 @@ class Steps:
         self.over = True
         self.watches.remove()
         self.parts.remove()
-        sys.meta_path[:] = [f for f in sys.meta_path if getattr(f, "watches", None) is not self.watches]
-
-
-class _Finder:
-    """Watches modules as soon as they are imported."""
-
-    def __init__(self, watches: Watches, imported: Any) -> None:
-        self.watches, self.imported = watches, imported
-        self.names = {name for name, _, _ in ENDS}.union(MORE)
-        self.searching = threading.local()
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name not in self.names or getattr(self.searching, "on", False):
-            return None
-        import importlib.util
-
-        self.searching.on = True
-        try:
-            spec = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
-            return None
-        finally:
-            self.searching.on = False
-        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
-        if execute is None:
-            return None
-
-        def exec_module(module: Any) -> None:
-            execute(module)
-            self.watches.watch(ENDS, name)
-            if self.imported is not None:
-                self.imported(name)
-
-        spec.loader.exec_module = exec_module  # type: ignore[union-attr,method-assign]
-        return spec
+        sys.meta_path[:] = [f for f in sys.meta_path if f is not self.finder]
 
 
 def synchronize() -> None:
@@ -480,35 +356,10 @@ def facts() -> Any:
     return found
 
 
-def run_program(arguments: Any) -> None:
-    """Runs `script`, `-m module` or `-c code` with its arguments, as `python` does."""
-    import runpy
-
-    if arguments[0] == "-m":
-        sys.argv[:] = ["-m"] + arguments[2:]
-        sys.path[0] = os.getcwd()
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        return
-    main = types.ModuleType("__main__")
-    source = name = None  # type: Any
-    if arguments[0] == "-c":
-        sys.argv[:] = ["-c"] + arguments[2:]
-        sys.path[0] = ""
-        source, name = arguments[1], "<string>"
-    else:
-        sys.argv[:] = arguments
-        name = os.path.abspath(arguments[0])
-        sys.path[0] = os.path.dirname(os.path.realpath(name))
-        main.__file__ = name
-        with open(name, "rb") as file:
-            source = file.read()
-    sys.modules["__main__"] = main
-    exec(compile(source, name, "exec", dont_inherit=True), main.__dict__)
-
-
-def main(arguments: Any) -> None:
+def main() -> None:
     import argparse
 
+    arguments = sys.argv[1:]
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--warmup", type=int, required=True)
@@ -554,7 +405,3 @@ def main(arguments: Any) -> None:
         }
         with open(options.output, "w") as file:
             json.dump(result, file)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
