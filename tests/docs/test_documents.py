@@ -70,7 +70,7 @@ WORDS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight",
 @pytest.mark.parametrize("folder", ["chainer", "mixed", "mxnet", "nnabla"])
 def test_number_of_examples(folder):
     programs = [p for p in (ROOT / "examples" / folder).glob("*_*.py")]
-    assert figure("README.md", rf"(\w+) programs are in\s+\[examples/{folder}\]") == len(programs)
+    assert figure("README.md", rf"(\w+)\s+programs\s+are\s+in\s+\[examples/{folder}\]") == len(programs)
     table = re.findall(r"^\| `(\w+\.py)` \|", (ROOT / "examples" / folder / "README.md").read_text(), re.M)
     assert sorted(table) == sorted(p.name for p in programs)
 
