@@ -120,8 +120,8 @@ class _MultiNodeCheckpointer(extension.Extension):
         if self.path is None:
             self.path = trainer.out if path is None else path
         found = os.listdir(self.path) if os.path.isdir(self.path) else []
-        parsed = [self._parse(file) for file in found]
-        self.files = [self._filename(p[1]) for p in parsed if p is not None and p[0] == self.comm.rank]
+        parsed = [p for p in self._parse_filenames(found) if p is not None]
+        self.files = self._filenames(p[2] for p in parsed if p[1] == self.comm.rank)
         self._keep_common()
         if not self.files:
             return
@@ -137,7 +137,7 @@ class _MultiNodeCheckpointer(extension.Extension):
         common = None
         if self.comm.rank == 0:
             common = sorted(set.intersection(*map(self._iterations, everybody)))[-self.cp_interval :]
-        kept = [self._filename(i) for i in self.comm.bcast_obj(common)]
+        kept = self._filenames(self.comm.bcast_obj(common))
         if remove:
             self._remove(set(self.files) - set(kept))
         self.files = kept
@@ -150,12 +150,18 @@ class _MultiNodeCheckpointer(extension.Extension):
     def _filename(self, iteration):
         return f"{self.name}.{self.comm.rank}.{iteration}"
 
+    def _filenames(self, iterations):
+        return [self._filename(i) for i in iterations]
+
     def _iterations(self, files):
-        return {self._parse(file)[1] for file in files}
+        return {iteration for _, _, iteration in self._parse_filenames(files)}
+
+    def _parse_filenames(self, files):
+        return [self._parse(file) for file in files]
 
     def _parse(self, file):
-        """Rank and iteration of a file name; None if the name is not this checkpointer's."""
+        """Name, rank and iteration of a file name; None if the name is not this checkpointer's."""
         name, *numbers = file.split(".")
         if name != self.name or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
             return None
-        return int(numbers[0]), int(numbers[1])
+        return name, int(numbers[0]), int(numbers[1])

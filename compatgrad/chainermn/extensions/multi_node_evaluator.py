@@ -96,7 +96,7 @@ class GenericMultiNodeEvaluator(extension.Extension):
                     found = [result for result in everybody if result is not None]
                     yield from found
                     done = not found
-            done = self.comm.bcast_obj(done, root=self.root)
+            done = self.comm.bcast_obj(done if self.comm.rank == self.root else None, root=self.root)
 
     def _next_result(self, iterator):
         try:

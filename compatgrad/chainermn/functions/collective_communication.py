@@ -200,6 +200,8 @@ class Scatter(_Communication):
     ) -> tuple[Variable, ...]:
         """In the process `root`, the gradients of all processes."""
         grads = Gather(self.comm, self.root).apply(self._complete(grad_outputs))
+        if not self._is_root:  # the gradient of the stand-in for inputs
+            grads = (chainer.functions.cast(grads[0], numpy.float32),)
         return tuple(grads[i] for i in target_input_indexes)
 
 

@@ -70,8 +70,7 @@ class _MultiNodeIteratorMaster(IteratorWrapper):
     def serialize(self, serializer):
         """Reads or writes the state, which the other processes get. All processes must call it at the same time."""
         self.actual_iterator.serialize(serializer)
-        order = self.actual_iterator._state.order
-        self._send(self._state_values(), None if order is None else numpy.array(order))
+        self._send(self._state_values())
 
 
 class _MultiNodeIteratorSlave(Iterator):
@@ -104,7 +103,7 @@ class _MultiNodeIteratorSlave(Iterator):
 
     def serialize(self, serializer):
         """Takes over the master's state, and reads or writes it."""
-        state, self._order = self._receive()
+        (state,) = self._receive()
         for name, value in state.items():
             setattr(self, name, serializer(name, value))
         with contextlib.suppress(KeyError):
