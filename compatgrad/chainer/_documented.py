@@ -11,6 +11,26 @@ _SECTION = re.compile(r"^(Args|Returns|Raises|Example|Source):.*\n?", re.M)
 _ARGUMENT = re.compile(r"^    (?=[\w*])", re.M)
 
 
+def sections_of(text: str) -> tuple[str, dict[str, str]]:
+    """The text before the sections of a docstring, and the sections by title.
+
+    Args:
+        text: the docstring, without indentation.
+
+    Returns:
+        The text, and a dict of the sections' texts.
+
+    Example:
+        >>> from compatgrad.chainer._documented import sections_of
+        >>> sections_of("Adds.\\n\\nArgs:\\n    x: a number.")
+        ('Adds.\\n\\n', {'Args': '    x: a number.'})
+
+    Source: compatgrad's own.
+    """
+    head, *parts = _SECTION.split(text)
+    return head, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
 class _ClassDocumentation:
     """A descriptor that composes the docstring of a class, when it is read, from that of the function in
     `documented`."""
@@ -20,8 +40,7 @@ class _ClassDocumentation:
         text = inspect.getdoc(function)
         if text is None:
             return None
-        head, *parts = _SECTION.split(text)
-        sections = dict(zip(parts[::2], parts[1::2], strict=True))
+        head, sections = sections_of(text)
         name, path = cls.documented, cls.__module__.partition("compatgrad.")[2]
         blocks = [f"The node of `chainer.functions.{name}` in the graph, its result's `creator`: {head.strip()}"]
         if described := _arguments(cls, sections.get("Args", "")):

@@ -175,6 +175,16 @@ def unary_function(cls, formula, given, result, name=None):
     return frontend.bind(cls.op, fallback, name=name, doc=doc, module=cls.__module__)
 
 
+def unary_docstring(formula, given, result):
+    """Decorator that gives a public function of one floating input its docstring; the arguments are as in `unary`."""
+
+    def document(f):
+        f.__doc__ = _UNARY.format(formula=formula, name=f.__name__, given=given, result=result)
+        return f
+
+    return document
+
+
 _UNARY = """{formula}
 
     Args:

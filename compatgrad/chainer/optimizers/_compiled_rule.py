@@ -1,11 +1,14 @@
 """Base classes of the optimizers and update rules that are computed by a compiled loop."""
 
+import inspect
+import re
 from typing import Any
 
 import numpy
 
 from compatgrad import _C
 from compatgrad.chainer import backend, optimizer
+from compatgrad.chainer._documented import sections_of
 from compatgrad.chainer.backend import get_array_types, using_device
 
 
@@ -13,6 +16,7 @@ class CompiledRule(optimizer.UpdateRule):
     """An update rule whose `_step` names a compiled loop; `update_core_cpu` runs the loop on one parameter."""
 
     is_elementwise = True
+    _method = None  # the optimizer
     _state_names = ()  # names of the arrays in `state`, in the order of the loop's arguments
 
     def __init__(self, parent_hyperparam, **hyperparams):
@@ -108,10 +112,51 @@ def _check_numbers(rule, hp, hooks=()):
             raise TypeError(f"{type(rule).__name__}: hyperparameter {name} must be a number, got {value!r}") from None
 
 
+class _RuleDocumentation:
+    """A descriptor that composes the docstring of an update rule, when it is read, from that of its optimizer."""
+
+    def __get__(self, instance: Any, rule: Any) -> str | None:
+        method = rule._method
+        text = method.__doc__ and inspect.getdoc(method)
+        if not text:
+            return None  # python -OO removes docstrings
+        _, sections = sections_of(text)
+        called, result = re.search(r"\((.*)\)\.setup(?:.*\n)+.*array\(\[(.*)\], ", sections["Example"]).groups()
+        raised = f"Raises:\n{sections['Raises'].rstrip()}\n\n" if "Raises" in sections else ""
+        return _RULE.format(
+            name=method.__name__, arguments=sections["Args"].rstrip(), raised=raised, called=called, result=result,
+            path=f"{rule.__module__.partition('compatgrad.')[2]}.{rule.__name__}",
+        )  # fmt: skip
+
+
+_RULE = """The update rule of `{name}`, whose docstring has the formula. Each parameter has a rule of its own, in which
+its hyperparameters can be set.
+
+Args:
+    parent_hyperparam: Hyperparameter in which values that are None here are looked up; `{name}` passes its own. None
+        stands for the defaults of `{name}`.
+{arguments}
+
+{raised}Example:
+    >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+    >>> param.grad = np.array([2, -4], np.float32)
+    >>> param.update_rule = {path}({called})
+    >>> param.update()
+    >>> param.array
+    array({result}, dtype=float32)
+
+Source: `{path}` of Chainer 7.8.1."""
+
+
 class CompiledMethod(optimizer.GradientMethod):
     """Base class of optimizers with a compiled rule: the arguments of `__init__` are the rule's hyperparameters."""
 
     _rule_class: type[CompiledRule]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_rule_class" in vars(cls) and cls._rule_class._method is None:
+            cls._rule_class._method = cls
 
     def __init__(self, **hyperparams: Any) -> None:
         super().__init__()
@@ -161,6 +206,9 @@ def _aliasable(array):
 
 
 def compiled(rule_class):
-    """Class decorator: GradientMethod may run rules of exactly this class for many parameters in one call."""
+    """Class decorator: GradientMethod may run rules of exactly this class for many parameters in one call. The class
+    is documented by the optimizer that has it as `_rule_class`."""
+    if rule_class.__doc__ is None:
+        rule_class.__doc__ = _RuleDocumentation()
     optimizer._compiled_rules[rule_class] = len(rule_class().__dict__)
     return rule_class

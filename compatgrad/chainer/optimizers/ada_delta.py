@@ -10,26 +10,6 @@ _default_hyperparam = hyperparameters(rho=0.95, eps=1e-6)
 
 @compiled
 class AdaDeltaRule(CompiledRule):
-    """The update rule of `AdaDelta`, whose docstring has the formula. Each parameter has a rule of its own, in which
-    its hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `AdaDelta` passes its own.
-            None stands for the defaults of `AdaDelta`.
-        rho: weight of the old value when the means of squares are updated.
-        eps: small number in numerator and denominator; it determines the size of the first steps.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.ada_delta.AdaDeltaRule(eps=1e-2)
-        >>> param.update()
-        >>> param.array
-        array([ 0.56356424, -1.5555556 ], dtype=float32)
-
-    Source: `chainer.optimizers.ada_delta.AdaDeltaRule` of Chainer 7.8.1.
-    """
-
     _state_names = ("msg", "msdx")
 
     def __init__(

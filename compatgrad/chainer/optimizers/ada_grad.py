@@ -10,26 +10,6 @@ _default_hyperparam = hyperparameters(lr=0.001, eps=1e-8)
 
 @compiled
 class AdaGradRule(CompiledRule):
-    """The update rule of `AdaGrad`, whose docstring has the formula. Each parameter has a rule of its own, in which its
-    hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `AdaGrad` passes its own.
-            None stands for the defaults of `AdaGrad`.
-        lr: learning rate.
-        eps: small number that keeps the divisor from 0.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.ada_grad.AdaGradRule(lr=0.1)
-        >>> param.update()
-        >>> param.array
-        array([ 0.9, -1.9], dtype=float32)
-
-    Source: `chainer.optimizers.ada_grad.AdaGradRule` of Chainer 7.8.1.
-    """
-
     _state_names = ("h",)
 
     def __init__(

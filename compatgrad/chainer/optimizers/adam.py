@@ -41,38 +41,6 @@ def _intermediate_dtype(dtype):
 
 @compiled
 class AdamRule(CompiledRule):
-    """The update rule of `Adam`, whose docstring has the formula. Each parameter has a rule of its own, in which its
-    hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `Adam` passes its own. None
-            stands for the defaults of `Adam`.
-        alpha: learning rate.
-        beta1: weight of the old value when the mean of gradients is updated.
-        beta2: weight of the old value when the mean of squared gradients is updated.
-        eps: small number that keeps the divisor from 0.
-        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
-        weight_decay_rate: factor of the parameter; the product is subtracted in each step, independently of the
-            gradient.
-        amsgrad: True divides by the greatest mean square so far.
-        adabound: True bounds the step size, see `AdaBound`.
-        final_lr: step size to which the bounds converge.
-        gamma: speed at which the bounds converge: about 1 / gamma updates.
-
-    Raises:
-        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.adam.AdamRule(alpha=0.1)
-        >>> param.update()
-        >>> param.array
-        array([ 0.90000004, -1.9       ], dtype=float32)
-
-    Source: `chainer.optimizers.adam.AdamRule` of Chainer 7.8.1.
-    """
-
     def __init__(
         self,
         parent_hyperparam: optimizer.Hyperparameter | None = None,

@@ -9,26 +9,6 @@ __all__ = ["MomentumSGD", "MomentumSGDRule"]
 
 @compiled
 class MomentumSGDRule(MomentumRule):
-    """The update rule of `MomentumSGD`, whose docstring has the formula. Each parameter has a rule of its own, in which
-    its hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `MomentumSGD` passes its
-            own. None stands for the defaults of `MomentumSGD`.
-        lr: learning rate.
-        momentum: factor by which the last step is kept.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.momentum_sgd.MomentumSGDRule(lr=0.1, momentum=0.5)
-        >>> param.update()
-        >>> param.array
-        array([ 0.8, -1.6], dtype=float32)
-
-    Source: `chainer.optimizers.momentum_sgd.MomentumSGDRule` of Chainer 7.8.1.
-    """
-
     _loop = "momentum_sgd"
 
 

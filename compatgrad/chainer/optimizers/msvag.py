@@ -9,28 +9,6 @@ _default_hyperparam = hyperparameters(lr=0.1, beta=0.9, eta=1.0, weight_decay_ra
 
 
 class MSVAGRule(CompiledRule):
-    """The update rule of `MSVAG`, whose docstring has the formula. Each parameter has a rule of its own, in which its
-    hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `MSVAG` passes its own. None
-            stands for the defaults of `MSVAG`.
-        lr: learning rate.
-        beta: weight of the old value when the means are updated.
-        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
-        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.msvag.MSVAGRule(lr=0.1)
-        >>> param.update()
-        >>> param.array
-        array([ 0.8, -1.6], dtype=float32)
-
-    Source: `chainer.optimizers.msvag.MSVAGRule` of Chainer 7.8.1.
-    """
-
     _state_names = ("m", "v")
 
     def __init__(

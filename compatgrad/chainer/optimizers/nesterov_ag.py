@@ -9,26 +9,6 @@ __all__ = ["NesterovAG", "NesterovAGRule"]
 
 @compiled
 class NesterovAGRule(MomentumRule):
-    """The update rule of `NesterovAG`, whose docstring has the formula. Each parameter has a rule of its own, in which
-    its hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `NesterovAG` passes its own.
-            None stands for the defaults of `NesterovAG`.
-        lr: learning rate.
-        momentum: factor by which the last step is kept.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.nesterov_ag.NesterovAGRule(lr=0.1, momentum=0.5)
-        >>> param.update()
-        >>> param.array
-        array([ 0.65, -1.3 ], dtype=float32)
-
-    Source: `chainer.optimizers.nesterov_ag.NesterovAGRule` of Chainer 7.8.1.
-    """
-
     def _step(self, params, hp):
         lr, momentum = hp.lr, hp.momentum
         return "nesterov_ag", (lr, momentum, momentum * momentum, (1 + momentum) * lr)

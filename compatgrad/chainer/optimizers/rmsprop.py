@@ -10,31 +10,6 @@ _default_hyperparam = hyperparameters(lr=0.01, alpha=0.99, eps=1e-8, eps_inside_
 
 @compiled
 class RMSpropRule(CompiledRule):
-    """The update rule of `RMSprop`, whose docstring has the formula. Each parameter has a rule of its own, in which its
-    hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `RMSprop` passes its own.
-            None stands for the defaults of `RMSprop`.
-        lr: learning rate.
-        alpha: weight of the old value when the mean of squares is updated.
-        eps: small number that keeps the divisor from 0.
-        eps_inside_sqrt: True adds eps under the root.
-
-    Raises:
-        ValueError: in an update, eps is not 0 and becomes 0 in the dtype of the parameter.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.rmsprop.RMSpropRule(lr=0.05)
-        >>> param.update()
-        >>> param.array
-        array([ 0.5, -1.5], dtype=float32)
-
-    Source: `chainer.optimizers.rmsprop.RMSpropRule` of Chainer 7.8.1.
-    """
-
     _state_names = ("ms",)
 
     def __init__(

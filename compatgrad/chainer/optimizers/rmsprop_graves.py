@@ -10,28 +10,6 @@ _default_hyperparam = hyperparameters(lr=1e-4, alpha=0.95, momentum=0.9, eps=1e-
 
 @compiled
 class RMSpropGravesRule(CompiledRule):
-    """The update rule of `RMSpropGraves`, whose docstring has the formula. Each parameter has a rule of its own, in
-    which its hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `RMSpropGraves` passes its
-            own. None stands for the defaults of `RMSpropGraves`.
-        lr: learning rate.
-        alpha: factor by which the means keep their old values.
-        momentum: factor by which the last step is kept.
-        eps: small number that keeps the divisor from 0.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.rmsprop_graves.RMSpropGravesRule(lr=0.1)
-        >>> param.update()
-        >>> param.array
-        array([ 0.5412892, -1.5411987], dtype=float32)
-
-    Source: `chainer.optimizers.rmsprop_graves.RMSpropGravesRule` of Chainer 7.8.1.
-    """
-
     _state_names = ("n", "g", "delta")
 
     def __init__(

@@ -10,25 +10,6 @@ _default_hyperparam = hyperparameters(lr=0.01)
 
 @compiled
 class SGDRule(CompiledRule):
-    """The update rule of `SGD`, whose docstring has the formula. Each parameter has a rule of its own, in which its
-    hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `SGD` passes its own. None
-            stands for the defaults of `SGD`.
-        lr: learning rate.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.sgd.SGDRule(lr=0.1)
-        >>> param.update()
-        >>> param.array
-        array([ 0.8, -1.6], dtype=float32)
-
-    Source: `chainer.optimizers.sgd.SGDRule` of Chainer 7.8.1.
-    """
-
     def __init__(self, parent_hyperparam: optimizer.Hyperparameter | None = None, lr: float | None = None) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr)
 

@@ -16,26 +16,6 @@ _default_hyperparam = hyperparameters(lr=0.001, eps=1e-16)
 
 @compiled
 class SMORMS3Rule(CompiledRule):
-    """The update rule of `SMORMS3`, whose docstring has the formula. Each parameter has a rule of its own, in which its
-    hyperparameters can be set.
-
-    Args:
-        parent_hyperparam: Hyperparameter in which values that are None here are looked up; `SMORMS3` passes its own.
-            None stands for the defaults of `SMORMS3`.
-        lr: upper bound of the step size.
-        eps: small number that keeps the divisor from 0.
-
-    Example:
-        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
-        >>> param.grad = np.array([2, -4], np.float32)
-        >>> param.update_rule = chainer.optimizers.smorms3.SMORMS3Rule(lr=0.1)
-        >>> param.update()
-        >>> param.array
-        array([ 0.8585786, -1.8585787], dtype=float32)
-
-    Source: `chainer.optimizers.smorms3.SMORMS3Rule` of Chainer 7.8.1.
-    """
-
     _state_names = ("mem", "g", "g2")
 
     def __init__(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from compatgrad.nnabla._declare import function, op
-from compatgrad.nnabla._documents import documented
+from compatgrad.nnabla._documents import documented, section
 from compatgrad.nnabla.functions._images import CONVOLUTION, on_images, placement
+from compatgrad.nnabla.functions.layers import affine
 from compatgrad.nnabla.random import generator_of
 
 if TYPE_CHECKING:
@@ -26,20 +27,7 @@ __all__ = [
 ]
 
 # The shared sections of docstrings: of fully connected layers, of layers with two values, of layers with powers of two.
-_AFFINE = """
-Args:
-    x: (*samples, *features), computed in float32: the samples are the axes before `base_axis`, the features are
-        flattened to one axis.
-    weight: (features, *outputs).
-    bias: (*outputs).
-    base_axis: the first axis of the features, negative ones counted from the last.
-
-Returns:
-    Array (*samples, *outputs).
-
-Raises:
-    RuntimeError: the shapes do not fit.
-"""
+_AFFINE = "\n".join(section(affine.__doc__, title) for title in ("Args", "Returns", "Raises"))
 BINARY = """
 Args:
     binary_weight: an array of the shape of `weight` into which the signs are written. It gets no gradient: the gradient

@@ -43,22 +43,6 @@ def clipped_relu(x: VariableOrArray, z: float = 20.0) -> Variable:
     return ClippedReLU(z).apply((x,))[0]
 
 
+@_native.unary_docstring("min(max(x, 0), 6), element-wise.", "[-1.0, 5.0, 30.0]", "[0., 5., 6.]")
 def relu6(x: VariableOrArray) -> Variable:
-    """min(max(x, 0), 6), element-wise.
-
-    Args:
-        x: floating, any shape.
-
-    Returns:
-        Variable of the shape and dtype of `x`.
-
-    Raises:
-        chainer.utils.type_check.InvalidType: `x` is not floating-point.
-
-    Example:
-        >>> F.relu6(np.array([-1.0, 5.0, 30.0])).array
-        array([0., 5., 6.])
-
-    Source: `chainer.functions.relu6` of Chainer 7.8.1.
-    """
     return clipped_relu(x, 6.0)

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class GetItem(_native.NativeFunction):
-    op = "get_item"
+class Indexed(_native.NativeFunction):
+    """Base of functions that select elements by an index."""
 
     def __init__(self, slices: Any) -> None:
         super().__init__(index=_as_index(slices))
 
     slices = _native.parameter("index")
+
+
+class GetItem(Indexed):
+    op = "get_item"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))

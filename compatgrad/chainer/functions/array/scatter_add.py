@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
-from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.array.get_item import _as_index
+from compatgrad.chainer.functions.array.get_item import Indexed
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
@@ -14,13 +13,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class ScatterAdd(_native.NativeFunction):
+class ScatterAdd(Indexed):
     op = "scatter_add"
-
-    def __init__(self, slices: Any) -> None:
-        super().__init__(index=_as_index(slices))
-
-    slices = _native.parameter("index")
 
     @type_check._expects
     def check_type_forward(self, a, b):

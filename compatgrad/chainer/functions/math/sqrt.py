@@ -14,22 +14,6 @@ if TYPE_CHECKING:
 Sqrt, sqrt = _native.unary("Sqrt", "Square root, element-wise; nan for negative elements.", "[4.0, 9.0]", "[2., 3.]")
 
 
+@_native.unary_docstring("1 / sqrt(x), element-wise.", "[4.0, 0.25]", "[0.5, 2. ]")
 def rsqrt(x: VariableOrArray) -> Variable:
-    """1 / sqrt(x), element-wise.
-
-    Args:
-        x: floating, any shape.
-
-    Returns:
-        Variable of the shape and dtype of `x`.
-
-    Raises:
-        chainer.utils.type_check.InvalidType: `x` is not floating-point.
-
-    Example:
-        >>> F.rsqrt(np.array([4.0, 0.25])).array
-        array([0.5, 2. ])
-
-    Source: `chainer.functions.rsqrt` of Chainer 7.8.1.
-    """
     return 1.0 / sqrt(x)
