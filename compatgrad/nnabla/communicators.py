@@ -1,22 +1,30 @@
-"""Communicators: collective operations on arrays of several processes, by `torch.distributed`.
+"""Communicators: collective operations on arrays of several processes.
 
-Programs are started as `mpirun -n 4 python program.py` (Open MPI) or `torchrun --nproc-per-node 4
-program.py`; started alone, a program is a group of one.
+Programs are started by `python -m compatgrad launch -n 4 program.py`, `mpirun -n 4 python program.py` or `torchrun
+--nproc-per-node 4 program.py`; started alone, a program is a group of one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.distributed as dist
+
+from compatgrad.core import distributed
+from compatgrad.core.distributed.reducing import Buckets
 
 from . import context as contexts
 from .variable import CommunicatorBackwardCallback
 
 if TYPE_CHECKING:
+    from compatgrad.core.distributed import Group
     from compatgrad.nnabla._nd_array import NdArray
     from compatgrad.nnabla.context import Context
     from compatgrad.nnabla.variable import Variable
@@ -32,44 +40,81 @@ __all__ = [
 _WORLD = "world"
 
 
-def _environment(*names, default=0):
-    return next((int(os.environ[name]) for name in names if name in os.environ), default)
-
-
-def _world_size():
-    return _environment("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", default=1)
-
-
 def launched() -> bool:
     """Whether a launcher started this program, in one process or in several.
 
     Returns:
-        bool: whether mpirun or torchrun has set its environment variables.
+        bool: whether `compatgrad launch`, mpirun, torchrun or Slurm has set its environment variables.
 
     Example:
-        >>> import os
-        >>> os.environ["WORLD_SIZE"] = "1"
         >>> from compatgrad.nnabla.communicators import launched
         >>> launched()
-        True
-        >>> del os.environ["WORLD_SIZE"]
+        False
 
     Source: compatgrad's own.
     """
-    return "OMPI_COMM_WORLD_SIZE" in os.environ or "WORLD_SIZE" in os.environ
+    return bool(distributed.detect().launcher)
 
 
 def _arrays(data):
     return list(data) if isinstance(data, (list, tuple)) else [data]
 
 
+class _Watchdog:
+    """Warns where a call takes long because other processes do not come.
+
+    nnabla's environment variables: NNABLA_MPI_WATCH_DOG_TIMEOUT is the number of seconds, and with
+    NNABLA_MPI_WATCH_DOG_ENABLE=1 the call then fails, with an error that names the missing processes.
+    """
+
+    def __init__(self):
+        self._ends = None
+        self._seconds = 0.0
+        self._changed = threading.Condition()
+        self._thread = None
+
+    @contextmanager
+    def during(self, seconds: float) -> Iterator[None]:
+        seconds = float(os.environ.get("NNABLA_MPI_WATCH_DOG_TIMEOUT") or seconds)
+        with self._changed:
+            self._seconds, self._ends = seconds, time.monotonic() + seconds
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="compatgrad-watchdog", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            self._ends = None
+
+    def _run(self):
+        while True:
+            time.sleep(min(0.5, self._seconds / 4))
+            with self._changed:
+                late = self._ends is not None and time.monotonic() > self._ends
+                if late:
+                    self._ends = None
+            if late:
+                print(f"WARNING: some node stop response for {self._seconds:.2f} seconds!", file=sys.stderr, flush=True)
+
+
+_watchdog = _Watchdog()
+
+
+def _shorten_deadline():
+    """Lets calls fail after the time of nnabla's watchdog, where the program asks for it."""
+    if os.environ.get("NNABLA_MPI_WATCH_DOG_ENABLE", "0") not in ("", "0"):
+        os.environ.setdefault("COMPATGRAD_TIMEOUT", os.environ.get("NNABLA_MPI_WATCH_DOG_TIMEOUT") or "50")
+
+
 class Communicator:
     """A group of processes that exchange arrays, by `torch.distributed`: the base class.
 
-    Collectives take an NdArray or several, and write their results into these. `division` divides a sum by the number
-    of processes; without `inplace` several arrays are sent as one message. `group` is the name of a group made by
-    `new_group`; processes outside the group do nothing. Raises RuntimeError if there is no such group, or before
-    `init`.
+    Collectives take an NdArray or several, and write their results into these. They first cast the arrays, in place, to
+    the type of the context: float32, or float16 for a context of "half". `division` divides a sum by the number of
+    processes; without `inplace` several arrays are sent as one message. `group` is the name of a group made by
+    `new_group`, and `src` and `dst` are places in the group's list of ranks. All processes of the group must call the
+    same collectives in the same order. Raises RuntimeError in the methods if there is no such group, if this process is
+    not in the group, and before `init`; DistributedError, which is a RuntimeError, if another process does not come.
 
     Args:
         ctx: the context of the arrays: NCCL sends the messages where it is that of a GPU, otherwise Gloo.
@@ -78,21 +123,26 @@ class Communicator:
         >>> from compatgrad.nnabla.communicators import MultiProcessDataParallelCommunicator
         >>> comm = MultiProcessDataParallelCommunicator(nn.Context(["cpu:float"], "CpuArray", "0"))
         >>> comm.init()
-        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))
+        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0], np.float32))
         >>> comm.all_reduce([x])
         >>> comm.size, x.data
-        (1, array([1., 2.]))
+        (1, array([1., 2.], dtype=float32))
 
     Source: `nnabla.communicators.Communicator` of nnabla 1.39.0.
     """
 
     def __init__(self, ctx: Context) -> None:
         self._device = contexts.device_of(ctx)
-        self._rank = _environment("OMPI_COMM_WORLD_RANK", "RANK")
-        self._local_rank = _environment("OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK")
-        self._size = _world_size()
-        self._groups = {_WORLD: (list(range(self._size)), None)}
-        self._registered = []
+        self._dtype = torch.float16 if contexts.is_half(ctx) else torch.float32
+        launch = distributed.detect()
+        self._rank, self._size, self._local_rank = launch.rank, launch.size, launch.local_rank or 0
+        self._initialized = False
+        self._groups: dict[str, tuple[list[int], Group | None]] = {_WORLD: (list(range(self._size)), None)}
+        self._registered: list[tuple[Context, Mapping[str, Variable]]] = []
+
+    # A communicator that a program copies with its model stays the same communicator.
+    def __deepcopy__(self, memo: Any) -> Communicator:
+        return self
 
     @property
     def name(self) -> str:
@@ -115,25 +165,43 @@ class Communicator:
         return self._local_rank
 
     def init(self) -> None:
-        """Connects the processes. It must be called before any collective operation."""
-        if self._size > 1 and not dist.is_initialized():
-            os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-            os.environ.setdefault("MASTER_PORT", "29511")
-            # NCCL for arrays on GPUs, Gloo for those on the CPU
-            backend = "cpu:gloo,cuda:nccl" if self._device.type == "cuda" else "gloo"
-            if self._device.type == "cuda":
-                torch.cuda.set_device(self._local_rank % torch.cuda.device_count())
-            dist.init_process_group(backend, rank=self._rank, world_size=self._size)
+        """Connects the processes. It must be called before any collective operation, by all processes.
+
+        Raises:
+            RuntimeError: it was called before, or the processes do not connect.
+        """
+        if self._initialized:
+            raise RuntimeError("Communicator was already initialized.")
+        self._connect()
+        self._initialized = True
+
+    def _connect(self):
+        _shorten_deadline()
+        with _watchdog.during(10):
+            world = distributed.world()
+            self._rank, self._size, self._local_rank = world.rank, world.size, world.local_rank
+        if self._device.type == "cuda" and world.size > 1:
+            torch.cuda.set_device(self._local_rank % torch.cuda.device_count())
+        self._groups[_WORLD] = (list(range(world.size)), world)
+
+    def _world(self, name):
+        world = self._groups[_WORLD][1]
+        if world is None:
+            if self._size > 1:
+                raise RuntimeError(f"{name}: call init() first")
+            self._connect()
+            world = self._groups[_WORLD][1]
+        return world
 
     def barrier(self) -> None:
         """Waits until all processes have called it."""
-        if self._size > 1:
-            self._check_init("barrier")
-            dist.barrier()
+        world = self._world("barrier")
+        with _watchdog.during(50):
+            world.barrier()
 
     def abort(self) -> None:
         """Ends the program at once."""
-        os._exit(1)
+        os._exit(255)
 
     def new_group(self, name_ranks: tuple[str, Sequence[int]]) -> str:
         """Makes a group with a name and ranks, and returns the name. Every process must call it.
@@ -142,11 +210,12 @@ class Communicator:
             RuntimeError: there is already a group of this name, or a rank is unknown.
         """
         name, ranks = name_ranks
+        ranks = [int(rank) for rank in ranks]
         unknown = [rank for rank in ranks if not 0 <= rank < self._size]
         if name in self._groups or unknown:
             what = "exists already" if name in self._groups else f"has unknown ranks {unknown}"
             raise RuntimeError(f"new_group: group {name!r} {what}")
-        self._groups[name] = (list(ranks), dist.new_group(list(ranks)) if self._size > 1 else None)
+        self._groups[name] = (ranks, self._world("new_group").subgroup(ranks))
         return name
 
     def list_groups(self) -> dict[str, list[int]]:
@@ -157,50 +226,45 @@ class Communicator:
         """The ranks in `group`; [] where there is no such group."""
         return list(self._groups[group][0]) if group in self._groups else []
 
-    def _check_init(self, name):
-        if not dist.is_initialized():
-            raise RuntimeError(f"{name}: call init() first")
-
     def _enter(self, name, group):
-        # torch's group and its ranks; None where this process is not in the group
+        """The Group of this name, of which this process is a member."""
         if group not in self._groups:
             raise RuntimeError(f"{name}: there is no group {group!r}; there are {', '.join(self._groups)}")
-        ranks, handle = self._groups[group]
-        if self._rank not in ranks or len(ranks) == 1:
-            return None
-        self._check_init(name)
-        return ranks, handle
+        self._world(name)
+        members = self._groups[group][1]
+        if members is None:
+            raise RuntimeError(f"{name}: self (rank={self._rank}) is not included in {group}.")
+        return members
 
     @staticmethod
-    def _packed(arrays, inplace, collective):
-        tensors = [array.tensor for array in arrays]
-        same = len({(t.dtype, t.device) for t in tensors}) == 1
-        if inplace or len(tensors) == 1 or not same:
-            for tensor in tensors:
-                contiguous = tensor.contiguous()
-                collective(contiguous)
-                if contiguous is not tensor:
-                    tensor.copy_(contiguous)
-            return
-        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        collective(flat)
-        for tensor, part in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
-            tensor.copy_(part.view(tensor.shape))
+    def _check_place(name, argument, place, members):
+        if not 0 <= place < members.size:
+            raise RuntimeError(
+                f"{name}: {argument} must be a place in the group, from 0 to {members.size - 1}, got {place}"
+            )
+
+    def _opened(self, array, keep_dtype=False):
+        """The array's tensor, in the type of the communicator, for reading and writing."""
+        if not keep_dtype and not (array._typed and array._dtype == self._dtype):
+            array._set_dtype(self._dtype)
+        return array.tensor
 
     def all_reduce(
         self, data: NdArray | Sequence[NdArray], division: bool = False, inplace: bool = False, group: str = _WORLD
     ) -> None:
-        """Replaces each array by the sum of the arrays of all processes."""
-        entered = self._enter("all_reduce", group)
-        if entered:
-            ranks, handle = entered
-
-            def collective(tensor):
-                dist.all_reduce(tensor, group=handle)
-                if division:
-                    tensor.div_(len(ranks))
-
-            self._packed(_arrays(data), inplace, collective)
+        """Replaces each array by the sum of the arrays of all processes. An array on which all processes have called
+        `zero()` and which none has written since stays so, and is not sent."""
+        members = self._enter("all_reduce", group)
+        arrays = _arrays(data)
+        with _watchdog.during(50 if self._rank == 0 or len(arrays) == 1 else 250):
+            taking_part = _agree(members, "all_reduce", arrays, [not array.zeroing for array in arrays])
+            tensors = [self._opened(array) for array, part in zip(arrays, taking_part, strict=True) if part]
+            if members.size == 1:
+                return
+            sums = Buckets(members, 1 / members.size if division else 1.0, "all_reduce")
+            for some in [[t] for t in tensors] if inplace else [tensors]:
+                sums.add(some, [self._dtype] * len(some))
+            sums.finish()
 
     def reduce(
         self,
@@ -210,56 +274,57 @@ class Communicator:
         inplace: bool = False,
         group: str = _WORLD,
     ) -> None:
-        """Replaces each array of process `dst` by the sum of the arrays of all processes; those of the others stay."""
-        entered = self._enter("reduce", group)
-        if entered:
-            ranks, handle = entered
-
-            def collective(tensor):
-                # torch uses the buffers of the other processes as scratch space
-                total = tensor if self._rank == dst else tensor.clone()
-                dist.reduce(total, dst, group=handle)
-                if division and self._rank == dst:
-                    tensor.div_(len(ranks))
-
-            self._packed(_arrays(data), inplace, collective)
+        """Replaces each array of the process `dst` by the sum of the arrays of all processes; those of the others keep
+        their values."""
+        members = self._enter("reduce", group)
+        self._check_place("reduce", "dst", dst, members)
+        tensors = self._checked("reduce", members, _arrays(data), dst)
+        for flat, parts in _flat(tensors, inplace):
+            members.reduce(flat, dst)
+            if members.rank == dst:
+                _take_apart(flat.mul_(1 / members.size) if division else flat, parts)
 
     def bcast(self, data: NdArray | Sequence[NdArray], src: int, inplace: bool = False, group: str = _WORLD) -> None:
-        """Replaces each array by that of process `src`."""
-        entered = self._enter("bcast", group)
-        if entered:
-            self._packed(_arrays(data), inplace, lambda tensor: dist.broadcast(tensor, src, group=entered[1]))
+        """Replaces each array by that of the process `src`."""
+        members = self._enter("bcast", group)
+        self._check_place("bcast", "src", src, members)
+        tensors = self._checked("bcast", members, _arrays(data), src)
+        for flat, parts in _flat(tensors, inplace):
+            members.broadcast(flat, src)
+            _take_apart(flat, parts)
+
+    def _checked(self, name, members, arrays, root=0):
+        """The arrays' tensors, if the other processes call the same with arrays of the same sizes."""
+        tensors = [self._opened(array) for array in arrays]
+        sizes = [array.size for array in arrays]
+        words = lambda: f"{len(sizes)} arrays of {sizes[:20]} elements, root {root}"  # noqa: E731
+        members.expect_same(name, words, len(sizes), sum(sizes), zlib.crc32(repr(sizes).encode()), root)
+        return tensors
 
     def all_gather(self, ndarray: NdArray, ndarray_list: Sequence[NdArray], group: str = _WORLD) -> None:
-        """Copies every process's `ndarray` into `ndarray_list`, in the order of the ranks."""
-        entered = self._enter("all_gather", group)
-        source = ndarray.read().contiguous()
-        targets = [array.tensor for array in ndarray_list]
-        if entered is None:
-            if self._rank in self.find_group(group):
-                targets[0].copy_(source)
-            return
-        parts = [torch.empty_like(source) for _ in targets]
-        dist.all_gather(parts, source, group=entered[1])
-        for target, part in zip(targets, parts, strict=True):
-            target.copy_(part)
+        """Copies every process's `ndarray` into `ndarray_list`, in the order of the group."""
+        members = self._enter("all_gather", group)
+        if len(ndarray_list) != members.size:
+            raise RuntimeError(f"all_gather: ndarray_list must have {members.size} arrays, got {len(ndarray_list)}")
+        (source,) = self._checked("all_gather", members, [ndarray])
+        for target, part in zip(ndarray_list, members.all_gather(source), strict=True):
+            self._opened(target).copy_(part.view(target.shape))
 
     def reduce_scatter(
         self, ndarray_list: Sequence[NdArray], ndarray: NdArray, division: bool = False, group: str = _WORLD
     ) -> None:
         """Sums each array of `ndarray_list` over the processes and writes sum i to `ndarray` in process i of the
         group."""
-        entered = self._enter("reduce_scatter", group)
-        if entered is None:
-            if self._rank in self.find_group(group):
-                ndarray.tensor.copy_(ndarray_list[0].read())
-            return
-        ranks, handle = entered
-        for rank, array in zip(ranks, ndarray_list, strict=True):
-            total = array.read().clone()
-            dist.reduce(total, rank, group=handle)
-            if rank == self._rank:
-                ndarray.tensor.copy_(total / len(ranks) if division else total)
+        members = self._enter("reduce_scatter", group)
+        if len(ndarray_list) != members.size:
+            raise RuntimeError(f"reduce_scatter: ndarray_list must have {members.size} arrays, got {len(ndarray_list)}")
+        tensors = self._checked("reduce_scatter", members, list(ndarray_list))
+        target = self._opened(ndarray)
+        for place, tensor in enumerate(tensors):
+            total = tensor.clone(memory_format=torch.contiguous_format)
+            members.reduce(total, place)
+            if place == members.rank:
+                target.copy_((total.mul_(1 / members.size) if division else total).view(target.shape))
 
     def all_reduce_callback(
         self,
@@ -270,17 +335,18 @@ class Communicator:
         scale_grad: float = 1,
         keep_dtype: bool = False,
     ) -> CommunicatorBackwardCallback:
-        """An object for `Variable.backward(communicator_callbacks=)` that all-reduces gradients when they are complete.
+        """An object for `Variable.backward(communicator_callbacks=)` that all-reduces gradients while backward goes on:
+        each when the last function that adds to it has run. All processes must have the same graph.
 
         Args:
             data: the arrays of the gradients.
-            pack_size: largest number of elements of a message.
+            pack_size: number of elements from which on gathered gradients are sent.
             division: whether sums are divided by the number of processes.
             group: the name of the group.
-            scale_grad: factor by which gradients are multiplied first.
-            keep_dtype: has no effect: arrays keep their dtypes.
+            scale_grad: factor by which gradients are multiplied.
+            keep_dtype: whether the arrays keep their dtypes; otherwise they are cast to the communicator's type.
         """
-        return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad)
+        return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad, keep_dtype)
 
     def add_context_and_parameters(self, ctx_param_dict: tuple[Context, Mapping[str, Variable]]) -> None:
         """Registers (context, dict of parameters) for `allreduce`. Raises TypeError for anything else."""
@@ -300,31 +366,111 @@ class Communicator:
             self.all_reduce([param.grad for param in params.values()], division, inplace)
 
 
+def _flat(tensors, inplace):
+    """The messages for `tensors`: pairs of a contiguous tensor and the tensors whose elements it holds."""
+    if inplace:
+        return [(tensor.contiguous(), [tensor]) for tensor in tensors]
+    return [(torch.cat([tensor.reshape(-1) for tensor in tensors]), tensors)] if tensors else []
+
+
+def _take_apart(flat, tensors):
+    """Writes the elements of `flat` into the tensors from which `_flat` took them."""
+    for tensor, part in zip(tensors, flat.reshape(-1).split([t.numel() for t in tensors]), strict=True):
+        if part.data_ptr() != tensor.data_ptr():
+            tensor.copy_(part.view(tensor.shape))
+
+
+_BITS, _NUMBERS = 62, 4  # of the flags in a header
+
+
+def _agree(members, name, arrays, flags, order: Sequence[int] = ()) -> list[bool]:
+    """Which arrays any process has flagged. Raises DistributedError if the processes pass different arrays."""
+    if members.size == 1:
+        return flags
+    sizes = [array.size for array in arrays]
+    code = zlib.crc32(repr((sizes, list(order))).encode())
+    numbers = [0] * _NUMBERS
+    for i, flag in enumerate(flags[: _BITS * _NUMBERS]):
+        numbers[i // _BITS] |= int(flag) << i % _BITS
+    rows = members.agree(name, len(sizes), code, *numbers)
+    if any(row[:2] != (len(sizes), code) for row in rows):
+        texts = members.all_gather_objects(f"{len(sizes)} arrays, of {sizes[:20]} elements, in the order {order[:20]}")
+        listed = "; ".join(f"rank {rank}: {text}" for rank, text in enumerate(texts))
+        raise distributed.DistributedError(f"{name}: the processes do not pass the same arrays: {listed[:2000]}")
+    if len(flags) > _BITS * _NUMBERS:
+        found = torch.tensor(flags, dtype=torch.uint8)
+        members.all_reduce(found, "max")
+        return [bool(flag) for flag in found.tolist()]
+    return [any(row[2 + i // _BITS] >> i % _BITS & 1 for row in rows) for i in range(len(flags))]
+
+
 class _AllReduceCallback(CommunicatorBackwardCallback):
-    def __init__(self, communicator, arrays, pack_size, division, group, scale):
-        self._call = communicator, division, group
-        self._arrays = arrays
-        self._pack_size = pack_size
-        self._scale = scale
+    """Sends gradients in an order that the graph determines, so that it is the same in all processes."""
+
+    def __init__(self, communicator, arrays, pack_size, division, group, scale, keep_dtype):
+        self._communicator, self._group = communicator, communicator._enter("all_reduce_callback", group)
+        self._arrays, self._pack_size, self._keep_dtype = arrays, pack_size, keep_dtype
+        self._factor = scale / self._group.size if division else scale
+        self._sums = None
+
+    def _begin(self, variable):
+        """Called before backward of `variable`; None is no backward."""
+        places = {array: i for i, array in enumerate(self._arrays)}
+        # place of an array -> how many functions will add to it
+        self._left: dict[int, int] = {}
+        last: dict[int, int] = {}
+        self._places = {}
+        for k, function in enumerate(reversed(variable._functions() if variable is not None else [])):
+            found = {places[x.grad] for x in function.inputs if x.need_grad and x.grad in places}
+            if found:
+                self._places[function] = found
+            for i in found:
+                self._left[i] = self._left.get(i, 0) + 1
+                last[i] = k
+        order = sorted(last, key=lambda i: (last[i], i))
+        order += [i for i in range(len(self._arrays)) if i not in last]
+        flags = [i in last or not array.zeroing for i, array in enumerate(self._arrays)]
+        taking_part = _agree(self._group, "all_reduce_callback", self._arrays, flags, order)
+        self._order = [i for i in order if taking_part[i]]
+        self._next, self._pack, self._elements = 0, [], 0
+        self._sums = Buckets(self._group, self._factor, "all_reduce_callback")
 
     def on_finish_function_backward(self, function):
         """Called after each function's backward."""
+        found = self._places.get(function) if self._sums is not None else None
+        if found is None:
+            return
+        for i in found:
+            self._left[i] -= 1
+        while self._next < len(self._order) and self._left.get(self._order[self._next]) == 0:
+            self._add()
+
+    def _add(self):
+        array = self._arrays[self._order[self._next]]
+        self._next += 1
+        self._pack.append(self._communicator._opened(array, self._keep_dtype))
+        self._elements += array.size
+        if self._elements >= self._pack_size:
+            self._send()
+
+    def _send(self):
+        if self._group.size > 1:
+            self._sums.add(self._pack, [self._communicator._dtype] * len(self._pack))
+        elif self._factor != 1:
+            torch._foreach_mul_(self._pack, self._factor)
+        self._pack, self._elements = [], 0
 
     def on_finish_backward(self):
-        """Called at the end of backward, when the gradients of parameters that are used twice are complete."""
-        communicator, division, group = self._call
-        if self._scale != 1:
-            for array in self._arrays:
-                array.tensor.mul_(self._scale)
-        pack, values = [], 0
-        for array in self._arrays:
-            pack.append(array)
-            values += array.size
-            if values >= self._pack_size:
-                communicator.all_reduce(pack, division, False, group)
-                pack, values = [], 0
-        if pack:
-            communicator.all_reduce(pack, division, False, group)
+        """Called at the end of backward: sends the rest and waits for all sums."""
+        if self._sums is None:  # called by the program
+            self._begin(None)
+        while self._next < len(self._order):
+            self._add()
+        if self._pack:
+            self._send()
+        with _watchdog.during(250):
+            self._sums.finish()
+        self._sums = None
 
 
 class MultiProcessDataParallelCommunicator(Communicator):
@@ -373,6 +519,9 @@ class DataParallelCommunicator(Communicator):
         self._rank = self._local_rank = 0
         self._size = 1
         self._groups = {_WORLD: ([0], None)}
+
+    def _connect(self):
+        self._groups[_WORLD] = ([0], distributed.Group([0], 0, None, None))
 
     def allreduce(self, division: bool = False, inplace: bool = False) -> None:
         """Replaces the gradients of all parameters with the same name by their sum, or with `division` by their

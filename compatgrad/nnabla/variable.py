@@ -45,6 +45,9 @@ class CommunicatorBackwardCallback:
     def on_finish_backward(self) -> None:
         """Called once, at the end of backward."""
 
+    def _begin(self, variable: Variable) -> None:
+        """Called before backward of `variable`."""
+
 
 @refuse_others
 class Variable(_C.DeferredVariable):
@@ -265,6 +268,9 @@ class Variable(_C.DeferredVariable):
                 for c in callbacks:
                     c.on_finish_function_backward(f)
 
+            for c in callbacks:
+                if isinstance(c, CommunicatorBackwardCallback):
+                    c._begin(self)
         _C.deferred_backward(
             self,
             start,

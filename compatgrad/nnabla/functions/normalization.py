@@ -20,6 +20,9 @@ from compatgrad.nnabla.functions._statistics import (
     with_statistics,
 )
 
+# after this import, the function of one process is the one that files name
+from compatgrad.nnabla.functions._synchronized import normalized_over_processes
+
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
     from compatgrad.nnabla.communicators import Communicator
@@ -130,9 +133,7 @@ def _sync_batch_normalization(
     batch_stat=True,
     n_outputs=-1,
 ):
-    """`sync_batch_normalization` as one function of the graph."""
-    if getattr(comm, "size", 1) > 1:
-        raise RuntimeError(f"sync_batch_normalization: comm has {comm.size} processes; only one is supported")
+    """`sync_batch_normalization` of one process as one function of the graph."""
     axes = check_batch(
         "sync_batch_normalization",
         x,
@@ -274,16 +275,17 @@ def sync_batch_normalization(
     output_stat: bool = False,
     n_outputs: int | None = None,
 ) -> Array | tuple[Array, Array, Array]:
-    """`batch_normalization` with the statistics of the batches of all processes of a group. Only one process is
-    supported.
+    """`batch_normalization` with the statistics of the batches of all processes of a group. All of them must call it,
+    and `backward`, in the same order. The gradients of `beta` and `gamma` are those of this process's batch: they are
+    added up with the other gradients. Gradients of mean and variance (`output_stat`) are not added up.
 
     Args:
-        comm: a communicator, or None.
+        comm: a communicator, or None for this process alone.
         group: the name of the group.
 
     Raises:
-        RuntimeError: `comm` has several processes, `x` does not have an axis, a running statistic has another shape, or
-            `output_stat` is set without `batch_stat`.
+        RuntimeError: this process is not in the group, `x` does not have an axis, a running statistic has another
+            shape, or `output_stat` is set without `batch_stat`.
 
     Example:
         >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 6.0]]))
@@ -292,7 +294,9 @@ def sync_batch_normalization(
                [ 1.,  1.]], dtype=float32)
     """
     axes, beta, gamma, mean, variance = batch_arguments(x, axes, beta, gamma, mean, variance, batch_stat, fill=True)
-    return _sync_batch_normalization(
+    several = batch_stat and comm is not None and comm._enter("sync_batch_normalization", group).size > 1
+    normalized = normalized_over_processes if several else _sync_batch_normalization
+    return normalized(
         x,
         beta,
         gamma,

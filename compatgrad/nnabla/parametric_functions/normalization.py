@@ -167,15 +167,15 @@ def sync_batch_normalization(
     no_scale: bool = False,
     no_bias: bool = False,
 ) -> Array | tuple[Array, Array, Array]:
-    """`batch_normalization` with the statistics of the batches of all processes of a group. Only one process is
-    supported.
+    """`batch_normalization` with the statistics of the batches of all processes of a group, as
+    `functions.sync_batch_normalization`.
 
     Args:
-        comm: a communicator, or None.
+        comm: a communicator, or None for this process alone.
         group: the name of the group.
 
     Raises:
-        RuntimeError: `comm` has several processes, or `output_stat` is set without `batch_stat`.
+        RuntimeError: this process is not in the group, or `output_stat` is set without `batch_stat`.
 
     Example:
         >>> y = PF.sync_batch_normalization(nn.Variable((4, 3, 8, 8)), comm=None)
