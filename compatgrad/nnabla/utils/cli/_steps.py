@@ -17,10 +17,9 @@ from .. import save as saving
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The shared sections of the docstrings of commands, and of functions that add commands.
+# The shared sections of the docstrings of commands, and the docstring of functions that add commands.
 _SHARED = """
 Args:
-    subparsers: the result of `argparse.ArgumentParser.add_subparsers`.
     args: the options of the command line, as attributes.
 
 Returns:
@@ -30,16 +29,49 @@ Raises:
     OSError: a file cannot be read or written.
     ValueError: a file is broken.
 """
-_ADDED = """
-Raises:
-    Nothing.
-"""
+_ADDED = """Adds {commands}.
+
+    Args:
+        subparsers: the result of `argparse.ArgumentParser.add_subparsers`.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> import argparse
+        >>> from compatgrad.{module} import {name}
+        >>> parser = argparse.ArgumentParser()
+        >>> {name}(parser.add_subparsers())
+        >>> args = parser.parse_args({words})
+        >>> args.func.__name__, args.{option}
+        ({function!r}, {value!r})
+
+    Source: `{module}.{name}` of nnabla 1.39.0.
+    """
 
 
 def command(f: F) -> F:
-    """Completes the docstring of a command, or of a function that adds one."""
-    shared = _ADDED + _SHARED.partition("Returns:")[0] if f.__name__.startswith("add_") else _SHARED
-    return documented(shared, source=f.__module__.removeprefix("compatgrad."), all_have=())(f)
+    """Completes the docstring of a command."""
+    return documented(_SHARED, source=f.__module__.removeprefix("compatgrad."), all_have=())(f)
+
+
+def adds(line: str, function: str, also: str = "", **option: Any) -> Callable[[F], F]:
+    """Decorator that gives a function that adds a command its docstring. Its example parses the command line `line`;
+    `function` is the name of the function that then runs, `option` one of its options and the option's value, `also`
+    another command that is added.
+    """
+    ((name, value),) = option.items()
+    words = line.split()
+    commands = f"the commands `{also}` and `{words[0]}`" if also else f"the command `{words[0]}`"
+
+    def document(f: F) -> F:
+        f.__doc__ = _ADDED.format(
+            commands=commands, module=f.__module__.removeprefix("compatgrad."), name=f.__name__,
+            words="[" + ", ".join(f'"{word}"' for word in words) + "]", option=name, function=function, value=value,
+        )  # fmt: skip
+        return f
+
+    return document
 
 
 def let_data_to_variable(

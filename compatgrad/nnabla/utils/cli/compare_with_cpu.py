@@ -13,7 +13,7 @@ from ...logger import logger
 from ...parameter import get_parameters, parameter_scope
 from .. import load as loading
 from ..progress import configure_progress, progress
-from ._steps import ResultTable, assign, command, open_iterators, read_batches
+from ._steps import ResultTable, adds, assign, command, open_iterators, read_batches
 
 __all__ = ["add_compare_with_cpu_command", "calc_norm_diff"]
 
@@ -137,19 +137,8 @@ def compare_with_cpu_command(args: Any) -> bool:
     return True
 
 
-@command
+@adds("compare_with_cpu -c a.nnp -c2 b.nnp -o out", "compare_with_cpu_command", config2="b.nnp")
 def add_compare_with_cpu_command(subparsers: Any) -> None:
-    """Adds the command `compare_with_cpu`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.compare_with_cpu import add_compare_with_cpu_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_compare_with_cpu_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["compare_with_cpu", "-c", "a.nnp", "-c2", "b.nnp", "-o", "out"])
-        >>> args.func.__name__, args.config2
-        ('compare_with_cpu_command', 'b.nnp')
-    """
     parser = subparsers.add_parser("compare_with_cpu", help="compare the numbers of two files' training")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument(

@@ -10,7 +10,7 @@ from typing import Any
 from ..create_cache import CreateCache
 from ..data_source import DataSourceWithFileCache
 from ..data_source_implements import CacheDataSource
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_conv_dataset_command"]
 
@@ -76,19 +76,8 @@ def _convert(args: Any, kind: str, folder: str) -> None:
             pass
 
 
-@command
+@adds("conv_dataset data.csv data.cache", "conv_dataset_command", source="data.csv")
 def add_conv_dataset_command(subparsers: Any) -> None:
-    """Adds the command `conv_dataset`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.conv_dataset import add_conv_dataset_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_conv_dataset_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["conv_dataset", "data.csv", "data.cache"])
-        >>> args.func.__name__, args.source
-        ('conv_dataset_command', 'data.csv')
-    """
     parser = subparsers.add_parser("conv_dataset", help="make cache files of a data set")
     parser.add_argument("-F", "--force", action="store_true", help="overwrite the destination")
     parser.add_argument("-S", "--shuffle", action="store_true", help="shuffle the data")

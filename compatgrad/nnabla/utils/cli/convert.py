@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import converter
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_convert_command"]
 
@@ -95,19 +95,8 @@ def _add_import_arguments(parser: Any) -> None:
     parser.add_argument("--nnp-no-expand-network", action="store_true", help="do not expand repeated parts")
 
 
-@command
+@adds("convert net.nnp net.onnx", "convert_command", also="dump", files=["net.nnp", "net.onnx"])
 def add_convert_command(subparsers: Any) -> None:
-    """Adds the commands `dump` and `convert`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.convert import add_convert_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_convert_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["convert", "net.nnp", "net.onnx"])
-        >>> args.func.__name__, args.files
-        ('convert_command', ['net.nnp', 'net.onnx'])
-    """
     parser = subparsers.add_parser("dump", help="print the contents of network files")
     parser.add_argument("-v", "--dump-verbose", action="store_true", help="every field")
     parser.add_argument("-F", "--dump-functions", action="store_true", help="print the functions, too")

@@ -8,7 +8,7 @@ from typing import Any
 from ... import functions as F
 from ...logger import logger
 from .. import nnp_graph
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_draw_graph_command"]
 
@@ -42,19 +42,8 @@ def draw_graph_command(args: Any) -> bool:
     return True
 
 
-@command
+@adds("draw_graph net.nnp", "draw_graph_command", output_dir="draw_out")
 def add_draw_graph_command(subparsers: Any) -> None:
-    """Adds the command `draw_graph`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.draw_graph import add_draw_graph_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_draw_graph_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["draw_graph", "net.nnp"])
-        >>> args.func.__name__, args.output_dir
-        ('draw_graph_command', 'draw_out')
-    """
     parser = subparsers.add_parser("draw_graph", help="draw the networks of a file with Graphviz")
     parser.add_argument("input", help=".nnp or .nntxt file")
     parser.add_argument("-o", "--output-dir", default="draw_out", help="folder for the pictures")

@@ -15,7 +15,7 @@ from ...core._file_errors import reading
 from ...logger import logger
 from ...parameter import get_parameters, load_parameters, save_parameters, set_parameter
 from ...variable import Variable
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_decode_param_command", "add_encode_param_command"]
 
@@ -122,38 +122,16 @@ def encode_param_command(args: Any, **kwargs: Any) -> bool:
     return True
 
 
-@command
+@adds("decode_param -p net.h5 -o texts", "decode_param_command", outdir="texts")
 def add_decode_param_command(subparsers: Any) -> None:
-    """Adds the command `decode_param`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import add_decode_param_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_decode_param_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["decode_param", "-p", "net.h5", "-o", "texts"])
-        >>> args.func.__name__, args.outdir
-        ('decode_param_command', 'texts')
-    """
     parser = subparsers.add_parser("decode_param", help="write parameters as text")
     parser.add_argument("-p", "--param", required=True, help="file of parameters")
     parser.add_argument("-o", "--outdir", required=True, help="folder for the text files")
     parser.set_defaults(func=decode_param_command)
 
 
-@command
+@adds("encode_param -i texts -p net.h5", "encode_param_command", indir="texts")
 def add_encode_param_command(subparsers: Any) -> None:
-    """Adds the command `encode_param`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.encode_decode_param import add_encode_param_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_encode_param_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["encode_param", "-i", "texts", "-p", "net.h5"])
-        >>> args.func.__name__, args.indir
-        ('encode_param_command', 'texts')
-    """
     parser = subparsers.add_parser("encode_param", help="make a file of parameters from text files")
     parser.add_argument("-i", "--indir", required=True, help="folder of the text files")
     parser.add_argument("-p", "--param", required=True, help="file of parameters")

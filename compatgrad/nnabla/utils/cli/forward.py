@@ -19,7 +19,7 @@ from ..data_iterator import data_iterator_cache, data_iterator_csv_dataset
 from ..data_source_loader import FileReader
 from ..image_utils import imsave
 from ..progress import configure_progress, progress
-from ._steps import assign, command
+from ._steps import adds, assign, command
 from .utility import compute_full_path, is_float
 
 __all__ = ["add_forward_command", "add_infer_command", "infer"]
@@ -281,19 +281,8 @@ def _columns(results: _Results, last: Any) -> list[str]:
     return names
 
 
-@command
+@adds("infer -c net.nnp -o result x.bin", "infer_command", inputs=["x.bin"])
 def add_infer_command(subparsers: Any) -> None:
-    """Adds the command `infer`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.forward import add_infer_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_infer_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["infer", "-c", "net.nnp", "-o", "result", "x.bin"])
-        >>> args.func.__name__, args.inputs
-        ('infer_command', ['x.bin'])
-    """
     parser = subparsers.add_parser("infer", help="run a network on binary files")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-o", "--output", help="prefix of the names of the files to write, one for each output")
@@ -306,19 +295,8 @@ def add_infer_command(subparsers: Any) -> None:
     parser.set_defaults(func=infer_command)
 
 
-@command
+@adds("forward -c net.nnp -d data.csv -o out", "forward_command", outfile="output_result.csv")
 def add_forward_command(subparsers: Any) -> None:
-    """Adds the command `forward`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.forward import add_forward_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_forward_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["forward", "-c", "net.nnp", "-d", "data.csv", "-o", "out"])
-        >>> args.func.__name__, args.outfile
-        ('forward_command', 'output_result.csv')
-    """
     parser = subparsers.add_parser("forward", help="run a network on a data set")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-p", "--param", help="file of parameters")

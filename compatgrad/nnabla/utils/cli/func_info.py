@@ -9,7 +9,7 @@ from compatgrad.core.files import replacing
 
 from .. import converter
 from ..converter.nnabla import NnpImporter
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_function_info_command"]
 
@@ -47,19 +47,8 @@ def function_info_command(args: Any) -> bool:
     return True
 
 
-@command
+@adds("function_info net.nnp", "function_info_command", files=["net.nnp"])
 def add_function_info_command(subparsers: Any) -> None:
-    """Adds the command `function_info`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.func_info import add_function_info_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_function_info_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["function_info", "net.nnp"])
-        >>> args.func.__name__, args.files
-        ('function_info_command', ['net.nnp'])
-    """
     parser = subparsers.add_parser("function_info", help="print all functions, or those that files use")
     parser.add_argument("files", metavar="FILE", nargs="*", help=".nnp files")
     parser.add_argument("-o", "--output", help="file to write to")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core import graph_def
 from ..converter.nnabla.optimizer import optimize_nnp
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_optimize_command"]
 
@@ -39,19 +39,8 @@ def optimization_command(args: Any) -> bool:
     return True
 
 
-@command
+@adds("optimize net.nnp small.nnp", "optimization_command", input_file=["net.nnp"])
 def add_optimize_command(subparsers: Any) -> None:
-    """Adds the command `optimize`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.optimize_model import add_optimize_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_optimize_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["optimize", "net.nnp", "small.nnp"])
-        >>> args.func.__name__, args.input_file
-        ('optimization_command', ['net.nnp'])
-    """
     parser = subparsers.add_parser("optimize", help="write a network with fewer functions")
     parser.add_argument("input_file", nargs=1, help=".nnp file to read")
     parser.add_argument("output_file", nargs=1, help=".nnp file to write")

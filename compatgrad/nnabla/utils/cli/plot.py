@@ -8,7 +8,7 @@ from typing import Any
 from compatgrad.core.files import in_folder_beside
 
 from ... import monitor
-from ._steps import command
+from ._steps import adds, command
 
 __all__ = ["add_plot_series_command", "add_plot_timer_command"]
 
@@ -88,35 +88,13 @@ def _add(subparsers: Any, name: str, text: str, command: Callable[[Any], bool]) 
     return parser
 
 
-@command
+@adds("plot_series loss.series.txt -o loss.png", "plot_series_command", outfile="loss.png")
 def add_plot_series_command(subparsers: Any) -> None:
-    """Adds the command `plot_series`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.plot import add_plot_series_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_plot_series_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["plot_series", "loss.series.txt", "-o", "loss.png"])
-        >>> args.func.__name__, args.outfile
-        ('plot_series_command', 'loss.png')
-    """
     _add(subparsers, "plot_series", "plot *.series.txt files", plot_series_command)
 
 
-@command
+@adds("plot_timer time.timer.txt -u m", "plot_timer_command", time_unit="m")
 def add_plot_timer_command(subparsers: Any) -> None:
-    """Adds the command `plot_timer`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.plot import add_plot_timer_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_plot_timer_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["plot_timer", "time.timer.txt", "-u", "m"])
-        >>> args.func.__name__, args.time_unit
-        ('plot_timer_command', 'm')
-    """
     parser = _add(subparsers, "plot_timer", "plot *.timer.txt files", plot_timer_command)
     parser.add_argument("-e", "--elapsed", action="store_true", help="plot the time since the start")
     parser.add_argument("-u", "--time-unit", default="s", choices=list(_UNITS), help="unit of time")

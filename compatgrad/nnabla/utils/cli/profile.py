@@ -16,7 +16,7 @@ from ...logger import logger
 from .. import callback
 from .. import load as loading
 from ..progress import configure_progress, progress
-from ._steps import ResultTable, assign, command, open_iterators, read_batches
+from ._steps import ResultTable, adds, assign, command, open_iterators, read_batches
 
 __all__ = ["add_profile_command", "profile"]
 
@@ -144,19 +144,8 @@ def profile_command(args: Any) -> bool:
     return True
 
 
-@command
+@adds("profile -c net.nnp -o out", "profile_command", config="net.nnp")
 def add_profile_command(subparsers: Any) -> None:
-    """Adds the command `profile`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.profile import add_profile_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_profile_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["profile", "-c", "net.nnp", "-o", "out"])
-        >>> args.func.__name__, args.config
-        ('profile_command', 'net.nnp')
-    """
     parser = subparsers.add_parser("profile", help="measure the times of the parts of a training")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-o", "--outdir", required=True, help="folder for profile.csv")

@@ -24,7 +24,7 @@ from .. import load as loading
 from ..communicator_util import current_communicator, single_or_rankzero
 from ..nnp_format import nnp_version
 from ..progress import configure_progress, progress
-from ._steps import assign, command, optimizer_states
+from ._steps import adds, assign, command, optimizer_states
 from .utility import load_train_state
 
 __all__ = ["add_train_command"]
@@ -313,19 +313,8 @@ def train_command(args: Any) -> bool:
     return result or training.stopped
 
 
-@command
+@adds("train -c net.nnp -o out", "train_command", resume=False)
 def add_train_command(subparsers: Any) -> None:
-    """Adds the command `train`.
-
-    Example:
-        >>> import argparse
-        >>> from compatgrad.nnabla.utils.cli.train import add_train_command
-        >>> parser = argparse.ArgumentParser()
-        >>> add_train_command(parser.add_subparsers())
-        >>> args = parser.parse_args(["train", "-c", "net.nnp", "-o", "out"])
-        >>> args.func.__name__, args.resume
-        ('train_command', False)
-    """
     parser = subparsers.add_parser("train", help="train a network")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
     parser.add_argument("-p", "--param", help="file of parameters to start from")
