@@ -77,8 +77,9 @@ class Gradient:
     the forward function's arguments.
 
     Subclasses name the type (`of`) and the public function (`forward`) of which they are the gradient; `ignored` are
-    further arguments that nnabla's class takes. Raises TypeError for arguments that the forward function does not have.
-    A call raises the forward function's errors for shapes that do not fit.
+    further arguments that nnabla's class takes; `example` is that of the docstring, see `_described`. Raises TypeError
+    for arguments that the forward function does not have. A call raises the forward function's errors for shapes that
+    do not fit.
     """
 
     asked = 0
@@ -86,7 +87,11 @@ class Gradient:
     _forward: Callable[..., Any]
 
     def __init_subclass__(
-        cls, of: str | None = None, forward: Callable[..., Any] | None = None, ignored: Sequence[str] = ()
+        cls,
+        of: str | None = None,
+        forward: Callable[..., Any] | None = None,
+        ignored: Sequence[str] = (),
+        example: tuple[Any, ...] | None = None,
     ) -> None:
         if of is None or forward is None:
             return
@@ -102,7 +107,23 @@ class Gradient:
         if cls.__doc__:  # python -OO removes docstrings
             described = section(forward.__doc__, "Args")
             source = f"{cls.__module__.removeprefix('compatgrad.')}.{cls.__name__}"
-            cls.__doc__ = merged(cls.__doc__, (_SHARED, described), ("ctx", *(p.name for p in own)), source)
+            more = {} if example is None else cls._described(*example)
+            cls.__doc__ = merged(cls.__doc__, (_SHARED, described), ("ctx", *(p.name for p in own)), source, more)
+
+    @classmethod
+    def _described(cls, arguments: str, shape: tuple[int, ...], *inputs: tuple[int, ...]) -> dict[str, str]:
+        """The sections on attributes and an example: a class made with `arguments` gets `inputs` of these shapes, dy
+        first, and its result has the shape `shape`."""
+        given = ", ".join(f"nn.Variable({n})" for n in inputs)
+        return {
+            "Attributes": f"\n    {cls.remembers}: the shape of the result, which must be set before a call.",
+            "Example": f"""
+    >>> from {cls.__module__} import {cls.__name__}
+    >>> f = {cls.__name__}({", ".join(("None", arguments)) if arguments else "None"})
+    >>> f.{cls.remembers} = {shape}
+    >>> f({given}).shape
+    {shape}""",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:

@@ -8,16 +8,5 @@ from compatgrad.nnabla.functions.indexing import slice
 __all__ = ["SliceDataGrad"]
 
 
-class SliceDataGrad(DataGrad, of="Slice", forward=slice):
-    """The gradient of `slice` with respect to `x`. A call takes dy.
-
-    Attributes:
-        xshape: the shape of the result, which must be set before a call.
-
-    Example:
-        >>> from compatgrad.nnabla.backward_function.slice import SliceDataGrad
-        >>> f = SliceDataGrad(None, (0, 0), (2, 3), (1, 1))
-        >>> f.xshape = (4, 3)
-        >>> f(nn.Variable((2, 3))).shape
-        (4, 3)
-    """
+class SliceDataGrad(DataGrad, of="Slice", forward=slice, example=("(0, 0), (2, 3), (1, 1)", (4, 3), (2, 3))):
+    """The gradient of `slice` with respect to `x`. A call takes dy."""

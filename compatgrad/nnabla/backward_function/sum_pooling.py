@@ -8,16 +8,11 @@ from compatgrad.nnabla.functions.pooling import sum_pooling
 __all__ = ["SumPoolingDataGrad"]
 
 
-class SumPoolingDataGrad(DataGrad, of="SumPooling", forward=sum_pooling, ignored=("including_pad",)):
-    """The gradient of `sum_pooling` with respect to `x`. A call takes dy.
-
-    Attributes:
-        xshape: the shape of the result, which must be set before a call.
-
-    Example:
-        >>> from compatgrad.nnabla.backward_function.sum_pooling import SumPoolingDataGrad
-        >>> f = SumPoolingDataGrad(None, (2, 2))
-        >>> f.xshape = (1, 1, 4, 4)
-        >>> f(nn.Variable((1, 1, 2, 2))).shape
-        (1, 1, 4, 4)
-    """
+class SumPoolingDataGrad(
+    DataGrad,
+    of="SumPooling",
+    forward=sum_pooling,
+    ignored=("including_pad",),
+    example=("(2, 2)", (1, 1, 4, 4), (1, 1, 2, 2)),
+):
+    """The gradient of `sum_pooling` with respect to `x`. A call takes dy."""

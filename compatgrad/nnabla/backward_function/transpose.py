@@ -8,16 +8,5 @@ from compatgrad.nnabla.functions.arrays import transpose
 __all__ = ["TransposeDataGrad"]
 
 
-class TransposeDataGrad(DataGrad, of="Transpose", forward=transpose):
-    """The gradient of `transpose` with respect to `x`. A call takes dy.
-
-    Attributes:
-        xshape: the shape of the result, which must be set before a call.
-
-    Example:
-        >>> from compatgrad.nnabla.backward_function.transpose import TransposeDataGrad
-        >>> f = TransposeDataGrad(None, (1, 0))
-        >>> f.xshape = (2, 3)
-        >>> f(nn.Variable((3, 2))).shape
-        (2, 3)
-    """
+class TransposeDataGrad(DataGrad, of="Transpose", forward=transpose, example=("(1, 0)", (2, 3), (3, 2))):
+    """The gradient of `transpose` with respect to `x`. A call takes dy."""
