@@ -6,7 +6,7 @@ class is a list, whose first item is a letter:
 
     ["m", MODULE]  a module           ["a", NAME]  the same object as NAME, or a re-export of it
     ["c", CALL]    a class            ["f", CALL]  a function or method
-    ["v"]          a value            ["p"]        a property or an attribute of instances
+    ["v"]          a value            ["p"]        a property or an attribute of instances; ["p", "r"] without setter
     ["x"]          exists in both, outside the API
 
 It is a capital letter (M, C, F, V, P) for what compatgrad does not have. A CALL is null if the parameters are

@@ -240,6 +240,8 @@ class Builder:
                 out[name] = [letter.upper()]
             elif letter == "f":
                 out[name] = ["f", self._method(cls, name, entry[1], value)]
+            elif letter == "p":
+                out[name] = _property(cls, name)
             else:
                 out[name] = [letter, *([None] if letter == "c" else [])]
         own = [owner for owner in cls.__mro__[:-1] if owner.__module__.partition(".")[0] in FRONTENDS[self.frontend]]
@@ -248,7 +250,7 @@ class Builder:
                 if name not in out and not name.startswith("_"):
                     value = getattr(cls, name, None)
                     method = callable(value) and not isinstance(value, type)
-                    out[name] = ["f", self._method(cls, name, None, value)] if method else ["p"]
+                    out[name] = ["f", self._method(cls, name, None, value)] if method else _property(cls, name)
             for name in _assigned(owner):
                 out.setdefault(name, ["p"])
 
@@ -305,6 +307,12 @@ def _classes(path: str) -> dict[str, frozenset[str]]:
 
     visit(ast.parse(pathlib.Path(path).read_text(encoding="utf-8")), "")
     return found
+
+
+def _property(cls: type, name: str) -> list:
+    """The entry of a property or an attribute of instances."""
+    value = inspect.getattr_static(cls, name, None)
+    return ["p", "r"] if isinstance(value, property) and value.fset is None else ["p"]
 
 
 def _assigned(cls: type) -> frozenset[str]:

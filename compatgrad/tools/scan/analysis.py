@@ -9,11 +9,13 @@ from collections.abc import Callable
 from compatgrad.names import database, table
 from compatgrad.tools.scan.findings import FileResult
 from compatgrad.tools.scan.judge import Judge
+from compatgrad.tools.scan.program import Program
 from compatgrad.tools.scan.values import (
     VARIABLES,
     Instance,
     Named,
     Own,
+    OwnModule,
     Scope,
     UserClass,
     Value,
@@ -29,8 +31,8 @@ _GUARDS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", 
 class Analysis:
     """Walks the trees of one file, and tells a `Judge` about every use."""
 
-    def __init__(self, found: FileResult, judge: Judge) -> None:
-        self.found, self.judge = found, judge
+    def __init__(self, found: FileResult, judge: Judge, program: Program | None = None) -> None:
+        self.found, self.judge, self.program = found, judge, program
         self.module = Scope()
         self.scope = self.module
         self.conditional = 0  # in how many branches the statement is
@@ -44,6 +46,12 @@ class Analysis:
             self.body(tree.body)
             while self.later:
                 self.later.popleft()()
+
+    def top(self, trees: list[tuple[ast.Module, int | None]], lines: list[list[str]]) -> None:
+        """Walks what is outside of functions: it says what the module's names mean."""
+        for (tree, cell), own_lines in zip(trees, lines, strict=True):
+            self.judge.start(own_lines, cell)
+            self.body(tree.body)
 
     # -- statements
 
@@ -64,14 +72,16 @@ class Analysis:
 
     def import_(self, node: ast.Import) -> None:
         for alias in node.names:
-            self.judge.module(alias.name, alias)
             bound = alias.name if alias.asname else alias.name.partition(".")[0]
-            self.scope.set(alias.asname or bound, Named(bound), bool(self.conditional))
+            own = self.program.module(bound) if self.program else None
+            if own is None:
+                self.judge.module(alias.name, alias)
+            self.scope.set(alias.asname or bound, own or Named(bound), bool(self.conditional))
 
     def import_from(self, node: ast.ImportFrom) -> None:
-        if node.level or node.module is None:
-            for alias in node.names:
-                self.scope.set(alias.asname or alias.name, None, bool(self.conditional))
+        own = self.program.module(node.module or "", node.level) if self.program else None
+        if own is not None or node.level or node.module is None:
+            self.import_own(node, own)
             return
         known = self.judge.module(node.module, node, bound=False)
         for alias in node.names:
@@ -84,6 +94,20 @@ class Analysis:
             if known:
                 self.judge.name(name, alias)
             self.scope.set(alias.asname or alias.name, Named(name), bool(self.conditional))
+
+    def import_own(self, node: ast.ImportFrom, module: OwnModule | None) -> None:
+        """`from .common import *`: names of another module of the program mean what they mean there."""
+        names = self.program.names(module) if self.program and module else {}
+        for alias in node.names:
+            if alias.name == "*":
+                for name, value in names.items():
+                    if not name.startswith("_"):
+                        self.scope.set(name, value, True)
+                continue
+            value = names.get(alias.name)
+            if value is None and self.program:  # a module of the package
+                value = self.program.module(".".join(filter(None, (node.module, alias.name))), node.level)
+            self.scope.set(alias.asname or alias.name, value, bool(self.conditional))
 
     def class_(self, node: ast.ClassDef) -> None:
         for decorator in node.decorator_list:
@@ -256,8 +280,13 @@ class Analysis:
             nodes.append(root)
             root = root.value
         value = self.scope.get(root.id) if type(root) is ast.Name else self.value(root)
+        while type(value) is OwnModule and attributes and self.program:
+            value = self.program.attribute(value, attributes.pop())
+            nodes.pop()
         if type(value) is Named:
             return self.judge.chain(value, attributes[::-1], node, call)
+        if not nodes:
+            return value
         for at in reversed(nodes):
             last = at is node
             value = self.member(value, at, call if last else None)

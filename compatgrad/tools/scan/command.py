@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -16,6 +17,8 @@ from compatgrad.tools.scan import models, outputs, sources
 from compatgrad.tools.scan.analysis import Analysis
 from compatgrad.tools.scan.findings import LEVELS, FileResult, Finding
 from compatgrad.tools.scan.judge import Judge
+from compatgrad.tools.scan.program import Program, known
+from compatgrad.tools.scan.values import Value
 
 _DESCRIPTION = """\
 Says which names of Chainer, nnabla and MXNet the programs in PATH use, and what of them compatgrad has. Nothing of the
@@ -93,8 +96,9 @@ def scan_file(path: Path, shown: str, frontends: frozenset[str]) -> FileResult:
     parts, problems = sources.read(path)
     found.lines = sum(len(part.lines) for part in parts)
     judge = Judge(found, frontends)
+    program = Program(path, functools.partial(_names_of, frontends))
     try:
-        Analysis(found, judge).run([(p.tree, p.cell) for p in parts], [p.lines for p in parts])
+        Analysis(found, judge, program).run([(p.tree, p.cell) for p in parts], [p.lines for p in parts])
     except RecursionError:
         problems.append(sources.Problem("CG311", 1, 1, "nested too deeply to be scanned to its end"))
     for code, line, column, message, cell in problems:
@@ -103,6 +107,26 @@ def scan_file(path: Path, shown: str, frontends: frozenset[str]) -> FileResult:
         )
     found.findings.sort(key=lambda f: (f.cell or 0, f.line, f.column, f.code))
     return found
+
+
+_modules: dict[tuple[Path, frozenset[str]], dict[str, Value]] = {}
+
+
+def _names_of(frontends: frozenset[str], path: Path) -> dict[str, Value]:
+    """What the names of a module of the program mean; nothing is known of a module that imports itself."""
+    names = _modules.get((path, frontends))
+    if names is None:
+        names = _modules[path, frontends] = {}
+        parts, _ = sources.read(path)
+        found = FileResult(str(path))
+        program = Program(path, functools.partial(_names_of, frontends))
+        analysis = Analysis(found, Judge(found, frontends), program)
+        try:
+            analysis.top([(p.tree, p.cell) for p in parts], [p.lines for p in parts])
+        except RecursionError:
+            return names
+        names.update(known(analysis.module.names))
+    return names
 
 
 def _scan(task: tuple[Path, str, frozenset[str]]) -> FileResult:

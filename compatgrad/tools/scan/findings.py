@@ -18,6 +18,7 @@ CODES = {
     "CG104": ("unknown-name", ERROR, "Neither the original's API nor compatgrad has the name."),
     "CG105": ("unknown-argument", ERROR, "Neither the original nor compatgrad takes the argument."),
     "CG106": ("unresolved", NOTE, "What the name means cannot be told without running the program."),
+    "CG107": ("read-only", ERROR, "The property has no setter, neither here nor in the original."),
     "CG201": ("differs", NOTE, "compatgrad does not do everything as the original does: docs/deviations.md."),
     "CG301": ("outside", WARNING, "Code that neither the original nor compatgrad runs: CUDA source, C libraries, MPI."),
     "CG310": ("python-2", WARNING, "The file is written for Python 2."),

@@ -223,7 +223,11 @@ class Judge:
             elif value.cls in VARIABLES and not name.startswith("_") and not store:
                 self.unresolved(f"{value.cls}.{name}", node)
             return
-        if found.entry[0].isupper():
+        if store and found.entry == ["p", "r"]:
+            if not self.quiet and not value.guessed:
+                self.found.uses[(found.name, "unknown")] += 1
+                self._add("CG107", "unknown", f"{value.cls}.{name}", node, "a property that cannot be assigned")
+        elif found.entry[0].isupper():
             self._missing(f"{value.cls}.{name}", found, node, "CG102", value.guessed)
         elif value.guessed:
             if not self.quiet:

@@ -70,7 +70,10 @@ def _summary(results: list[FileResult], findings: list[Finding], old: int, show:
     ]
     of_uses, of_names = sums.coverage()
     if of_uses is not None and of_names is not None:
-        lines.append(f"Coverage: {of_uses:.1%} of resolved uses, {of_names:.1%} of names.")
+        lines.append(
+            f"Coverage: compatgrad has {of_uses:.1%} of the uses, and {of_names:.1%} of the names, that the "
+            "original has."
+        )
     guessed = sum(sums.guessed.values())
     missing = sums.guessed.get("missing", 0)
     lines.append(
@@ -79,7 +82,11 @@ def _summary(results: list[FileResult], findings: list[Finding], old: int, show:
         f"{sums.unresolved:,} unresolved, {sums.uses['outside']:,} outside."
     )
     levels = Counter(f.level for f in findings)
-    lines.append(", ".join(f"{levels[level]:,} {_plural(levels[level], level)}" for level in reversed(LEVELS)) + ".")
+    counted = [f"{levels[level]:,} {_plural(levels[level], level)}" for level in reversed(LEVELS)]
+    if levels[ERROR]:
+        behind = sum(f.level == ERROR and f.status in ("missing", "partial") for f in findings)
+        counted[0] += f" ({behind:,} where the original does more, {levels[ERROR] - behind:,} where it fails too)"
+    lines.append(", ".join(counted) + ".")
     if old:
         lines.append(f"{old:,} {_plural(old, 'finding')} of the baseline not shown.")
     if any(f.code == "CG320" for f in findings) and show != "all":

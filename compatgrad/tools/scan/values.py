@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from compatgrad.names import database
 
@@ -62,7 +63,14 @@ class Own:
     up: bool = False
 
 
-Value = Named | Instance | UserClass | Own | None
+@dataclass(slots=True, frozen=True)
+class OwnModule:
+    """A module of the program: its file."""
+
+    path: Path
+
+
+Value = Named | Instance | UserClass | Own | OwnModule | None
 
 # functions whose results are instances, and those whose results have the class for all functions of a module
 _RESULTS = {

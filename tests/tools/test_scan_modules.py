@@ -1,0 +1,117 @@
+"""`compatgrad scan`: names that a file imports from other files of the program, and properties that it assigns."""
+
+import pathlib
+import textwrap
+
+import pytest
+
+from compatgrad.tools.scan import command
+
+
+@pytest.fixture
+def scan(tmp_path, monkeypatch):
+    """Scans files; gives the findings of main.py as "LINE CODE NAME"."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(**files):
+        for name, text in files.items():
+            path = tmp_path / (name.replace("__slash__", "/") + ".py")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+        command._modules.clear()
+        (result,) = command.scan([pathlib.Path("main.py")])
+        return [f"{f.line} {f.code} {f.name}" for f in result.findings if f.code != "CG201"], result
+
+    return run
+
+
+COMMON = """
+    import numpy as np
+    import chainer.functions as F
+    from mxnet import nd
+
+    _hidden = F
+
+
+    class Net(object):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "first", ["from common import *", "from common import F, np, nd", "import common as c\nF, np = c.F, c.np"]
+)
+def test_names_of_another_module(scan, first):
+    found, result = scan(common=COMMON, main=first + "\nF.relu(1)\nF.no_such(1)\nnp.float\n")
+    shift = first.count("\n")
+    assert found == [f"{3 + shift} CG104 chainer.functions.no_such", f"{4 + shift} CG320 numpy.float"]
+    assert (
+        result.uses["chainer.functions.relu", "same"] == 1
+        or result.uses["chainer.functions.activation.relu.relu", "same"]
+    )
+    assert result.frameworks == ["chainer"]
+
+
+def test_names_that_start_with_an_underscore_or_that_the_module_does_not_have(scan):
+    found, result = scan(common=COMMON, main="from common import *\n_hidden.no_such\nchainer.functions.no_such\n")
+    assert not found and not result.uses
+
+
+def test_packages_and_relative_imports(scan):
+    found, _ = scan(
+        pkg__slash____init__="from .inner import G",
+        pkg__slash__inner="from ..common import F as G",
+        common=COMMON,
+        main="""\
+            import pkg
+            import pkg.inner
+            from pkg import inner, G
+            from pkg.inner import G as H
+
+            pkg.G.a
+            pkg.inner.G.b
+            inner.G.c
+            G.d
+            H.e
+            """,
+    )
+    assert found == [f"{line} CG104 chainer.functions.{name}" for line, name in zip(range(6, 11), "abcde", strict=True)]
+
+
+def test_modules_that_import_each_other(scan):
+    found, _ = scan(
+        a="from b import *\nimport chainer.functions as F", b="from a import F", main="from a import F\nF.x"
+    )
+    assert found == ["2 CG104 chainer.functions.x"]
+
+
+def test_a_file_of_the_program_is_not_taken_for_a_framework(scan):
+    found, _ = scan(chainer="functions = 1", main="import chainer\nchainer.functions.no_such\n")
+    assert found == ["2 CG104 chainer.functions.no_such"]
+
+
+def test_modules_of_folders_outside_of_the_working_folder_are_not_looked_at(scan, tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "common.py").write_text(textwrap.dedent(COMMON))
+    (tmp_path / "sub/main.py").write_text("from common import F\nF.no_such\n")
+    monkeypatch.chdir(tmp_path / "sub")
+    command._modules.clear()
+    (result,) = command.scan([pathlib.Path("main.py")])
+    assert not result.findings
+
+
+def test_properties_without_setter(scan):
+    found, result = scan(
+        main="""\
+            import chainer
+
+            it = chainer.iterators.SerialIterator([1], 2)
+            it.current_position = 0
+            it.current_position
+            it.batch_size = 3
+            optimizer = chainer.optimizers.SGD()
+            optimizer.lr = 3
+            """
+    )
+    assert found == ["4 CG107 chainer.iterators.SerialIterator.current_position"]
+    assert result.findings[0].level == "error" and result.findings[0].status == "unknown"
