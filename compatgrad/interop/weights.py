@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -95,7 +96,7 @@ def write_like(path: _Path, like: _Path, tensors: Mapping[str, torch.Tensor], le
     """Writes a file that the framework of the file `like` loads: the same parameters with the values in `tensors`.
 
     Args:
-        path: the file to write, with the extension of `like`: .npz, .h5, .hdf5 or .params.
+        path: the file to write, with the extension of `like`: .npz, .h5, .hdf5, .protobuf, .nnp or .params.
         like: a file with the same parameters.
         tensors: tensors under the names and in the layouts of `to_torch`.
         legacy_names: True: `tensors` are in the legacy layouts under their legacy names.
@@ -170,14 +171,40 @@ def _write(path: str, like: str, values: Mapping[str, torch.Tensor], incomplete:
             elif a.data is None:
                 raise ValueError(f"{like}: {name} has no value")
         params.write(path, stored, names)
-    elif ending in (".h5", ".hdf5"):
+    elif ending in (".h5", ".hdf5", ".protobuf"):
         with open(like, "rb") as old_file:
-            content = io.BytesIO(old_file.read())
-        with hdf5.h5py().File(content, "r+") as new:
-            for name, dataset in hdf5.datasets(new):
-                if name in values:
-                    dataset[...] = values[name].numpy()
+            content = _changed(old_file.read(), ending, values)
         with replacing(path) as file:
-            file.write(content.getvalue())
+            file.write(content)
+    elif ending == ".nnp":
+        made = io.BytesIO()
+        with zipfile.ZipFile(like) as members, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+            for member in members.infolist():
+                content = members.read(member)
+                kind = os.path.splitext(member.filename)[1].lower()
+                new.writestr(member, _changed(content, kind, values) if kind in (".h5", ".protobuf") else content)
+        with replacing(path) as file:
+            file.write(made.getvalue())
     else:
-        raise ValueError(f"{path}: expected a name that ends in .npz, .h5, .hdf5 or .params, found {ending!r}")
+        expected = ".npz, .h5, .hdf5, .protobuf, .nnp or .params"
+        raise ValueError(f"{path}: expected a name that ends in {expected}, found {ending!r}")
+
+
+def _changed(content: bytes, kind: str, values: Mapping[str, torch.Tensor]) -> bytes:
+    """The content of a file of parameters, with other values."""
+    if kind == ".protobuf":
+        from compatgrad.nnabla.utils import nnabla_pb2
+
+        message = nnabla_pb2.NNablaProtoBuf()
+        message.ParseFromString(content)
+        for parameter in message.parameter:
+            if parameter.variable_name in values:
+                del parameter.data[:]
+                parameter.data.frombytes(values[parameter.variable_name].float().contiguous().numpy().tobytes())
+        return bytes(message.SerializeToString())
+    file = io.BytesIO(content)
+    with hdf5.h5py().File(file, "r+") as new:
+        for name, dataset in hdf5.datasets(new):
+            if name in values:
+                dataset[...] = values[name].numpy()
+    return file.getvalue()

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from compatgrad.interop import files, weights
+from compatgrad.tools import _networks
 
 _DESCRIPTION = """\
 Reads the parameters in IN and writes them to OUT, without the framework that wrote IN. Nothing in IN is executed.
@@ -27,7 +28,11 @@ names and layouts (weight, bias, running_mean, gates of recurrent layers in torc
 listed with the reason, keep theirs. Parameters that have no value yet are left out.
 
 With --like LEGACY, IN is a state dict of torch with these names, and OUT a file that the framework of LEGACY loads: a
-copy of LEGACY (.npz, .h5, .hdf5 or .params) with the values in IN.
+copy of LEGACY (.npz, .h5, .hdf5, .protobuf, .nnp or .params) with the values in IN.
+
+Networks: with --to torch, a network (nnabla's .nnp, or MXNet's -symbol.json with --params) becomes a Python file of
+torch.nn layers if OUT is a folder or a name that ends in .py; the state dict is written beside it. Outputs and
+gradients of both networks are compared. --like takes such a file, too, for state dicts of this source.
 """
 _EPILOG = """\
 PREFIX and OLD must end at the end of a part of a name, that is before /, . or :, unless they themselves end with one of
@@ -40,6 +45,11 @@ examples:
   python -m compatgrad convert net-0020.params net.safetensors --map arg:= --map aux:=
   python -m compatgrad convert model.npz model.pt --to torch
   python -m compatgrad convert trained.pt trained.npz --like model.npz
+  python -m compatgrad convert net.nnp made/ --to torch
+  python -m compatgrad convert trained.pt trained.nnp --like net.nnp
+  python -m compatgrad convert net-symbol.json made/ --to torch --params net-0000.params --input data=1x3x224x224
+  python -m compatgrad convert trained.pt net-0001.params --like net-symbol.json --params net-0000.params \
+      --input data=1x3x224x224
 """
 
 
@@ -76,6 +86,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--to", choices=["torch"], help="give known layers torch's names and layouts")
     parser.add_argument("--like", metavar="LEGACY", help="write a copy of this file, with the values in IN")
+    networks = parser.add_argument_group("networks")
+    networks.add_argument("--params", metavar="FILE", help="the .params file with the parameters of a symbol")
+    networks.add_argument("--network", metavar="NAME", help="the network in a .nnp file that contains several")
+    networks.add_argument(
+        "--input",
+        metavar="NAME=SHAPE",
+        dest="input_shapes",
+        action="append",
+        default=[],
+        help="the shape of an input, such as data=1x3x224x224, or ids=8x20:int for integers; may be repeated",
+    )
+    networks.add_argument("--keep", action="store_true", help="what cannot be written stays a call of compatgrad")
     parser.add_argument("--list", action="store_true", help="print names, shapes and types, and write nothing")
     parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
     return parser
@@ -87,12 +109,22 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.list == bool(options.output):
         parser.error("--list takes no OUT: nothing is written" if options.list else "OUT is missing (or --list)")
+    to_source = options.to == "torch" and bool(options.output) and _networks.has_network(options.input)
+    to_source = to_source and not options.output.endswith((".pt", ".pth", ".safetensors"))
+    given = options.params or options.network or options.input_shapes or options.keep
+    if given and not to_source and not (options.like and _networks.has_network(options.like)):
+        parser.error(
+            "--params, --network, --input and --keep are for networks: --to torch with a folder as OUT, or --like"
+        )
     if options.like and (options.to or options.list or options.prefix or options.model):
         parser.error("--like takes no --to, --list, --prefix or --model")
     try:
         if options.like:
             _check_free(options.output, options.force)
             _back(options)
+            return 0
+        if to_source:
+            _to_source(options)
             return 0
         if options.output:
             files.writer(options.output)
@@ -127,10 +159,31 @@ def _back(options: argparse.Namespace) -> None:
         if not isinstance(found, Mapping) or not all(isinstance(t, torch.Tensor) for t in found.values()):
             raise ValueError(f"{options.input}: expected a state dict of tensors")
         tensors = dict(found)
-    unused = weights.write_like(options.output, options.like, files.rename(tensors, options.map))
+    tensors = files.rename(tensors, options.map)
+    if _networks.has_network(options.like) and not _networks.has_names(options.like, tensors):
+        result = _networks.written(options.like, options.params, options.network, options.input_shapes, options.keep)
+        unused = _networks.new_values(result, tensors, options.output, options.params or options.like)
+    else:
+        unused = weights.write_like(options.output, options.like, tensors)
     if unused:
         print(f"  not in {options.like}: {', '.join(map(_shown, unused))}")
     print(f"{options.output}: written, {os.path.getsize(options.output):,} bytes")
+
+
+def _to_source(options: argparse.Namespace) -> None:
+    """Writes a network as source of torch, and its state dict."""
+    result = _networks.written(options.input, options.params, options.network, options.input_shapes, options.keep)
+    source, tensors = result.save(options.output, force=options.force)
+    for mode, found in result.differences.items():
+        print(f"{options.input}: class {result.name}; {mode} mode differs by at most: {found.text()}")
+    for path, why in result.kept.items():
+        print(f"  calls compatgrad: {path}: {why}")
+    for note in result.notes:
+        print(f"  note: {note}")
+    if result.unused:
+        print(f"  not used: {', '.join(map(_shown, result.unused))}")
+    for name in (source, tensors):
+        print(f"{name}: written, {os.path.getsize(name):,} bytes")
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -288,10 +288,10 @@ def _batch_norm(s: Seen, gamma: int, beta: int, mean: Any, var: Any, keep: float
     arguments, spare = [str(channels)], []
     state: list[tuple[str, str, str]] = []
     extra: list[tuple[str, float, tuple[int, ...]]] = []
-    if eps != 1e-5:
+    if f"{eps:g}" != "1e-05":  # nnabla's files contain numbers of single precision
         arguments.append(f"eps={eps:g}")
-    if keep is not None and round(1 - keep, 10) != 0.1:
-        arguments.append(f"momentum={round(1 - keep, 10):g}")
+    if keep is not None and f"{1 - keep:.6g}" != "0.1":
+        arguments.append(f"momentum={1 - keep:.6g}")
     if _constant(s, gamma, 1) and _constant(s, beta, 0):
         arguments.append("affine=False")
     else:

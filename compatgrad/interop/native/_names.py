@@ -94,6 +94,7 @@ class Places:
         parts = owner.split(".") if owner else []
         if not whole or self._path(parts) in self._used:
             stem = _common(leaves).rstrip("_-:/ ") if not whole else ""
+            stem = re.sub(r"[_-](weight|gamma|beta|bias)$", "", stem)  # a layer with one parameter
             if not stem or stem in ("weight", "W", "w", "b", "bias", "gamma", "beta", "avg", "running", "moving"):
                 stem = layer.kind.rpartition(".")[2].rstrip("0123456789d").lower() or "layer"
             parts = [*parts, stem]

@@ -415,6 +415,40 @@ class Source:
         own = [f"{'.'.join(e.path)}: {note}" for e in self.entries if e.layer is not None for note in e.layer.notes]
         return list(dict.fromkeys([*given, *own]))
 
+    def back(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The legacy state from the module's state dict, under the original names."""
+        found: dict[str, torch.Tensor] = {}
+        for name, (legacy, how) in self.pairs().items():
+            numbers, end = {}, 1
+            for n in legacy:
+                size = self.state[n].numel()
+                numbers[n] = torch.arange(end, end + size).reshape(self.state[n].shape)
+                end += size
+            places = how(numbers)
+            if name not in tensors:
+                raise ValueError(f"{name} is missing: {', '.join(self.names.get(n, n) for n in legacy)} come from it")
+            t = tensors[name].detach().cpu()
+            if t.shape != places.shape:
+                raise ValueError(f"{name}: expected shape {tuple(places.shape)}, found {tuple(t.shape)}")
+            flat = t.new_zeros(end)
+            flat[places.flatten()] = t.flatten()
+            if bool((t[places == 0] != 0).any()):
+                raise ValueError(f"{name}: expected zeros where the legacy layer has no parameter")
+            for n, place in numbers.items():
+                if n in found:  # one torch parameter has a part of it, another one the rest
+                    held = torch.isin(place, places)
+                    found[n] = torch.where(held, flat[place], found[n])
+                else:
+                    found[n] = flat[place]
+        for entry in self.entries:
+            for own, value, shape in entry.layer.extra if entry.layer is not None else ():
+                name = ".".join((*entry.path, own))
+                if own != "num_batches_tracked" and name in tensors and bool((tensors[name] != value).any()):
+                    raise ValueError(
+                        f"{name}: expected {value:g} of shape {shape}: the legacy layer has no such parameter"
+                    )
+        return {self.names.get(n, n): t for n, t in found.items()}
+
     def pairs(self) -> dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, torch.Tensor]], torch.Tensor]]]:
         """For each name in the module the legacy names, and how their tensors become torch's."""
         found: dict[str, tuple[tuple[str, ...], Callable[[Mapping[str, torch.Tensor]], torch.Tensor]]] = {

@@ -77,6 +77,13 @@ class NativeModule:
     parts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     differences: dict[str, _check.Difference] = field(default_factory=dict)
+    _back: Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]] = field(default=dict, repr=False)
+
+    def legacy_state(self, state_dict: Mapping[str, torch.Tensor] | None = None) -> dict[str, torch.Tensor]:
+        """The legacy parameters, under their names and in their layouts, for a state dict of the module; None: for
+        `state_dict`. Raises ValueError if a tensor is missing or has another shape, or if a parameter that the legacy
+        network does not have is not the constant that it is there."""
+        return self._back(self.state_dict if state_dict is None else state_dict)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> tuple[str, str]:
         """Writes the source and, beside it, the state dict for `torch.load`.
@@ -199,7 +206,7 @@ def to_native(
         {own: ", ".join(source.names.get(n, n) for n in legacy) for own, (legacy, _) in pairs.items()},
         sorted(source.names.get(n, n) for n in source.state if n not in used),
         {path: part.why for path, (_, part) in source.kept.items()},
-        {argument: part.target for argument, part in source.kept.values()}, source.notes(notes),
+        {argument: part.target for argument, part in source.kept.values()}, source.notes(notes), {}, source.back,
     )  # fmt: skip
     if check:
         for mode, recorder in recorders.items():
