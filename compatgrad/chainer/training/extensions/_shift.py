@@ -1,14 +1,57 @@
 """Base classes of the extensions that change an attribute of an optimizer."""
 
+import inspect
+
 import numpy as np
 
+from compatgrad.chainer._documented import sections_of
 from compatgrad.chainer.training import extension
+
+_ARGUMENTS = {
+    "attr": 'name of the attribute, as "lr" or "alpha".',
+    "init": "value before the first call; None takes the optimizer's.",
+    "target": "value at which the shift ends; None for no end.",
+    "optimizer": "the optimizer; None takes the main one of the trainer's updater.",
+}
+_EXAMPLE = """Example:
+    >>> opt = chainer.optimizers.SGD(lr=1.0)
+    >>> shift = chainer.training.extensions.{name}({given}, optimizer=opt)
+    >>> shift.initialize(None)
+    >>> for _ in range({number}):
+    ...     shift(None)
+    ...     print(opt.lr)
+    {values}
+
+Source: `chainer.training.extensions.{name}` of Chainer 7.8.1."""
+
+
+def _completed(cls, given, values):
+    """The docstring of `cls`, completed by the arguments that all have, an example and the source. In the example the
+    shift is made with the arguments `given`; `values` are the learning rates after its calls.
+    """
+    head, sections = sections_of(inspect.cleandoc(cls.__doc__))
+    code = cls.__init__.__code__
+    own = dict(line.strip().split(": ", 1) for line in sections.get("Args", "").splitlines() if line)
+    described = _ARGUMENTS | own
+    arguments = "\n".join(f"    {n}: {described[n]}" for n in code.co_varnames[1 : code.co_argcount])
+    blocks = [head.rstrip(), f"Args:\n{arguments}"]
+    if "Raises" in sections:
+        blocks.append(f"Raises:\n{sections['Raises'].rstrip()}")
+    values = values.split()
+    blocks.append(_EXAMPLE.format(name=cls.__name__, given=given, number=len(values), values="\n    ".join(values)))
+    return "\n\n".join(blocks)
 
 
 class OptimizerExtension(extension.Extension):
     """Base class of extensions that set the attribute `attr` of `optimizer`, by default of the main one. ``_t`` counts
     the calls.
     """
+
+    def __init_subclass__(cls, example=None, **kwargs):
+        """`example`: the arguments and values of the docstring's example, see `_completed`."""
+        super().__init_subclass__(**kwargs)
+        if example is not None and cls.__doc__:  # python -OO removes docstrings
+            cls.__doc__ = _completed(cls, *example)
 
     def __init__(self, attr, optimizer):
         self._attr = attr

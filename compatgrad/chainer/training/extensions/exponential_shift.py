@@ -10,32 +10,15 @@ if TYPE_CHECKING:
     from compatgrad.chainer.optimizer import Optimizer
 
 
-class ExponentialShift(_shift.Shift):
+class ExponentialShift(_shift.Shift, example=('"lr", 0.5, target=0.25', "0.5 0.25 0.25")):
     """Sets an attribute of an optimizer to init * rate ** t: exponential decay of a learning rate. t is the number of
     its calls, which snapshots contain.
 
     Args:
-        attr: name of the attribute, as "lr" or "alpha".
         rate: factor of each call.
-        init: value before the first call; None takes the optimizer's.
-        target: value at which the shift ends; None for no end.
-        optimizer: the optimizer; None takes the main one of the trainer's updater.
 
     Raises:
         ValueError: `rate` is negative.
-
-    Example:
-        >>> opt = chainer.optimizers.SGD(lr=1.0)
-        >>> shift = chainer.training.extensions.ExponentialShift("lr", 0.5, target=0.25, optimizer=opt)
-        >>> shift.initialize(None)
-        >>> for _ in range(3):
-        ...     shift(None)
-        ...     print(opt.lr)
-        0.5
-        0.25
-        0.25
-
-    Source: `chainer.training.extensions.ExponentialShift` of Chainer 7.8.1.
     """
 
     def __init__(

@@ -11,29 +11,13 @@ if TYPE_CHECKING:
     from compatgrad.chainer.training.trainer import Trainer
 
 
-class LinearShift(_shift.Shift):
+class LinearShift(_shift.Shift, example=('"lr", (1.0, 0.5), (1, 3)', "1.0 0.75 0.5 0.5")):
     """Moves an attribute of an optimizer linearly from one value to another. It counts its calls, t, which a snapshot
     keeps.
 
     Args:
-        attr: name of the attribute, as "lr" or "alpha".
         value_range: first and last value.
         time_range: numbers of the calls at which the change begins and ends.
-        optimizer: the optimizer; None takes the main one of the trainer's updater.
-
-    Example:
-        >>> opt = chainer.optimizers.SGD(lr=1.0)
-        >>> shift = chainer.training.extensions.LinearShift("lr", (1.0, 0.5), (1, 3), optimizer=opt)
-        >>> shift.initialize(None)
-        >>> for _ in range(4):
-        ...     shift(None)
-        ...     print(opt.lr)
-        1.0
-        0.75
-        0.5
-        0.5
-
-    Source: `chainer.training.extensions.LinearShift` of Chainer 7.8.1.
     """
 
     def __init__(

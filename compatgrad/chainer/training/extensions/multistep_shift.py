@@ -14,30 +14,13 @@ if TYPE_CHECKING:
     from compatgrad.chainer.training.trainer import Trainer
 
 
-class MultistepShift(_shift.OptimizerExtension):
+class MultistepShift(_shift.OptimizerExtension, example=('"lr", 0.5, [2, 3], 1.0', "1.0 0.5 0.25 0.25")):
     """Multiplies an attribute of an optimizer by a factor at given calls. t is the number of its calls, which snapshots
     contain.
 
     Args:
-        attr: name of the attribute, as "lr" or "alpha".
         gamma: the factor.
         step_value: numbers of the calls, ascending.
-        init: value before the first call; None takes the optimizer's.
-        optimizer: the optimizer; None takes the main one of the trainer's updater.
-
-    Example:
-        >>> opt = chainer.optimizers.SGD(lr=1.0)
-        >>> shift = chainer.training.extensions.MultistepShift("lr", 0.5, [2, 3], 1.0, optimizer=opt)
-        >>> shift.initialize(None)
-        >>> for _ in range(4):
-        ...     shift(None)
-        ...     print(opt.lr)
-        1.0
-        0.5
-        0.25
-        0.25
-
-    Source: `chainer.training.extensions.MultistepShift` of Chainer 7.8.1.
     """
 
     def __init__(

@@ -11,31 +11,14 @@ if TYPE_CHECKING:
     from compatgrad.chainer.training.trainer import Trainer
 
 
-class WarmupShift(_shift.OptimizerExtension):
+class WarmupShift(_shift.OptimizerExtension, example=('"lr", 0.0, 4, 1.0', "0.25 0.5 0.75 1.0 1.0")):
     """Moves an attribute of an optimizer linearly from a start value to the value for the rest of the training, during
     its first calls. It counts its calls, t, which a snapshot keeps.
 
     Args:
-        attr: name of the attribute, as "lr" or "alpha".
         warmup_start: first value; None takes the optimizer's.
         warmup_iter: number of calls until the last value.
         init: last value.
-        optimizer: the optimizer; None takes the main one of the trainer's updater.
-
-    Example:
-        >>> opt = chainer.optimizers.SGD(lr=1.0)
-        >>> shift = chainer.training.extensions.WarmupShift("lr", 0.0, 4, 1.0, optimizer=opt)
-        >>> shift.initialize(None)
-        >>> for _ in range(5):
-        ...     shift(None)
-        ...     print(opt.lr)
-        0.25
-        0.5
-        0.75
-        1.0
-        1.0
-
-    Source: `chainer.training.extensions.WarmupShift` of Chainer 7.8.1.
     """
 
     def __init__(
