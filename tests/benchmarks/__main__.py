@@ -1,5 +1,5 @@
-"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--frontend NAME]
-                           [--json FILE] [--only WORD...]
+"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--jax PYTHON]
+                           [--compiled] [--limit] [--frontend NAME] [--json FILE] [--only WORD...]
 
 Starts one process per framework, which take turns at each workload, on one thread. Prints the medians over the
 rounds, and medians of the ratios within each round, which do not depend on changes of the machine's speed.
@@ -31,6 +31,7 @@ ENVIRONMENT = {
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
+COMPILED, JAX = "compiled torch", "JAX"
 # nnabla programs with static and dynamic graphs, on compatgrad and on the original
 STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
 MX, MXNET = "mx", "MXNet"
@@ -46,12 +47,16 @@ PAIRS = [
     (NATIVE, TORCH),
     (FRONTEND, TORCH),
     (FRONTEND, CHAINER),
+    (FRONTEND, COMPILED),
+    (FRONTEND, JAX),
     (STATIC, TORCH),
     (STATIC, NNABLA_STATIC),
+    (STATIC, JAX),
     (DYNAMIC, TORCH),
     (DYNAMIC, NNABLA_DYNAMIC),
     (MX, TORCH),
     (MX, MXNET),
+    (MX, JAX),
 ]
 # workload -> (consecutive runs per sample, samples per round)
 CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
@@ -142,6 +147,10 @@ def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]
     }
     if module == "memory":
         return found
+    if module == "steps" and pythons.get("compiled"):
+        found[COMPILED] = [*run, "tests.benchmarks.steps_torch", "compiled"]
+    if module == "steps" and pythons.get("jax"):
+        found[JAX] = [pythons["jax"], "-m", "tests.benchmarks.steps_jax"]
     if module == "chain":
         found[NATIVE] = [*run, "tests.benchmarks.chain_native"]
     for framework, original, name, *mode in [
@@ -215,6 +224,15 @@ def rows(workload, values, unit, scale):
             }
 
 
+def show_limit(workload, values, least):
+    """How much of the time of a step its products and the movement of its parameters take at least."""
+    for framework in (FRONTEND, STATIC, DYNAMIC, MX):
+        if framework in values:
+            seconds = statistics.median(values[framework])
+            parts = ", ".join(f"{name} {least[name] / seconds:.0%}" for name in least)
+            print(f"{workload:<19} {framework:<10} of its time at this machine's limit: {parts}", flush=True)
+
+
 def show(row):
     target, met = "", ""
     # Targets against the originals are shown as factors of speed.
@@ -228,7 +246,7 @@ def show(row):
 
 
 def table_row(*cells):
-    layout = ("<19", "<10", "<14", ">9", ">9", "<5", ">13", ">12", "<7")
+    layout = ("<19", "<10", "<15", ">9", ">9", "<5", ">13", ">12", "<7")
     print(" ".join(format(cell, width) for cell, width in zip(cells, layout, strict=True)).rstrip(), flush=True)
 
 
@@ -241,20 +259,24 @@ def main():
     parser.add_argument("--chainer", metavar="PYTHON", help="an interpreter in which real Chainer 7.8.1 runs")
     parser.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
     parser.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
+    parser.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
+    parser.add_argument("--compiled", action="store_true", help="training steps also against torch.compile")
+    parser.add_argument("--limit", action="store_true", help="how close training steps are to the machine's limit")
     parser.add_argument("--frontend", choices=list(FRONTENDS), help="programs of this frontend alone")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE, or - for standard output")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
     args = parser.parse_args()
-    pythons = {name: getattr(args, name) for name in FRONTENDS}
+    pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
     for name, python in pythons.items():
         if python and not shutil.which(python):
             parser.error(f"--{name}: there is no interpreter {python}")
+    pythons["compiled"] = sys.executable if args.compiled else None
     rounds = args.rounds or (3 if args.quick else 7)
 
     def chosen(workloads):
         return {k: v for k, v in workloads.items() if not args.only or any(word in k for word in args.only)}
 
-    result = []
+    result, limits = [], {}
 
     def add(workload, values, unit, scale):
         for row in rows(workload, values, unit, scale):
@@ -277,6 +299,12 @@ def main():
         for name, settings in chosen(workloads).items():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale)
+            if args.limit and module == "steps":
+                command = [sys.executable, "-m", "tests.benchmarks.limit", name]
+                told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
+                limits[name] = json.loads(told.stdout)[name]
+                if args.json != "-":
+                    show_limit(name, times[name], limits[name])
     if chosen({"memory": None}) and args.frontend in (None, "chainer"):
         environment = {**ENVIRONMENT, **RETURN_MEMORY}
         add("memory", measure_memory(3, commands("memory", {}), environment), "MB", 1e-6)
@@ -289,7 +317,7 @@ def main():
         import torch
 
         machine = {"machine": platform.machine(), "cores": os.cpu_count(), "torch": torch.__version__}
-        text = json.dumps({**machine, "rounds": rounds, "rows": result}, indent=1)
+        text = json.dumps({**machine, "rounds": rounds, "rows": result, "limits": limits}, indent=1)
         print(text) if args.json == "-" else pathlib.Path(args.json).write_text(text + "\n")
     if args.json != "-":
         print(f"{missed} targets not met" if missed else "all targets met")

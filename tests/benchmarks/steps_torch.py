@@ -1,4 +1,6 @@
-"""The same training steps as torch programs."""
+"""The same training steps as torch programs; `steps_torch compiled` compiles them, with fused optimizers."""
+
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -6,15 +8,20 @@ from torch import nn
 
 from tests.benchmarks.worker import BATCHES, serve
 
-torch.set_num_threads(1)
-torch.manual_seed(0)
+# whether losses are compiled, and what optimizers are told for that
+COMPILED = sys.argv[1:] == ["compiled"]
+FUSED = {"fused": True} if COMPILED else {}
 
 
-def training_step(optimizer, lossfun):
+def training_step(optimizer, lossfun, before_update=lambda: None):
+    if COMPILED:
+        lossfun = torch.compile(lossfun)
+
     def step():
         loss = lossfun()
         optimizer.zero_grad()
         loss.backward()
+        before_update()
         optimizer.step()
 
     return step
@@ -25,7 +32,7 @@ def mlp(n_in, n_units, n_out, batchsize):
         nn.Linear(n_in, n_units), nn.ReLU(), nn.Linear(n_units, n_units), nn.ReLU(), nn.Linear(n_units, n_out)
     )
     x, t = torch.rand(batchsize, n_in), torch.randint(0, n_out, (batchsize,))
-    return training_step(torch.optim.Adam(model.parameters()), lambda: F.cross_entropy(model(x), t))
+    return training_step(torch.optim.Adam(model.parameters(), **FUSED), lambda: F.cross_entropy(model(x), t))
 
 
 def cnn():
@@ -41,7 +48,7 @@ def cnn():
         nn.Linear(32 * 7 * 7, 10),
     )
     x, t = torch.rand(32, 1, 28, 28), torch.randint(0, 10, (32,))
-    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, **FUSED)
     return training_step(optimizer, lambda: F.cross_entropy(model(x), t))
 
 
@@ -49,20 +56,17 @@ def lstm_lm():
     embed, lstm, out = nn.Embedding(200, 64), nn.LSTMCell(64, 64), nn.Linear(64, 200)
     params = [*embed.parameters(), *lstm.parameters(), *out.parameters()]
     xs, ts = torch.randint(0, 200, (20, 16)), torch.randint(0, 200, (20, 16))
-    optimizer = torch.optim.SGD(params, 0.1)
+    optimizer = torch.optim.SGD(params, 0.1, **FUSED)
 
-    def step():
+    def lossfun():
         h = c = torch.zeros(16, 64)
         loss = 0
         for x, t in zip(xs, ts, strict=True):
             h, c = lstm(embed(x), (h, c))
             loss = loss + F.cross_entropy(out(h), t)
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(params, 5)
-        optimizer.step()
+        return loss
 
-    return step
+    return training_step(optimizer, lossfun, lambda: nn.utils.clip_grad_norm_(params, 5))
 
 
 def wgan_gp():
@@ -83,17 +87,25 @@ def wgan_gp():
         norm = (g * g).sum((1, 2, 3)).sqrt()
         return ((norm - 1) ** 2).mean() + y.mean()
 
-    return training_step(torch.optim.Adam(model.parameters(), 1e-4, betas=(0.0, 0.9)), lossfun)
+    return training_step(torch.optim.Adam(model.parameters(), 1e-4, betas=(0.0, 0.9), **FUSED), lossfun)
+
+
+def programs():
+    """The functions that set up a step, by the names of the workloads."""
+    found = {
+        "mlp_tiny": lambda: mlp(32, 64, 10, 16),
+        "mlp_mnist": lambda: mlp(784, 1000, 10, 100),
+        "cnn": cnn,
+        "lstm_lm": lstm_lm,
+        "wgan_gp": wgan_gp,
+        **{f"batch {n}": lambda n=n: mlp(784, 1000, 10, n) for n in BATCHES},
+    }
+    if COMPILED:
+        del found["wgan_gp"]  # torch.compile does not differentiate twice
+    return found
 
 
 if __name__ == "__main__":
-    serve(
-        {
-            "mlp_tiny": lambda: mlp(32, 64, 10, 16),
-            "mlp_mnist": lambda: mlp(784, 1000, 10, 100),
-            "cnn": cnn,
-            "lstm_lm": lstm_lm,
-            "wgan_gp": wgan_gp,
-            **{f"batch {n}": lambda n=n: mlp(784, 1000, 10, n) for n in BATCHES},
-        }
-    )
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    serve(programs())

@@ -1,0 +1,64 @@
+"""`python -m tests.benchmarks`: that it measures and counts what it says."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.benchmarks import limit, steps_torch
+
+
+def test_operations_and_bytes_of_a_perceptron():
+    needs = limit.needs(lambda: steps_torch.mlp(5, 7, 3, 11))
+    first, others = 5 * 7, 7 * 7 + 7 * 3
+    # forward, gradients of weights, gradients of inputs, which the first layer does not need
+    assert needs["operations"] == 2 * 11 * (2 * first + 3 * others)
+    count = first + others + 7 + 7 + 3
+    assert needs["kept"] == 4 * 4 * count
+    assert needs["moved"] == 4 * (4 + 3 + 2 + 1) * count
+
+
+def test_operations_of_a_gradient_of_a_gradient_are_counted():
+    found = limit.needs(steps_torch.wgan_gp)["operations"]
+    first, second, last = 16 * 16 * 16 * 16 * 3 * 16, 16 * 8 * 8 * 32 * 16 * 16, 16 * 32 * 8 * 8
+    # forward, gradient and gradient of the gradient of each layer, or nearly
+    assert 2 * 5 * (first + second + last) < found < 2 * 7 * (first + second + last)
+
+
+def test_rates_are_those_of_a_machine():
+    assert 1e8 < limit.product_rate() < 1e14
+    assert 1e8 < limit.copy_rate(1 << 20) < 1e13
+
+
+def test_a_quick_run():
+    command = ["-m", "tests.benchmarks", "--quick", "--only", "mlp_tiny", "--frontend", "chainer", "--limit"]
+    done = subprocess.run([sys.executable, *command, "--json", "-"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    (row,) = found["rows"]
+    assert (row["workload"], row["framework"], row["against"], row["unit"]) == ("mlp_tiny", "compatgrad", "torch", "ms")
+    assert 0 < row["ratio"] < 100 and 0 < found["limits"]["mlp_tiny"]["products"] < row["value"]
+
+
+def test_an_interpreter_that_is_not_there():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", "--jax", "nowhere/python"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "--jax: there is no interpreter nowhere/python" in done.stderr
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_derivatives_of_an_order(order):
+    from tests.benchmarks import chain_torch
+    from tests.benchmarks.chain import workloads
+
+    seen = []
+
+    def grad(y, again):
+        seen.append(again)
+        return y
+
+    made = workloads(None, None, chain_torch.forward, lambda y: y.sum(), grad)
+    made[f"order {order}"]()()
+    assert seen == [True] * (order - 1) + [False]
