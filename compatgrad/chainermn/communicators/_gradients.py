@@ -103,7 +103,8 @@ def broadcast(group: Group, model: Link) -> None:
     tensors = [to_tensor(array) for array in arrays]
     forms = [(name, a.shape, str(a.dtype)) for name, a in zip(names, arrays, strict=True)]
     who = "bcast_data"
-    group.expect_same(who, lambda: f"the parameters {_listed([f'{n}{s}' for n, s, _ in forms])}", *_numbers(forms))
+    words = lambda: f"the parameters {_listed([f'{n}{shape} {dtype}' for n, shape, dtype in forms])}"  # noqa: E731
+    group.expect_same(who, words, *_numbers(forms))
     kinds: dict[Any, list[torch.Tensor]] = {}
     for tensor in tensors:
         kinds.setdefault((tensor.dtype, tensor.device), []).append(tensor)

@@ -168,7 +168,7 @@ class Group(Messages):
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
-    def _call(self, name: str, detail: str = "") -> waiting.Call:
+    def _call(self, name: str, detail: str | Callable[[], str] = "") -> waiting.Call:
         return waiting.Call(name, detail, self._name, time.monotonic())
 
     def _run(self, call: waiting.Call, start: Callable[[], Any]) -> None:
@@ -179,15 +179,16 @@ class Group(Messages):
         try:
             works = start()
         except RuntimeError as error:
-            raise waiting.failure(self._watch.board, call, self.ranks, error) from error
+            raise waiting.failure(self._watch.board, call, self.ranks, error) from None
         return works if isinstance(works, list) else [works]
 
-    def agree(self, name: str, *numbers: int) -> list[tuple[int, ...]]:
+    def agree(self, name: str, *numbers: int, detail: str | Callable[[], str] = "") -> list[tuple[int, ...]]:
         """Tells all processes what this process is about to call, and gets what they are about to call.
 
         Args:
             name: name of the call, which must be the same in all processes.
             *numbers: at most seven ints about the call.
+            detail: what the call is about, for errors, or a function that returns it.
 
         Returns:
             The numbers of each process, by rank.
@@ -197,7 +198,7 @@ class Group(Messages):
         """
         if self.size == 1:
             return [numbers]
-        call = self._call(name)
+        call = self._call(name, detail)
         mine = [zlib.crc32(name.encode()), *numbers]
         header = torch.tensor(mine + [0] * (_HEADER - len(mine)), dtype=torch.int64)
         table = torch.empty(self.size, _HEADER, dtype=torch.int64)
@@ -237,7 +238,7 @@ class Group(Messages):
         key = (zlib.crc32(name.encode()), *numbers)
         if self.size == 1 or key in self._agreed:
             return
-        rows = self.agree(name, *numbers)
+        rows = self.agree(name, *numbers, detail=detail)
         if any(row != numbers for row in rows):  # in all processes, or in none
             texts = self._tell(detail())
             listed = "; ".join(f"rank {rank}: {texts[rank]}" for rank in range(self.size))
@@ -246,13 +247,22 @@ class Group(Messages):
 
     # ---- collectives -------------------------------------------------------------------------------------------------
 
-    def all_reduce(self, tensor: torch.Tensor, op: str = "sum", wait: bool = True) -> Pending | None:
+    def all_reduce(
+        self,
+        tensor: torch.Tensor,
+        op: str = "sum",
+        wait: bool = True,
+        name: str = "all_reduce",
+        detail: Callable[[], str] | None = None,
+    ) -> Pending | None:
         """Replaces `tensor` by the sum over all processes, or the maximum, minimum or product.
 
         Args:
             tensor: a tensor of one shape and dtype in all processes; it must be contiguous where `wait` is False.
             op: "sum", "max", "min" or "product".
             wait: False returns at once.
+            name: name of the call, for errors.
+            detail: returns what the call is about, for errors; None is the tensor's size and dtype.
 
         Returns:
             None; where `wait` is False, a Pending.
@@ -268,7 +278,7 @@ class Group(Messages):
         import torch.distributed as dist
 
         kind = getattr(dist.ReduceOp, op.upper())
-        call = self._call("all_reduce", _words(tensor))
+        call = self._call(name, detail or (lambda: _words(tensor)))
         whole = tensor.contiguous()
         works = self._start(call, lambda: dist.all_reduce(whole, op=kind, group=self._handle, async_op=True))
 
@@ -298,7 +308,7 @@ class Group(Messages):
 
         whole = tensor.contiguous()
         source = self.ranks[root]
-        call = self._call("broadcast", _words(tensor))
+        call = self._call("broadcast", lambda: _words(tensor))
         self._run(call, lambda: dist.broadcast(whole, source, group=self._handle, async_op=True))
         if whole is not tensor:
             tensor.copy_(whole)
@@ -317,7 +327,7 @@ class Group(Messages):
 
         # torch uses the tensors of the other processes as scratch space
         whole = tensor.clone(memory_format=torch.contiguous_format)
-        call = self._call("reduce", _words(tensor))
+        call = self._call("reduce", lambda: _words(tensor))
         self._run(call, lambda: dist.reduce(whole, self.ranks[root], group=self._handle, async_op=True))
         if self.rank == root:
             tensor.copy_(whole)
@@ -334,7 +344,7 @@ class Group(Messages):
         import torch.distributed as dist
 
         parts = [torch.empty_like(whole) for _ in self.ranks]
-        call = self._call("all_gather", _words(tensor))
+        call = self._call("all_gather", lambda: _words(tensor))
         self._run(call, lambda: dist.all_gather(parts, whole, group=self._handle, async_op=True))
         return [parts[i] for i in self._order]
 

@@ -131,7 +131,7 @@ class Messages:
                 try:
                     work.wait()
                 except RuntimeError as error:
-                    raise waiting.failure(self._watch.board, call, ranks, error) from error
+                    raise waiting.failure(self._watch.board, call, ranks, error) from None
 
     def send(self, packet: Packet, dest: int, tag: int = 0) -> None:
         """Sends a packet to another process, and returns when it has begun to receive it.

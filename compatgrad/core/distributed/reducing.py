@@ -28,9 +28,9 @@ class _Bucket:
         self.views = [piece.view(t.shape) for piece, t in zip(pieces, self.tensors, strict=True)]
         self.pending: Pending | None = None
 
-    def start(self, group: Group) -> None:
+    def start(self, group: Group, name: str, detail: Callable[[], str] | None) -> None:
         torch._foreach_copy_(self.views, self.tensors)
-        self.pending = group.all_reduce(self.flat, wait=False)
+        self.pending = group.all_reduce(self.flat, wait=False, name=name, detail=detail)
 
     def finish(self, factor: float) -> None:
         assert self.pending is not None
@@ -52,6 +52,7 @@ class Buckets:
         group: the processes.
         factor: by which the sums are multiplied, in the dtype of communication.
         name: name of the call, for errors.
+        detail: returns what the call is about, for errors; None is sizes and dtypes.
 
     Example:
         >>> import torch
@@ -67,8 +68,8 @@ class Buckets:
     Source: `compatgrad/core/distributed/reducing.py`.
     """
 
-    def __init__(self, group: Group, factor: float, name: str) -> None:
-        self.group, self.factor, self.name = group, factor, name
+    def __init__(self, group: Group, factor: float, name: str, detail: Callable[[], str] | None = None) -> None:
+        self.group, self.factor, self.name, self.detail = group, factor, name, detail
         self._started: list[_Bucket] = []
         self._sent = 0
 
@@ -90,7 +91,7 @@ class Buckets:
     def _send(self, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:
         bucket = _Bucket(self.group, tensors, dtype)
         if bucket.flat.numel():
-            bucket.start(self.group)
+            bucket.start(self.group, self.name, self.detail)
             self._started.append(bucket)
         self._sent += 1
 
@@ -143,6 +144,6 @@ def reduce_tensors(
     total = sum(math.prod(shape) for shape, _, _ in forms)
     words = detail or (lambda: f"{len(tensors)} arrays with {total} elements")
     group.expect_same(name, words, len(tensors), total, code)
-    buckets = Buckets(group, factor, name)
+    buckets = Buckets(group, factor, name, words)
     buckets.add(tensors, dtypes)
     return buckets

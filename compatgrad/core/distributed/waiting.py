@@ -7,7 +7,7 @@ import datetime
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from compatgrad.core.distributed.connecting import Board, deadline
@@ -26,12 +26,19 @@ class Call(NamedTuple):
     """A call in which a process waits for the others of a group."""
 
     name: str
-    detail: str
+    # what it is about, or a function that says it, since most calls are never shown
+    detail: str | Callable[[], str]
     group: str
     started: float
 
+    @property
+    def words(self) -> str:
+        """What the call is about."""
+        return self.detail if isinstance(self.detail, str) else self.detail()
+
     def __str__(self) -> str:
-        return self.name + (f" of {self.detail}" if self.detail else "")
+        words = self.words
+        return self.name + (f" of {words}" if words else "")
 
 
 class Watch:
@@ -65,7 +72,7 @@ class Watch:
     def _place(self, call: Call) -> dict[str, str]:
         frame = program_frame(sys._current_frames().get(self._owner))
         line = "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
-        return {"name": call.name, "detail": call.detail, "group": call.group, "line": line}
+        return {"name": call.name, "detail": call.words, "group": call.group, "line": line}
 
     @contextlib.contextmanager
     def during(self, call: Call) -> Any:
@@ -93,7 +100,7 @@ def complete(watch: Watch, works: Sequence[Any], call: Call, ranks: Sequence[int
                     break
                 except RuntimeError as error:
                     if work.is_completed():
-                        raise failure(watch.board, call, ranks, error) from error
+                        raise failure(watch.board, call, ranks, error) from None
                     if left <= look:
                         raise failure(watch.board, call, ranks, None) from None
                     if _cannot_come(watch.board, call, ranks):
@@ -114,13 +121,13 @@ def _cannot_come(board: Board, call: Call, ranks: Sequence[int]) -> bool:
 
 
 def _differs(stuck: dict[str, str], call: Call) -> bool:
-    return (stuck["name"], stuck["detail"]) != (call.name, call.detail)
+    return (stuck["name"], stuck["detail"]) != (call.name, call.words)
 
 
 def failure(board: Board, call: Call, ranks: Sequence[int], error: BaseException | None) -> DistributedError:
     """The error for a `call` that did not succeed: `error`, or None for a process that waited in vain."""
     line = program_line()
-    board.post("stuck", {"name": call.name, "detail": call.detail, "group": call.group, "line": line})
+    board.post("stuck", {"name": call.name, "detail": call.words, "group": call.group, "line": line})
     others = [rank for rank in ranks if rank != board.rank]
     until = time.monotonic() + _GRACE
     while True:

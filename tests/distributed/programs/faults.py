@@ -1,0 +1,50 @@
+"""Rank 1 does something else than the others. argv: what it does, and where to write the name of this process."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+
+what = sys.argv[1]
+if what in ("parameters", "dtype", "batches"):
+    import chainer
+    import chainer.functions as F
+    import chainer.links as L
+    import chainermn
+
+    comm = chainermn.create_communicator("naive")
+    model = chainer.Chain(a=L.Linear(2, 2), b=L.Linear(2, 2))
+    if what == "dtype" and comm.rank == 1:
+        model.b.W.array = model.b.W.array.astype("d")
+        model.b.b.array = model.b.b.array.astype("d")
+    optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.SGD(0.1), comm, zero_fill=False).setup(model)
+    for step in range(2 if what == "batches" and comm.rank == 1 else 4):
+        x = np.ones((1, 2), model.b.W.dtype if step else "f")
+        model.cleargrads()
+        if what == "parameters" and step == 2 and comm.rank == 1:
+            F.sum(model.b(x)).backward()  # no gradient for `a`
+        elif what != "dtype":
+            F.sum(model.b(model.a(x))).backward()
+        optimizer.update()
+    sys.exit()
+
+from compatgrad.core import distributed  # noqa: E402
+
+group = distributed.world()
+print(os.getpid(), flush=True)
+group.barrier()
+if group.rank == 1:
+    if what == "raises":
+        raise ValueError("boom")
+    if what == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "leaves":
+        sys.exit(0)
+    if what == "hangs":
+        time.sleep(300)
+    if what == "differs":
+        group.broadcast_object("x")
+x = __import__("torch").ones(3)
+group.all_reduce(x)  # the line
