@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
+from compatgrad.nnabla.functions._sections import POINTWISE
 
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
@@ -42,15 +43,9 @@ def _last_axis(x: Any) -> int:
     return x.ndim - 1
 
 
-@function("Sigmoid", "x", primitive=True)
+@function("Sigmoid", "x", primitive=True, shared=(POINTWISE,))
 def sigmoid(x: Array) -> Array:
     """Logistic function, 1 / (1 + exp(-x)), element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.sigmoid(nn.NdArray.from_numpy_array(np.array([-2.0, 0.0, 2.0]))).data
@@ -59,15 +54,9 @@ def sigmoid(x: Array) -> Array:
     return op.sigmoid(x)
 
 
-@function("Swish", "x", primitive=True)
+@function("Swish", "x", primitive=True, shared=(POINTWISE,))
 def swish(x: Array) -> Array:
     """x * sigmoid(x), element-wise (Ramachandran et al., 2017).
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.swish(nn.NdArray.from_numpy_array(np.array([-2.0, 0.0, 2.0]))).data
@@ -76,15 +65,9 @@ def swish(x: Array) -> Array:
     return op.silu(x)
 
 
-@function("Tanh", "x", primitive=True)
+@function("Tanh", "x", primitive=True, shared=(POINTWISE,))
 def tanh(x: Array) -> Array:
     """Hyperbolic tangent, element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.tanh(nn.NdArray.from_numpy_array(np.array([-1.0, 0.0, 1.0]))).data
@@ -297,17 +280,11 @@ def prelu(x0: Array, x1: Array, base_axis: int = 1) -> Array:
     return op.reshape(y, shape=tuple(x0.shape))
 
 
-@function("GELU", "x", primitive=True)
+@function("GELU", "x", primitive=True, shared=(POINTWISE,))
 def gelu(x: Array) -> Array:
     """x times the normal distribution function at x, approximated by tanh (Hendrycks and Gimpel, 2016).
 
     It is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.gelu(nn.NdArray.from_numpy_array(np.array([-1.0, 0.0, 1.0]))).data
@@ -316,15 +293,9 @@ def gelu(x: Array) -> Array:
     return op.gelu(x, approximate=True)
 
 
-@function("Mish", "x", primitive=True)
+@function("Mish", "x", primitive=True, shared=(POINTWISE,))
 def mish(x: Array) -> Array:
     """x * tanh(log(1 + exp(x))), element-wise (Misra, 2019).
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.mish(nn.NdArray.from_numpy_array(np.array([-1.0, 0.0, 1.0]))).data
@@ -333,15 +304,9 @@ def mish(x: Array) -> Array:
     return op.mish(x)
 
 
-@function("ReLU6", "x", primitive=True)
+@function("ReLU6", "x", primitive=True, shared=(POINTWISE,))
 def relu6(x: Array) -> Array:
     """min(max(x, 0), 6), element-wise; the gradient at 0 and 6 is 0.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.relu6(nn.NdArray.from_numpy_array(np.array([-1.0, 3.0, 8.0]))).data
@@ -350,15 +315,9 @@ def relu6(x: Array) -> Array:
     return op.clipped_relu(x, z=6.0, product=False)
 
 
-@function("HardSigmoid", "x", primitive=True)
+@function("HardSigmoid", "x", primitive=True, shared=(POINTWISE,))
 def hard_sigmoid(x: Array) -> Array:
     """0.2 * x + 0.5, limited to [0, 1]; the gradient on the limits is 0.2.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.hard_sigmoid(nn.NdArray.from_numpy_array(np.array([-3.0, 0.0, 1.0]))).data
@@ -367,15 +326,9 @@ def hard_sigmoid(x: Array) -> Array:
     return op.hard_sigmoid_closed(x)
 
 
-@function("HardTanh", "x", primitive=True)
+@function("HardTanh", "x", primitive=True, shared=(POINTWISE,))
 def hard_tanh(x: Array) -> Array:
     """x limited to [-1, 1]; the gradient on the limits is 1.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.hard_tanh(nn.NdArray.from_numpy_array(np.array([-3.0, 0.5, 2.0]))).data
@@ -384,15 +337,9 @@ def hard_tanh(x: Array) -> Array:
     return op.clip(x, min=-1.0, max=1.0, product=False)
 
 
-@function("LogSigmoid", "x", primitive=True)
+@function("LogSigmoid", "x", primitive=True, shared=(POINTWISE,))
 def log_sigmoid(x: Array) -> Array:
     """log(sigmoid(x)), element-wise, without overflow for large negative x.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.log_sigmoid(nn.NdArray.from_numpy_array(np.array([-100.0, 0.0]))).data
@@ -419,15 +366,9 @@ def softplus(x: Array, beta: float = 1.0) -> Array:
     return op.softplus(x, beta=float(beta))
 
 
-@function("SoftSign", "x", primitive=True)
+@function("SoftSign", "x", primitive=True, shared=(POINTWISE,))
 def softsign(x: Array) -> Array:
     """x / (1 + |x|), element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.softsign(nn.NdArray.from_numpy_array(np.array([-1.0, 0.0, 3.0]))).data
@@ -436,15 +377,9 @@ def softsign(x: Array) -> Array:
     return op.softsign(x)
 
 
-@function("TanhShrink", "x", primitive=True)
+@function("TanhShrink", "x", primitive=True, shared=(POINTWISE,))
 def tanh_shrink(x: Array) -> Array:
     """x - tanh(x), element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.tanh_shrink(nn.NdArray.from_numpy_array(np.array([-1.0, 0.0, 1.0]))).data
@@ -453,15 +388,9 @@ def tanh_shrink(x: Array) -> Array:
     return op.tanh_shrink(x)
 
 
-@function("Sinc", "x", primitive=True)
+@function("Sinc", "x", primitive=True, shared=(POINTWISE,))
 def sinc(x: Array) -> Array:
     """sin(x) / x, and 1 at 0; derivatives of any order are exact also near 0.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.sinc(nn.NdArray.from_numpy_array(np.array([0.0, np.pi / 2, -1.0]))).data

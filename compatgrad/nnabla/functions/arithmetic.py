@@ -12,6 +12,7 @@ import torch
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast, check_same_shape
+from compatgrad.nnabla.functions._sections import OPERANDS
 
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
@@ -42,20 +43,9 @@ __all__ = [
 ]
 
 
-@function("Add2", "x0, x1", primitive=True)
+@function("Add2", "x0, x1", primitive=True, shared=(OPERANDS,))
 def add2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     """x0 + x1, element-wise.
-
-    Args:
-        x0: any shape, computed in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        inplace: accepted, without effect, as in nnabla.
-
-    Returns:
-        Array of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -67,20 +57,9 @@ def add2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     return op.add(x0, x1)
 
 
-@function("BcAdd2", "x0, x1", primitive=True)
+@function("BcAdd2", "x0, x1", primitive=True, shared=(OPERANDS,))
 def bc_add2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     """x0 + x1; another name of `add2`, with the same rules.
-
-    Args:
-        x0: any shape, computed in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        inplace: accepted, without effect, as in nnabla.
-
-    Returns:
-        Array of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -92,20 +71,9 @@ def bc_add2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     return op.add(x0, x1)
 
 
-@function("Sub2", "x0, x1", primitive=True)
+@function("Sub2", "x0, x1", primitive=True, shared=(OPERANDS,))
 def sub2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     """x0 - x1, element-wise.
-
-    Args:
-        x0: any shape, computed in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        inplace: accepted, without effect, as in nnabla.
-
-    Returns:
-        Array of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -116,20 +84,9 @@ def sub2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     return op.sub(x0, x1)
 
 
-@function("Mul2", "x0, x1", primitive=True)
+@function("Mul2", "x0, x1", primitive=True, shared=(OPERANDS,))
 def mul2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     """x0 * x1, element-wise.
-
-    Args:
-        x0: any shape, computed in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        inplace: accepted, without effect, as in nnabla.
-
-    Returns:
-        Array of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -141,20 +98,9 @@ def mul2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     return op.mul(x0, x1)
 
 
-@function("Div2", "x0, x1", primitive=True)
+@function("Div2", "x0, x1", primitive=True, shared=(OPERANDS,))
 def div2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     """x0 / x1, element-wise; infinite or NaN where x1 is 0.
-
-    Args:
-        x0: any shape, computed in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        inplace: accepted, without effect, as in nnabla.
-
-    Returns:
-        Array of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -165,20 +111,9 @@ def div2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     return op.div(x0, x1)
 
 
-@function("Pow2", "x0, x1", primitive=True)
+@function("Pow2", "x0, x1", primitive=True, shared=(OPERANDS,))
 def pow2(x0: Array, x1: Array, inplace: bool = False) -> Array:
     """x0 ** x1, element-wise. The gradient of x1 needs x0 > 0: it contains log(x0).
-
-    Args:
-        x0: any shape, computed in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-        inplace: accepted, without effect, as in nnabla.
-
-    Returns:
-        Array of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array

@@ -10,6 +10,7 @@ import numpy as np
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.functions import arithmetic, reduction
+from compatgrad.nnabla.functions._sections import ANGLES, POINTWISE
 from compatgrad.nnabla.variable import Variable
 
 if TYPE_CHECKING:
@@ -43,15 +44,9 @@ __all__ = [
 ]
 
 
-@function("Abs", "x", primitive=True)
+@function("Abs", "x", primitive=True, shared=(POINTWISE,))
 def abs(x: Array) -> Array:
     """|x|, element-wise; the gradient at 0 is 1.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.abs(nn.NdArray.from_numpy_array(np.array([-2.0, 0.0, 3.0]))).data
@@ -60,15 +55,9 @@ def abs(x: Array) -> Array:
     return op.abs_right(x)
 
 
-@function("Exp", "x", primitive=True)
+@function("Exp", "x", primitive=True, shared=(POINTWISE,))
 def exp(x: Array) -> Array:
     """e ** x, element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.exp(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
@@ -77,15 +66,9 @@ def exp(x: Array) -> Array:
     return op.exp(x)
 
 
-@function("Log", "x", primitive=True)
+@function("Log", "x", primitive=True, shared=(POINTWISE,))
 def log(x: Array) -> Array:
     """Natural logarithm, element-wise: -inf at 0 and NaN below.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.log(nn.NdArray.from_numpy_array(np.array([1.0, 10.0, 0.0, -1.0]))).data
@@ -94,15 +77,9 @@ def log(x: Array) -> Array:
     return op.log(x)
 
 
-@function("Identity", "x", primitive=True)
+@function("Identity", "x", primitive=True, shared=(POINTWISE,))
 def identity(x: Array) -> Array:
     """A copy of x, through which the gradient passes unchanged.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.identity(nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))).data
@@ -111,15 +88,9 @@ def identity(x: Array) -> Array:
     return op.copy(x)
 
 
-@function("Sin", "x", primitive=True)
+@function("Sin", "x", primitive=True, shared=(ANGLES,))
 def sin(x: Array) -> Array:
     """Sine, element-wise.
-
-    Args:
-        x: angles in radians, any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.sin(nn.NdArray.from_numpy_array(np.array([0.0, np.pi / 6, np.pi / 2]))).data
@@ -128,15 +99,9 @@ def sin(x: Array) -> Array:
     return op.sin(x)
 
 
-@function("Cos", "x", primitive=True)
+@function("Cos", "x", primitive=True, shared=(ANGLES,))
 def cos(x: Array) -> Array:
     """Cosine, element-wise.
-
-    Args:
-        x: angles in radians, any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.cos(nn.NdArray.from_numpy_array(np.array([0.0, np.pi]))).data
@@ -145,15 +110,9 @@ def cos(x: Array) -> Array:
     return op.cos(x)
 
 
-@function("Tan", "x", primitive=True)
+@function("Tan", "x", primitive=True, shared=(ANGLES,))
 def tan(x: Array) -> Array:
     """Tangent, element-wise.
-
-    Args:
-        x: angles in radians, any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.tan(nn.NdArray.from_numpy_array(np.array([0.0, np.pi / 4]))).data
@@ -162,15 +121,9 @@ def tan(x: Array) -> Array:
     return op.tan(x)
 
 
-@function("Sinh", "x", primitive=True)
+@function("Sinh", "x", primitive=True, shared=(POINTWISE,))
 def sinh(x: Array) -> Array:
     """Hyperbolic sine, (exp(x) - exp(-x)) / 2, element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.sinh(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
@@ -179,15 +132,9 @@ def sinh(x: Array) -> Array:
     return op.sinh(x)
 
 
-@function("Cosh", "x", primitive=True)
+@function("Cosh", "x", primitive=True, shared=(POINTWISE,))
 def cosh(x: Array) -> Array:
     """Hyperbolic cosine, (exp(x) + exp(-x)) / 2, element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.cosh(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
@@ -230,15 +177,9 @@ def acos(x: Array) -> Array:
     return op.arccos(x)
 
 
-@function("ATan", "x", primitive=True)
+@function("ATan", "x", primitive=True, shared=(POINTWISE,))
 def atan(x: Array) -> Array:
     """Inverse tangent, element-wise: angles in [-pi/2, pi/2].
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.atan(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, np.inf]))).data
@@ -247,15 +188,9 @@ def atan(x: Array) -> Array:
     return op.arctan(x)
 
 
-@function("ASinh", "x", primitive=True)
+@function("ASinh", "x", primitive=True, shared=(POINTWISE,))
 def asinh(x: Array) -> Array:
     """Inverse hyperbolic sine, log(x + sqrt(x ** 2 + 1)), element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.asinh(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
@@ -298,15 +233,9 @@ def atanh(x: Array) -> Array:
     return op.arctanh(x)
 
 
-@function("Erf", "x", primitive=True)
+@function("Erf", "x", primitive=True, shared=(POINTWISE,))
 def erf(x: Array) -> Array:
     """Error function, 2 / sqrt(pi) times the integral of exp(-t ** 2) from 0 to x, element-wise.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.erf(nn.NdArray.from_numpy_array(np.array([0.0, 0.5, 1.0]))).data
@@ -315,17 +244,11 @@ def erf(x: Array) -> Array:
     return op.erf(x)
 
 
-@function("Round", "x", primitive=True)
+@function("Round", "x", primitive=True, shared=(POINTWISE,))
 def round(x: Array) -> Array:
     """x rounded to the nearest integer, halves away from 0.
 
     The gradient passes as through the identity, so that networks with rounded values can be trained.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.round(nn.NdArray.from_numpy_array(np.array([-0.5, 0.5, 1.4, 2.5]))).data
@@ -334,15 +257,9 @@ def round(x: Array) -> Array:
     return op.ste_round(x)
 
 
-@function("Ceil", "x", primitive=True)
+@function("Ceil", "x", primitive=True, shared=(POINTWISE,))
 def ceil(x: Array) -> Array:
     """Smallest integer >= x, element-wise. The gradient passes as through the identity.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.ceil(nn.NdArray.from_numpy_array(np.array([-1.5, 0.2, 2.0]))).data
@@ -351,15 +268,9 @@ def ceil(x: Array) -> Array:
     return op.ste_ceil(x)
 
 
-@function("Floor", "x", primitive=True)
+@function("Floor", "x", primitive=True, shared=(POINTWISE,))
 def floor(x: Array) -> Array:
     """Largest integer <= x, element-wise. The gradient passes as through the identity.
-
-    Args:
-        x: any shape, computed in float32.
-
-    Returns:
-        Array of the shape of `x`.
 
     Example:
         >>> F.floor(nn.NdArray.from_numpy_array(np.array([-1.5, 0.2, 2.0]))).data

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast
+from compatgrad.nnabla.functions._sections import COMPARED, COMPARED_WITH_NUMBER, LOGICAL, LOGICAL_WITH_NUMBER, TESTED
 
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
@@ -41,19 +42,9 @@ __all__ = [
 ]
 
 
-@function("Equal", "x0, x1", primitive=True)
+@function("Equal", "x0, x1", primitive=True, shared=(COMPARED,))
 def equal(x0: Array, x1: Array) -> Array:
     """1 where x0 == x1, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -64,19 +55,9 @@ def equal(x0: Array, x1: Array) -> Array:
     return op.equal(x0, x1)
 
 
-@function("NotEqual", "x0, x1", primitive=True)
+@function("NotEqual", "x0, x1", primitive=True, shared=(COMPARED,))
 def not_equal(x0: Array, x1: Array) -> Array:
     """1 where x0 != x1, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -87,19 +68,9 @@ def not_equal(x0: Array, x1: Array) -> Array:
     return op.not_equal(x0, x1)
 
 
-@function("GreaterEqual", "x0, x1", primitive=True)
+@function("GreaterEqual", "x0, x1", primitive=True, shared=(COMPARED,))
 def greater_equal(x0: Array, x1: Array) -> Array:
     """1 where x0 >= x1, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -110,19 +81,9 @@ def greater_equal(x0: Array, x1: Array) -> Array:
     return op.greater_equal(x0, x1)
 
 
-@function("Greater", "x0, x1", primitive=True)
+@function("Greater", "x0, x1", primitive=True, shared=(COMPARED,))
 def greater(x0: Array, x1: Array) -> Array:
     """1 where x0 > x1, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -133,19 +94,9 @@ def greater(x0: Array, x1: Array) -> Array:
     return op.greater(x0, x1)
 
 
-@function("LessEqual", "x0, x1", primitive=True)
+@function("LessEqual", "x0, x1", primitive=True, shared=(COMPARED,))
 def less_equal(x0: Array, x1: Array) -> Array:
     """1 where x0 <= x1, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -156,19 +107,9 @@ def less_equal(x0: Array, x1: Array) -> Array:
     return op.less_equal(x0, x1)
 
 
-@function("Less", "x0, x1", primitive=True)
+@function("Less", "x0, x1", primitive=True, shared=(COMPARED,))
 def less(x0: Array, x1: Array) -> Array:
     """1 where x0 < x1, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -179,19 +120,9 @@ def less(x0: Array, x1: Array) -> Array:
     return op.less(x0, x1)
 
 
-@function("LogicalAnd", "x0, x1", primitive=True)
+@function("LogicalAnd", "x0, x1", primitive=True, shared=(LOGICAL,))
 def logical_and(x0: Array, x1: Array) -> Array:
     """1 where both are true (not 0), else 0. No gradient passes.
-
-    Args:
-        x0: any shape; 0 is false, all else true.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -202,19 +133,9 @@ def logical_and(x0: Array, x1: Array) -> Array:
     return op.logical_and(x0, x1)
 
 
-@function("LogicalOr", "x0, x1", primitive=True)
+@function("LogicalOr", "x0, x1", primitive=True, shared=(LOGICAL,))
 def logical_or(x0: Array, x1: Array) -> Array:
     """1 where one or both are true (not 0), else 0. No gradient passes.
-
-    Args:
-        x0: any shape; 0 is false, all else true.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -225,19 +146,9 @@ def logical_or(x0: Array, x1: Array) -> Array:
     return op.logical_or(x0, x1)
 
 
-@function("LogicalXor", "x0, x1", primitive=True)
+@function("LogicalXor", "x0, x1", primitive=True, shared=(LOGICAL,))
 def logical_xor(x0: Array, x1: Array) -> Array:
     """1 where exactly one is true (not 0), else 0. No gradient passes.
-
-    Args:
-        x0: any shape; 0 is false, all else true.
-        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-    Raises:
-        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 
     Example:
         >>> array = nn.NdArray.from_numpy_array
@@ -248,15 +159,9 @@ def logical_xor(x0: Array, x1: Array) -> Array:
     return op.logical_xor(x0, x1)
 
 
-@function("LogicalNot", "x0", primitive=True)
+@function("LogicalNot", "x0", primitive=True, shared=(TESTED,))
 def logical_not(x0: Array) -> Array:
     """1 where x0 is 0, else 0. No gradient passes.
-
-    Args:
-        x0: any shape.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.logical_not(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, 2.0]))).data
@@ -265,16 +170,9 @@ def logical_not(x0: Array) -> Array:
     return op.logical_not(x0)
 
 
-@function("LogicalAndScalar", "x0", primitive=True)
+@function("LogicalAndScalar", "x0", primitive=True, shared=(LOGICAL_WITH_NUMBER,))
 def logical_and_scalar(x0: Array, val: bool) -> Array:
     """1 where both x0 and val are true, else 0. No gradient passes.
-
-    Args:
-        x0: any shape.
-        val: the second operand.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.logical_and_scalar(nn.NdArray.from_numpy_array(np.array([0.0, 2.0])), True).data
@@ -283,16 +181,9 @@ def logical_and_scalar(x0: Array, val: bool) -> Array:
     return op.logical_and_scalar(x0, value=bool(val))
 
 
-@function("LogicalOrScalar", "x0", primitive=True)
+@function("LogicalOrScalar", "x0", primitive=True, shared=(LOGICAL_WITH_NUMBER,))
 def logical_or_scalar(x0: Array, val: bool) -> Array:
     """1 where x0 or val is true, else 0. No gradient passes.
-
-    Args:
-        x0: any shape.
-        val: the second operand.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.logical_or_scalar(nn.NdArray.from_numpy_array(np.array([0.0, 2.0])), False).data
@@ -301,16 +192,9 @@ def logical_or_scalar(x0: Array, val: bool) -> Array:
     return op.logical_or_scalar(x0, value=bool(val))
 
 
-@function("LogicalXorScalar", "x0", primitive=True)
+@function("LogicalXorScalar", "x0", primitive=True, shared=(LOGICAL_WITH_NUMBER,))
 def logical_xor_scalar(x0: Array, val: bool) -> Array:
     """1 where exactly one of x0 and val is true, else 0. No gradient passes.
-
-    Args:
-        x0: any shape.
-        val: the second operand.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.logical_xor_scalar(nn.NdArray.from_numpy_array(np.array([0.0, 2.0])), True).data
@@ -319,16 +203,9 @@ def logical_xor_scalar(x0: Array, val: bool) -> Array:
     return op.logical_xor_scalar(x0, value=bool(val))
 
 
-@function("EqualScalar", "x0", primitive=True)
+@function("EqualScalar", "x0", primitive=True, shared=(COMPARED_WITH_NUMBER,))
 def equal_scalar(x0: Array, val: float = 1) -> Array:
     """1 where x0 == val, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        val: the number to compare with.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
@@ -337,16 +214,9 @@ def equal_scalar(x0: Array, val: float = 1) -> Array:
     return op.equal_scalar(x0, value=float(val))
 
 
-@function("NotEqualScalar", "x0", primitive=True)
+@function("NotEqualScalar", "x0", primitive=True, shared=(COMPARED_WITH_NUMBER,))
 def not_equal_scalar(x0: Array, val: float = 1) -> Array:
     """1 where x0 != val, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        val: the number to compare with.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.not_equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
@@ -355,16 +225,9 @@ def not_equal_scalar(x0: Array, val: float = 1) -> Array:
     return op.not_equal_scalar(x0, value=float(val))
 
 
-@function("GreaterEqualScalar", "x0", primitive=True)
+@function("GreaterEqualScalar", "x0", primitive=True, shared=(COMPARED_WITH_NUMBER,))
 def greater_equal_scalar(x0: Array, val: float = 1) -> Array:
     """1 where x0 >= val, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        val: the number to compare with.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.greater_equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
@@ -373,16 +236,9 @@ def greater_equal_scalar(x0: Array, val: float = 1) -> Array:
     return op.greater_equal_scalar(x0, value=float(val))
 
 
-@function("GreaterScalar", "x0", primitive=True)
+@function("GreaterScalar", "x0", primitive=True, shared=(COMPARED_WITH_NUMBER,))
 def greater_scalar(x0: Array, val: float = 1) -> Array:
     """1 where x0 > val, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        val: the number to compare with.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.greater_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
@@ -391,16 +247,9 @@ def greater_scalar(x0: Array, val: float = 1) -> Array:
     return op.greater_scalar(x0, value=float(val))
 
 
-@function("LessEqualScalar", "x0", primitive=True)
+@function("LessEqualScalar", "x0", primitive=True, shared=(COMPARED_WITH_NUMBER,))
 def less_equal_scalar(x0: Array, val: float = 1) -> Array:
     """1 where x0 <= val, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        val: the number to compare with.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.less_equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
@@ -409,16 +258,9 @@ def less_equal_scalar(x0: Array, val: float = 1) -> Array:
     return op.less_equal_scalar(x0, value=float(val))
 
 
-@function("LessScalar", "x0", primitive=True)
+@function("LessScalar", "x0", primitive=True, shared=(COMPARED_WITH_NUMBER,))
 def less_scalar(x0: Array, val: float = 1) -> Array:
     """1 where x0 < val, else 0. No gradient passes.
-
-    Args:
-        x0: any shape, compared in float32.
-        val: the number to compare with.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.less_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
@@ -427,15 +269,9 @@ def less_scalar(x0: Array, val: float = 1) -> Array:
     return op.less_scalar(x0, value=float(val))
 
 
-@function("IsNaN", "x0", primitive=True)
+@function("IsNaN", "x0", primitive=True, shared=(TESTED,))
 def isnan(x0: Array) -> Array:
     """1 where x0 is NaN, else 0. No gradient passes.
-
-    Args:
-        x0: any shape.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.isnan(nn.NdArray.from_numpy_array(np.array([1.0, np.nan, np.inf]))).data
@@ -444,15 +280,9 @@ def isnan(x0: Array) -> Array:
     return op.isnan(x0)
 
 
-@function("IsInf", "x0", primitive=True)
+@function("IsInf", "x0", primitive=True, shared=(TESTED,))
 def isinf(x0: Array) -> Array:
     """1 where x0 is infinite, else 0. No gradient passes.
-
-    Args:
-        x0: any shape.
-
-    Returns:
-        Array of 0 and 1 in float32, of the shape of `x0`.
 
     Example:
         >>> F.isinf(nn.NdArray.from_numpy_array(np.array([1.0, np.nan, -np.inf]))).data
