@@ -58,7 +58,9 @@ class Send(chainer.FunctionNode):
     ) -> tuple[Variable | None, ...]:
         """Receives the gradients of the inputs."""
         delegate = grad_outputs[0]
-        grads = Recv(self.comm, self.peer_rank, self.peer_tag).apply((_stand_in() if delegate is None else delegate,))
+        if delegate is None or not delegate.requires_grad:
+            delegate = _stand_in()
+        grads = Recv(self.comm, self.peer_rank, self.peer_tag).apply((delegate,))
         return tuple(grads[i] if i < len(grads) else None for i in target_input_indexes)
 
 
