@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from compatgrad.interop import files, weights
@@ -112,9 +111,6 @@ def _nnabla(path: str, name: str | None, shapes: Mapping[str, Any], keep: bool) 
     with contextlib.suppress(ValueError, KeyError):  # otherwise the batch keeps its size
         variable_batch_size(network)
     parameters = graph.get_parameters(grad_only=False)
-    for p in parameters.values():
-        if p.d.dtype == np.float64:  # nnabla computes in float32
-            p.d = p.d.astype(np.float32)
     examples = []
     for own in network.inputs:
         shape = [network.batch_size or 2 if n < 0 else n for n in network.variables[own].shape]

@@ -115,6 +115,18 @@ def test_layer_of_nnabla(name):
     nn.clear_parameters()
 
 
+def test_parameters_of_nnabla_in_double_precision():
+    """nnabla computes with them in single precision."""
+    nn.clear_parameters()
+    PF.affine(nn.Variable((4, 6)), 5)
+    parameters = nn.get_parameters(grad_only=False)
+    parameters["affine/W"].d = np.arange(30.0).reshape(6, 5)
+    result = interop.to_native(lambda x: PF.affine(x, 5), image(4, 6), parameters=parameters, frontend="nnabla")
+    assert "nn.Linear(6, 5)" in accepted(result, "eval").source
+    assert parameters["affine/W"].d.dtype == np.float64
+    nn.clear_parameters()
+
+
 def test_statistics_of_the_batch_in_nnabla_are_those_of_train_mode():
     nn.clear_parameters()
     x = image(4, 3, 5, 5)
@@ -183,6 +195,7 @@ FUNCTIONS = {
     "softmax": (lambda x: CF.softmax(x), "F.softmax(x, 1)"),
     "leaky_relu": (CF.leaky_relu, "F.leaky_relu(x, 0.2)"),
     "reshape": (lambda x: CF.reshape(x, (len(x), -1)), "x.flatten(1)"),
+    "reshape to no axis": (lambda x: CF.reshape(CF.sum(x, keepdims=True), ()), ".reshape(())"),
     "reshape of the batch": (lambda x: CF.reshape(x, (len(x) * 2, -1)), "x.shape[0] * 2"),
     "concat": (lambda x: CF.concat([x, x * 2], axis=1), "torch.cat("),
     "transpose": (lambda x: CF.transpose(x, (0, 2, 3, 1)), "x.permute(0, 2, 3, 1)"),

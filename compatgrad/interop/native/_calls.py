@@ -169,12 +169,12 @@ def _reshape(c: _Call) -> Text:
             first_fixed = all(isinstance(n, int) for n in shape[1:])
             if first_fixed or kept == 1:
                 return Text(f"{c.tight(0)}.flatten({kept})" if kept else f"{c.tight(0)}.flatten()")
-    return Text(f"{c.tight(0)}.reshape({', '.join(c.text(n) for n in shape)})")
+    return Text(f"{c.tight(0)}.reshape({', '.join(c.text(n) for n in shape) or '()'})")
 
 
 @_special("expand", "repeat", "permute")
 def _spread(c: _Call) -> Text:
-    return Text(f"{c.tight(0)}.{c.name}({', '.join(c.text(n) for n in c.arg(1))})")
+    return Text(f"{c.tight(0)}.{c.name}({', '.join(c.text(n) for n in c.arg(1)) or '()'})")
 
 
 @_special("t", "clone", "detach", "contiguous")

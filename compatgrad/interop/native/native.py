@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import linecache
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -183,6 +184,27 @@ def to_native(
         model, frontend = own.function_of(model, example_inputs), own.name
     keeper = Keeper(keep) if keep else None
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training, keeper)
+    with _in_single_precision(parameters):
+        return _made(request, dynamic, name, check)
+
+
+@contextlib.contextmanager
+def _in_single_precision(parameters: Any) -> Iterator[None]:
+    """A block in which nnabla's parameters of double precision, in which nnabla does not compute, are of single
+    precision."""
+    found: list[tuple[Any, torch.Tensor]] = []
+    for p in parameters.values() if isinstance(parameters, Mapping) else ():
+        if isinstance(p, _C.DeferredVariable) and (t := p.data.read()).dtype == torch.float64:
+            found.append((p, t))
+            p.data.tensor = t.float()
+    try:
+        yield
+    finally:
+        for p, t in found:
+            p.data.tensor = t
+
+
+def _made(request: _Request, dynamic: Any, name: str | None, check: bool) -> NativeModule:
     notes: list[str] = []
     try:
         try:
@@ -191,11 +213,15 @@ def to_native(
             notes.clear()
             request.whole = False
             source = request.written(dynamic, notes, name)
-        if keeper is not None and (unknown := keeper.named - keeper.found):
+        if (keeper := request.keeper) is not None and (unknown := keeper.named - keeper.found):
             raise ValueError(f"to_native: keep: the network calls no part {sorted(unknown)[0]!r}: it calls "
                              f"{', '.join(sorted(keeper.found))}")  # fmt: skip
     except (ExportError, NotImplementedError) as e:
-        hint = "" if keep else ". With keep=True, the link, the block or the function that does this stays a call"
+        hint = (
+            ""
+            if request.keeper
+            else ". With keep=True, the link, the block or the function that does this stays a call"
+        )
         raise NativeError(f"to_native: {str(e).removeprefix('interop.to_native: ')}{hint}") from e
     recorders = source.recorders
     module = _instance(source, next(iter(recorders.values())))
@@ -215,9 +241,10 @@ def to_native(
             if found.wrong:
                 raise NativeError(
                     f"to_native: in {mode} mode {found.wrong} differs from the network's: {found.text()}. The network "
-                    "reads values while it runs, stops a gradient, or keeps a state between calls"
+                    "reads values while it runs, stops a gradient, keeps a state between calls, or has gradients that "
+                    "are no derivatives, as where numbers are rounded"
                 )
-    module.train("eval" not in recorders if train is None else train)
+    module.train("eval" not in recorders if request.train is None else request.train)
     return result
 
 
