@@ -9,15 +9,15 @@ import compatgrad
 COMMANDS = {
     "run": "run a program with compatgrad's chainer, nnabla and mxnet",
     "launch": "run a program in several processes that communicate",
-    "report": "print the reports that `run --report=FILE.json` wrote, also those of several processes",
-    "verify": "compare a program's run here with its run on the original, function by function",
-    "record": "record what a program computes, to compare it on another machine",
-    "compare": "compare two recordings",
-    "scan": "list what programs use of an original, and what of it compatgrad has",
-    "convert": "convert parameter files to safetensors or a torch state dict",
-    "info": "print what a bug report needs",
-    "profile": "time training steps by function, layer and line, and beside the original",
-    "test": "check this installation",
+    "report": "print one report of several processes, from the files that `run --report=FILE.json` wrote",
+    "verify": "run a program here and on the original, and compare both runs function by function",
+    "record": "record what a program computes, to compare it with a recording from another machine",
+    "compare": "compare two recordings, as `verify` does",
+    "scan": "list which names of an original programs use, and which of them compatgrad has",
+    "convert": "convert parameter files to safetensors or a torch state dict, and back",
+    "info": "print versions, folders and settings",
+    "profile": "time training steps by function, layer or line, and compare them with the original's",
+    "test": "check this installation; with --format json, print what a bug report needs",
 }
 _HELP = """\
 usage: python -m compatgrad COMMAND ...
@@ -38,8 +38,8 @@ environment:
   COMPATGRAD_NO_COMPILE=1        never compile at import, raise ImportError instead
   CXX, CXXFLAGS                  the C++ compiler and additional flags
   CUDACXX, CUDAFLAGS             nvcc and additional flags for CUDA kernels
-  COMPATGRAD_REPORT              1 or a file's name: report what ran where (`run --help`)
-  COMPATGRAD_STRICT              what is to be an error (`run --help`)
+  COMPATGRAD_REPORT              1 or a file's name: report what ran where, as `run --report` does
+  COMPATGRAD_STRICT              what raises an error, as for `run --strict`
   COMPATGRAD_TIMEOUT             seconds that a process waits for another (`launch --help`)
   COMPATGRAD_CUDA_KERNELS=0      do not use compatgrad's CUDA kernels; ATen computes on GPUs
 """

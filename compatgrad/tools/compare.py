@@ -13,10 +13,10 @@ from compatgrad.tools.verify.report import Result
 
 _DESCRIPTION = """\
 Compares the recordings of two runs of a program: ORIGINAL, made by recorder.pyz on the original framework, and HERE,
-made by `python -m compatgrad record`. `python -m compatgrad record --help` shows how they are made.
+made by `python -m compatgrad record`. `python -m compatgrad record --help` shows how to make both.
 """
 _EPILOG = """\
-exit status: 0 the runs agree, 1 they part, 2 wrong command line or no recording, 3 only the structure differs
+exit status: 0 the runs agree, 1 they differ, 2 wrong command line or no recording, 3 only the structure differs
 """
 
 

@@ -1,4 +1,4 @@
-"""`python -m compatgrad info`: the facts that a bug report needs."""
+"""`python -m compatgrad info`: versions, folders and settings."""
 
 from __future__ import annotations
 
@@ -155,7 +155,8 @@ def report() -> str:
 _HELP = """\
 usage: python -m compatgrad info [--json]
 
-Prints what a bug report needs: versions, folders and settings.
+Prints versions, folders and settings. `python -m compatgrad test --format json` prints these, too, and the results of
+its checks: a bug report needs the latter.
 
 options:
   --json                         the same facts as a JSON object: {"schema": 1, "facts": {name: text}}

@@ -13,15 +13,16 @@ from compatgrad.tools.program import UsageError, run
 from compatgrad.tools.verify.runs import write_recorder
 
 _DESCRIPTION = """\
-Runs the program here, as `run` does, and records what it computes into FOLDER. `verify` does this on both sides; with
-`record` and `compare` the original may be on another machine, which needs NumPy, the original and Python 3.6 or later:
+Runs the program here, as `run` does, and records what it computes into FOLDER. `verify` does this on both sides. If
+the original is on another machine ("there"), use `record` and `compare`; that machine needs NumPy, the original and
+Python 3.6 or later. Copy recorder.pyz to it, and the folder of the recording back:
 
   here   python -m compatgrad record --write-recorder recorder.pyz
   there  python recorder.pyz -o there --steps 5 -- train.py --epoch 1
   here   python -m compatgrad record -o here --steps 5 -- train.py --epoch 1
   here   python -m compatgrad compare there here
 
-Give both the same options. FOLDER gets meta.json, events.jsonl and arrays.bin.
+Give both recorders the same options. FOLDER gets meta.json, events.jsonl and arrays.bin.
 """
 
 
@@ -38,9 +39,16 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("-o", "--output", metavar="FOLDER", help="the folder of the recording")
     what.add_argument("--write-recorder", metavar="FILE", help="write the recorder as one file, and run nothing")
     add_options(parser)
-    parser.add_argument("--keep", metavar="NUMBERS", help="events whose arrays are stored whole, as 3,17-40")
+    parser.add_argument(
+        "--keep", metavar="NUMBERS", help="numbers of events whose arrays are stored whole, such as 3,17-40"
+    )
     parser.add_argument("--setup", metavar="FILE", help="a Python file that runs before the program")
-    parser.add_argument("--as-of", default="auto", metavar="YEAR", help="old names that the program finds, as of `run`")
+    parser.add_argument(
+        "--as-of",
+        default="auto",
+        metavar="YEAR",
+        help="the old names that the program finds, as for `run --as-of` (auto)",
+    )
     return parser
 
 

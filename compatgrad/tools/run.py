@@ -23,15 +23,15 @@ multiprocessing get the same imports; processes started by another command need
 
 options, in front of SCRIPT, -m, -c or -:
   --as-of=YEAR        let the program find names that libraries had in that year and have removed
-                      since (np.float, collections.Iterable, scipy.misc.imread, ...); `auto`, which
-                      is the default, lets it find all of them for which it asks; `off` none
-  --allow-pickle      let the program's np.load unpickle without being told to, as before NumPy
-                      1.16.3: only for files that you trust, since a pickle can run any code
+                      since (np.float, collections.Iterable, scipy.misc.imread, ...). With `auto`,
+                      the default, it finds all of them for which it asks, with `off` none
+  --allow-pickle      let the program's np.load unpickle without allow_pickle=True, as before NumPy
+                      1.16.3. Only for files that you trust: a pickle can run any code
   --report[=FILE]     print at exit, on stderr, what ran where, which calls took a slow path and
-                      why, and what differs from the original; or write it to FILE, which ends in
-                      .json, .html or .txt and may contain {pid} and {rank}
-  --strict=KINDS      raise an error at the first event of a kind: slow, transfer (between
-                      devices), deviation (docs/deviations.md), or several with commas
+                      why, and what differs from the original; or write this to FILE, whose name
+                      ends in .json, .html or .txt and may contain {pid} and {rank}
+  --strict=KINDS      raise an error at the first event of these kinds, separated by commas: slow,
+                      transfer (between devices), deviation (docs/deviations.md)
 
 environment:
   COMPATGRAD_REPORT   1 or FILE, as --report; also for the processes of a launcher

@@ -23,15 +23,22 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--steps", type=positive, metavar="N", help="stop the program after N updates")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of NumPy, random and the framework (0)")
     parser.add_argument(
-        "--record", choices=("statistics", "all"), default="statistics", help="what is stored of each array"
+        "--record",
+        choices=("statistics", "all"),
+        default="statistics",
+        help="what is stored of each array: statistics, or all its elements (statistics)",
     )
-    parser.add_argument("--layers", metavar="PATTERN", help="record only functions below these layers, as /*/conv1*")
-    parser.add_argument("--every", type=positive, default=1, metavar="K", help="record the steps 1, K+1, 2K+1, ...")
+    parser.add_argument(
+        "--layers", metavar="PATTERN", help="record only functions below these layers, such as /*/conv1*"
+    )
+    parser.add_argument(
+        "--every", type=positive, default=1, metavar="K", help="record only the steps 1, K+1, 2K+1, ... (K is 1)"
+    )
     parser.add_argument(
         "--sync",
         choices=("random", "off"),
         default="random",
-        help="random: MXNet's random numbers come from NumPy; off: from MXNet's own generators",
+        help="random: MXNet's random numbers come from NumPy; off: from MXNet's own generators (random)",
     )
 
 
@@ -97,7 +104,9 @@ def parser(prog: str) -> Any:
     found = argparse.ArgumentParser(prog=prog, usage=prog + " -o FOLDER [OPTION ...] -- train.py ARGUMENT ...")
     found.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the folder of the recording")
     add_options(found)
-    found.add_argument("--keep", metavar="NUMBERS", help="events whose arrays are stored whole, as 3,17-40")
+    found.add_argument(
+        "--keep", metavar="NUMBERS", help="numbers of events whose arrays are stored whole, such as 3,17-40"
+    )
     found.add_argument("--setup", metavar="FILE", help="a Python file that runs before the program")
     return found
 

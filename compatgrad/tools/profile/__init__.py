@@ -13,16 +13,16 @@ _DESCRIPTION = """\
 Runs a program on compatgrad and measures its training steps. The program needs no change: a step ends where an
 optimizer, a solver, a trainer or a module updates parameters, or, in a program without them, where backward ends.
 
-After the warmup come three times --steps steps: first unwatched, which gives the time of a step; then with forward,
-backward, update and data timed; then with hooks that time every function and layer. If memory, a trace or a page is
-asked for, up to four steps under torch's profiler follow. The report comes after the last step, and the program goes on
-unless --stop is given.
+After the warmup follow three measurements of --steps steps each. The first watches only the ends of steps, and gives
+the time of a step; the second times forward, backward, update and data; the third times every function and layer, by
+hooks. With --memory, --trace or --html, up to four steps under torch's profiler follow. Then the report is printed, and
+the program goes on unless --stop is given.
 """
 _EPILOG = """\
-Times are those of the host; on a GPU each function is waited for while functions are timed. The program follows the
-options, as `python` would get it: a script, -m MODULE or -c CODE, with arguments. In a program of several processes,
-{rank} and {pid} in the names of files give each process its own. The exit status is the program's; 1 if no step was
-found, or if the original failed; 2 if the command line is wrong.
+Times are those of the host. On a GPU the third measurement waits for each function. The program follows the options, as
+`python` would get it: a script, -m MODULE or -c CODE, with arguments. In a program of several processes, {rank} and
+{pid} in the names of files give each process its own files. The exit status is the program's, but 1 if no step was
+found or the original failed, and 2 if the command line is wrong.
 
 examples:
   python -m compatgrad profile -- train.py --epoch 1
@@ -60,31 +60,40 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--steps", type=_count, default=10, metavar="N", help="steps of each measurement (10)")
-    parser.add_argument("--warmup", type=_count, default=5, metavar="N", help="steps before the first measurement (5)")
-    parser.add_argument("--by", choices=("op", "layer", "line"), default="op", help="rows of the table (op)")
+    parser.add_argument(
+        "--steps", type=_count, default=10, metavar="N", help="number of steps of each measurement (10)"
+    )
+    parser.add_argument(
+        "--warmup", type=_count, default=5, metavar="N", help="number of steps before the first measurement (5)"
+    )
+    parser.add_argument(
+        "--by",
+        choices=("op", "layer", "line"),
+        default="op",
+        help="what a row of the table is: a function, a layer or a line (op)",
+    )
     parser.add_argument("--sort", choices=SORTS, default="time", help="order of the rows (time)")
-    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="rows of the table (20)")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="number of rows of the table (20)")
     parser.add_argument(
         "--memory", action="store_true", help="measure memory, too: allocations, and the peak of a step"
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto: FILE.json or FILE.json.gz")
     parser.add_argument("--html", metavar="FILE", help="write a page with pictures: time by layer, memory over a step")
-    parser.add_argument("--against", metavar="PYTHON", help="time the original as well, in this interpreter")
+    parser.add_argument("--against", metavar="PYTHON", help="also time the original, in its interpreter PYTHON")
     parser.add_argument(
         "--clock",
         choices=("wall", "cpu"),
         default="wall",
-        help="cpu: processor time, for a machine that others use, too",
+        help="cpu: processor time, for a machine with other work (wall)",
     )
     parser.add_argument(
         "--as-of",
         metavar="YEAR",
         type=_year,
         default="auto",
-        help="old names of libraries, as for `run --as-of` (auto)",
+        help="the old names that the program finds, as for `run --as-of` (auto)",
     )
-    parser.add_argument("--allow-pickle", action="store_true", help="np.load unpickles, as for `run`")
+    parser.add_argument("--allow-pickle", action="store_true", help="let np.load unpickle, as for `run --allow-pickle`")
     parser.add_argument("--stop", action="store_true", help="end the program after the last measured step")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.add_argument("--output", metavar="FILE", help="write the report to FILE, not to standard output")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compatgrad.tools.report.collect import Collector
 
+_USAGE = "python -m compatgrad report merge [OPTION ...] FILE ..."
 _DESCRIPTION = """\
-Prints the report of one or more processes, from the .json files that they wrote: calls and bytes are summed, of memory
-and time the largest value counts.
+`python -m compatgrad report merge FILE ...` prints one report of one or more processes, from the .json files that they
+wrote: it adds up calls and bytes, and takes the largest value of memory and time.
 
 `python -m compatgrad run --report=FILE.json train.py` writes such a file. In a program of several processes the
 environment variable COMPATGRAD_REPORT='report-{rank}.json' gives a file to each.
@@ -85,17 +86,23 @@ def report() -> Report:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m compatgrad report", description=_DESCRIPTION, allow_abbrev=False,
+        prog="python -m compatgrad report", usage=_USAGE,
+        description=_DESCRIPTION + "\n`python -m compatgrad report merge --help` lists the options.\n",
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     commands = parser.add_subparsers(dest="command", required=True, metavar="merge")
     merge = commands.add_parser(
-        "merge", help="print the report of one or more processes", description=_DESCRIPTION, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "merge", help="print one report of one or more processes", usage=_USAGE, description=_DESCRIPTION,
+        allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     merge.add_argument("files", nargs="+", metavar="FILE", help="a .json file that `run --report=FILE.json` wrote")
-    merge.add_argument("--format", choices=("text", "json", "html"), default="text", help="of what is printed")
-    merge.add_argument("-o", "--output", metavar="FILE", help="write a .json, .html or .txt file instead of printing")
+    merge.add_argument(
+        "--format", choices=("text", "json", "html"), default="text", help="form of the printed report (text)"
+    )
+    merge.add_argument(
+        "-o", "--output", metavar="FILE", help="write the report to FILE (.json, .html or .txt), and print nothing"
+    )
     given = parser.parse_args(arguments)
     from compatgrad.tools.report import control, files
 

@@ -21,8 +21,8 @@ from compatgrad.tools.scan.program import Program, known
 from compatgrad.tools.scan.values import Value
 
 _DESCRIPTION = """\
-Says which names of Chainer, nnabla and MXNet the programs in PATH use, and what of them compatgrad has. Nothing of the
-programs is imported or run. PATH is a folder, a .py file, a notebook or a stored network (-symbol.json, .nnp, .nntxt).
+Says which names of Chainer, nnabla and MXNet the programs in PATH use, and which of them compatgrad has. No program is
+imported or run. PATH is a folder, a .py file, a notebook or a stored network (-symbol.json, .nnp, .nntxt).
 
 statuses of a use:
   same      compatgrad has the name, and takes the arguments of the call
@@ -33,7 +33,7 @@ statuses of a use:
   outside   CUDA source, C libraries, MPI: code that neither the original nor compatgrad runs
 """
 _EPILOG = """\
-Methods of objects whose class was guessed are counted apart, and so is what only a run could resolve.
+Methods of objects whose class was guessed are counted apart, and so are names that only a run could resolve.
 
 examples:
   python -m compatgrad scan .
@@ -56,13 +56,18 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="folders, programs, notebooks, networks")
-    parser.add_argument("--framework", choices=[*ORIGINALS, "auto"], default="auto", help="only uses of this original")
+    parser.add_argument(
+        "--framework",
+        choices=[*ORIGINALS, "auto"],
+        default="auto",
+        help="count only uses of this original (auto: of all)",
+    )
     parser.add_argument(
         "--exclude",
         metavar="GLOB",
         action="append",
         default=[],
-        help="leave out files of this name or path; repeatable",
+        help="leave out files of this name or path; may be repeated",
     )
     parser.add_argument(
         "--fail-on",
@@ -70,21 +75,23 @@ def _parser() -> argparse.ArgumentParser:
         default="error",
         help="the level of a finding from which the exit status is 1 (error)",
     )
-    parser.add_argument("--format", choices=["text", "json", "sarif", "github"], default="text", help="text by default")
+    parser.add_argument(
+        "--format", choices=["text", "json", "sarif", "github"], default="text", help="form of the report (text)"
+    )
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the report to FILE")
     parser.add_argument(
         "--show",
         choices=list(outputs.SHOWN),
         default="problems",
-        help="which findings the text lists: errors and warnings (problems), only what is missing or refused "
-        "(unsupported), only unknown names, or all",
+        help="which findings the text lists: errors and warnings (problems, the default), only what is missing or "
+        "refused (unsupported), only unknown names, or all",
     )
     baseline = parser.add_mutually_exclusive_group()
     baseline.add_argument("--baseline", metavar="FILE", type=Path, help="leave out the findings that FILE lists")
     baseline.add_argument(
-        "--write-baseline", metavar="FILE", type=Path, help="write the findings to FILE; exit status 0"
+        "--write-baseline", metavar="FILE", type=Path, help="write the findings to FILE, and end with exit status 0"
     )
-    parser.add_argument("--jobs", metavar="N", type=int, default=0, help="processes to use (one for each 200 files)")
+    parser.add_argument("--jobs", metavar="N", type=int, default=0, help="number of processes (one for each 200 files)")
     return parser
 
 

@@ -28,7 +28,7 @@ Checks this installation in less than half a minute, without a network and witho
   run              a program under `python -m compatgrad run` gets compatgrad's chainer, nnabla and mxnet
   GPU              kernels and training on the first GPU, if torch finds one; if not, the report says so. Where there is
                    nvcc and no compiled kernels, the first run compiles them, which takes minutes
-  speed            time of an operation on ten numbers beside torch's; a figure without a verdict
+  speed            time of an operation on ten numbers, compared with torch's; no time counts as a failure
 
 The checks run in a process of their own, so that a crash is reported as the failure of the check that crashed.
 """
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         type=float,
         default=600.0,
-        help="how long the checks may take; the one that runs then has failed (default: 600)",
+        help="how long the checks may take; a check that still runs then has failed (600)",
     )
     return parser
 

@@ -18,18 +18,20 @@ from compatgrad.tools.verify.recording import Recording, RecordingError, read
 ORIGINAL_FAILED = 4
 
 _DESCRIPTION = """\
-Runs the program twice, on the original framework in its own interpreter and here, and compares both runs: initial
-weights and data, every function forward, gradients backward, parameters after each update. Says where the first value
-is that rounding does not explain, whether the inputs of that function agreed, and which line of the program called it;
-a second, shorter run then stores the arrays there, and a script that reproduces the difference is written.
+Runs the program on the original framework, in its own interpreter, and here, on compatgrad, and compares the two runs:
+initial weights and data, every function forward, gradients backward, parameters after each update. Says where the first
+value is that rounding does not explain, whether the inputs of that function agreed, and which line of the program
+called it. If there is such a value, a second, shorter run on each side stores the arrays at this place, and verify
+writes a script that reproduces the difference.
 
-The program should be short: a few updates tell most. Its arguments and the random seeds are the same in all runs.
+The program should be short: three to five updates show most differences. Its arguments and the random seeds are the
+same in all runs.
 """
 _EPILOG = """\
 ORIGINAL is the Python that has the original framework and NumPy; compatgrad need not be installed there. It may be a
 command with arguments that runs a Python file.
 
-exit status: 0 the runs agree, 1 they part, 2 wrong command line, 3 only the structure differs (a parameter, an update
+exit status: 0 the runs agree, 1 they differ, 2 wrong command line, 3 only the structure differs (a parameter, an update
 or many functions are on one side only), 4 the original's run failed.
 
 examples:
@@ -48,7 +50,7 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
         "--stop-at",
         choices=("first", "never"),
         default="first",
-        help="never: list up to 20 jumps of the error, not one",
+        help="first: report only the first jump of the error; never: up to 20 jumps (first)",
     )
 
 
@@ -69,18 +71,23 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--original", required=True, metavar="ORIGINAL", help="the Python of the original, or a command"
+        "--original",
+        required=True,
+        metavar="ORIGINAL",
+        help="the Python that has the original framework, or a command (see below)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="where recordings and reproducers go (a temporary folder)"
+        "-o", "--output", metavar="FOLDER", help="the folder for recordings and reproducers (a new temporary folder)"
     )
     add_options(parser)
     add_report_options(parser)
     parser.add_argument(
-        "--as-of", metavar="YEAR", help="old names that the program finds here, as `run --as-of` (auto)"
+        "--as-of", metavar="YEAR", help="the old names that the program finds here, as for `run --as-of` (auto)"
     )
     parser.add_argument("--here-setup", metavar="FILE", help="a Python file that runs before the program, only here")
-    parser.add_argument("--once", action="store_true", help="no second run for the arrays at the first divergence")
+    parser.add_argument(
+        "--once", action="store_true", help="no second run: the report has no exact error, and there is no reproducer"
+    )
     return parser
 
 
