@@ -106,6 +106,14 @@ class Hyperparameter:
         return d
 
 
+def _run_on(device, update, param):
+    if device.xp is numpy:
+        update(param)
+    else:
+        with using_device(device):
+            update(param)
+
+
 class UpdateRule:
     """How one parameter is updated: the parameter's attribute `update_rule`.
 
@@ -162,12 +170,7 @@ class UpdateRule:
         if not self.enabled:
             return
         self.t += 1
-        device = param.device
-        if device.xp is numpy:
-            self.__update(param)
-        else:
-            with using_device(device):
-                self.__update(param)
+        _run_on(param.device, self.__update, param)
 
     def __update(self, param):
         target, initialized = param, param.tensor is not None
@@ -193,11 +196,7 @@ class UpdateRule:
     def update_core(self, param: variable.Parameter) -> None:
         """Updates the array of `param`: `update_core_cpu` or `update_core_gpu`."""
         device = param.device
-        if device.xp is numpy:
-            self.update_core_cpu(param)
-        else:
-            with using_device(device):
-                self.update_core_gpu(param)
+        _run_on(device, self.update_core_cpu if device.xp is numpy else self.update_core_gpu, param)
 
     def update_core_cpu(self, param: variable.Parameter) -> None:
         """Updates a parameter whose arrays are NumPy's. To be overridden."""

@@ -138,9 +138,21 @@ class Mixed:
         )
 
 
+class _Filling(Initializer):
+    """Fills weights with one number."""
+
+    _number: int
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        arr[:] = self._number
+
+
 @register
 @alias("zeros")
-class Zero(Initializer):
+class Zero(_Filling):
     """Weights are 0.
 
     Example:
@@ -152,16 +164,12 @@ class Zero(Initializer):
     Source: `mxnet.initializer.Zero` of MXNet 1.9.1.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, _, arr):
-        arr[:] = 0
+    _number = 0
 
 
 @register
 @alias("ones")
-class One(Initializer):
+class One(_Filling):
     """Weights are 1.
 
     Example:
@@ -173,11 +181,7 @@ class One(Initializer):
     Source: `mxnet.initializer.One` of MXNet 1.9.1.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-
-    def _init_weight(self, _, arr):
-        arr[:] = 1
+    _number = 1
 
 
 @register

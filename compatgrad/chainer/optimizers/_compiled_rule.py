@@ -117,11 +117,11 @@ class _RuleDocumentation:
 
     def __get__(self, instance: Any, rule: Any) -> str | None:
         method = rule._method
-        text = method.__doc__ and inspect.getdoc(method)
-        if not text:
-            return None  # python -OO removes docstrings
-        _, sections = sections_of(text)
-        called, result = re.search(r"\((.*)\)\.setup(?:.*\n)+.*array\(\[(.*)\], ", sections["Example"]).groups()
+        _, sections = sections_of(inspect.getdoc(method) or "")
+        found = re.search(r"\((.*)\)\.setup(?:.*\n)+.*array\(\[(.*)\], ", sections.get("Example", ""))
+        if found is None:  # a program's optimizer; or python -OO, which removes docstrings
+            return None
+        called, result = found.groups()
         raised = f"Raises:\n{sections['Raises'].rstrip()}\n\n" if "Raises" in sections else ""
         return _RULE.format(
             name=method.__name__, arguments=sections["Args"].rstrip(), raised=raised, called=called, result=result,
@@ -149,14 +149,27 @@ Source: `{path}` of Chainer 7.8.1."""
 
 
 class CompiledMethod(optimizer.GradientMethod):
-    """Base class of optimizers with a compiled rule: the arguments of `__init__` are the rule's hyperparameters."""
+    """Base class of optimizers with a compiled rule: the arguments of `__init__` are the rule's hyperparameters, and
+    attributes of the optimizer.
+    """
 
     _rule_class: type[CompiledRule]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "_rule_class" in vars(cls) and cls._rule_class._method is None:
-            cls._rule_class._method = cls
+        own = vars(cls)
+        if "_rule_class" not in own:
+            return  # a base class, or a program's subclass
+        if "__init__" in own:
+            code = cls.__init__.__code__
+            for name in code.co_varnames[1 : code.co_argcount]:
+                if name not in own:
+                    setattr(cls, name, optimizer.HyperparameterProxy(name))
+        rule = cls._rule_class
+        if rule._method is None:
+            rule._method = cls
+            if rule.__doc__ is None:
+                rule.__doc__ = _RuleDocumentation()
 
     def __init__(self, **hyperparams: Any) -> None:
         super().__init__()
@@ -206,9 +219,6 @@ def _aliasable(array):
 
 
 def compiled(rule_class):
-    """Class decorator: GradientMethod may run rules of exactly this class for many parameters in one call. The class
-    is documented by the optimizer that has it as `_rule_class`."""
-    if rule_class.__doc__ is None:
-        rule_class.__doc__ = _RuleDocumentation()
+    """Class decorator: GradientMethod may run rules of exactly this class for many parameters in one call."""
     optimizer._compiled_rules[rule_class] = len(rule_class().__dict__)
     return rule_class

@@ -48,6 +48,3 @@ class AdaDelta(CompiledMethod):
 
     def __init__(self, rho: float = _default_hyperparam.rho, eps: float = _default_hyperparam.eps) -> None:
         super().__init__(rho=rho, eps=eps)
-
-    rho = optimizer.HyperparameterProxy("rho")
-    eps = optimizer.HyperparameterProxy("eps")

@@ -47,6 +47,3 @@ class AdaGrad(CompiledMethod):
 
     def __init__(self, lr: float = _default_hyperparam.lr, eps: float = _default_hyperparam.eps) -> None:
         super().__init__(lr=lr, eps=eps)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    eps = optimizer.HyperparameterProxy("eps")

@@ -181,17 +181,6 @@ class Adam(CompiledMethod):
             gamma=gamma,
         )
 
-    alpha = optimizer.HyperparameterProxy("alpha")
-    beta1 = optimizer.HyperparameterProxy("beta1")
-    beta2 = optimizer.HyperparameterProxy("beta2")
-    eps = optimizer.HyperparameterProxy("eps")
-    eta = optimizer.HyperparameterProxy("eta")
-    weight_decay_rate = optimizer.HyperparameterProxy("weight_decay_rate")
-    amsgrad = optimizer.HyperparameterProxy("amsgrad")
-    adabound = optimizer.HyperparameterProxy("adabound")
-    final_lr = optimizer.HyperparameterProxy("final_lr")
-    gamma = optimizer.HyperparameterProxy("gamma")
-
     @property
     def alpha_t(self) -> float:
         """Learning rate of this step, including the bias corrections. Raises RuntimeError before the first

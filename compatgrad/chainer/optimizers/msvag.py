@@ -71,8 +71,3 @@ class MSVAG(CompiledMethod):
         weight_decay_rate: float = _default_hyperparam.weight_decay_rate,
     ) -> None:
         super().__init__(lr=lr, beta=beta, eta=eta, weight_decay_rate=weight_decay_rate)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    beta = optimizer.HyperparameterProxy("beta")
-    eta = optimizer.HyperparameterProxy("eta")
-    weight_decay_rate = optimizer.HyperparameterProxy("weight_decay_rate")

@@ -67,8 +67,3 @@ class RMSprop(CompiledMethod):
         eps_inside_sqrt: bool = _default_hyperparam.eps_inside_sqrt,
     ) -> None:
         super().__init__(lr=lr, alpha=alpha, eps=eps, eps_inside_sqrt=eps_inside_sqrt)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    alpha = optimizer.HyperparameterProxy("alpha")
-    eps = optimizer.HyperparameterProxy("eps")
-    eps_inside_sqrt = optimizer.HyperparameterProxy("eps_inside_sqrt")

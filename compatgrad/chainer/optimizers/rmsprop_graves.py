@@ -58,8 +58,3 @@ class RMSpropGraves(CompiledMethod):
         eps: float = _default_hyperparam.eps,
     ) -> None:
         super().__init__(lr=lr, alpha=alpha, momentum=momentum, eps=eps)
-
-    lr = optimizer.HyperparameterProxy("lr")
-    alpha = optimizer.HyperparameterProxy("alpha")
-    momentum = optimizer.HyperparameterProxy("momentum")
-    eps = optimizer.HyperparameterProxy("eps")

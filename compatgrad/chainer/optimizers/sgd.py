@@ -37,5 +37,3 @@ class SGD(CompiledMethod):
 
     def __init__(self, lr: float = _default_hyperparam.lr) -> None:
         super().__init__(lr=lr)
-
-    lr = optimizer.HyperparameterProxy("lr")

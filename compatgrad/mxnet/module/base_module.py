@@ -309,6 +309,11 @@ class BaseModule:
     def _begin_epoch(self, train_data: Any, epoch: int) -> None:
         """Called before each epoch of `fit`; does nothing in this class."""
 
+    @property
+    def symbol(self) -> Any:
+        """The symbol, None for a module without one."""
+        return self._symbol
+
     # ---- what subclasses define ----
 
     def _undefined(self, what: str) -> NotImplementedError:
@@ -319,11 +324,6 @@ class BaseModule:
     data_shapes = _abstract("data_shapes", "Pairs of name and shape of the data.")
     label_shapes = _abstract("label_shapes", "Pairs of name and shape of the labels; None or empty if there are none.")
     output_shapes = _abstract("output_shapes", "Pairs of name and shape of the outputs.")
-
-    @property
-    def symbol(self) -> Any:
-        """The symbol, None for a module without one."""
-        return self._symbol
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and auxiliary states by name."""

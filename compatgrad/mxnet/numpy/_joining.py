@@ -113,14 +113,14 @@ _STACK = """
         ndarray of the widest dtype of the arrays.
 
     Raises:
-        AssertionError: an element of `arrays` is no array.
-        ValueError: `arrays` is empty.
+        AssertionError: an element of `{argument}` is no array.
+        ValueError: `{argument}` is empty.
         mxnet.base.MXNetError: shapes do not fit.
 """
 
 
 @documented
-@sharing(_STACK)
+@sharing(_STACK, argument="arrays")
 def vstack(arrays: Sequence[ndarray], out: ndarray | None = None) -> ndarray:
     """Joins arrays along the first axis; vectors are rows.
 
@@ -133,7 +133,7 @@ def vstack(arrays: Sequence[ndarray], out: ndarray | None = None) -> ndarray:
 
 
 @documented
-@sharing(_STACK)
+@sharing(_STACK, argument="arrays")
 def row_stack(arrays: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the first axis, like `vstack`; vectors are rows.
 
@@ -146,7 +146,7 @@ def row_stack(arrays: Sequence[ndarray]) -> ndarray:
 
 
 @documented
-@sharing(_STACK)
+@sharing(_STACK, argument="arrays")
 def hstack(arrays: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the second axis; vectors, and arrays without axes, along the first.
 
@@ -159,7 +159,7 @@ def hstack(arrays: Sequence[ndarray]) -> ndarray:
 
 
 @documented
-@sharing(_STACK)
+@sharing(_STACK, argument="arrays")
 def dstack(arrays: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the third axis, which `atleast_3d` gives to those that have none.
 
@@ -172,19 +172,12 @@ def dstack(arrays: Sequence[ndarray]) -> ndarray:
 
 
 @documented
+@sharing(_STACK, argument="tup")
 def column_stack(tup: Sequence[ndarray]) -> ndarray:
     """Joins arrays along the second axis; vectors are columns.
 
     Args:
         tup: a sequence of ndarrays.
-
-    Returns:
-        ndarray of the widest dtype of the arrays.
-
-    Raises:
-        AssertionError: an element of `tup` is no array.
-        ValueError: `tup` is empty.
-        mxnet.base.MXNetError: shapes do not fit.
 
     Example:
         >>> mx.np.column_stack([mx.np.ones(2), mx.np.zeros(2)])

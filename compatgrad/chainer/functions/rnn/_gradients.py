@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
+__all__ = [
+    "LSTMGrad", "SLSTMGrad", "_extract_gates", "_grad_grad_sigmoid", "_grad_grad_tanh", "_grad_sigmoid", "_grad_tanh",
+    "_sigmoid",
+]  # fmt: skip
+
+
 def _extract_gates(x):
     """Splits `x` (n, 4 * units, …), an array or a Variable, into the four gates, (n, units, …) each."""
     r = x.reshape((len(x), x.shape[1] // 4, 4, *x.shape[2:]))

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.rnn._gradients import (  # noqa: F401  (programs find them here)
-    LSTMGrad,
-    _extract_gates,
-    _grad_grad_sigmoid,
-    _grad_grad_tanh,
-    _grad_sigmoid,
-    _grad_tanh,
-    _sigmoid,
-)
+from compatgrad.chainer.functions.rnn._gradients import *  # noqa: F403  (programs find them here)
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
