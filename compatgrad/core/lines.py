@@ -38,6 +38,9 @@ def program_frame(frame: FrameType | None = None) -> FrameType | None:
     Returns:
         The frame, or None if neither the program nor a library called compatgrad.
 
+    Raises:
+        AttributeError: `frame` is no frame.
+
     Example:
         >>> from compatgrad.core import lines
         >>> lines.program_frame() is not None
@@ -67,6 +70,9 @@ def shown(file: str) -> str:
 
     Returns:
         The path to show.
+
+    Raises:
+        TypeError: `file` is no path.
 
     Example:
         >>> import os

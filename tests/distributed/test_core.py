@@ -59,19 +59,19 @@ def test_mpiexec_needs_no_port_even_if_each_rank_is_in_a_shell(tmp_path):
 def test_several_hosts_need_an_address(monkeypatch):
     for name in ("COMPATGRAD_STORE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    from compatgrad.core.distributed import connecting
+    from compatgrad.core.distributed import _connecting
 
     with pytest.raises(RuntimeError, match="MASTER_ADDR to the host of rank 0"):
-        connecting._store(launching.Launch("MPICH", 0, 2, 0, 1))
-    assert connecting._first_host("node[03-05,9],login") == "node03" and connecting._first_host("a,b") == "a"
+        _connecting._store(launching.Launch("MPICH", 0, 2, 0, 1))
+    assert _connecting._first_host("node[03-05,9],login") == "node03" and _connecting._first_host("a,b") == "a"
 
 
 def test_a_helper_of_a_rank_does_not_join(monkeypatch):
-    from compatgrad.core.distributed import connecting
+    from compatgrad.core.distributed import _connecting
 
-    monkeypatch.setattr(launching, "is_helper", lambda: True)
+    monkeypatch.setattr(_connecting, "is_helper", lambda: True)
     with pytest.raises(RuntimeError, match="multiprocessing started this process for rank 1"):
-        connecting.connect(launching.Launch("torchrun", 1, 2, 1, 2))
+        _connecting.connect(launching.Launch("torchrun", 1, 2, 1, 2))
 
 
 def test_a_world_of_one_imports_nothing_and_opens_no_socket(monkeypatch):

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 import compatgrad.chainer as chainer
-from compatgrad.chainermn.communicators import _gradients
-from compatgrad.chainermn.communicators._joining import group_of
-from compatgrad.chainermn.communicators._tensors import to_array, to_tensor
+from compatgrad.chainermn.communicators import _gradients, _joining, _tensors
 from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 from compatgrad.core.distributed import ANY, Packet
 from compatgrad.core.distributed.mpi import Communicator
@@ -53,13 +51,13 @@ def _check_message(who, x):
 def _pack(x):
     """An array, or a tuple of arrays, as a packet, with their form and whether they are on a GPU."""
     arrays = [x] if _is_array(x) else list(x)
-    tensors = [to_tensor(a) for a in arrays]
+    tensors = [_tensors.to_tensor(a) for a in arrays]
     return Packet((not _is_array(x), any(t.is_cuda for t in tensors)), tensors)
 
 
 def _unpack(packet):
     is_tuple, is_gpu = packet.obj
-    arrays = tuple(to_array(t, is_gpu) for t in packet.tensors)
+    arrays = tuple(_tensors.to_array(t, is_gpu) for t in packet.tensors)
     return arrays if is_tuple else arrays[0]
 
 
@@ -96,7 +94,7 @@ class MpiCommunicatorBase(CommunicatorBase):
     def __init__(self, mpi_comm: Any) -> None:
         super().__init__()
         self.mpi_comm = mpi_comm
-        self._group = group_of(mpi_comm)
+        self._group = _joining.group_of(mpi_comm)
         self._init_ranks()
         with self.config_scope():
             self.batched_copy = False
@@ -206,7 +204,7 @@ class MpiCommunicatorBase(CommunicatorBase):
             if len(set(forms)) > 1:
                 texts = self._group._tell(f"{x.dtype} of shape {x.shape}")
                 raise TypeError(f"{self._name('allreduce')}: the arrays differ, by rank: {'; '.join(texts)}")
-            self._group.all_reduce(to_tensor(result))
+            self._group.all_reduce(_tensors.to_tensor(result))
         return result
 
     def scatter(self, xs: Array | tuple[Array, ...], root: int = 0) -> Array:

@@ -67,6 +67,9 @@ class AllGather(_Communication):
     Source: `chainermn.functions.collective_communication.AllGather` of Chainer 7.8.1.
     """
 
+    def __init__(self, comm: CommunicatorBase) -> None:
+        super().__init__(comm)
+
     def _communicate(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return self.comm.allgather(inputs[0])
 
@@ -92,6 +95,9 @@ class AllToAll(_Communication):
 
     Source: `chainermn.functions.collective_communication.AllToAll` of Chainer 7.8.1.
     """
+
+    def __init__(self, comm: CommunicatorBase) -> None:
+        super().__init__(comm)
 
     def _communicate(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return self.comm.alltoall(inputs)

@@ -11,7 +11,7 @@ import compatgrad.chainer as chainer
 from compatgrad.chainer import functions as F
 from compatgrad.chainer import initializers
 from compatgrad.chainermn.communicators.pure_nccl_communicator import PureNcclCommunicator
-from compatgrad.chainermn.functions._batch_normalization import MultiNodeBatchNormalization as MultiNodeFunction
+from compatgrad.chainermn.functions import _batch_normalization
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import DType, Initializer, Shape
@@ -101,7 +101,8 @@ class MultiNodeBatchNormalization(chainer.Link):
         if self.comm.size == 1:
             moving = {"running_mean": self.avg_mean, "running_var": self.avg_var}
             return F.batch_normalization(x, gamma, beta, eps=self.eps, decay=decay, **moving)
-        node = MultiNodeFunction(self.comm, self.avg_mean, self.avg_var, self.eps, decay)
+        make = _batch_normalization.MultiNodeBatchNormalization
+        node = make(self.comm, self.avg_mean, self.avg_var, self.eps, decay)
         return node.apply((x, gamma, beta))[0]
 
     def start_finetuning(self) -> None:

@@ -9,12 +9,12 @@ of.
     group.split(color, key); group.subgroup(ranks)
 
 `torch.distributed` is imported when processes connect. Each collective ends at the deadline, with an error that names
-the missing processes (`waiting.py`).
+the missing processes (`_waiting.py`).
 """
 
+from compatgrad.core.distributed._messages import ANY, Message, Packet
 from compatgrad.core.distributed.errors import DistributedError
 from compatgrad.core.distributed.group import Group, Pending, world
 from compatgrad.core.distributed.launching import Launch, detect
-from compatgrad.core.distributed.messages import ANY, Message, Packet
 
 __all__ = ["ANY", "DistributedError", "Group", "Launch", "Message", "Packet", "Pending", "detect", "world"]

@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 
-from compatgrad.core.distributed import connecting, launching, waiting
+from compatgrad.core.distributed import _connecting, _waiting, launching
+from compatgrad.core.distributed._messages import Messages, Packet
 from compatgrad.core.distributed.errors import DistributedError
-from compatgrad.core.distributed.messages import Messages, Packet, all_gather_pickles
+from compatgrad.core.lines import program_line
 
 __all__ = ["Group", "Pending", "world"]
 
@@ -52,8 +53,8 @@ def world() -> Group:
             if launch.size == 1:
                 _world = Group([0], 0, None, None)
             else:
-                board = connecting.connect(launch)
-                _world = Group(list(range(launch.size)), launch.rank, waiting.Watch(board), None)
+                board = _connecting.connect(launch)
+                _world = Group(list(range(launch.size)), launch.rank, _waiting.Watch(board), None)
         return _world
 
 
@@ -168,18 +169,18 @@ class Group(Messages):
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
-    def _call(self, name: str, detail: str | Callable[[], str] = "") -> waiting.Call:
-        return waiting.Call(name, detail, self._name, time.monotonic())
+    def _call(self, name: str, detail: str | Callable[[], str] = "") -> _waiting.Call:
+        return _waiting.Call(name, detail, self._name, time.monotonic())
 
-    def _run(self, call: waiting.Call, start: Callable[[], Any]) -> None:
+    def _run(self, call: _waiting.Call, start: Callable[[], Any]) -> None:
         """Starts torch's works, and waits for them."""
-        waiting.complete(self._watch, self._start(call, start), call, self.ranks)
+        _waiting.complete(self._watch, self._start(call, start), call, self.ranks)
 
-    def _start(self, call: waiting.Call, start: Callable[[], Any]) -> list[Any]:
+    def _start(self, call: _waiting.Call, start: Callable[[], Any]) -> list[Any]:
         try:
             works = start()
         except RuntimeError as error:
-            raise waiting.failure(self._watch.board, call, self.ranks, error) from None
+            raise _waiting.failure(self._watch.board, call, self.ranks, error) from None
         return works if isinstance(works, list) else [works]
 
     def agree(self, name: str, *numbers: int, detail: str | Callable[[], str] = "") -> list[tuple[int, ...]]:
@@ -219,9 +220,7 @@ class Group(Messages):
 
     def _tell(self, what: str) -> list[str]:
         """What each process says, with the line of its program, in an error that all processes raise."""
-        from compatgrad.core.lines import program_line
-
-        return [str(text) for text in all_gather_pickles(self, f"{what} at {program_line() or 'an unknown line'}")]
+        return self._all_gather_texts(f"{what} at {program_line() or 'an unknown line'}")
 
     def expect_same(self, name: str, detail: Callable[[], str], *numbers: int) -> None:
         """Makes sure that all processes pass the same numbers, once for each `name` and numbers: a process that passed
@@ -285,7 +284,7 @@ class Group(Messages):
         def finish() -> None:
             # the clock starts when the program begins to wait
             waited = call._replace(started=time.monotonic())
-            waiting.complete(self._watch, works, waited, self.ranks)
+            _waiting.complete(self._watch, works, waited, self.ranks)
             if whole is not tensor:
                 tensor.copy_(whole)
 
@@ -402,9 +401,9 @@ class Group(Messages):
             import torch.distributed as dist
 
             handle = dist.new_group(
-                in_job, timeout=datetime.timedelta(seconds=connecting.deadline()), use_local_synchronization=True
+                in_job, timeout=datetime.timedelta(seconds=_connecting.deadline()), use_local_synchronization=True
             )
-            connecting.never_destroy(handle)
+            _connecting.never_destroy(handle)
         return Group(in_job, list(ranks).index(self.rank), self._watch, handle)
 
     # ---- objects -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import sys
@@ -109,28 +108,3 @@ def _of_torch() -> Launch | None:
     rank, size = distributed.get_rank(), distributed.get_world_size()
     local_rank, local_size = (_number(os.environ, name) for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
     return Launch("torch.distributed", rank, size, local_rank, local_size)
-
-
-def is_helper() -> bool:
-    """Whether `multiprocessing` started this process, for a rank's own use: it has the variables of that rank, and is
-    no process of the job."""
-    return multiprocessing.parent_process() is not None
-
-
-def ancestor_without(name: str) -> str:
-    """The launcher's process, as "PID-START": the nearest ancestor whose environment lacks the variable `name`, which
-    the launcher sets. It is the same for all processes of a job on one host, even if each runs in a shell of its own.
-    "" where /proc does not tell."""
-    process = os.getpid()
-    try:
-        while process > 0:
-            with open(f"/proc/{process}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-            with open(f"/proc/{process}/environ", "rb") as file:
-                variables = file.read()
-            if process != os.getpid() and f"\0{name}=".encode() not in b"\0" + variables:
-                return f"{process}-{fields[19].decode()}"  # its start: numbers of processes are used again
-            process = int(fields[1])
-    except OSError:  # another user's process: it is not one of the job
-        return str(process)
-    return ""

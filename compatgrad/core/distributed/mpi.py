@@ -16,8 +16,8 @@ import numpy
 import torch
 
 from compatgrad.core.distributed import launching
+from compatgrad.core.distributed._messages import ANY, Packet
 from compatgrad.core.distributed.group import Group, world
-from compatgrad.core.distributed.messages import ANY, Packet
 
 __all__ = ["Communicator", "Op", "Status", "make_module"]
 

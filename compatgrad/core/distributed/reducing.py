@@ -76,16 +76,16 @@ class Buckets:
     def add(self, tensors: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]) -> None:
         """Starts the sums of `tensors`, which must not change until `finish`. `dtypes`: the dtype in which each
         travels. All processes must add the same shapes and dtypes in the same order."""
-        waiting: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
+        rest_of: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
         sizes: dict[tuple[torch.dtype, torch.device], int] = {}
         for tensor, dtype in zip(tensors, dtypes, strict=True):
             key = (dtype, tensor.device)
-            waiting.setdefault(key, []).append(tensor)
+            rest_of.setdefault(key, []).append(tensor)
             sizes[key] = sizes.get(key, 0) + tensor.numel() * dtype.itemsize
             if sizes[key] >= (_BYTES if self._sent else _FIRST):
-                self._send(waiting.pop(key), dtype)
+                self._send(rest_of.pop(key), dtype)
                 sizes.pop(key)
-        for (dtype, _), rest in waiting.items():
+        for (dtype, _), rest in rest_of.items():
             self._send(rest, dtype)
 
     def _send(self, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:

@@ -9,6 +9,7 @@ import datetime
 import hashlib
 import importlib.util
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -28,6 +29,31 @@ _DEADLINE = 1800.0
 # seconds for a look at the board, which must not replace one hang by another
 _LOOK = 3.0
 _PREFIX = "compatgrad"
+
+
+def is_helper() -> bool:
+    """Whether `multiprocessing` started this process, for a rank's own use: it has the variables of that rank, and is
+    no process of the job."""
+    return multiprocessing.parent_process() is not None
+
+
+def ancestor_without(name: str) -> str:
+    """The launcher's process, as "PID-START": the nearest ancestor whose environment lacks the variable `name`, which
+    the launcher sets. It is the same for all processes of a job on one host, even if each runs in a shell of its own.
+    "" where /proc does not tell."""
+    process = os.getpid()
+    try:
+        while process > 0:
+            with open(f"/proc/{process}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+            with open(f"/proc/{process}/environ", "rb") as file:
+                variables = file.read()
+            if process != os.getpid() and f"\0{name}=".encode() not in b"\0" + variables:
+                return f"{process}-{fields[19].decode()}"  # its start: numbers of processes are used again
+            process = int(fields[1])
+    except OSError:  # another user's process: it is not one of the job
+        return str(process)
+    return ""
 
 
 def deadline() -> float:
@@ -101,7 +127,7 @@ def connect(launch: launching.Launch) -> Board:
         raise RuntimeError(f"this is one of {launch.size} processes, and this torch has no torch.distributed")
     folder = ""
     if not dist.is_initialized():
-        if launching.is_helper():
+        if is_helper():
             raise RuntimeError(
                 f"multiprocessing started this process for rank {launch.rank}; it is not one of the {launch.size} "
                 "processes that communicate. Create communicators in the main process only, below "
@@ -173,7 +199,7 @@ def _store(launch: launching.Launch) -> tuple[Any, str]:
             return TCPStore(address, int(port or _port(job)), launch.size, launch.rank == 0, timeout), ""
     if on_one_host and not host:
         rank_variable = next(v[1] for v in launching._VARIABLES if v[0] == launch.launcher)
-        job = launching.ancestor_without(rank_variable)
+        job = ancestor_without(rank_variable)
         if job:
             folder = _folder(job)
             return FileStore(os.path.join(folder, "store"), launch.size), folder

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from compatgrad.core.distributed.connecting import Board, deadline
+from compatgrad.core.distributed._connecting import Board, deadline
 from compatgrad.core.distributed.errors import DistributedError
 from compatgrad.core.lines import program_frame, program_line, shown
 

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from compatgrad.core.distributed import waiting
-
-if TYPE_CHECKING:
-    from compatgrad.core.distributed.group import Group
+from compatgrad.core.distributed import _waiting
 
 __all__ = ["ANY", "Message", "Packet"]
 
@@ -39,7 +36,7 @@ class Packet(NamedTuple):
         >>> group.all_gather_packets("test", distributed.Packet("a", [torch.ones(2)]))
         [Packet(obj='a', tensors=[tensor([1., 1.])])]
 
-    Source: `compatgrad/core/distributed/messages.py`.
+    Source: `compatgrad/core/distributed/_messages.py`.
     """
 
     obj: Any
@@ -59,7 +56,7 @@ class Message(NamedTuple):
         >>> distributed.Message(0, 7, distributed.Packet("a")).tag
         7
 
-    Source: `compatgrad/core/distributed/messages.py`.
+    Source: `compatgrad/core/distributed/_messages.py`.
     """
 
     source: int
@@ -109,11 +106,12 @@ class Messages:
         size: int
         _watch: Any
         _handle: Any
-        _call: Callable[..., waiting.Call]
-        _run: Callable[[waiting.Call, Callable[[], Any]], None]
-        _start: Callable[[waiting.Call, Callable[[], Any]], list[Any]]
+        _call: Callable[..., _waiting.Call]
+        _run: Callable[[_waiting.Call, Callable[[], Any]], None]
+        _start: Callable[[_waiting.Call, Callable[[], Any]], list[Any]]
         _order: list[int]
         agree: Callable[..., list[tuple[int, ...]]]
+        all_gather: Callable[[torch.Tensor], list[torch.Tensor]]
         _check_rank: Callable[[str, str, int], None]
 
     def __init__(self) -> None:
@@ -122,7 +120,7 @@ class Messages:
 
     # ---- between two processes ---------------------------------------------------------------------------------------
 
-    def _wait_all(self, call: waiting.Call, start: Callable[[], list[Any]], others: Sequence[int]) -> None:
+    def _wait_all(self, call: _waiting.Call, start: Callable[[], list[Any]], others: Sequence[int]) -> None:
         """Starts messages and waits for all. Gloo cannot wait for a part of the time in this case, so the deadline is
         torch's own."""
         ranks = [self.ranks[other] for other in others]
@@ -131,7 +129,7 @@ class Messages:
                 try:
                     work.wait()
                 except RuntimeError as error:
-                    raise waiting.failure(self._watch.board, call, ranks, error) from None
+                    raise _waiting.failure(self._watch.board, call, ranks, error) from None
 
     def send(self, packet: Packet, dest: int, tag: int = 0) -> None:
         """Sends a packet to another process, and returns when it has begun to receive it.
@@ -350,11 +348,10 @@ class Messages:
         if len(set(roots)) > 1:
             raise ValueError(f"{name}: the processes name different roots, by rank: {list(roots)}")
 
-
-def all_gather_pickles(group: Group, obj: Any) -> list[Any]:
-    """The objects of all processes, by rank, without a header: for processes that know what they call."""
-    if group.size == 1:
-        return [obj]
-    data = to_bytes(Packet(obj))
-    sizes = group.all_gather(torch.tensor([data.numel()]))
-    return [from_bytes(part).obj for part in group._all_gather_bytes("texts", data, [int(size) for size in sizes])]
+    def _all_gather_texts(self, text: str) -> list[str]:
+        """The texts of all processes, by rank, without a header: for processes that know what they call."""
+        if self.size == 1:
+            return [text]
+        data = to_bytes(Packet(text))
+        sizes = [int(size) for size in self.all_gather(torch.tensor([data.numel()]))]
+        return [from_bytes(part).obj for part in self._all_gather_bytes("texts", data, sizes)]
