@@ -215,8 +215,6 @@ def test_records_of_images(tmp_path):
     it = mx.io.ImageRecordIter(rec, (3, 24, 5), 2)  # the middle of an image of twice the size
     wider = mx.image.imresize(mx.nd.array(PIXELS, dtype="uint8"), 18, 24).asnumpy()[:, 6:11]
     np.testing.assert_array_equal(it.next().data[0].asnumpy()[0], wider.transpose(2, 0, 1))
-    with pytest.raises(MXNetError, match="max_rotate_angle is not supported"):
-        mx.io.ImageRecordIter(max_rotate_angle=10, **common)
     it = mx.image.ImageIter(2, (3, 9, 9), path_imgrec=rec, path_imgidx=idx, shuffle=True)
     assert sorted(x for b in it for x in b.label[0].asnumpy()[: 2 - b.pad]) == [0, 1, 2, 3, 4]
 

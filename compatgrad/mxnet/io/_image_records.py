@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +12,11 @@ import numpy as np
 
 from compatgrad.core.files import naming
 
+from .. import ndarray as nd
 from .. import recordio
 from .._image_codec import decode
-from .._image_resize import resize
 from ..base import MXNetError
+from ._augmenter import FIELDS, Augmenter
 from ._numbered import MXDataIter, part
 
 __all__ = ["ImageRecordIter", "ImageRecordIter_v1", "ImageRecordInt8Iter", "ImageRecordUInt8Iter",
@@ -24,6 +26,8 @@ __all__ = ["ImageRecordIter", "ImageRecordIter_v1", "ImageRecordInt8Iter", "Imag
 class ImageRecordIter(MXDataIter):
     """Batches of the images of a record file, float32 unless `dtype` has another value.
 
+    Images are changed in this order: size, angle and ratio, border, part, colours, mean and scale, mirror.
+
     Args:
         path_imgrec: the record file.
         data_shape: (channels, height, width), with 1 or 3 channels.
@@ -31,7 +35,6 @@ class ImageRecordIter(MXDataIter):
         path_imgidx: the index of the file, without which it is read through once.
         label_width: how many labels a record has.
         resize: first resizes the shorter side to it; -1 for not.
-        pad: then adds a border of so many pixels, of the value fill_value.
         rand_crop: a random part, otherwise the middle.
         rand_mirror: left and right are exchanged with probability 0.5.
         mean_r, mean_g, mean_b: what is subtracted from each channel.
@@ -45,12 +48,34 @@ class ImageRecordIter(MXDataIter):
         data_name, label_name: names of images and labels.
         dtype: "float32", "uint8" for the pixels as they are, or "int8" for pixels minus their rounded means within
             [-128, 127]. Without effect where the class's name says the type.
-        fill_value: of the border's pixels.
-        **others: the other arguments of MXNet; values with which they would change images are not supported.
+        pad: adds a border of so many pixels, of the value fill_value.
+        fill_value: of pixels outside of the image.
+        path_imglist: a file that has the labels, tab separated: id of the record, labels, name of the file.
+        mean_img: a file with the image `mean_img`, which is subtracted in place of mean_r, mean_g and mean_b; if it
+            does not exist, it is made of all images.
+        mirror: left and right are exchanged.
+        max_random_contrast, max_random_illumination: up to how far from 1 a factor of the image is, and from 0 a number
+            that is added to it.
+        seed_aug: seed of all random choices but the order; None for `seed`.
+        inter_method: the interpolation, as in `mx.image.imresize`.
+        max_rotate_angle: up to how many degrees it is turned; rotate: by so many degrees instead, if above 0.
+        max_aspect_ratio, min_aspect_ratio: the width is changed against the height, by a factor between these; without
+            min_aspect_ratio by one between 1 - max_aspect_ratio and 1 + max_aspect_ratio.
+        max_shear_ratio: up to how far the rows are moved against each other.
+        max_random_scale, min_random_scale: between which factors the size is changed.
+        max_img_size, min_img_size: between which numbers of pixels the sides are then.
+        max_crop_size, min_crop_size: a square of a random size between these, resized to data_shape; -1 for not.
+        random_resized_crop: a part of a random area, and of a random ratio, resized to data_shape.
+        max_random_area, min_random_area: between which shares of the image's area.
+        brightness, contrast, saturation: up to how far from 1 the factors of these are, which come in a random order.
+        pca_noise: how far it is moved in the directions in which the colours of ImageNet differ most.
+        random_h, random_s, random_l: what is added at most to hue (of 180), saturation and lightness (of 255).
+        **others: arguments without effect here or on images, and unknown ones, which MXNet ignores, too.
 
     Raises:
-        MXNetError: the file cannot be read or has no samples, `dtype` has another value, or an argument, which the
-            message names, is not supported.
+        MXNetError: a file cannot be read, has no samples, or no labels of a record; or an argument, which the message
+            names, has a value that it cannot have.
+        OSError: a file cannot be opened.
 
     Example:
         >>> image = np.zeros((2, 2, 3), np.uint8)
@@ -65,10 +90,6 @@ class ImageRecordIter(MXDataIter):
     """
 
     _dtype: Any = np.float32
-    _IGNORED = frozenset("verbose prefetch_buffer ctx device_id path_imglist_root seed_aug shuffle_chunk_size "
-                         "shuffle_chunk_seed inter_method".split())  # fmt: skip
-    _NEUTRAL = {"max_random_scale": 1, "min_random_scale": 1, "max_random_area": 1, "min_random_area": 1,
-                "max_img_size": 1e10, "max_crop_size": -1, "min_crop_size": -1, "rotate": -1}  # fmt: skip
 
     def __init__(
         self,
@@ -98,39 +119,90 @@ class ImageRecordIter(MXDataIter):
         dtype: Any = None,
         pad: int = 0,
         fill_value: int = 255,
+        path_imglist: str = "",
+        mean_img: str = "",
+        mirror: bool = False,
+        max_random_contrast: float = 0.0,
+        max_random_illumination: float = 0.0,
+        seed_aug: int | None = None,
+        inter_method: int = 1,
+        max_rotate_angle: int = 0,
+        max_aspect_ratio: float = 0.0,
+        min_aspect_ratio: float | None = None,
+        max_shear_ratio: float = 0.0,
+        max_crop_size: int = -1,
+        min_crop_size: int = -1,
+        random_resized_crop: bool = False,
+        max_random_scale: float = 1.0,
+        min_random_scale: float = 1.0,
+        max_random_area: float = 1.0,
+        min_random_area: float = 1.0,
+        max_img_size: float = 1e10,
+        min_img_size: float = 0.0,
+        brightness: float = 0.0,
+        contrast: float = 0.0,
+        saturation: float = 0.0,
+        pca_noise: float = 0.0,
+        random_h: int = 0,
+        random_s: int = 0,
+        random_l: int = 0,
+        rotate: int = -1,
         **others: Any,
     ) -> None:
+        given = locals()
         if dtype is not None and type(self)._dtype is np.float32:
             self._dtype = np.dtype(dtype).type
         if self._dtype not in (np.float32, np.uint8, np.int8):
             raise MXNetError(f"{type(self).__name__}: dtype must be float32, uint8 or int8, not {dtype}")
-        given = {name: value for name, value in others.items() if value and value != self._NEUTRAL.get(name)}
-        unknown = [name for name in given if name not in self._IGNORED]
-        if unknown:
-            raise MXNetError(f"{type(self).__name__}: argument {unknown[0]} is not supported")
         self._record = recordio.MXRecordIO(path_imgrec, "r")
         starts = part(self._positions(path_imgrec, path_imgidx), part_index, num_parts)
         self._starts = starts
         self._shape = tuple(data_shape)
         self._label_width = label_width
-        self._resize, self._rand_crop, self._rand_mirror = resize, rand_crop, rand_mirror
-        self._pad, self._fill = pad, fill_value
+        self._augment = Augmenter(self._shape, type(self).__name__, **{name: given[name] for name in FIELDS})
+        self._labels = self._labels_of(path_imglist) if path_imglist else None
+        self._rand_mirror, self._mirror = rand_mirror, mirror
+        self._contrast, self._illumination = max_random_contrast, max_random_illumination
         channels = self._shape[0]
         self._mean = np.array([mean_r, mean_g, mean_b][:channels], np.float32).reshape(-1, 1, 1)
         self._factor = scale / np.array([std_r, std_g, std_b][:channels], np.float32).reshape(-1, 1, 1)
-        self._random = random.Random(seed)
+        self._random, shuffler = random.Random(seed if seed_aug is None else seed_aug), random.Random(seed)
         self._threads = ThreadPoolExecutor(max(1, preprocess_threads), "decode")
         numbers = list(range(len(starts)))
 
         def order() -> Sequence[int]:
             if shuffle:
-                self._random.shuffle(numbers)
+                shuffler.shuffle(numbers)
             return numbers
 
         label_shape = () if label_width == 1 else (label_width,)
         shapes = (self._shape, self._dtype), (label_shape, np.float32)
         with naming(path_imgrec, to=MXNetError):
             self._begin(batch_size, len(starts), *shapes, (data_name, label_name), round_batch, order=order)
+        if mean_img:
+            self._mean = self._mean_image(mean_img)
+
+    def _labels_of(self, path: str) -> dict[int, np.ndarray]:
+        """The labels that a list has for the numbers of records."""
+        found = {}
+        with open(path) as file, naming(path, ValueError, to=MXNetError):
+            for line in file:
+                number, *labels = line.rstrip("\n").split("\t")
+                found[int(float(number))] = np.array(labels[: self._label_width], np.float32)
+        return found
+
+    def _mean_image(self, path: str) -> np.ndarray:
+        """The mean image of a file, which is made if it does not exist."""
+        if not os.path.exists(path):
+            total = np.zeros(self._shape, np.float64)
+            for i in range(self._count):
+                total += self._load([i])[0][0]
+            nd.save(path, {"mean_img": nd.array(total / self._count)})
+        arrays = nd.load(path)
+        mean = (arrays["mean_img"] if isinstance(arrays, dict) else arrays[0]).asnumpy()
+        if mean.shape != self._shape:
+            raise MXNetError(f"{type(self).__name__}: mean_img: expected the shape {self._shape}, got {mean.shape}")
+        return mean
 
     @staticmethod
     def _positions(path: str, index: str) -> list[int]:
@@ -148,48 +220,37 @@ class ImageRecordIter(MXDataIter):
         jobs = []
         for i in samples:
             self._record.handle.seek(self._starts[i])
-            draws = self._random.random(), self._random.random(), self._random.random()
-            jobs.append((self._record.read(), draws))
+            jobs.append((self._record.read(), random.Random(self._random.getrandbits(64))))
         with naming(self._record.uri, ValueError, ArithmeticError, to=MXNetError):
             done = list(self._threads.map(self._decoded, jobs))
         return np.stack([image for image, _ in done]), np.stack([label for _, label in done])
 
-    def _decoded(self, job: tuple[bytes, tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
-        record, (across, down, mirror) = job
+    def _decoded(self, job: tuple[bytes, random.Random]) -> tuple[np.ndarray, np.ndarray]:
+        record, rng = job
         header, data = recordio.unpack(record)
-        channels, height, width = self._shape
-        x = decode(data, 0 if channels == 1 else 1, name=type(self).__name__)
-        x = x[..., None] if x.ndim == 2 else x
-        h, w = x.shape[:2]
-        if self._resize > 0:
-            short = self._resize
-            h, w = (h * short // w, short) if h > w else (short, w * short // h)
-            x = resize(x, h, w, 1)
-        if self._pad > 0:
-            border = ((self._pad, self._pad), (self._pad, self._pad), (0, 0))
-            x = np.pad(x, border, constant_values=self._fill)
-            h, w = x.shape[:2]
-        if h < height:
-            h, w = height, int(np.float32(height) / np.float32(h) * np.float32(w))
-            x = resize(x, h, w, 1)
-        if w < width:
-            h, w = int(np.float32(width) / np.float32(w) * np.float32(h)), width
-            x = resize(x, h, w, 1)
-        left, top = w - width, h - height
-        left, top = (int(across * (left + 1)), int(down * (top + 1))) if self._rand_crop else (left // 2, top // 2)
-        x = x[top : top + height, left : left + width]
-        if self._rand_mirror and mirror < 0.5:
-            x = x[:, ::-1]
-        label = np.asarray(header.label, np.float32).reshape(-1)[: self._label_width]
-        return self._finished(x.transpose(2, 0, 1)), label
+        x = decode(data, 0 if self._shape[0] == 1 else 1, name=type(self).__name__)
+        x = self._augment(x[..., None] if x.ndim == 2 else x, rng)
+        label = header.label
+        if self._labels is not None:
+            label = self._labels.get(header.id)
+            if label is None:
+                raise ValueError(f"path_imglist has no labels of record {header.id}")
+        label = np.asarray(label, np.float32).reshape(-1)[: self._label_width]
+        mirror = self._rand_mirror and rng.random() < 0.5 or self._mirror
+        x = self._finished(x.transpose(2, 0, 1), rng)
+        return (x[..., ::-1] if mirror else x), label
 
-    def _finished(self, x: np.ndarray) -> np.ndarray:
+    def _finished(self, x: np.ndarray, rng: random.Random | None = None) -> np.ndarray:
         if self._dtype is np.uint8:
             return x
         if self._dtype is np.int8:
             away = np.floor(np.abs(self._mean) + 0.5) * np.sign(self._mean)  # rounds halves away from zero, like C
             return (x.astype(np.int16) - away.astype(np.int16)).clip(-128, 127).astype(np.int8)
-        return (x.astype(np.float32) - self._mean) * self._factor
+        x = (x.astype(np.float32) - self._mean) * self._factor
+        if rng is not None and (self._contrast or self._illumination):
+            contrast = 1 + rng.uniform(-1, 1) * self._contrast
+            x = x * np.float32(contrast) + np.float32(rng.uniform(-1, 1) * self._illumination) * self._factor
+        return x
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -52,12 +54,18 @@ class ImageDetRecordIter(ImageRecordIter):
     Source: `mxnet.io.ImageDetRecordIter` of MXNet 1.9.1.
     """
 
-    _IGNORED = ImageRecordIter._IGNORED | frozenset(
+    _IGNORED = frozenset(
+        "verbose prefetch_buffer ctx device_id path_imglist_root seed_aug shuffle_chunk_size shuffle_chunk_seed "
         "aug_seq min_crop_scales max_crop_scales min_crop_aspect_ratios max_crop_aspect_ratios min_crop_overlaps "
         "max_crop_overlaps min_crop_sample_coverages max_crop_sample_coverages min_crop_object_coverages "
         "max_crop_object_coverages num_crop_sampler crop_emit_mode emit_overlap_thresh max_crop_trials max_pad_scale "
         "max_random_hue max_random_saturation max_random_illumination max_random_contrast".split()
-    )  # arguments of changes that a probability, another argument, switches on
+    )  # arguments without effect, and of changes that a probability, another argument, switches on
+    _TAKEN = frozenset(
+        "mean_r mean_g mean_b scale shuffle seed num_parts part_index round_batch preprocess_threads data_name "
+        "label_name dtype fill_value".split()
+    )  # arguments of ImageRecordIter
+    _NEUTRAL = MappingProxyType({"max_img_size": 1e10})
 
     def __init__(
         self,
@@ -76,6 +84,11 @@ class ImageDetRecordIter(ImageRecordIter):
         resize_mode: str = "force",
         **others: Any,
     ) -> None:
+        given = {name: value for name, value in others.items() if value and value != self._NEUTRAL.get(name)}
+        refused = [name for name in given if name not in self._IGNORED | self._TAKEN and name != "resize"]
+        if refused:
+            raise MXNetError(f"{type(self).__name__}: argument {refused[0]} is not supported")
+        others = {name: value for name, value in others.items() if name in self._TAKEN or name == "resize"}
         for name, value, only in (("resize_mode", resize_mode, "force"), ("resize", others.pop("resize", -1), -1)):
             if value != only:
                 raise MXNetError(f"{type(self).__name__}: argument {name}={value!r} is not supported, only {only!r}")
@@ -97,14 +110,14 @@ class ImageDetRecordIter(ImageRecordIter):
             std_r=std_r or 1.0, std_g=std_g or 1.0, std_b=std_b or 1.0, **others,
         )  # fmt: skip
 
-    def _decoded(self, job: tuple[bytes, tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
-        record, (_, _, draw) = job
+    def _decoded(self, job: tuple[bytes, random.Random]) -> tuple[np.ndarray, np.ndarray]:
+        record, rng = job
         header, data = recordio.unpack(record)
         channels, height, width = self._shape
         x = decode(data, 0 if channels == 1 else 1, name=type(self).__name__)
         x = x[..., None] if x.ndim == 2 else x
         own = np.array(header.label, np.float32).reshape(-1)
-        if draw < self._mirror_prob:
+        if rng.random() < self._mirror_prob:
             x = x[:, ::-1]
             begin, step = int(own[0]), int(own[1])
             left, right = own[begin + 1 :: step].copy(), own[begin + 3 :: step].copy()
