@@ -20,9 +20,10 @@ from typing import IO
 HELP = """\
 usage: python -m compatgrad launch -n N [--timeout=SECONDS] [OPTION ...] SCRIPT [ARGUMENT ...]
 
-Runs a program in N processes of this host, each by `python -m compatgrad run`: OPTIONS, SCRIPT,
--m MODULE and -c CODE are as there. The processes find each other: `chainermn.create_communicator`,
-nnabla's communicators, MXNet's `dist` stores and torch.distributed have N ranks.
+Runs a program in N processes of this host, each by `python -m compatgrad run`, which also
+describes the other OPTIONs, SCRIPT, -m MODULE and -c CODE. The processes find each other:
+`chainermn.create_communicator`, nnabla's communicators, MXNet's `dist` stores and
+torch.distributed have N ranks.
 
 Each line that a process prints begins with its rank. When a process fails, the others are ended
 (SIGTERM, after 5 seconds SIGKILL), the last error output of the process that failed first is
