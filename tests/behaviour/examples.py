@@ -2,7 +2,7 @@
 
     python -m tests.behaviour.examples FRONTEND
 
-prints them as JSON: probe ("memory", "finite", "refusal", "symbol") -> name -> example.
+prints them as JSON: probe ("memory", "finite", "refusal", "symbol", "states") -> name -> example.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 from typing import Any
 
 from compatgrad import mxnet
+from tests.behaviour import updates
 from tests.behaviour.probe import spelling
 from tests.census.walk import parameters
 from tests.docs.public_names import names_of_examples, public
@@ -100,6 +101,7 @@ def of(frontend: str) -> dict[str, dict[str, dict[str, list[str]]]]:
     arrays = giving_arrays(frontend)
     chosen = {"memory": arrays, "finite": arrays, "refusal": taking_any_keyword(frontend)}
     found = {what: {name: example(frontend, value) for name, value in these.items()} for what, these in chosen.items()}
+    found["states"] = {name: {"source": [], "spelled": []} for name in updates.optimizers(frontend, names(frontend))}
     if frontend == "mxnet":
         found["symbol"] = {name: {"source": [], "spelled": []} for name in symbols()}
     return found

@@ -3,8 +3,8 @@
     PYTHON tests/behaviour/probe.py FRONTEND WHAT IN OUT [compatgrad.]
 
 IN is JSON, name -> example, from `examples.py`. For each example a line of JSON is appended to OUT: the name and the
-result of the function WHAT below (`memory`, `finite`, `refusal` or `symbol`). If the interpreter crashes, the last line
-says so, and the caller continues with the other examples.
+result of the function WHAT below (`memory`, `finite`, `refusal`, `symbol` or `states`). If the interpreter crashes, the
+last line says so, and the caller continues with the other examples.
 In calls of the name itself, array arguments become leaves of a graph, and results are kept.
 """
 
@@ -21,6 +21,8 @@ import tempfile
 import warnings
 
 import numpy as np
+
+from tests.behaviour import updates
 
 SHORT = {
     "chainer": {"chainer": "", "F": ".functions", "L": ".links"},
@@ -526,7 +528,13 @@ def symbol(frontend, name, example):
     return {"call": next((s for s in said if "names" in s), said[0])}
 
 
-WHAT = {"memory": memory, "finite": finite, "refusal": refusal, "symbol": symbol}
+def states(frontend, name, example):
+    """The pairs of arrays that share memory while an optimizer updates: as `memory`, but without passes."""
+    frontend.reset()
+    return updates.states(frontend, name, overlap)
+
+
+WHAT = {"memory": memory, "finite": finite, "refusal": refusal, "symbol": symbol, "states": states}
 
 
 def result(frontend, what, name, example):

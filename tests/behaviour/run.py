@@ -20,9 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def run(python: str, frontend: str, what: str, examples: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the probe's result for each example. After a crash a new interpreter continues with the next example."""
     found: dict[str, Any] = {}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    if prefix:
-        environment["PYTHONPATH"] = str(ROOT)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:
         given, out = pathlib.Path(folder, "in.json"), pathlib.Path(folder, "out.jsonl")
         while left := {name: example for name, example in examples.items() if name not in found}:

@@ -17,7 +17,7 @@ from tests.behaviour.run import ROOT, run
 from tests.golden import files
 
 LEFT_OUT = pathlib.Path(__file__).with_name("left_out.txt")
-CASES = [(frontend, what) for frontend in files.ORIGINALS for what in ("memory", "finite", "refusal")]
+CASES = [(frontend, what) for frontend in files.ORIGINALS for what in ("memory", "finite", "refusal", "states")]
 CASES += [("mxnet", "symbol")]
 
 
@@ -55,6 +55,20 @@ def memory(theirs, ours):
     found = [f"shares {' ~ '.join(pair)}" for pair in sorted(here - there)]
     # an array whose elements overlap only in the original is no fault
     return found + [f"does not share {' ~ '.join(pair)}" for pair in sorted(there - here) if len(pair) == 2]
+
+
+def states(theirs, ours):
+    """As `memory`, and arrays of an optimizer that only one side has, in what both sides have run."""
+    found = memory(theirs, ours)
+    if "failed" in theirs or "failed" in ours:
+        return found
+    here, there = ({label: label.partition(": ")[0] for label in side["arrays"]} for side in (ours, theirs))
+    both = set(here.values()) & set(there.values())
+    return found + [
+        f"not on both sides: {label}"
+        for label in sorted(here.keys() ^ there.keys())
+        if {**here, **there}[label] in both
+    ]
 
 
 def finite(theirs, ours):
@@ -101,7 +115,7 @@ def test_as_the_original(frontend, what):
     theirs = {name: found for name, found in recorded(frontend)[what].items() if name in names}
     asked = {name: {key: found.get(key) for key in ("source", "spelled", "enters")} for name, found in theirs.items()}
     ours = run(sys.executable, frontend, what, asked, "compatgrad.")
-    compare = {"memory": memory, "finite": finite}.get(what, refusal)
+    compare = {"memory": memory, "states": states, "finite": finite}.get(what, refusal)
     wrong = {f"{what} {name}: {said}" for name in theirs for said in compare(theirs[name], ours[name])}
     wrong -= reasons().keys()
     assert not wrong, "\n".join(["", *sorted(wrong)])
@@ -122,6 +136,12 @@ def test_the_comparison_sees_faults():
         "does not share input 0 ~ result 0",
     ]
     assert memory({"failed": "absent"}, both) == ["shares /b0.grad ~ /b1.grad"]
+    run = {"arrays": ["a: weight", "a: state 0"], "pairs": [], "folded": []}
+    assert states(run, run) == []
+    assert states(run, {**run, "arrays": ["a: weight", "a: state 1", "b: weight"]}) == [
+        "not on both sides: a: state 0",
+        "not on both sides: a: state 1",
+    ]
     right = {"input": {"result 0": "+!", "input 0.grad": "+!"}, "gradient": {"failed": "TypeError"}}
     spread = {"input": {"result 0": "+!", "input 0.grad": "!!"}, "gradient": {"input 0.grad": "++"}}
     assert finite(right, right) == []

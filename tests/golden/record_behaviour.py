@@ -4,8 +4,8 @@
 
 FRONTEND is chainer, nnabla or mxnet, PYTHON an interpreter in which it runs (see record*.py). The examples are those in
 compatgrad's docstrings; the file keeps their sources, so that a later change of a docstring changes no test.
-`tests/behaviour` compares. With PROBE (memory, finite, refusal or symbol) the answers of the other probes stay as they
-are in the file.
+`tests/behaviour` compares. With PROBE (memory, finite, refusal, symbol or states) the answers of the other probes stay
+as they are in the file.
 """
 
 from __future__ import annotations

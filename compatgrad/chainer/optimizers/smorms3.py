@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from compatgrad.chainer import optimizer
@@ -31,6 +32,12 @@ class SMORMS3Rule(CompiledRule):
         with using_device(param.device):
             self.state["mem"] = param.device.xp.ones_like(param.data)
         self._make_zeros(param, "g", "g2")
+
+    def _state_tensors(self, names):
+        # Each step of the original makes new arrays: a program that has kept those of a step keeps their values.
+        for name in names:
+            self._state[name] = copy.copy(self._state[name])
+        return super()._state_tensors(names)
 
     def _step(self, params, hp):
         return "smorms3", (hp.lr, hp.eps, 1.0)

@@ -266,6 +266,8 @@ class LBSGD(_Momentum):
     lazy_update = False
     _follows = False  # gradients are converted to single precision, and added up, before the rule runs
 
+    _copy_last = False
+
     def __init__(
         self,
         momentum: float = 0.0,
