@@ -71,3 +71,6 @@ init, rnd, img, mon, viz = initializer, random, image, monitor, visualization
 np_symbol = symbol.numpy
 
 __version__ = "1.9.1"
+
+# a scheduler or a server of ps-lite ends here
+kvstore._roles.serve()

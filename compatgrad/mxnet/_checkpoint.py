@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from . import ndarray, symbol
 from .context import cpu
+from .kvstore import KVStore
 from .ndarray import NDArray
 from .symbol import Symbol
 
@@ -178,8 +179,21 @@ def _exchange(kvstore, name, grads, targets, priority):
         kvstore.pull(name, out=targets, priority=priority)
 
 
+def _together(kvstore, names, grads, targets):
+    """Exchanges all gradients in few messages, if processes share the store and all are dense. Returns whether."""
+    entries = [(n, g, t) for n, g, t in zip(names, grads, targets, strict=True) if g[0] is not None]
+    dense = all(g[0].stype == t[0].stype == "default" for _, g, t in entries)
+    if not entries or not dense or not isinstance(kvstore, KVStore) or "dist" not in kvstore.type:
+        return False
+    keys, values, outs = (list(column) for column in zip(*entries, strict=True))
+    kvstore.pushpull(keys, values, out=outs)
+    return True
+
+
 def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
     """Has the store's optimizer update parameters that have a gradient."""
+    if _together(kvstore, param_names, grad_arrays, param_arrays):
+        return
     for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if grads[0] is not None:
             _exchange(kvstore, param_names[i], grads, arrays, -i)
@@ -188,6 +202,8 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
     """Calls `updater` for the parameters that have a gradient; a store, if any, adds gradients over contexts first."""
     updates = [[] for _ in range(num_device)]
+    if kvstore and _together(kvstore, param_names, grad_arrays, grad_arrays):
+        kvstore = None
     for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if grads[0] is None:
             continue

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributed.jobs import FOLDER, command, run
+from tests.distributed.launches import PROGRAMS, check
 
 
 @pytest.mark.slow
 def test_three_processes(tmp_path: Path) -> None:
-    program = "nnabla_program.py"
-    passed = re.findall(r"^\[0\] (test_\w+)$", run(command(3, program), tmp_path), re.M)
-    assert passed == re.findall(r"^def (test_\w+)", (FOLDER / program).read_text(), re.M)
+    program = PROGRAMS / "nnabla_ranks.py"
+    passed = re.findall(r"^\[0\] (test_\w+)$", check(3, program, folder=tmp_path), re.M)
+    assert passed == re.findall(r"^def (test_\w+)", program.read_text(), re.M)

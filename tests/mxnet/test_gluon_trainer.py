@@ -311,7 +311,7 @@ def test_store_errors():
     with pytest.raises(mx.MXNetError, match="Mixed key types"):
         store.push("a", nd.ones((2,)))
     with pytest.raises(mx.MXNetError, match="dist_sync"):
-        mx.kv.create("dist_sync")
+        mx.kv.create("dist_async")
     with pytest.raises(mx.MXNetError, match="nowhere"):
         mx.kv.create("nowhere")
     with pytest.raises(TypeError, match="name must be a string"):

@@ -80,6 +80,7 @@ class Trainer:
         self._scale = self._optimizer.rescale_grad
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
         self._plan = None  # (epoch of the parameters, [(updater, indices, gradients, arrays)])
+        self._kvstore = None
         self._reset_kvstore()
 
     def _check_contexts(self):
@@ -108,6 +109,8 @@ class Trainer:
     # ---- the store ----
 
     def _reset_kvstore(self):
+        if self._kvstore is not None and "dist" in self._kvstore.type:
+            raise RuntimeError("Cannot reset distributed KVStore.")
         self._kv_initialized = False
         self._kvstore = None
         self._distributed = False
@@ -128,10 +131,15 @@ class Trainer:
         else:
             arrays = {param.name: param.data(self._contexts[0]) for param in self._params}
             store, on_store = _create_kvstore(wanted, len(self._contexts), arrays)
+            distributed = store is not None and "dist" in store.type
             if self._contains_sparse_grad:
                 if store is not None and not isinstance(store, KVStore):
                     raise ValueError(f"Cannot use {type(store)} for multi-device training with sparse gradients")
-                on_store = False
+                if distributed and update_here is False:
+                    raise ValueError(
+                        "Cannot set update_on_kvstore=False on dist kvstore when sparse gradients are present."
+                    )
+                on_store = distributed
             if store is not None and update_here is not None:
                 on_store = update_here
             if on_store and not store.is_capable("optimizer"):
@@ -144,6 +152,7 @@ class Trainer:
             if on_store:
                 store.set_optimizer(self._optimizer)
         self._kvstore = store
+        self._distributed = store is not None and "dist" in store.type
         self._update_on_kvstore = on_store if store is not None else None
         self._kv_initialized = True
 
@@ -172,7 +181,7 @@ class Trainer:
         """Copies the rows `row_id` of a row_sparse parameter from the store to `out`."""
         self._prepare()
         index = self._param2idx[parameter.name]
-        if full_idx:
+        if full_idx and not self._distributed:
             self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
         else:
             self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
@@ -199,14 +208,25 @@ class Trainer:
         """Updates all parameters from their gradients, divided by `batch_size`.
 
         UserWarning is raised if the gradient of a parameter was not computed since the last step; with
-        `ignore_stale_grad` such parameters are left out.
+        `ignore_stale_grad` such parameters are left out. It is raised, too, if `batch_size` changes and a store of
+        several processes runs a copy of the optimizer.
         """
-        self._optimizer.rescale_grad = self._scale / batch_size
+        self._rescale(batch_size)
         if not self._kv_initialized or self._params_to_init:
             self._prepare()
         if self._kvstore is not None:
             self._allreduce_grads()
         self._update(ignore_stale_grad)
+
+    def _rescale(self, batch_size):
+        scale = self._scale / batch_size
+        if self._distributed and self._update_on_kvstore and self._optimizer.rescale_grad != scale:
+            raise UserWarning(
+                "Possible change in the `batch_size` from previous `step` detected. The store of several processes "
+                "has a copy of the optimizer, which still divides gradients by the earlier number. Pass "
+                "update_on_kvstore=False to the Trainer."
+            )
+        self._optimizer.rescale_grad = scale
 
     def allreduce_grads(self) -> None:
         """Adds up the gradients of all contexts. A program may then change the gradients, and call `update`.
@@ -221,7 +241,7 @@ class Trainer:
         """`step` without adding up the gradients of the contexts."""
         self._prepare()
         self._check_not_on_store("update")
-        self._optimizer.rescale_grad = self._scale / batch_size
+        self._rescale(batch_size)
         self._update(ignore_stale_grad)
 
     def _check_not_on_store(self, name):
@@ -234,17 +254,28 @@ class Trainer:
         store = self._kvstore
         if store is None:
             return
+        together: list[tuple[int, Any, Any]] = []
         for i, param in enumerate(self._params):
             if param.grad_req == "null":
                 continue
             gradients = param.list_grad()
-            if self._update_on_kvstore:
-                if param._stype == "default":
-                    store.pushpull(i, gradients, out=param.list_data(), priority=-i)
-                else:
-                    store.push(i, gradients, priority=-i)
+            if not self._update_on_kvstore:
+                out = None
+            elif param._stype == "default":
+                out = param.list_data()
             else:
-                store.pushpull(i, gradients, priority=-i)
+                store.push(i, gradients, priority=-i)
+                continue
+            if self._distributed and gradients[0].stype != "default":
+                store.push(i, gradients, priority=-i)
+                store.pull(i, out or gradients, priority=-i)
+            elif self._distributed and isinstance(store, KVStore):
+                together.append((i, gradients, out or gradients))
+            else:
+                store.pushpull(i, gradients, out=out, priority=-i)
+        if together:  # in few messages
+            keys, values, outs = (list(column) for column in zip(*together, strict=True))
+            store.pushpull(keys, values, out=outs)
 
     def _update(self, ignore_stale_grad=False):
         scaler = getattr(self, "_amp_loss_scaler", None)

@@ -1,4 +1,4 @@
-"""Run in three processes by test_nnabla.py: nnabla's communicators, and training that equals that of one process."""
+"""Run in three processes by `test_nnabla.py`: nnabla's communicators, and training that equals that of one process."""
 
 import sys
 import time

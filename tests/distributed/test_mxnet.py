@@ -1,0 +1,51 @@
+"""MXNet's stores of several processes."""
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.distributed.launches import PROGRAMS, check, environment
+
+
+@pytest.mark.slow
+def test_stores(tmp_path: Path) -> None:
+    program = PROGRAMS / "mxnet_stores.py"
+    passed = re.findall(r"^\[0\] (test_\w+)$", check(2, program, folder=tmp_path), re.M)
+    assert passed == re.findall(r"^def (test_\w+)", program.read_text(), re.M)
+
+
+WORKER = """
+import compatgrad; compatgrad.install("mxnet")
+import mxnet as mx
+kv = mx.kv.create("dist_sync")
+kv.init(0, mx.nd.zeros(1)); kv.push(0, mx.nd.ones(1) * (kv.rank + 1))
+out = mx.nd.zeros(1); kv.pull(0, out=out); print(kv.num_workers, out.asscalar())
+"""
+
+
+@pytest.mark.slow
+def test_roles_of_a_parameter_server(tmp_path: Path) -> None:
+    """`tools/launch.py` starts a scheduler and servers, too: they end with the workers, which get ranks."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started = {}
+    for name in ("scheduler", "server", "worker", "worker 2"):
+        variables = environment(
+            DMLC_ROLE=name.split()[0], DMLC_PS_ROOT_URI="127.0.0.1", DMLC_PS_ROOT_PORT=port, DMLC_NUM_WORKER=2,
+            DMLC_NUM_SERVER=1, COMPATGRAD_TIMEOUT=60,
+        )  # fmt: skip
+        started[name] = subprocess.Popen(
+            [sys.executable, "-c", WORKER], cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True
+        )
+    try:
+        printed = {name: process.communicate(timeout=120)[0] for name, process in started.items()}
+    finally:
+        for process in started.values():
+            process.kill()
+    assert [process.returncode for process in started.values()] == [0, 0, 0, 0]
+    assert printed == {"scheduler": "", "server": "", "worker": "2 3.0\n", "worker 2": "2 3.0\n"}
