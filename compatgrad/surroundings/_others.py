@@ -31,6 +31,24 @@ def write_wav(path: Any, y: Any, sr: int, norm: bool = False) -> None:
     wavfile.write(path, sr, sound.T if sound.ndim > 1 else sound)
 
 
+# joblib
+
+
+def old_memory(module: ModuleType, row: Row) -> Callable[[], None]:
+    """Lets the program make a `joblib.Memory` with `cachedir`, which is called `location` today."""
+    cls = vars(module)["Memory"]
+    original = cls.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "cachedir" in kwargs and not args and "location" not in kwargs and is_given(row, calling_frame()):
+            kwargs["location"] = kwargs.pop("cachedir")
+        original(self, *args, **kwargs)
+
+    cls.__init__ = init
+    return lambda: setattr(cls, "__init__", original)
+
+
 # yaml
 
 

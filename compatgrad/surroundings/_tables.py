@@ -50,6 +50,8 @@ _KEYWORDS = [
     ]
 ]
 
+_MEMORY = Row("joblib", "joblib.Memory(cachedir)", "1.2", 2022, "joblib.Memory(location=...)", "._others.old_memory")
+
 # Things that exist and were called in another way: the module that changes, and the function that changes it.
 _CHANGES = [
     (
@@ -74,6 +76,7 @@ _CHANGES = [
         "mxnet.ndarray.ndarray",
         Row("numpy", "numpy.ndarray.__float__(1 element)", "2.4", 2025, "a.item()", "._one_element.old_asnumpy"),
     ),
+    ("joblib.memory", _MEMORY),
     ("yaml", Row("yaml", "yaml.load", "6.0", 2021, "yaml.safe_load", "._others.old_load")),
     ("numpy", _RAGGED),
 ]
@@ -89,6 +92,7 @@ def names() -> Iterator[tuple[str, Row]]:
 
 def arguments() -> Iterator[Row]:
     yield from (row for _, row in _KEYWORDS)
+    yield _MEMORY
 
 
 def gone() -> Iterator[Row]:

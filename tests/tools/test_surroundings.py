@@ -315,6 +315,23 @@ def test_old_names_of_arguments(old, tmp_path):
         )
 
 
+def test_the_cache_folder_of_joblib(old, tmp_path):
+    pytest.importorskip("joblib")
+    code = """
+        import joblib
+
+        memory = joblib.Memory(cachedir=folder, verbose=0)
+        calls = []
+        double = memory.cache(lambda x: calls.append(x) or 2 * x)
+        made = [double(3), double(3)], len(calls), memory.location == joblib.Memory(folder).location
+        """
+    names = execute(tmp_path, f"folder = {str(tmp_path / 'cache')!r}\n" + textwrap.dedent(code))
+    assert names["made"] == ([6, 6], 1, True) and (tmp_path / "cache/joblib").is_dir()
+    assert "joblib.Memory(location=...)" in {use.now for use in surroundings.used()}
+    with pytest.raises(TypeError, match="cachedir"):  # a library asks
+        execute(tmp_path, "import joblib\njoblib.Memory(cachedir='x')", "site-packages/tool.py")
+
+
 @pytest.mark.parametrize("as_of", ["auto", "off"])
 def test_load_unpickles_if_the_user_says_so(tmp_path, as_of):
     code = """
