@@ -89,7 +89,7 @@ _ROWS = {
             "communicators `hierarchical`, `two_dimensional`, `single_node`",
             "communicator pure_nccl in place of one that Chainer 7 removed",
         ),
-        "chainermn": ("`chainermn` without mpi4py", "a group of one process"),
+        "chainermn": ("`chainermn` without mpi4py", "processes communicate by torch.distributed"),
         "onnx_chainer": ("`onnx_chainer.export`", "torch's exporter writes the file: other opset, other names"),
         "concat": (
             "`concat`, `stack`, `hstack`, `vstack`, `dstack` of one Variable or array in place of a list",

@@ -14,7 +14,6 @@ from compatgrad.tools.scan.values import VARIABLES, Instance, Named, Value
 
 # packages and names whose code neither the originals nor compatgrad run
 _OUTSIDE_PACKAGES = {
-    "mpi4py": "MPI: several processes are not supported yet",
     "pycuda": "PyCUDA has a CUDA context of its own",
     "pynvrtc": "compiles CUDA source",
     "cffi": "a C library",
