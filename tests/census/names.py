@@ -208,10 +208,8 @@ class Builder:
         if letter in "cf":
             out = [letter, call(entry[1], *further_keywords(value, parameters(value)))]
             ignored = getattr(value, "_IGNORED", None)
-            if out[1] and isinstance(ignored, frozenset):  # MXNet's readers of records refuse all others
-                own = [vars(owner)["__init__"] for owner in value.__mro__[:-1] if "__init__" in vars(owner)]
-                passed = {p[0] for function in own for p in parameters(function) or () if p[1] in "ak"} - {"self"}
-                out[1][0] += " " + " ".join(sorted((ignored | passed) - set(out[1][0].split())))
+            if out[1] and isinstance(ignored, frozenset):  # MXNet's reader of boxes refuses all others
+                out[1][0] += " " + " ".join(sorted((ignored | value._TAKEN) - set(out[1][0].split())))
                 out[1][2] = 2
             if isinstance(value, type):
                 out[0] = "c"

@@ -65,7 +65,10 @@ class ImageDetRecordIter(ImageRecordIter):
         "mean_r mean_g mean_b scale shuffle seed num_parts part_index round_batch preprocess_threads data_name "
         "label_name dtype fill_value".split()
     )  # arguments of ImageRecordIter
-    _NEUTRAL = MappingProxyType({"max_img_size": 1e10})
+    _NEUTRAL = MappingProxyType({
+        "max_random_scale": 1, "min_random_scale": 1, "max_random_area": 1, "min_random_area": 1, "max_img_size": 1e10,
+        "max_crop_size": -1, "min_crop_size": -1, "rotate": -1,
+    })  # fmt: skip
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class ImageDetRecordIter(ImageRecordIter):
         **others: Any,
     ) -> None:
         given = {name: value for name, value in others.items() if value and value != self._NEUTRAL.get(name)}
-        refused = [name for name in given if name not in self._IGNORED | self._TAKEN and name != "resize"]
+        refused = [name for name in given if name not in self._IGNORED | self._TAKEN | {"resize"}]
         if refused:
             raise MXNetError(f"{type(self).__name__}: argument {refused[0]} is not supported")
         others = {name: value for name, value in others.items() if name in self._TAKEN or name == "resize"}

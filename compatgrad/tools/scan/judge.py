@@ -68,6 +68,11 @@ _MAIN_CLASSES = {
 }
 
 
+_NEUTRAL = {
+    **dict.fromkeys(("max_random_scale", "min_random_scale", "max_random_area", "min_random_area"), 1),
+    **dict.fromkeys(("max_crop_size", "min_crop_size", "rotate"), -1),
+    "max_img_size": 1e10,
+}
 # functions whose further keywords can only be these
 _OLD_NAMES = {
     "chainer.training.extensions.snapshot": ("num_retain",),
@@ -346,7 +351,7 @@ class Judge:
             name = keyword.arg
             if name is None or name in accepted:
                 continue
-            if more == 2 and isinstance(keyword.value, ast.Constant) and not keyword.value.value:
+            if more == 2 and isinstance(keyword.value, ast.Constant) and _changes_nothing(name, keyword.value.value):
                 continue
             if more == 2 or name in refused.split():
                 row = table.row_of(found.name)
@@ -439,6 +444,11 @@ class Judge:
                 **more,
             )
         )
+
+
+def _changes_nothing(argument: str, value: object) -> bool:
+    """Whether an argument of MXNet's readers of records has a value with which images stay as they are."""
+    return not value or value == _NEUTRAL.get(argument)
 
 
 def _frontend(name: str) -> str | None:
