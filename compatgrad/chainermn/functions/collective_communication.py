@@ -29,7 +29,7 @@ def _stand_in() -> Variable:
 class _Communication(chainer.FunctionNode):
     """Base class: it knows the form of the outputs, because zeros are sent for a gradient that is None."""
 
-    def __init__(self, comm: CommunicatorBase, root: int = 0) -> None:
+    def __init__(self, comm: CommunicatorBase, root: int) -> None:
         self.comm, self.root = comm, root
 
     @property
@@ -68,7 +68,7 @@ class AllGather(_Communication):
     """
 
     def __init__(self, comm: CommunicatorBase) -> None:
-        super().__init__(comm)
+        super().__init__(comm, 0)
 
     def _communicate(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return self.comm.allgather(inputs[0])
@@ -97,7 +97,7 @@ class AllToAll(_Communication):
     """
 
     def __init__(self, comm: CommunicatorBase) -> None:
-        super().__init__(comm)
+        super().__init__(comm, 0)
 
     def _communicate(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return self.comm.alltoall(inputs)
