@@ -10,6 +10,7 @@ import numpy as np
 from torch._subclasses.fake_tensor import FakeTensor
 
 from compatgrad import _C
+from compatgrad.chainer import backend
 from compatgrad.chainer.variable import Variable
 
 __all__ = ["shapes_only"]
@@ -23,7 +24,7 @@ class TracedArray:
         self.ndim, self.size = len(self.shape), int(np.prod(self.shape))
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(f"{name} reads values of its array, which has only a shape and a dtype in a trace")
@@ -46,7 +47,9 @@ for _name in (
 
 @contextlib.contextmanager
 def shapes_only() -> Iterator[None]:
-    """In the block, `Variable.array` and `Variable.data` of Variables without values have only shapes and dtypes."""
+    """In the block, `Variable.array` and `Variable.data` of Variables without values have only shapes and dtypes, which
+    the checks of functions accept as arrays."""
+    types, compatible = backend.get_array_types, backend.is_arrays_compatible
     own = {name: Variable.__dict__.get(name) for name in ("array", "data")}
     getter: Any = _C.Variable.array
 
@@ -55,9 +58,21 @@ def shapes_only() -> Iterator[None]:
 
     for name in own:
         setattr(Variable, name, property(read, getter.__set__))
+    backend.get_array_types = lambda: (*types(), TracedArray)
+    backend.is_arrays_compatible = lambda arrays: compatible([a for a in arrays if not isinstance(a, TracedArray)])
+    from compatgrad.chainer.functions._composed import ComposedFunction  # which imports this package
+
+    def apply(function: Any, inputs: Any) -> tuple[Any, ...]:
+        y = function.compose(*[x if isinstance(x, Variable) else Variable(x, requires_grad=False) for x in inputs])
+        return y if isinstance(y, tuple) else (y,)
+
+    composed: Any = ComposedFunction
+    composed.apply = apply  # the functions that it consists of are traced, too
     try:
         yield
     finally:
+        del composed.apply
+        backend.get_array_types, backend.is_arrays_compatible = types, compatible
         for name, before in own.items():
             if before is None:
                 delattr(Variable, name)

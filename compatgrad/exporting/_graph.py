@@ -146,7 +146,7 @@ class Assembly:
                 return {k: self.argument([g[k] for g in given], where, near) for k in first}
             items = [self.argument(list(g), where, near) for g in zip(*given, strict=True)]
             return items if isinstance(first, list) else tuple(items)
-        if all(type(g) is type(first) and g == first for g in given):
+        if all(type(g) is type(first) and (g == first or (g != g and first != first)) for g in given):  # NaN, too
             return first
         if all(isinstance(g, (int, float)) and not isinstance(g, bool) for g in given):
             found = self.sizes.fit(given, near)

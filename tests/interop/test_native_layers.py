@@ -157,6 +157,7 @@ GLUON = {
     "BatchNorm of global statistics": (lambda: gluon.nn.BatchNorm(use_global_stats=True), (4, 3), "nn.BatchNorm1d"),
     "LayerNorm": (lambda: gluon.nn.LayerNorm(), (4, 6), "nn.LayerNorm(6)"),
     "PReLU": (lambda: gluon.nn.PReLU(), (4, 6), "torch.where("),
+    "SELU": (lambda: gluon.nn.SELU(), (4, 6), "F.selu("),
 }  # fmt: skip
 
 
@@ -200,6 +201,13 @@ FUNCTIONS = {
     "concat": (lambda x: CF.concat([x, x * 2], axis=1), "torch.cat("),
     "transpose": (lambda x: CF.transpose(x, (0, 2, 3, 1)), "x.permute(0, 2, 3, 1)"),
     "slices": (lambda x: x[:, 1:3] + x[:, :2], "x[:, 1:3]"),
+    "selu": (lambda x: CF.selu(x), "F.elu(x, 1.6732632423543772) * 1.0507009873554805"),
+    "selu with other numbers": (lambda x: CF.selu(x, 1.5, 2.0), "F.elu(x, 1.5) * 2.0"),
+    "elu": (lambda x: CF.elu(x, 0.5), "F.elu(x, 0.5)"),
+    "leaky_relu of many digits": (lambda x: CF.leaky_relu(x, 0.0123456789), "F.leaky_relu(x, 0.0123456789)"),
+    "not a number": (lambda x: x * float("nan"), "math.nan"),
+    "depth2space": (lambda x: CF.depth2space(x, 2), ".permute("),
+    "bilinear": (lambda x: CF.bilinear(x[:, 0, 0], x[:, 1, 1], np.ones((6, 6, 2), "f")), "constant_0"),
     "lrn": (lambda x: CF.local_response_normalization(x), "F.local_response_norm(x, 5, alpha=0.0005"),
 }  # fmt: skip
 

@@ -134,6 +134,17 @@ def test_frozen_statistics_in_train_mode():
     assert torch.equal(before, result.module.norm.running_mean)
 
 
+def test_calls_that_depend_on_the_size():
+    """At the sizes of the recording the network makes other calls than at the examples'."""
+
+    def forward(x):
+        return F.reshape(x, (len(x) // 2, -1) if len(x) % 2 == 0 else (1, -1)) * 2
+
+    result = written(forward, image(4, 3), frontend="chainer")
+    assert result.module(image(4, 3)).shape == (2, 6)
+    assert any("the sizes are fixed" in note for note in result.notes)
+
+
 def test_shape_of_data():
     written(lambda x: F.reshape(x, (x.data.shape[0] * 2, len(x.data[...]) if x.data is None else -1)), image(3, 4),
             frontend="chainer")  # fmt: skip

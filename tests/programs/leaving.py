@@ -170,15 +170,32 @@ def watch_nnabla(calls):
         return forward(self, *args, **kwargs)
 
     Variable.forward = watched
+    import compatgrad.nnabla as nn
+
+    forward_all = nn.forward_all
+
+    def all_watched(variables, *args, **kwargs):
+        for v in variables:
+            if v.parent is not None and id(v) not in calls.found:
+                calls.found[id(v)] = (v, None, lambda: 0)
+        return forward_all(variables, *args, **kwargs)
+
+    nn.forward_all = all_watched
 
 
 def cut(root):
     """The part of a graph of nnabla up to its last layer: an output and its inputs."""
     import compatgrad.nnabla as nn
 
-    parameters = {v.data for v in nn.get_parameters(grad_only=False).values()}
     order = []
     root.visit(order.append)
+    parameters = {v.data for v in nn.get_parameters(grad_only=False).values()}
+    known = nn.get_parameters(grad_only=False)
+    for f in order:  # parameters of Modules are in no scope
+        for k, x in enumerate(f.inputs):
+            if x.parent is None and x.need_grad and x.data not in parameters:
+                parameters.add(x.data)
+                known[f"{f.name}_{len(known)}_{k}"] = x
     above = {}  # function -> the functions with parameters above it
     for f in order:
         own = {id(f)} if any(x.data in parameters for x in f.inputs) else set()
@@ -199,8 +216,8 @@ def cut(root):
             inputs.append(x)  # what comes before is no part of the network
         else:
             todo += x.parent.inputs
-    size = sum(v.d.size for v in nn.get_parameters(grad_only=False).values())
-    return output, inputs, size
+    size = sum(v.d.size for v in known.values())
+    return output, inputs, size, known
 
 
 def run_driver(options, calls):
@@ -228,9 +245,11 @@ def attempt(network, args, options, size, mode):
 
     began = time.time()
     if args is None:
-        output, inputs, size = cut(network)
+        output, inputs, size, parameters = cut(network)
         name = "graph"
-        result = interop.to_native(output, *inputs, parameters=nn.get_parameters(grad_only=False), name="Net")
+        for key, p in parameters.items():
+            nn.parameter.set_parameter(key, p)
+        result = interop.to_native(output, *inputs, parameters=parameters, name="Net")
     else:
         if hasattr(network, "get_params") or hasattr(network, "arg_dict"):
             network, inputs = block_of(network)

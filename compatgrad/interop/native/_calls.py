@@ -55,7 +55,7 @@ _BINARY = {
 _NUMBERS = {operator.mul: "*", operator.add: "+", operator.sub: "-", operator.floordiv: "//", operator.truediv: "/"}
 # functions of torch.nn.functional with the arguments of the ATen call
 _FUNCTIONAL = {
-    "relu", "gelu", "leaky_relu", "elu", "hardtanh", "softplus", "glu", "prelu", "selu", "celu", "silu", "mish",
+    "relu", "gelu", "leaky_relu", "hardtanh", "softplus", "glu", "prelu", "selu", "celu", "silu", "mish",
     "hardswish", "hardsigmoid", "avg_pool1d", "avg_pool2d", "avg_pool3d", "softshrink", "hardshrink", "relu6",
     "pixel_shuffle", "log_sigmoid",
 }  # fmt: skip
@@ -203,6 +203,18 @@ def _softmax(c: _Call) -> Text:
     return Text(f"F.{c.name[1:]}({c.text(c.arg(0))}, {c.arg(1)})")
 
 
+@_special("elu")
+def _elu(c: _Call) -> Text:
+    """torch's function has no scale."""
+    x, alpha, scale, input_scale = c.text(c.arg(0)), c.arg(1, 1), c.arg(2, 1), c.arg(3, 1)
+    if input_scale != 1:
+        return Text(f"torch.ops.aten.elu({c.arguments()})")
+    if abs(alpha - 1.6732632423543772) < 1e-12 and abs(scale - 1.0507009873554805) < 1e-12:
+        return Text(f"F.selu({x})")
+    made = f"F.elu({x}{'' if alpha == 1 else f', {alpha}'})"
+    return Text(made) if scale == 1 else _loose(f"{scale} * {made}")
+
+
 @_special("rsub")
 def _rsub(c: _Call) -> Text:
     return _loose(f"{c.text(c.arg(1))} - {c.tight(0)}")
@@ -274,10 +286,6 @@ def _convolution(c: _Call) -> Text | None:
     known = all(isinstance(v, int) for v in (*stride, *pad, *more, groups))
     given = [c.text(x), c.text(w), *([c.text(b)] if b is not None else []), *(r for r in rest if r)]
     return Text(f"F.{name}({', '.join(given)})") if known and n in (1, 2, 3) else None
-
-
-def _only_first(node: fx.Node) -> bool:
-    return all(u.target is operator.getitem and u.args[1] == 0 for u in node.users)
 
 
 @_special("max_pool2d_with_indices", "max_pool3d_with_indices")

@@ -106,7 +106,11 @@ def _compare(
     own.to(dtype)
     own.load_state_dict(source.values(before))  # copies, so that layers which share a parameter still do
     own.train(mode == "train")
-    found, _ = _run(own, examples, None, gys, bool(source.kept))
+    try:
+        found, _ = _run(own, examples, None, gys, bool(source.kept))
+    except (RuntimeError, IndexError, ValueError) as e:
+        infinite = float("inf")
+        return Difference(computed, infinite, infinite, f"the output (the module raises {type(e).__name__}: {e})")
     pairs = source.pairs()
     grads = dict(found[1])
     wrong, worst = "", [0.0, 0.0]

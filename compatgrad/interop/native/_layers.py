@@ -141,6 +141,12 @@ def _options(**given: tuple[Any, Any]) -> list[str]:
     return [f"{name}={value}" for name, (value, default) in given.items() if value != default]
 
 
+def _number(x: float) -> str:
+    """A number as text: a short one that single precision does not distinguish from it, or all digits."""
+    short = f"{x:g}"
+    return short if abs(float(short) - x) <= 6e-8 * abs(x) else repr(float(x))
+
+
 def _function(call: str, *inputs: int) -> Layer:
     return Layer("", (), call, inputs or (0,))
 
@@ -288,10 +294,10 @@ def _batch_norm(s: Seen, gamma: int, beta: int, mean: Any, var: Any, keep: float
     arguments, spare = [str(channels)], []
     state: list[tuple[str, str, str]] = []
     extra: list[tuple[str, float, tuple[int, ...]]] = []
-    if f"{eps:g}" != "1e-05":  # nnabla's files contain numbers of single precision
-        arguments.append(f"eps={eps:g}")
-    if keep is not None and f"{1 - keep:.6g}" != "0.1":
-        arguments.append(f"momentum={1 - keep:.6g}")
+    if _number(eps) != "1e-05":  # nnabla's files contain numbers of single precision
+        arguments.append(f"eps={_number(eps)}")
+    if keep is not None and _number(1 - keep) != "0.1":
+        arguments.append(f"momentum={_number(1 - keep)}")
     if _constant(s, gamma, 1) and _constant(s, beta, 0):
         arguments.append("affine=False")
     else:
@@ -312,12 +318,12 @@ def _batch_norm(s: Seen, gamma: int, beta: int, mean: Any, var: Any, keep: float
     call = "{m}({0})"
     if not batch and s.train:  # torch's layer would compute with the statistics of the batch
         affine = "None, None" if "affine=False" in arguments else "{m}.weight, {m}.bias"
-        call = f"F.batch_norm({{0}}, {{m}}.running_mean, {{m}}.running_var, {affine}, eps={eps:g})"
+        call = f"F.batch_norm({{0}}, {{m}}.running_mean, {{m}}.running_var, {affine}, eps={_number(eps)})"
     if batch and s.train is False:  # the network computes with the statistics of the batch in this mode, too
         affine = "None, None" if "affine=False" in arguments else "{m}.weight, {m}.bias"
         running = "None, None" if mean is None else "{m}.running_mean, {m}.running_var"
-        momentum = f", momentum={round(1 - keep, 10):g}" if mean is not None and keep is not None else ""
-        call = f"F.batch_norm({{0}}, {running}, {affine}, training=True{momentum}, eps={eps:g})"
+        momentum = f", momentum={_number(1 - keep)}" if mean is not None and keep is not None else ""
+        call = f"F.batch_norm({{0}}, {running}, {affine}, training=True{momentum}, eps={_number(eps)})"
     mode = ("train" if batch else "eval") if mean is not None and call == "{m}({0})" else ""
     return Layer(kind, tuple(arguments), call, (0,), tuple(state), tuple(extra), tuple(spare), mode)
 
@@ -368,7 +374,7 @@ def _layer_norm(s: Seen) -> Layer | None:
     gamma, beta = s.name(1), s.name(2)
     if gamma is None or beta is None or len(s.shape(1)) != 1 or s.shape(1)[0] != s.shape(0)[-1]:
         return None
-    arguments = (str(s.shape(1)[0]), *_options(eps=(f"{s.params['eps']:g}", "1e-05")))
+    arguments = (str(s.shape(1)[0]), *_options(eps=(_number(s.params["eps"]), "1e-05")))
     return Layer("nn.LayerNorm", arguments, "{m}({0})", (0,), (("weight", gamma, "same"), ("bias", beta, "same")))
 
 
@@ -378,7 +384,7 @@ def _group_norm(s: Seen) -> Layer | None:
     if gamma is None or beta is None:
         return None
     channels = s.shape(0)[1]
-    arguments = (str(s.params["groups"]), str(channels), *_options(eps=(f"{s.params['eps']:g}", "1e-05")))
+    arguments = (str(s.params["groups"]), str(channels), *_options(eps=(_number(s.params["eps"]), "1e-05")))
     state = (("weight", gamma, _view(s.shape(1), (channels,))), ("bias", beta, _view(s.shape(2), (channels,))))
     return Layer("nn.GroupNorm", arguments, "{m}({0})", (0,), state)
 
@@ -388,7 +394,7 @@ def _local_response(s: Seen) -> Layer | None:
     p = s.params
     if p["n"] % 2 == 0:
         return None
-    rest = f"alpha={p['alpha'] * p['n']:.10g}, beta={p['beta']:g}, k={p['k']:g}"
+    rest = f"alpha={_number(p['alpha'] * p['n'])}, beta={_number(p['beta'])}, k={_number(p['k'])}"
     return _function(f"F.local_response_norm({{0}}, {p['n']}, {rest})")
 
 
@@ -476,7 +482,7 @@ def _softmax(s: Seen) -> Layer | None:
 @_writes("leaky_relu")
 def _leaky_relu(s: Seen) -> Layer | None:
     slope = s.params["slope"]
-    return _function("F.leaky_relu({0})" if slope == 0.01 else f"F.leaky_relu({{0}}, {slope:g})")
+    return _function("F.leaky_relu({0})" if slope == 0.01 else f"F.leaky_relu({{0}}, {_number(slope)})")
 
 
 @_writes("elu")
@@ -484,7 +490,7 @@ def _elu(s: Seen) -> Layer | None:
     if s.params["scale"] != 1:
         return None
     alpha = s.params["alpha"]
-    return _function("F.elu({0})" if alpha == 1 else f"F.elu({{0}}, {alpha:g})")
+    return _function("F.elu({0})" if alpha == 1 else f"F.elu({{0}}, {_number(alpha)})")
 
 
 @_writes("prelu")
@@ -503,13 +509,13 @@ def _prelu(s: Seen) -> Layer | None:
 
 @_writes("clipped_relu")
 def _clipped_relu(s: Seen) -> Layer | None:
-    return _function("F.relu6({0})" if s.params["z"] == 6 else f"{{0}}.clamp(0, {s.params['z']:g})")
+    return _function("F.relu6({0})" if s.params["z"] == 6 else f"{{0}}.clamp(0, {_number(s.params['z'])})")
 
 
 @_writes("dropout", "dropout_hashed", "dropout_drawn")
 def _dropout(s: Seen) -> Layer | None:
     p = s.params.get("ratio", s.params.get("p"))
-    return Layer("", (), f"F.dropout({{0}}, {p:g}, training=self.training)", (0,), mode="train")
+    return Layer("", (), f"F.dropout({{0}}, {_number(p)}, training=self.training)", (0,), mode="train")
 
 
 @_writes("dropout_mask")
@@ -517,5 +523,7 @@ def _masked(s: Seen) -> Layer | None:
     """Chainer's dropout: its mask is drawn before, by `rand(...) >= ratio`."""
     for call in reversed(s.calls):
         if str(call.op) == "aten.ge.Scalar" and any(v.kind == "result" and v.source.is_random() for v in call.inputs()):
-            return Layer("", (), f"F.dropout({{0}}, {call.args[1]:g}, training=self.training)", (0,), mode="train")
+            return Layer(
+                "", (), f"F.dropout({{0}}, {_number(call.args[1])}, training=self.training)", (0,), mode="train"
+            )
     return None

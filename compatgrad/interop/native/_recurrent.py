@@ -52,7 +52,7 @@ class _Stack:
         has_bias = first["b_ih"] is not None
         arguments += [] if has_bias else ["bias=False"]
         arguments += ["bidirectional=True"] if self.directions == 2 else []
-        arguments += [f"dropout={self.dropout:g}"] if self.dropout and self.layers > 1 else []
+        arguments += [f"dropout={self.dropout!r}"] if self.dropout and self.layers > 1 else []
         gathered: list[tuple[str, Gathered]] = []
         extra: list[tuple[str, float, tuple[int, ...]]] = []
         notes = list(self.notes)

@@ -39,6 +39,10 @@ class NativeError(RuntimeError):
     """
 
 
+class _Differs(RuntimeError):
+    """The error for a module that computes other numbers than the network."""
+
+
 @dataclass
 class NativeModule:
     """The result of `to_native`.
@@ -185,7 +189,19 @@ def to_native(
     keeper = Keeper(keep) if keep else None
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training, keeper)
     with _in_single_precision(parameters):
-        return _made(request, dynamic, name, check)
+        try:
+            return _made(request, dynamic, name, check)
+        except _Differs as e:
+            if not dynamic:
+                raise NativeError(str(e)) from None
+            request.whole = True
+            try:
+                made = _made(request, False, name, check)
+            except _Differs:
+                raise NativeError(str(e)) from None
+            made.notes.insert(0, "the sizes are fixed at those of the example inputs: at other sizes the network makes "
+                              "other calls")  # fmt: skip
+            return made
 
 
 @contextlib.contextmanager
@@ -239,7 +255,7 @@ def _made(request: _Request, dynamic: Any, name: str | None, check: bool) -> Nat
             found = _check.compare(recorder, source, module, mode)
             result.differences[mode] = found
             if found.wrong:
-                raise NativeError(
+                raise _Differs(
                     f"to_native: in {mode} mode {found.wrong} differs from the network's: {found.text()}. The network "
                     "reads values while it runs, stops a gradient, keeps a state between calls, or has gradients that "
                     "are no derivatives, as where numbers are rounded"
