@@ -43,10 +43,10 @@ Raises:
     RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 """
 
-# of comparisons of two arrays
-COMPARED = """
+# of comparisons and logical functions, whose results are 0 and 1
+_OF_TWO = """
 Args:
-    x0: any shape, compared in float32.
+    x0: {x0}
     x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
 
 Returns:
@@ -55,45 +55,16 @@ Returns:
 Raises:
     RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
 """
-
-# of comparisons with a number
-COMPARED_WITH_NUMBER = """
+_OF_ONE = """
 Args:
-    x0: any shape, compared in float32.
-    val: the number to compare with.
+    x0: {x0}
+    val: {val}
 
 Returns:
     Array of 0 and 1 in float32, of the shape of `x0`.
 """
-
-# of logical functions of two arrays
-LOGICAL = """
-Args:
-    x0: any shape; 0 is false, all else true.
-    x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
-
-Returns:
-    Array of 0 and 1 in float32, of the shape that both broadcast to.
-
-Raises:
-    RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
-"""
-
-# of logical functions with a number
-LOGICAL_WITH_NUMBER = """
-Args:
-    x0: any shape.
-    val: the second operand.
-
-Returns:
-    Array of 0 and 1 in float32, of the shape of `x0`.
-"""
-
-# of tests of an array's elements
-TESTED = """
-Args:
-    x0: any shape.
-
-Returns:
-    Array of 0 and 1 in float32, of the shape of `x0`.
-"""
+COMPARED = _OF_TWO.format(x0="any shape, compared in float32.")
+COMPARED_WITH_NUMBER = _OF_ONE.format(x0="any shape, compared in float32.", val="the number to compare with.")
+LOGICAL = _OF_TWO.format(x0="any shape; 0 is false, all else true.")
+# an entry for an argument that a function does not have is left out
+LOGICAL_WITH_NUMBER = TESTED = _OF_ONE.format(x0="any shape.", val="the second operand.")

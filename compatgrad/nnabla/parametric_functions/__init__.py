@@ -1,5 +1,7 @@
 """Functions with parameters, which they look up or make in the current parameter scope."""
 
+# ruff: noqa: F401, F403
+
 from .. import functions as F
 from ..initializer import (
     ConstantInitializer,
@@ -10,117 +12,11 @@ from ..initializer import (
 )
 from ..parameter import get_parameter, get_parameter_or_create
 from ._api import parametric_function_api
-from .affine import (
-    affine,
-    binary_connect_affine,
-    binary_weight_affine,
-    embed,
-    inq_affine,
-    prelu,
-    svd_affine,
-)
-from .attention import (
-    multi_head_attention,
-    transformer,
-    transformer_decode,
-    transformer_encode,
-)
-from .convolution import (
-    binary_connect_convolution,
-    binary_weight_convolution,
-    convolution,
-    cpd3_convolution,
-    deconvolution,
-    deformable_convolution,
-    depthwise_convolution,
-    depthwise_deconvolution,
-    inq_convolution,
-    svd_convolution,
-)
-from .min_max_quantized import min_max_quantize, min_max_quantized_affine, min_max_quantized_convolution
-from .normalization import (
-    _spectral_norm_v1,
-    _weight_normalization_v1,
-    batch_normalization,
-    fused_batch_normalization,
-    group_normalization,
-    instance_normalization,
-    layer_normalization,
-    mean_subtraction,
-    spectral_norm,
-    sync_batch_normalization,
-    weight_normalization,
-)
-from .quantized import (
-    fixed_point_quantized_affine,
-    fixed_point_quantized_convolution,
-    pow2_quantized_affine,
-    pow2_quantized_convolution,
-    pruned_affine,
-    pruned_convolution,
-)
-from .recurrent import (
-    LSTMCell,
-    gru,
-    lstm,
-    lstm_cell,
-    rnn,
-)
-
-__all__ = [
-    "ConstantInitializer",
-    "F",
-    "LSTMCell",
-    "NormalInitializer",
-    "UniformInitializer",
-    "WeightNormalizationScaleInitializer",
-    "_spectral_norm_v1",
-    "_weight_normalization_v1",
-    "affine",
-    "batch_normalization",
-    "binary_connect_affine",
-    "binary_connect_convolution",
-    "binary_weight_affine",
-    "binary_weight_convolution",
-    "calc_uniform_lim_glorot",
-    "convolution",
-    "cpd3_convolution",
-    "deconvolution",
-    "deformable_convolution",
-    "depthwise_convolution",
-    "depthwise_deconvolution",
-    "embed",
-    "fixed_point_quantized_affine",
-    "fixed_point_quantized_convolution",
-    "fused_batch_normalization",
-    "get_parameter",
-    "get_parameter_or_create",
-    "group_normalization",
-    "gru",
-    "inq_affine",
-    "inq_convolution",
-    "instance_normalization",
-    "layer_normalization",
-    "lstm",
-    "lstm_cell",
-    "mean_subtraction",
-    "min_max_quantize",
-    "min_max_quantized_affine",
-    "min_max_quantized_convolution",
-    "multi_head_attention",
-    "parametric_function_api",
-    "pow2_quantized_affine",
-    "pow2_quantized_convolution",
-    "prelu",
-    "pruned_affine",
-    "pruned_convolution",
-    "rnn",
-    "spectral_norm",
-    "svd_affine",
-    "svd_convolution",
-    "sync_batch_normalization",
-    "transformer",
-    "transformer_decode",
-    "transformer_encode",
-    "weight_normalization",
-]
+from .affine import *
+from .attention import *
+from .convolution import *
+from .min_max_quantized import *
+from .normalization import *
+from .normalization import _spectral_norm_v1, _weight_normalization_v1
+from .quantized import *
+from .recurrent import *

@@ -21,47 +21,18 @@ from ..function import PythonFunction  # noqa: F401  programs find it here, as i
 from ..initializer import ConstantInitializer  # noqa: F401  programs find it here, as in nnabla
 from ..logger import logger
 from ..variable import Variable
-from ._recorders import (
-    AbsMaxRecorder,
-    AbsMaxRecorderCallback,
-    MaxMaxRecorder,
-    MaxMaxRecorderCallback,
-    MaxMvaRecorder,
-    MaxMvaRecorderCallback,
-    MinMaxMinMaxRecorder,
-    MinMaxMinMaxRecorderCallback,
-    MinMaxMvaRecorder,
-    MinMaxMvaRecorderCallback,
-    _RecorderCallback,
-    abs_max_recorder,
-    max_max_recorder,
-    max_mva_recorder,
-    minmax_minmax_recorder,
-    minmax_mva_recorder,
-)
+from . import _recorders
+from ._recorders import *  # noqa: F403
+from ._recorders import MaxMvaRecorderCallback, MinMaxMinMaxRecorderCallback, _RecorderCallback
 
 __all__ = [
-    "AbsMaxRecorder",
-    "AbsMaxRecorderCallback",
+    *_recorders.__all__,
     "FunctionsRankRecorder",
-    "MaxMaxRecorder",
-    "MaxMaxRecorderCallback",
-    "MaxMvaRecorder",
-    "MaxMvaRecorderCallback",
-    "MinMaxMinMaxRecorder",
-    "MinMaxMinMaxRecorderCallback",
-    "MinMaxMvaRecorder",
-    "MinMaxMvaRecorderCallback",
     "PrecisionMode",
     "QATConfig",
     "QATScheduler",
     "QATTensorRTConfig",
     "QNNState",
-    "abs_max_recorder",
-    "max_max_recorder",
-    "max_mva_recorder",
-    "minmax_minmax_recorder",
-    "minmax_mva_recorder",
     "qat_default_config",
 ]
 

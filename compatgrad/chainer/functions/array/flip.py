@@ -36,7 +36,7 @@ class Flip(_native.NativeFunction):
             type_check.expect(in_types[0].ndim >= -self.axis)
 
 
-class FlipAlong(_native.NativeFunction):
+class _FlipAlong(_native.NativeFunction):
     """Base of the flips along a fixed axis, `_axis`, of floating-point arrays."""
 
     _axis: int

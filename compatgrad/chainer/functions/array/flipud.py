@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions.array.flip import FlipAlong
+from compatgrad.chainer.functions.array.flip import _FlipAlong
 from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class FlipUD(FlipAlong):
+class FlipUD(_FlipAlong):
     documented = "flipud"
     _axis = 0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class Indexed(_native.NativeFunction):
+class _Indexed(_native.NativeFunction):
     """Base of functions that select elements by an index."""
 
     def __init__(self, slices: Any) -> None:
@@ -25,7 +25,7 @@ class Indexed(_native.NativeFunction):
     slices = _native.parameter("index")
 
 
-class GetItem(Indexed):
+class GetItem(_Indexed):
     op = "get_item"
 
     def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
-from compatgrad.chainer.functions.array.get_item import Indexed
+from compatgrad.chainer.functions.array.get_item import _Indexed
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-class ScatterAdd(Indexed):
+class ScatterAdd(_Indexed):
     op = "scatter_add"
 
     @type_check._expects

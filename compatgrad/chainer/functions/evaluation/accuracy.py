@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-def _expect_labels(in_types):
+def _expect_labels(in_types: type_check.TypeInfoTuple) -> None:
     """Checks scores (N, C, …) and labels (N, …); axes of the scores that the labels lack must have length 1."""
     type_check._argname(in_types, ("x", "t"))
     x, t = in_types

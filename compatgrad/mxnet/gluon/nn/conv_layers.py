@@ -139,10 +139,10 @@ class _Conv(HybridBlock):
         return "conv"
 
     def __repr__(self):
-        return conv_repr(self, self._kwargs, self.weight, self.bias)
+        return _conv_repr(self, self._kwargs, self.weight, self.bias)
 
 
-def conv_repr(layer: Any, kwargs: dict[str, Any], weight: Any, bias: Any) -> str:
+def _conv_repr(layer: Any, kwargs: dict[str, Any], weight: Any, bias: Any) -> str:
     """The text that describes a convolution whose operator takes `kwargs`."""
     out, inner = weight.shape[:2]
     kernel = kwargs["kernel"]

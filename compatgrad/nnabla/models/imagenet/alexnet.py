@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...variable import Variable
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, _parts
 
 __all__ = ["AlexNet"]
 
@@ -19,7 +19,7 @@ class AlexNet(ImageNetBase):
     _pooling = None
     _dropouts = ("TrainNet/Dropout", "TrainNet/Dropout_2")
     _normalizes = False
-    _KEY_VARIABLE = parts(
+    _KEY_VARIABLE = _parts(
         "TrainNet/Affine_3",
         "TrainNet/MaxPooling_3",
         "TrainNet/Convolution_5",

@@ -12,47 +12,14 @@ from .._base import TrainedNetwork, _result, read_names
 __all__ = ["ImageNetBase"]
 
 
-def parts(classifier: str, pool: str, lastconv: str, relu: str, **others: str) -> dict[str, str]:
-    """The variables in which a network can end, by the values of `use_up_to` which the networks have in common.
-
-    Args:
-        classifier, pool, lastconv: the file's variables for these values of `use_up_to`.
-        relu: the variable for "lastconv+relu".
-        others: variables for further values.
-
-    Returns:
-        A dict for the `_KEY_VARIABLE` of a subclass of `ImageNetBase`.
-
-    Example:
-        >>> from compatgrad.nnabla.models.imagenet.base import parts
-        >>> parts("Affine", "AveragePooling", "Convolution_3", "ReLU_3")["lastconv+relu"]
-        'ReLU_3'
-
-    Source: compatgrad's own.
-    """
+def _parts(classifier: str, pool: str, lastconv: str, relu: str, **others: str) -> dict[str, str]:
+    """A `_KEY_VARIABLE`: the variables in which a network can end, by the values of `use_up_to`. `relu` is the variable
+    for "lastconv+relu"."""
     return {"classifier": classifier, "pool": pool, "lastconv": lastconv, "lastconv+relu": relu, **others}
 
 
-def variant(network: type[Any], name: str, argument: Any, doc: str) -> type[Any]:
-    """Makes a subclass of a network that has one of the network's variants, and whose constructor takes no argument.
-
-    Args:
-        network: the class.
-        name: the subclass's name.
-        argument: the first argument of the constructor of `network`.
-        doc: the first sentence of the subclass's docstring.
-
-    Returns:
-        The subclass.
-
-    Example:
-        >>> from compatgrad.nnabla.models.imagenet import ResNet
-        >>> from compatgrad.nnabla.models.imagenet.base import variant
-        >>> variant(ResNet, "ResNet18", 18, "ResNet of 18 layers.").__name__
-        'ResNet18'
-
-    Source: compatgrad's own.
-    """
+def _variant(network: type[Any], name: str, argument: Any, doc: str) -> type[Any]:
+    """Makes a subclass of a network whose constructor takes no argument: it calls the network's with `argument`."""
     construct = functools.partialmethod(network.__init__, argument)
     return type(name, (network,), {"__init__": construct, "__doc__": doc, "__module__": network.__module__})
 

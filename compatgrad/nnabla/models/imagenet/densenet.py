@@ -1,6 +1,6 @@
 """DenseNet-161 (Huang et al. 2016, "Densely Connected Convolutional Networks")."""
 
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, _parts
 
 __all__ = ["DenseNet"]
 
@@ -11,6 +11,6 @@ class DenseNet(ImageNetBase):
     _file = "DenseNet-161"
     _network = "Train"
     _pooling = "DenseNet/AveragePooling_4"
-    _KEY_VARIABLE = parts(
+    _KEY_VARIABLE = _parts(
         "DenseNet/Affine", "DenseNet/AveragePooling_4", "DenseNet/BatchNormalization_5", "DenseNet/ReLU_5"
     )

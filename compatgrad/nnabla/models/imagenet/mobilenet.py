@@ -2,7 +2,7 @@
 
 from ...utils.nnp_graph import NnpNetworkPass
 from ...variable import Variable
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, _parts
 
 __all__ = ["MobileNet", "MobileNetV2"]
 
@@ -11,14 +11,14 @@ class MobileNet(ImageNetBase):
     """MobileNet. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu"."""
 
     _file = "MobileNet"
-    _KEY_VARIABLE = parts("Affine", "AveragePooling", "BatchNormalization_19", "ReLU_19")
+    _KEY_VARIABLE = _parts("Affine", "AveragePooling", "BatchNormalization_19", "ReLU_19")
 
 
 class MobileNetV2(ImageNetBase):
     """MobileNet-v2. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu"."""
 
     _file = "MobileNet-v2"
-    _KEY_VARIABLE = parts("Reshape", "AveragePooling", "BatchNormalization_2", "ReLU_2")
+    _KEY_VARIABLE = _parts("Reshape", "AveragePooling", "BatchNormalization_2", "ReLU_2")
 
     def _take_input(self, callback: NnpNetworkPass, x: Variable) -> None:
         callback.drop_function(self._augmentation)

@@ -1,6 +1,6 @@
 """Network in network (Lin et al. 2013)."""
 
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, _parts
 
 __all__ = ["NIN"]
 
@@ -13,4 +13,4 @@ class NIN(ImageNetBase):
     _input = "TrainingInput"
     _pooling = "NIN/AveragePooling"
     _dropouts = ("NIN/Dropout",)
-    _KEY_VARIABLE = parts("NIN/Reshape", "NIN/AveragePooling", "NIN/Convolution_3", "NIN/ReLU_3")
+    _KEY_VARIABLE = _parts("NIN/Reshape", "NIN/AveragePooling", "NIN/Convolution_3", "NIN/ReLU_3")

@@ -1,6 +1,6 @@
 """SENet-154 (Hu et al. 2017, "Squeeze-and-Excitation Networks")."""
 
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, _parts
 
 __all__ = ["SENet"]
 
@@ -14,4 +14,4 @@ class SENet(ImageNetBase):
     _file = "SENet-154"
     _pooling_is_type = True
     _dropouts = ("Dropout",)
-    _KEY_VARIABLE = parts("Affine", "AveragePooling", "Add2_7_RepeatStart_4[1]", "ReLU_25_RepeatStart_4[1]")
+    _KEY_VARIABLE = _parts("Affine", "AveragePooling", "Add2_7_RepeatStart_4[1]", "ReLU_25_RepeatStart_4[1]")

@@ -1,6 +1,6 @@
 """ShuffleNet (Zhang et al. 2017)."""
 
-from .base import ImageNetBase, parts, variant
+from .base import ImageNetBase, _parts, _variant
 
 __all__ = ["ShuffleNet", "ShuffleNet05", "ShuffleNet10", "ShuffleNet20"]
 
@@ -20,7 +20,7 @@ class ShuffleNet(ImageNetBase):
         scaling_factor: tenths of the channels: 5, 10 or 20. Raises AssertionError for another number.
     """
 
-    _KEY_VARIABLE = parts("Affine", "AveragePooling", "Add2_3_RepeatStart_3[2]", "ReLU_8_RepeatStart_3[2]")
+    _KEY_VARIABLE = _parts("Affine", "AveragePooling", "Add2_3_RepeatStart_3[2]", "ReLU_8_RepeatStart_3[2]")
 
     def __init__(self, scaling_factor: int = 10) -> None:
         assert scaling_factor in _FILES, f"scaling_factor must be 5, 10 or 20, not {scaling_factor}"
@@ -28,6 +28,6 @@ class ShuffleNet(ImageNetBase):
         self._load_nnp(*_FILES[scaling_factor])
 
 
-ShuffleNet10 = variant(ShuffleNet, "ShuffleNet10", 10, "ShuffleNet.")
-ShuffleNet05 = variant(ShuffleNet, "ShuffleNet05", 5, "ShuffleNet with half its channels.")
-ShuffleNet20 = variant(ShuffleNet, "ShuffleNet20", 20, "ShuffleNet with twice its channels.")
+ShuffleNet10 = _variant(ShuffleNet, "ShuffleNet10", 10, "ShuffleNet.")
+ShuffleNet05 = _variant(ShuffleNet, "ShuffleNet05", 5, "ShuffleNet with half its channels.")
+ShuffleNet20 = _variant(ShuffleNet, "ShuffleNet20", 20, "ShuffleNet with twice its channels.")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .base import ImageNetBase, parts, variant
+from .base import ImageNetBase, _parts, _variant
 
 __all__ = ["SqueezeNet", "SqueezeNetV10", "SqueezeNetV11"]
 
@@ -20,7 +20,7 @@ class SqueezeNet(ImageNetBase):
     _input = "TrainingInput"
     _pooling = "{prefix}AveragePooling"
     _dropouts = ("{prefix}Dropout",)
-    _KEY_VARIABLE = parts("{prefix}Reshape", "{prefix}AveragePooling", "{prefix}Convolution_2", "{prefix}ReLU_2")
+    _KEY_VARIABLE = _parts("{prefix}Reshape", "{prefix}AveragePooling", "{prefix}Convolution_2", "{prefix}ReLU_2")
 
     def __init__(self, version: str = "v1.1") -> None:
         assert version in ("v1.0", "v1.1"), f"version must be 'v1.0' or 'v1.1', not {version!r}"
@@ -31,5 +31,5 @@ class SqueezeNet(ImageNetBase):
         return {"prefix": "SqueezeNet/" if self.version == "v1.1" else ""}
 
 
-SqueezeNetV10 = variant(SqueezeNet, "SqueezeNetV10", "v1.0", "SqueezeNet v1.0.")
-SqueezeNetV11 = variant(SqueezeNet, "SqueezeNetV11", "v1.1", "SqueezeNet v1.1.")
+SqueezeNetV10 = _variant(SqueezeNet, "SqueezeNetV10", "v1.0", "SqueezeNet v1.0.")
+SqueezeNetV11 = _variant(SqueezeNet, "SqueezeNetV11", "v1.1", "SqueezeNet v1.1.")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .base import ImageNetBase, WithLayers, parts, variant  # noqa: F401  programs find the first one here
+from .base import ImageNetBase, WithLayers, _parts, _variant  # noqa: F401  programs find the first one here
 
 __all__ = ["VGG", "VGG11", "VGG13", "VGG16"]
 
@@ -21,7 +21,7 @@ class VGG(WithLayers):
     _input = "TrainingInput"
     _pooling = None
     _dropouts = ("{scope}/Dropout_1", "{scope}/Dropout_2")
-    _KEY_VARIABLE = parts(
+    _KEY_VARIABLE = _parts(
         "{scope}/Affine_3",
         "{scope}/MaxPooling_5",
         "{scope}/Convolution_{last}",
@@ -36,6 +36,6 @@ class VGG(WithLayers):
         return {"scope": f"VGG{self.num_layers}", "last": 13 if self.num_layers == 16 else 12}
 
 
-VGG11 = variant(VGG, "VGG11", 11, "VGG of 11 layers.")
-VGG13 = variant(VGG, "VGG13", 13, "VGG of 13 layers.")
-VGG16 = variant(VGG, "VGG16", 16, "VGG of 16 layers.")
+VGG11 = _variant(VGG, "VGG11", 11, "VGG of 11 layers.")
+VGG13 = _variant(VGG, "VGG13", 13, "VGG of 13 layers.")
+VGG16 = _variant(VGG, "VGG16", 16, "VGG of 16 layers.")

@@ -1,6 +1,6 @@
 """Xception (Chollet 2016)."""
 
-from .base import ImageNetBase, parts
+from .base import ImageNetBase, _parts
 
 __all__ = ["Xception"]
 
@@ -13,4 +13,4 @@ class Xception(ImageNetBase):
     _augmentation = "ImageAugmentation"
     _pooling = "Unit/AveragePooling"
     _dropouts = ("Unit/Dropout",)
-    _KEY_VARIABLE = parts("Unit/Affine", "Unit/AveragePooling", "Unit/SeparableConv_13/SepConvBN", "Unit/ReLU_14")
+    _KEY_VARIABLE = _parts("Unit/Affine", "Unit/AveragePooling", "Unit/SeparableConv_13/SepConvBN", "Unit/ReLU_14")

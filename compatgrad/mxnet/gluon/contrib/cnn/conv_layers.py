@@ -10,7 +10,7 @@ from ..._layer_docs import layer
 from ..._shape_probe import conv_weight_shape
 from ...block import HybridBlock
 from ...nn import Activation
-from ...nn.conv_layers import conv_repr
+from ...nn.conv_layers import _conv_repr
 
 if TYPE_CHECKING:
     from ....ndarray import NDArray
@@ -140,7 +140,7 @@ class DeformableConvolution(_Deformable):
         return "deformable_conv"
 
     def __repr__(self):
-        return conv_repr(self, self._kwargs_deformable_conv, self.deformable_conv_weight, self.deformable_conv_bias)
+        return _conv_repr(self, self._kwargs_deformable_conv, self.deformable_conv_weight, self.deformable_conv_bias)
 
 
 @layer
