@@ -21,17 +21,19 @@ the program goes on unless --stop is given.
 _EPILOG = """\
 Times are those of the host. On a GPU the third measurement waits for each function. The program follows the options, as
 `python` would get it: a script, -m MODULE or -c CODE, with arguments. In a program of several processes, {rank} and
-{pid} in the names of files give each process its own files. The exit status is the program's, but 1 if no step was
-found or the original failed, and 2 if the command line is wrong.
+{pid} in the names of files give each process its own files, which `profile merge` puts together. The exit status is the
+program's, but 1 if no step was found or the original failed, and 2 if the command line is wrong.
 
 examples:
   python -m compatgrad profile -- train.py --epoch 1
   python -m compatgrad profile --by line --stop -- train.py
   python -m compatgrad profile --html profile.html --trace trace.json.gz --stop -- train.py
   python -m compatgrad profile --against ~/venvs/chainer/bin/python --stop -- train.py
+  python -m compatgrad profile merge part-*.json      one report of several processes
 """
 
 
+_FILES = ("trace", "html", "speedscope", "pstats", "output")
 SORTS = ("time", "forward", "backward", "calls", "memory", "name")
 
 
@@ -66,19 +68,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--warmup", type=_count, default=5, metavar="N", help="number of steps before the first measurement (5)"
     )
-    parser.add_argument(
-        "--by",
-        choices=("op", "layer", "line"),
-        default="op",
-        help="what a row of the table is: a function, a layer or a line (op)",
-    )
-    parser.add_argument("--sort", choices=SORTS, default="time", help="order of the rows (time)")
-    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="number of rows of the table (20)")
+    _add_report_options(parser)
     parser.add_argument(
         "--memory", action="store_true", help="measure memory, too: allocations, and the peak of a step"
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto: FILE.json or FILE.json.gz")
-    parser.add_argument("--html", metavar="FILE", help="write a page with pictures: time by layer, memory over a step")
     parser.add_argument("--against", metavar="PYTHON", help="also time the original, in its interpreter PYTHON")
     parser.add_argument(
         "--clock",
@@ -95,9 +89,71 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--allow-pickle", action="store_true", help="let np.load unpickle, as for `run --allow-pickle`")
     parser.add_argument("--stop", action="store_true", help="end the program after the last measured step")
+    return parser
+
+
+def _add_report_options(parser: argparse.ArgumentParser) -> None:
+    """What the report is like and where it goes."""
+    parser.add_argument(
+        "--by",
+        choices=("op", "layer", "line"),
+        default="op",
+        help="what a row of the table is: a function, a layer or a line (op)",
+    )
+    parser.add_argument("--sort", choices=SORTS, default="time", help="order of the rows (time)")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="number of rows of the table (20)")
+    parser.add_argument("--html", metavar="FILE", help="write a page with pictures: time by layer, memory over a step")
+    parser.add_argument("--speedscope", metavar="FILE", help="write a profile for https://www.speedscope.app")
+    parser.add_argument("--pstats", metavar="FILE", help="write statistics for Python's pstats, of lines and functions")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.add_argument("--output", metavar="FILE", help="write the report to FILE, not to standard output")
-    return parser
+
+
+def _merge(arguments: list[str]) -> int:
+    """`profile merge`."""
+    from . import merge
+
+    parser = argparse.ArgumentParser(
+        prog="python -m compatgrad profile merge",
+        usage="python -m compatgrad profile merge [OPTION ...] FILE ...",
+        description=merge.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    merge.add_files(parser)
+    _add_report_options(parser)
+    options = parser.parse_args(arguments)
+    _check_files(parser, options)
+    try:
+        report = merge.merged(options.files)
+    except merge.MergeError as error:
+        parser.error(str(error))
+    memory = bool(report["memory"])
+    if options.sort == "memory" and not memory:
+        parser.error("--sort memory: the files have no memory; `profile --memory` measures it")
+    said = _said(options, report, memory)
+    if options.output:
+        return 0 if write_file("--output", options.output, said + "\n") else 1
+    print(said, flush=True)
+    return 0
+
+
+def _said(options: Any, report: dict[str, Any], memory: bool) -> str:
+    """The report in its form; the other files that the options name are written."""
+    from .export import pstats, speedscope
+    from .page import page
+    from .report import text
+
+    made = [("--html", page, "page"), ("--speedscope", speedscope, "profile for https://www.speedscope.app")]
+    made += [("--pstats", pstats, "profile for pstats")]  # type: ignore[list-item]
+    said = []
+    for option, make, what in made:
+        path = getattr(options, option[2:])
+        if path and write_file(option, path, make(report)):
+            said.append(f"{what}: {path}")
+    if options.format == "json":
+        return json.dumps(report, indent=1, sort_keys=True)
+    return "\n".join([text(report, options.by, options.sort, options.limit, memory), *said])
 
 
 def _split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -115,14 +171,14 @@ def _split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[
 
 
 def _check_files(parser: argparse.ArgumentParser, options: Any) -> None:
-    if options.trace and not options.trace.endswith((".json", ".json.gz")):
+    if getattr(options, "trace", None) and not options.trace.endswith((".json", ".json.gz")):
         parser.error(f"--trace: expected a name that ends with .json or .json.gz, got {options.trace}")
-    for name in ("trace", "html", "output"):
-        path = getattr(options, name)
+    for name in _FILES:
+        path = getattr(options, name, None)
         folder = os.path.dirname(os.path.abspath(path)) if path else ""
         if path and not os.path.isdir(folder):
             parser.error(f"--{name}: there is no folder {folder}")
-    if options.sort == "memory" and not (options.memory or options.html):
+    if options.sort == "memory" and hasattr(options, "memory") and not (options.memory or options.html):
         parser.error("--sort memory needs --memory")
 
 
@@ -138,28 +194,21 @@ class _Output:
             os.dup2(2, 1)
 
     def write(self, result: Any) -> None:
-        from .page import page
-        from .report import build, text
+        from .report import build
 
         options = self.options
-        report = build(result, self.program, self.original)
-        if options.format == "json":
-            said = json.dumps(report, indent=1, sort_keys=True)
-        else:
-            said = text(report, options.by, options.sort, options.limit, options.memory)
-        if options.html and write_file("--html", options.html, page(report)) and options.format == "text":
-            said += f"\npage: {options.html}"
+        said = _said(options, build(result, self.program, self.original), options.memory)
         if options.output:
             write_file("--output", options.output, said + "\n")
         else:
             print(said, file=self.stream, flush=True)
 
 
-def write_file(option: str, path: str, content: str) -> bool:
+def write_file(option: str, path: str, content: str | bytes) -> bool:
     """Writes a file; if that fails, says so, because the program goes on."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content)
+        with open(path, "wb") as file:
+            file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     except OSError as error:
         print(f"compatgrad profile: {option}: {error}", file=sys.stderr)
         return False
@@ -170,7 +219,7 @@ def _expand(options: Any) -> None:
     """Replaces {pid} and {rank} in the names of files, so that each process of a program has its own."""
     from compatgrad.tools.report.files import path_of
 
-    for name in ("trace", "html", "output"):
+    for name in _FILES:
         if getattr(options, name):
             setattr(options, name, str(path_of(getattr(options, name))))
 
@@ -182,6 +231,8 @@ def _progress(text: str) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; returns the exit status."""
+    if list(arguments[:1]) == ["merge"]:
+        return _merge(list(arguments[1:]))
     parser = _parser()
     own, program = _split(parser, list(arguments))
     options = parser.parse_args(own)
@@ -228,7 +279,7 @@ def profile_call(arguments: Sequence[str], body: Callable[[], None], shown: Call
     parser = _parser()
     parser.usage = "%%compatgrad_profile [OPTION ...]"
     options = parser.parse_args(list(arguments))
-    for name in ("against", "output"):
+    for name in ("against", "output", "speedscope", "pstats"):
         if getattr(options, name):
             parser.error(f"--{name} is for programs, not for cells")
     _check_files(parser, options)

@@ -155,7 +155,7 @@ def count_threads(n: int | str) -> str:
 
 def parts_text(parts: dict[str, float]) -> str:
     whole = sum(parts.values()) or 1.0
-    return ", ".join(f"{name} {100 * seconds / whole:.0f} %" for name, seconds in parts.items())
+    return ", ".join(f"{name} {100 * parts[name] / whole:.0f} %" for name in PHASES if name in parts)
 
 
 def size(n: float) -> str:
@@ -186,7 +186,7 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
     if step and hooked:
         more = hooked["median"] / step["median"] - 1
         lines.append(f"  with the hooks that time functions: {hooked['median'] * 1e3:.4g} ms ({more:+.0%})")
-    lines += _against(report)
+    lines += [*_against(report), *of_processes(report)]
     if hooked:
         lines += ["", *table(report, by, sort, limit)]
     else:
@@ -207,6 +207,14 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
     if report["trace"]:
         lines.append(f"trace: {report['trace']}, for https://ui.perfetto.dev")
     return "\n".join(lines)
+
+
+def of_processes(report: dict[str, Any]) -> list[str]:
+    """A line for each process of a merged report."""
+    rows = [["process", "step (median, IQR)"]]
+    for process in report.get("processes", ()):
+        rows.append([process["file"], f"{milliseconds(process['step'])}: {parts_text(process['parts'])}"])
+    return ["", *aligned(rows)] if len(rows) > 1 else []
 
 
 def _against(report: dict[str, Any]) -> list[str]:
