@@ -28,14 +28,15 @@ class _Wrapper:
         """Runs one step, for the loss `lossfun(*args, **kwds)` if it is given. Where the set of parameters has changed,
         it copies the parameters of the first process instead of updating.
         """
-        target = self.target
+        actual = self.actual_optimizer
+        target = actual.target
         if lossfun is not None:
             loss = lossfun(*args, **kwds)
-            if getattr(self, "_use_cleargrads", True):
+            if getattr(actual, "_use_cleargrads", True):
                 target.cleargrads()
             else:
                 target.zerograds()
-            loss.backward(loss_scale=self.actual_optimizer._loss_scale)
+            loss.backward(loss_scale=actual._loss_scale)
             del loss
         if self.is_changed(target):
             self.communicator.bcast_data(target)
@@ -46,7 +47,7 @@ class _Wrapper:
     def is_changed(self, target):
         """Whether, since the last call, the set of parameters has changed, or the set of those that have data."""
         before = self.target_params
-        _OWN(self, "target_params", [(name, p.array is not None) for name, p in sorted(target.namedparams())])
+        _OWN(self, "target_params", [(name, p.tensor is not None) for name, p in sorted(target.namedparams())])
         return before != self.target_params
 
     def _restart(self, target):

@@ -26,11 +26,10 @@ def _listed(names):
 
 
 def check_finite(arrays):
-    """In debug mode, raises ValueError if a number is not finite."""
-    if chainer.is_debug():
-        for array in arrays:
-            if not chainer.backend.get_array_module(array).isfinite(array).all():
-                raise ValueError("Parameters diverged after allreduce.")
+    """Raises ValueError if a number is not finite."""
+    for array in arrays:
+        if not chainer.backend.get_array_module(array).isfinite(array).all():
+            raise ValueError("Parameters diverged after allreduce.")
 
 
 class Means:
@@ -45,17 +44,17 @@ class Means:
     def __init__(self, comm: Any, model: Link, zero_fill: bool) -> None:
         self.comm = comm
         self.params = []
+        self.buckets = None
         names = []
         for name, param in sorted(model.namedparams()):
-            if param.array is None:
+            if param.tensor is None:
                 continue
-            if param.grad is None:
+            if param._grad_tensor is None:
                 if not zero_fill:
                     continue
                 param.grad = param.device.xp.zeros_like(param.array)
             self.params.append(param)
             names.append(name)
-        self.buckets = None
         if comm.size == 1 or comm._is_dummy:
             return
         self.arrays = [param.grad for param in self.params]
@@ -80,7 +79,8 @@ class Means:
                         array[...] = tensor.numpy()
                     else:
                         param.grad = tensor.numpy()
-        check_finite([param.grad for param in self.params])
+        if chainer.is_debug():
+            check_finite([param.grad for param in self.params])
 
 
 def _shares(array, tensor):

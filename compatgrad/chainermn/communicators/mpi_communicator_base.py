@@ -275,4 +275,5 @@ class MpiCommunicatorBase(CommunicatorBase):
         if sendbuf is not None:
             recvbuf[...] = sendbuf
         _gradients.mean_of_arrays(self._group, [recvbuf], self._name("_multi_node_mean"))
-        _gradients.check_finite([recvbuf])
+        if chainer.is_debug():
+            _gradients.check_finite([recvbuf])
