@@ -184,85 +184,23 @@ def convolution_nd(
     return _convolution(x, W, b, _entries(stride, ndim), _entries(pad, ndim), _entries(dilate, ndim), groups)
 
 
-def convolution_1d(
-    x: VariableOrArray,
-    W: VariableOrArray,
-    b: VariableOrArray | None = None,
-    stride: IntOrInts = 1,
-    pad: IntOrInts = 0,
-    cover_all: bool = False,
-    dilate: IntOrInts = 1,
-    groups: int = 1,
-) -> Variable:
-    """`convolution_nd` over one axis.
-
-    Args:
-        x: floating, (n, c, length).
-        W: floating, (out, c / groups, k).
-        b: floating, (out,); None for none.
-        stride: step of the filter along each axis, or one number for all.
-        pad: zeros at both ends of each axis, or one number for all.
-        cover_all: True adds a position of the filter if the last one would leave elements out.
-        dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: number of groups of channels; an output channel is computed from the input channels of its group.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; each length is (length + 2 pad - dilate (k - 1) - 1) // stride +
-        1.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` or `W` is not floating-point, or has another number of axes.
-        TypeError: `groups` does not divide the channels.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.convolution_1d(np.array([[[1.0, 2.0, 3.0]]]), np.ones((1, 1, 2))).array
-        array([[[3., 5.]]])
-
-    Source: `chainer.functions.convolution_1d` of Chainer 7.8.1.
+convolution_1d = _spatial.over(
+    convolution_nd,
+    1,
     """
-    _spatial.check_ndim(x, 1)
-    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
+    >>> F.convolution_1d(np.array([[[1.0, 2.0, 3.0]]]), np.ones((1, 1, 2))).array
+    array([[[3., 5.]]])
+    """,
+    W="floating, (out, c / groups, k).",
+)
 
 
-def convolution_3d(
-    x: VariableOrArray,
-    W: VariableOrArray,
-    b: VariableOrArray | None = None,
-    stride: IntOrInts = 1,
-    pad: IntOrInts = 0,
-    cover_all: bool = False,
-    dilate: IntOrInts = 1,
-    groups: int = 1,
-) -> Variable:
-    """`convolution_nd` over three axes.
-
-    Args:
-        x: floating, (n, c, depth, height, width).
-        W: floating, (out, c / groups, kd, kh, kw).
-        b: floating, (out,); None for none.
-        stride: step of the filter along each axis, or one number for all.
-        pad: zeros at both ends of each axis, or one number for all.
-        cover_all: True adds a position of the filter if the last one would leave elements out.
-        dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: number of groups of channels; an output channel is computed from the input channels of its group.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; each length is (length + 2 pad - dilate (k - 1) - 1) // stride +
-        1.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` or `W` is not floating-point, or has another number of axes.
-        TypeError: `groups` does not divide the channels.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.convolution_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), np.ones((1, 1, 2, 2, 2))).array
-        array([[[[[28.]]]]])
-
-    Source: `chainer.functions.convolution_3d` of Chainer 7.8.1.
+convolution_3d = _spatial.over(
+    convolution_nd,
+    3,
     """
-    _spatial.check_ndim(x, 3)
-    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
+    >>> F.convolution_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), np.ones((1, 1, 2, 2, 2))).array
+    array([[[[[28.]]]]])
+    """,
+    W="floating, (out, c / groups, kd, kh, kw).",
+)

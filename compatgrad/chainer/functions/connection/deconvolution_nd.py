@@ -132,87 +132,23 @@ def deconvolution_nd(
     return _deconvolution(x, W, b, _entries(stride, ndim), _entries(pad, ndim), _entries(dilate, ndim), groups)
 
 
-def deconvolution_1d(
-    x: VariableOrArray,
-    W: VariableOrArray,
-    b: VariableOrArray | None = None,
-    stride: IntOrInts = 1,
-    pad: IntOrInts = 0,
-    outsize: Sequence[int] | None = None,
-    dilate: IntOrInts = 1,
-    groups: int = 1,
-) -> Variable:
-    """`deconvolution_nd` over one axis.
-
-    Args:
-        x: floating, (n, c, length).
-        W: floating, (c, out / groups, k).
-        b: floating, (out,); None for none.
-        stride: step of the filter along each axis, or one number for all.
-        pad: zeros at both ends of each axis, or one number for all.
-        outsize: lengths of the result; None: the smallest that fit.
-        dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: number of groups of channels; an output channel is computed from the input channels of its group.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
-        unless `outsize` says more.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
-            `x`.
-        TypeError: `groups` does not divide the channels.
-        AssertionError: the result would be empty, or `outsize` has another number of lengths.
-
-    Example:
-        >>> F.deconvolution_1d(np.array([[[1.0, 10.0]]]), np.ones((1, 1, 2))).array
-        array([[[ 1., 11., 10.]]])
-
-    Source: `chainer.functions.deconvolution_1d` of Chainer 7.8.1.
+deconvolution_1d = _spatial.over(
+    deconvolution_nd,
+    1,
     """
-    _spatial.check_ndim(x, 1)
-    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
+    >>> F.deconvolution_1d(np.array([[[1.0, 10.0]]]), np.ones((1, 1, 2))).array
+    array([[[ 1., 11., 10.]]])
+    """,
+    W="floating, (c, out / groups, k).",
+)
 
 
-def deconvolution_3d(
-    x: VariableOrArray,
-    W: VariableOrArray,
-    b: VariableOrArray | None = None,
-    stride: IntOrInts = 1,
-    pad: IntOrInts = 0,
-    outsize: Sequence[int] | None = None,
-    dilate: IntOrInts = 1,
-    groups: int = 1,
-) -> Variable:
-    """`deconvolution_nd` over three axes.
-
-    Args:
-        x: floating, (n, c, depth, height, width).
-        W: floating, (c, out / groups, kd, kh, kw).
-        b: floating, (out,); None for none.
-        stride: step of the filter along each axis, or one number for all.
-        pad: zeros at both ends of each axis, or one number for all.
-        outsize: lengths of the result; None: the smallest that fit.
-        dilate: distance between the filter's elements along each axis, or one number for all.
-        groups: number of groups of channels; an output channel is computed from the input channels of its group.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
-        unless `outsize` says more.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
-            `x`.
-        TypeError: `groups` does not divide the channels.
-        AssertionError: the result would be empty, or `outsize` has another number of lengths.
-
-    Example:
-        >>> F.deconvolution_3d(np.array([[[[[1.0, 10.0]]]]]), np.ones((1, 1, 1, 1, 2))).array
-        array([[[[[ 1., 11., 10.]]]]])
-
-    Source: `chainer.functions.deconvolution_3d` of Chainer 7.8.1.
+deconvolution_3d = _spatial.over(
+    deconvolution_nd,
+    3,
     """
-    _spatial.check_ndim(x, 3)
-    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
+    >>> F.deconvolution_3d(np.array([[[[[1.0, 10.0]]]]]), np.ones((1, 1, 1, 1, 2))).array
+    array([[[[[ 1., 11., 10.]]]]])
+    """,
+    W="floating, (c, out / groups, kd, kh, kw).",
+)

@@ -93,61 +93,21 @@ def average_pooling_nd(
     return _average_pooling(x, ksize, ksize if stride is None else stride, pad, pad_value)
 
 
-def average_pooling_1d(
-    x: VariableOrArray, ksize: IntOrInts, stride: IntOrInts | None = None, pad: IntOrInts = 0, pad_value: int | None = 0
-) -> Variable:
-    """`average_pooling_nd` over one axis.
-
-    Args:
-        x: floating, (n, c, length).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        pad_value: 0 counts padded elements as zeros, None leaves them out of the mean.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes.
-
-    Raises:
-        ValueError: `x` does not have the right number of axes, or `pad_value` is neither 0 nor None.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.average_pooling_1d(np.array([[[1.0, 3.0, 5.0, 7.0]]]), 2).array
-        array([[[2., 6.]]])
-
-    Source: `chainer.functions.average_pooling_1d` of Chainer 7.8.1.
+average_pooling_1d = _spatial.over(
+    average_pooling_nd,
+    1,
     """
-    _spatial.check_ndim(x, 1)
-    return average_pooling_nd(x, ksize, stride, pad, pad_value)
+    >>> F.average_pooling_1d(np.array([[[1.0, 3.0, 5.0, 7.0]]]), 2).array
+    array([[[2., 6.]]])
+    """,
+)
 
 
-def average_pooling_3d(
-    x: VariableOrArray, ksize: IntOrInts, stride: IntOrInts | None = None, pad: IntOrInts = 0, pad_value: int | None = 0
-) -> Variable:
-    """`average_pooling_nd` over three axes.
-
-    Args:
-        x: floating, (n, c, depth, height, width).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        pad_value: 0 counts padded elements as zeros, None leaves them out of the mean.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes.
-
-    Raises:
-        ValueError: `x` does not have the right number of axes, or `pad_value` is neither 0 nor None.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.average_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array
-        array([[[[[3.5]]]]])
-
-    Source: `chainer.functions.average_pooling_3d` of Chainer 7.8.1.
+average_pooling_3d = _spatial.over(
+    average_pooling_nd,
+    3,
     """
-    _spatial.check_ndim(x, 3)
-    return average_pooling_nd(x, ksize, stride, pad, pad_value)
+    >>> F.average_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array
+    array([[[[[3.5]]]]])
+    """,
+)

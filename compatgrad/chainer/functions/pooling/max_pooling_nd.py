@@ -111,43 +111,25 @@ def max_pooling_nd(
     return _max_pooling(x, ksize, ksize if stride is None else stride, pad, cover_all)
 
 
-def max_pooling_1d(
-    x: VariableOrArray,
-    ksize: IntOrInts,
-    stride: IntOrInts | None = None,
-    pad: IntOrInts = 0,
-    cover_all: bool = True,
-    return_indices: bool = False,
-) -> Variable | tuple[Variable, NdArray]:
-    """Maximum of each window over one axis.
-
-    Args:
-        x: floating, (n, c, length).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
-        shape.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.max_pooling_1d(np.array([[[1.0, 3.0, 7.0, 5.0]]]), 2, return_indices=True)
-        (variable([[[3., 7.]]]), array([[[1, 0]]]))
-
-    Source: `chainer.functions.max_pooling_1d` of Chainer 7.8.1.
+max_pooling_1d = _spatial.over(
+    max_pooling_nd,
+    1,
     """
-    _spatial.check_ndim(x, 1)
-    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
+    >>> F.max_pooling_1d(np.array([[[1.0, 3.0, 7.0, 5.0]]]), 2, return_indices=True)
+    (variable([[[3., 7.]]]), array([[[1, 0]]]))
+    """,
+)
 
 
+@_spatial.documented_over(
+    max_pooling_nd,
+    2,
+    """
+    >>> F.max_pooling_2d(np.arange(9.0).reshape(1, 1, 3, 3), 2, stride=1, cover_all=False).array
+    array([[[[4., 5.],
+             [7., 8.]]]])
+    """,
+)
 def max_pooling_2d(
     x: VariableOrArray,
     ksize: IntOrInts,
@@ -156,70 +138,17 @@ def max_pooling_2d(
     cover_all: bool = True,
     return_indices: bool = False,
 ) -> Variable | tuple[Variable, NdArray]:
-    """Maximum of each window over two axes.
-
-    Args:
-        x: floating, (n, c, height, width).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
-        shape.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.max_pooling_2d(np.arange(9.0).reshape(1, 1, 3, 3), 2, stride=1, cover_all=False).array
-        array([[[[4., 5.],
-                 [7., 8.]]]])
-
-    Source: `chainer.functions.max_pooling_2d` of Chainer 7.8.1.
-    """
     if return_indices or x.ndim != 4:
         _spatial.check_ndim(x, 2)
         return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
     return _max_pooling(x, ksize, ksize if stride is None else stride, pad, cover_all)
 
 
-def max_pooling_3d(
-    x: VariableOrArray,
-    ksize: IntOrInts,
-    stride: IntOrInts | None = None,
-    pad: IntOrInts = 0,
-    cover_all: bool = True,
-    return_indices: bool = False,
-) -> Variable | tuple[Variable, NdArray]:
-    """Maximum of each window over three axes.
-
-    Args:
-        x: floating, (n, c, depth, height, width).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
-        return_indices: True also returns an array with each maximum's position in its window, counted row by row.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
-        shape.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or its images are empty.
-        AssertionError: the result would be empty.
-
-    Example:
-        >>> F.max_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array
-        array([[[[[7.]]]]])
-
-    Source: `chainer.functions.max_pooling_3d` of Chainer 7.8.1.
+max_pooling_3d = _spatial.over(
+    max_pooling_nd,
+    3,
     """
-    _spatial.check_ndim(x, 3)
-    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
+    >>> F.max_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array
+    array([[[[[7.]]]]])
+    """,
+)

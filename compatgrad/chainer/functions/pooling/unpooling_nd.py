@@ -112,77 +112,25 @@ def unpooling_nd(
     return _unpooling(x, ksize, ksize if stride is None else stride, pad, None, cover_all)
 
 
-def unpooling_1d(
-    x: VariableOrArray,
-    ksize: IntOrInts,
-    stride: IntOrInts | None = None,
-    pad: IntOrInts = 0,
-    outsize: Sequence[int] | None = None,
-    cover_all: bool = True,
-) -> Variable:
-    """`unpooling_nd` over one axis.
-
-    Args:
-        x: floating, (n, c, length).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        outsize: lengths of the result; None: the smallest or largest ones that `cover_all` allows.
-        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling an array of `outsize` does not give
-            the size of `x`.
-
-    Example:
-        >>> F.unpooling_1d(np.array([[[1.0, 3.0]]]), 2, cover_all=False).array
-        array([[[1., 1., 3., 3.]]])
-
-    Source: `chainer.functions.unpooling_1d` of Chainer 7.8.1.
+unpooling_1d = _spatial.over(
+    unpooling_nd,
+    1,
     """
-    _spatial.check_ndim(x, 1)
-    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
+    >>> F.unpooling_1d(np.array([[[1.0, 3.0]]]), 2, cover_all=False).array
+    array([[[1., 1., 3., 3.]]])
+    """,
+)
 
 
-def unpooling_3d(
-    x: VariableOrArray,
-    ksize: IntOrInts,
-    stride: IntOrInts | None = None,
-    pad: IntOrInts = 0,
-    outsize: Sequence[int] | None = None,
-    cover_all: bool = True,
-) -> Variable:
-    """`unpooling_nd` over three axes.
-
-    Args:
-        x: floating, (n, c, depth, height, width).
-        ksize: lengths of the window along the last axes, or one number for all.
-        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
-        pad: how far both ends of these axes are padded, for each or one number for all.
-        outsize: lengths of the result; None: the smallest or largest ones that `cover_all` allows.
-        cover_all: whether the pooling that this function reverses let its last window reach beyond the padding.
-
-    Returns:
-        Variable of the dtype of `x`, of as many axes.
-
-    Raises:
-        ValueError: `x` has another number of axes.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling an array of `outsize` does not give
-            the size of `x`.
-
-    Example:
-        >>> F.unpooling_3d(np.array([[[[[1.0]]]]]), 2, cover_all=False).array
-        array([[[[[1., 1.],
-                  [1., 1.]],
-        <BLANKLINE>
-                 [[1., 1.],
-                  [1., 1.]]]]])
-
-    Source: `chainer.functions.unpooling_3d` of Chainer 7.8.1.
+unpooling_3d = _spatial.over(
+    unpooling_nd,
+    3,
     """
-    _spatial.check_ndim(x, 3)
-    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
+    >>> F.unpooling_3d(np.array([[[[[1.0]]]]]), 2, cover_all=False).array
+    array([[[[[1., 1.],
+              [1., 1.]],
+    <BLANKLINE>
+             [[1., 1.],
+              [1., 1.]]]]])
+    """,
+)
