@@ -16,6 +16,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 from typing import Any
 
 import torch
@@ -28,6 +29,8 @@ from compatgrad.core.lines import program_line
 _DEADLINE = 1800.0
 # seconds for a look at the board, which must not replace one hang by another
 _LOOK = 3.0
+# longest time that the process with the store waits for the others at its end
+_LAST = 60.0
 _PREFIX = "compatgrad"
 
 
@@ -75,9 +78,11 @@ class Board:
     fails there is left out, since it only explains another error."""
 
     def __init__(self, store: Any, rank: int, size: int) -> None:
-        from torch.distributed import PrefixStore  # type: ignore[attr-defined]
+        from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 
         self.rank, self.size = rank, size
+        # whether the store is in this process
+        self.is_host = rank == 0 and isinstance(store, TCPStore) and "TORCHELASTIC_USE_AGENT_STORE" not in os.environ
         self.store = PrefixStore(_PREFIX, store)
         self.post("process", {"pid": os.getpid(), "host": socket.gethostname()})
 
@@ -170,6 +175,12 @@ def _leave(board: Board, folder: str) -> None:
     # what the interpreter reports as uncaught
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     board.post("left", None if error is None else f"{type(error).__name__}: {_first_line(error)}")
+    if board.is_host and error is None and board.read("failed", board.rank) is None:
+        # the store ends with this process, and the others may still need it for new groups
+        until = time.monotonic() + min(deadline(), _LAST)
+        others = [rank for rank in range(board.size) if rank != board.rank]
+        while time.monotonic() < until and not all(board.has("left", r) or board.is_gone(r) for r in others):
+            time.sleep(0.05)
     with contextlib.suppress(RuntimeError):
         if folder and board.store.add("ended", 1) == board.size:
             shutil.rmtree(folder, ignore_errors=True)

@@ -64,6 +64,26 @@ def arrays():
     assert reverse.rank == 1 - rank and reverse.bcast(np.array([rank])).tolist() == [1]
 
 
+def mpi():
+    """`import mpi4py` finds the same processes."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    assert (world.rank, world.Get_size(), world.allreduce(rank, op=MPI.MAX)) == (rank, 2, 1)
+    x = np.arange(3.0) * (rank + 1)
+    world.Bcast(x, root=1)
+    total = np.zeros(3)
+    world.Allreduce(x, total)
+    assert total.tolist() == [0, 4, 8] and world.scatter([5, 6] if rank == 0 else None) == 5 + rank
+    status = MPI.Status()
+    if rank == 0:
+        world.send("a", 1, tag=3)
+    else:
+        assert world.recv(source=MPI.ANY_SOURCE, status=status) == "a" and status.Get_tag() == 3
+    assert chainermn.create_communicator("naive", world.Split(0, -rank)).rank == 1 - rank
+    assert not hasattr(world, "Create_intercomm") and raises(NotImplementedError, lambda: world.Create_intercomm)
+
+
 def joined_batch(name, dtype, tolerance):
     """Two processes with a half of the batch each do what one process does with all of it."""
     c = chainermn.create_communicator(name)
@@ -222,6 +242,7 @@ def mixed_precision():
 
 
 arrays()
+mpi()
 joined_batch("naive", None, 1e-5)
 joined_batch("pure_nccl", "float16", 2e-2)
 double_buffering()
