@@ -172,11 +172,24 @@ def test_mean_subtraction_gives_the_derivative_of_what_it_computes():
     np.testing.assert_allclose(v.g, gy - gy.sum(0) / (4 * (t + 1)), rtol=1e-5, atol=1e-6)
 
 
-def test_norm_normalization_of_zeros_is_zeros():
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_norm_normalization_of_zeros_is_zeros(p):
     x = variable(np.zeros((2, 3)))
-    y = F.norm_normalization(x, axes=[1])
+    x.g = 0
+    y = F.norm_normalization(x, p=p, axes=[1])
     y.forward()
-    assert (y.d == 0).all()
+    y.backward()
+    assert (y.d == 0).all() and (x.g == 0).all()
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_norm_normalization_of_small_numbers_adds_no_eps(p):
+    """nnabla's CPU function ignores eps."""
+    x = np.array([[1, 2, -3]]) * 1e-9
+    for eps in (1e-12, 75.0):
+        y = F.norm_normalization(variable(x), p=p, axes=[1], eps=eps)
+        y.forward()
+        np.testing.assert_allclose(y.d, x / (np.abs(x) ** p).sum() ** (1 / p), rtol=1e-5)
 
 
 def test_channel_last_is_the_same_with_the_channels_at_the_end():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 from compatgrad.nnabla._declare import function, op
@@ -234,7 +234,9 @@ def _norm_normalization(x, p=2.0, axes=None, eps=1e-12):
         raise RuntimeError(f"norm_normalization: p must be at least 1, not {p}")
     axes = refined("norm_normalization", "axes", axes or range(x.ndim), x.ndim)
     powers = op.square(x) if p == 2 else op.abs(x) if p == 1 else op.pow_scalar(op.abs(x), exponent=p)
-    total = op.sum(powers, axis=axes, keepdims=True) + eps
+    total = op.sum(powers, axis=axes, keepdims=True)
+    # As the original's CPU function, without eps; but zeros divided by infinity are zeros, and so are their gradients.
+    total = op.where(op.equal_scalar(total, value=0.0), total + inf, total)
     return x * op.rsqrt(total) if p == 2 else x / (total if p == 1 else op.pow_scalar(total, exponent=1 / p))
 
 
@@ -242,15 +244,15 @@ def _norm_normalization(x, p=2.0, axes=None, eps=1e-12):
 def norm_normalization(
     x: Array, p: float | None = None, axes: int | Sequence[int] | None = None, eps: float = 1e-12
 ) -> Array:
-    """Divides an array by its p-norm: x / (sum |x|^p + eps)^(1 / p).
+    """Divides an array by its p-norm: x / (sum |x|^p)^(1 / p).
 
-    For an array of zeros the result is zeros; nnabla, which does not add `eps` on the CPU, returns NaN.
+    For an array of zeros, and numbers whose powers underflow, the result is zeros; nnabla returns NaN or infinities.
 
     Args:
         x: any shape, computed in float32.
         p: at least 1; None for 2.
         axes: the axis or axes of the norm; None for all.
-        eps: a number that is added to the sum.
+        eps: has no effect, as in nnabla on the CPU.
 
     Returns:
         Array of the shape of `x`.
