@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from .. import ndarray as nd
@@ -11,6 +12,11 @@ from ..initializer import Uniform  # noqa: F401  programs find it here, as in MX
 from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]
+
+
+def _stored(name: str, doc: str) -> Any:
+    """Makes a property that is stored under its name with an underscore."""
+    return property(attrgetter(f"_{name}"), doc=doc)
 
 
 class PythonModule(BaseModule):
@@ -50,30 +56,11 @@ class PythonModule(BaseModule):
         self._label_shapes: Any = None
         self._output_shapes: Any = None
 
-    @property
-    def data_names(self) -> list[str]:
-        """Names of the data."""
-        return self._data_names
-
-    @property
-    def output_names(self) -> list[str]:
-        """Names of the outputs."""
-        return self._output_names
-
-    @property
-    def data_shapes(self) -> Any:
-        """Shapes of the data, as they were bound."""
-        return self._data_shapes
-
-    @property
-    def label_shapes(self) -> Any:
-        """Shapes of the labels, as they were bound."""
-        return self._label_shapes
-
-    @property
-    def output_shapes(self) -> Any:
-        """Shapes of the outputs, once bound."""
-        return self._output_shapes
+    data_names = _stored("data_names", "Names of the data.")
+    output_names = _stored("output_names", "Names of the outputs.")
+    data_shapes = _stored("data_shapes", "Shapes of the data, as they were bound.")
+    label_shapes = _stored("label_shapes", "Shapes of the labels, as they were bound.")
+    output_shapes = _stored("output_shapes", "Shapes of the outputs, once bound.")
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Two empty dicts."""
