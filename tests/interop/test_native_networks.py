@@ -9,6 +9,7 @@ import torch
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
+import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
 import compatgrad.nnabla.parametric_functions as PF
@@ -157,14 +158,53 @@ def test_values_are_not_read():
         interop.to_native(lambda x: F.where(x.array > 0, x, -x), image(3, 4), frontend="chainer")
 
 
-def test_stopped_gradient_is_noticed():
-    def half(x):
-        h = F.exp(x)
-        h.unchain()
-        return x * h
+def unchained(x):
+    h = F.exp(x)
+    h.unchain()
+    return x * h
 
-    with pytest.raises(interop.NativeError, match="the gradient of input 0 differs"):
-        interop.to_native(half, image(3, 4), frontend="chainer")
+
+STOPS = {
+    "chainer's unchain": (unchained, "chainer", ".detach()"),
+    "mxnet's BlockGrad": (lambda x: x * mx.nd.BlockGrad(mx.nd.exp(x)), "mxnet", ".detach()"),
+    "mxnet's detach": (lambda x: x * mx.nd.exp(x).detach(), "mxnet", ".detach()"),
+    "the same values with and without": (lambda x: (h := mx.nd.exp(x)) * h.detach(), "mxnet", "* h1.detach()"),
+    "nnabla's unlinked variable": (lambda x: x * NF.exp(x).get_unlinked_variable(need_grad=False), "nnabla",
+                                   ".detach()"),
+    "nnabla's quantization": (lambda x: NF.fixed_point_quantize(x, n=4, delta=0.5), "nnabla", ">= -3.5"),
+    "nnabla's quantization without limits": (
+        lambda x: NF.fixed_point_quantize(x, sign=False, n=2, delta=0.5, ste_fine_grained=False), "nnabla",
+        ".detach()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_gradients_end_where_those_of_the_network_do(name):
+    forward, frontend, text = STOPS[name]
+    result = interop.to_native(forward, 3 * image(3, 4), frontend=frontend)
+    assert text in accepted(result, *(["eval"] if frontend == "nnabla" else ["train", "eval"])).source
+
+
+def test_normalized_and_quantized_weights_of_nnabla():
+    for forward, text in (
+        (lambda x: PF.affine(x, 3, apply_w=lambda w: PF.spectral_norm(w, dim=0, test=True)), "torch.mv("),
+        (lambda x: PF.fixed_point_quantized_affine(x, 3, delta_w=0.25), "W_q"),
+    ):
+        nn.clear_parameters()
+        forward(nn.Variable((5, 4)))
+        parameters = nn.get_parameters(grad_only=False)
+        result = interop.to_native(forward, image(5, 4), frontend="nnabla", parameters=parameters)
+        assert text in accepted(result, "eval").source
+    nn.clear_parameters()
+
+
+def test_gradients_that_are_no_derivatives_are_noticed():
+    nn.clear_parameters()
+    PF.binary_connect_affine(nn.Variable((5, 4)), 3)
+    with pytest.raises(interop.NativeError, match=r"the gradient of .*W differs.*no derivatives"):
+        interop.to_native(lambda x: PF.binary_connect_affine(x, 3), image(5, 4), frontend="nnabla",
+                          parameters=nn.get_parameters(grad_only=False))  # fmt: skip
+    nn.clear_parameters()
 
 
 def test_static_graph_of_nnabla():

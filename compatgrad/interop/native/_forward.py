@@ -136,7 +136,7 @@ class _Writer:
         together = after is not None and (
             after.op == "output" or self._owner(after) in (self.owners[node], None) or self.owners[node] is None
         )
-        uses = sum(n is node for n in _pytree.tree_leaves((after.args, after.kwargs))) if after is not None else 0
+        uses = _uses(node, after) if after is not None else 0
         if together and len(node.users) == 1 and uses == 1 and after in node.users and len(_plain(text)) < _WIDTH:
             whole = after is not None and after.op != "output"
             mutates = hasattr(node.target, "_schema") and node.target._schema.is_mutable
@@ -170,6 +170,15 @@ class _Writer:
         shown = [tight(x) if f"{{{k}}}." in layer.call else x for k, x in enumerate(inputs)]
         text = layer.call.format(*shown, m=module(self.module_of(layer)) if layer.kind else "")
         return Text(text)
+
+
+def _uses(node: fx.Node, after: fx.Node) -> int:
+    """How often the text of a call contains that of a node."""
+    if after.target is LAYER:
+        layer: Any = after.args[0]
+        given: Any = after.args[1]
+        return sum(max(layer.call.count(f"{{{k}}}"), 1) for k, n in enumerate(given) if n is node)
+    return sum(n is node for n in _pytree.tree_leaves((after.args, after.kwargs)))
 
 
 def _common(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

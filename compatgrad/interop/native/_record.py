@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from compatgrad import _C
@@ -26,6 +27,7 @@ from compatgrad.interop.native._gathered import Numbers
 from compatgrad.interop.native._kept import Again
 from compatgrad.interop.native._layers import Layer, Seen, layer_of
 from compatgrad.interop.native._recurrent import cell_of, watching
+from compatgrad.interop.native._straight import straight_of, vectors_fixed
 
 __all__ = ["LayerCall", "Recorder"]
 
@@ -57,8 +59,10 @@ class _Trace(Trace):
         self._view: Any = None  # the function that runs, or ran last
         self._start = 0  # number of calls before it
         self._nodes: dict[int, tuple[Any, Value]] = {}  # variable nodes of known Values
+        self._stopped: dict[int, Any] = {}  # variable nodes at which a gradient ends
         self._writes: set[int] = set()  # calls that belong to a layer although they write to the state
         self.numbers = Numbers(state)
+        self.stops = False  # whether gradients end where the network's do
         self.whole = True  # whether recurrent layers, which consist of many functions, are recorded as such
 
     def run(self, network: Callable[..., Any], *args: Any) -> None:
@@ -80,11 +84,20 @@ class _Trace(Trace):
             _C.set_tally(None)
             self._view = None
             self._nodes.clear()
+            self._stopped.clear()
         self.calls = [c for c in self.calls if id(c) not in self._writes]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self._finish()
         return super().__torch_dispatch__(func, types, args, kwargs)
+
+    @staticmethod
+    def _tensor_of(node: Any) -> torch.Tensor | None:
+        variable = node.get_variable_or_none()
+        if variable is None and node.creator_node is None and node.tensor is None:
+            variable = node.get_variable()  # a leaf of nnabla's graph, whose array the node keeps
+        found: torch.Tensor | None = node.tensor if variable is None else variable.tensor
+        return found
 
     def _of_node(self, node: Any) -> Value | None:
         """The Value of a variable node."""
@@ -92,10 +105,7 @@ class _Trace(Trace):
             return None
         if id(node) in self._nodes:
             return self._nodes[id(node)][1]
-        variable = node.get_variable_or_none()
-        if variable is None and node.creator_node is None and node.tensor is None:
-            variable = node.get_variable()  # a leaf of nnabla's graph, whose array the node keeps
-        t = node.tensor if variable is None else variable.tensor
+        t = self._tensor_of(node)
         if t is None or (isinstance(t, FakeTensor) and id(t) not in self._values):
             return None
         value = self.value(t)
@@ -137,6 +147,78 @@ class _Trace(Trace):
         del self.calls[start:]
         self._view, self._start = None, start
 
+    def _stop(self, nodes: Any, start: int) -> None:
+        """Notes where a gradient ends: at inputs of a function that were computed, but have no function before them.
+        start: the number of the function's first call."""
+        given = [self._of_node(node) for node in nodes]
+        copies = [c for c in self.calls if c.op is torch.ops.aten.copy_.default and c.args[0].kind == "state"]
+        for copied in copies:  # the result of a function is copied into a parameter, which the next function reads
+            into, value = copied.args[:2]
+            if not any(v is value for v in given):
+                continue
+            for call in self.calls[start:]:
+                if call is not copied:
+                    flat, structure = _pytree.tree_flatten((call.args, call.kwargs))
+                    flat = [value if v is into else v for v in flat]
+                    call.args, call.kwargs = _pytree.tree_unflatten(flat, structure)
+        for k, (node, value) in enumerate(zip(nodes, given, strict=True)):
+            if node is None or node.creator_node is not None or id(node) in self._stopped:
+                continue
+            if value is None or value.kind != "result":
+                continue
+            self._stopped[id(node)] = node
+            calls = self.calls[start:]
+            del self.calls[start:]
+            self._detach(node, value)
+            made = self._nodes[id(node)][1]
+            others = [v is value for j, v in enumerate(given) if j != k]
+            for call in calls:
+                taken = [v for v in _pytree.tree_leaves((call.args, call.kwargs)) if isinstance(v, Value)]
+                if any(others) and (len(calls) > 1 or len(taken) != len(given)):
+                    continue  # the function gets the same values with and without a gradient
+                flat, structure = _pytree.tree_flatten((call.args, call.kwargs))
+                place = -1
+                for j, v in enumerate(flat):
+                    place += isinstance(v, Value)
+                    if v is value and (not any(others) or place == k):
+                        flat[j] = made
+                call.args, call.kwargs = _pytree.tree_unflatten(flat, structure)
+            self.calls += calls
+
+    def _detach(self, node: Any, value: Value) -> None:
+        """Makes a call of `detach` of what a variable node's tensor is for later calls."""
+        self._replace(node, value, torch.ops.aten.detach.default, (value,))
+
+    def _replace(self, node: Any, value: Value, op: Any, args: tuple[Any, ...]) -> None:
+        """Makes a call of what a variable node's tensor, of a Value, is for later calls."""
+        t = self._tensor_of(node)
+        if t is None or id(t) not in self._values:
+            return
+        with _disable_current_modes():
+            fake = self.new_tensor(value.fake)
+        call = Call(op, args, {})
+        made = Value("result", call, fake)
+        call.results.append(made)
+        self.calls.append(call)
+        self._start = len(self.calls)
+        self._values[id(t)] = made
+        self._nodes[id(node)] = (node, made)
+
+    def _straight(self, node: Any, seen: Seen, layer: Layer, own: int | None, through: int) -> None:
+        """Makes a call of a layer that has a function's value and another gradient. node: of the result."""
+        y = seen.outputs[0]
+        if own is None:
+            by = y.source
+            value = Value("result", by, y.fake, y.index)
+            by.results = [value if v is y else v for v in by.results]
+            call = Call(LAYER, (layer, [value, seen.inputs[through]]), {})
+            y.source, y.index = call, None
+            call.results.append(y)
+            self.calls.append(call)
+            self._start = len(self.calls)
+        else:
+            self._replace(node, seen.inputs[own], LAYER, (layer, [seen.inputs[own], seen.inputs[through]]))
+
     def _finish(self) -> None:
         """Notes a layer, if the function that ran last has finished and is one."""
         view = self._view
@@ -147,10 +229,24 @@ class _Trace(Trace):
         outputs = [self._of_node(o()) for o in view.outputs]
         if view.op_name is None or any(y is None or y.kind != "result" for y in outputs[:1]):
             return
+        if self.stops and view.op_name == "stop_gradient" and outputs[0] is not None:
+            self._detach(view.outputs[0](), outputs[0])
+            return
+        if self.stops:
+            before = len(self.calls)
+            self._stop(view.inputs, start)
+            if view.op_name == "spectral_norm":
+                self.calls[start:] = vectors_fixed(self.calls[start:], self.new_tensor)
+            start += len(self.calls) - before  # the calls of detach
+            self._start = len(self.calls)
         inputs = [self._of_node(x) for x in view.inputs]
         params = {k: self.value(v) if isinstance(v, torch.Tensor) else v for k, v in (view.op_params or {}).items()}
         seen = Seen(view.op_name, params, inputs, [y for y in outputs if y is not None], self._train,
                     self.calls[start:], self.calls)  # fmt: skip
+        straight = straight_of(seen) if self.stops else None
+        if straight is not None and inputs[straight[2]] is not None:
+            self._straight(view.outputs[0](), seen, *straight)
+            return
         with _disable_current_modes():  # it compares values of constants
             layer = layer_of(seen)
             cell = cell_of(seen, self.numbers) if layer is None and self.whole else None
@@ -221,7 +317,7 @@ class Recorder(Exporter):
     ) -> None:
         super().__init__("interop.to_native", target, parameters, frontend, train)
         self.target.__class__ = _Target
-        self.whole, self.keeper = whole, keeper
+        self.whole, self.keeper, self.stops = whole, keeper, False
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any) -> None:
         self.take_apart(args, kwargs)
@@ -244,7 +340,7 @@ class Recorder(Exporter):
     def _new_trace(self, state: Mapping[str, torch.Tensor]) -> Trace:
         modes = self.target.is_module or bool(self.target.frontend and self.target.frontend.training_mode)
         trace = _Trace(state, self.target.train if modes or self.target.train else None)
-        trace.whole = self.whole
+        trace.whole, trace.stops = self.whole, self.stops
         return trace
 
     @contextlib.contextmanager

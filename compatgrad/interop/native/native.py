@@ -189,19 +189,19 @@ def to_native(
     keeper = Keeper(keep) if keep else None
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training, keeper)
     with _in_single_precision(parameters):
-        try:
-            return _made(request, dynamic, name, check)
-        except _Differs as e:
-            if not dynamic:
-                raise NativeError(str(e)) from None
+        first: _Differs | None = None
+        for request.stops, sizes in ((False, dynamic), (True, dynamic), (False, False)):
             request.whole = True
             try:
-                made = _made(request, False, name, check)
-            except _Differs:
-                raise NativeError(str(e)) from None
-            made.notes.insert(0, "the sizes are fixed at those of the example inputs: at other sizes the network makes "
-                              "other calls")  # fmt: skip
+                made = _made(request, sizes, name, check)
+            except _Differs as e:
+                first = first or e
+                continue
+            if sizes is False and dynamic:
+                made.notes.insert(0, "the sizes are fixed at those of the example inputs: at other sizes the network "
+                                  "makes other calls")  # fmt: skip
             return made
+    raise NativeError(str(first))
 
 
 @contextlib.contextmanager
@@ -275,6 +275,7 @@ class _Request:
     training: Any
     keeper: Keeper | None = None
     whole: bool = True  # recurrent layers as layers
+    stops: bool = False  # gradients end where the network's do
 
     def written(self, dynamic: Any, notes: list[str], name: str | None) -> Source:
         model = self.model
@@ -296,6 +297,7 @@ class _Request:
     def _one(self, model: Any, train: bool, dynamic: Any, notes: list[str]) -> Recorder:
         def recorded(dynamic: Any) -> Recorder:
             recorder = Recorder(model, self.parameters, self.frontend, train, self.whole, self.keeper)
+            recorder.stops = self.stops
             recorder.record(self.args, self.kwargs, dynamic)
             return recorder
 

@@ -1,0 +1,56 @@
+"""Functions of the engine whose gradients are no derivatives: straight-through estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from compatgrad.exporting._trace import Call, Value
+from compatgrad.interop.native._layers import Layer, Seen
+
+__all__ = ["straight_of", "vectors_fixed"]
+
+_THROUGH = "{0}.detach() + {1} - {1}.detach()"
+
+
+def _grid(params: Any) -> str:
+    """The gradient is 0 beyond the grid, if `ste_fine_grained` says so."""
+    if not params["ste_fine_grained"]:
+        return _THROUGH
+    top = (2 ** (params["n"] - params["sign"]) - 1) * params["delta"]
+    bottom = -top if params["sign"] else 0.0
+    return f"{{0}}.detach() + ({{1}} - {{1}}.detach()).where(({{1}} >= {bottom!r}) & ({{1}} <= {top!r}), 0)"
+
+
+def vectors_fixed(calls: Sequence[Any], new_tensor: Callable[[torch.Tensor], torch.Tensor]) -> list[Any]:
+    """The calls of a spectral normalization, W / (u W v), with u and v as constants for the gradient. new_tensor: makes
+    a tensor without values."""
+    made = list(calls)
+    last = next((k for k in reversed(range(len(made))) if str(made[k].op) == "aten.mv.default"), None)
+    if last is None:
+        return made
+    product = made[last].results[0]
+    multiplied = next((c for c in made[last:] if str(c.op).startswith("aten.mul") and product in c.args), None)
+    for call, k in ((made[last], 1), (multiplied, 0 if multiplied is None else 1 - multiplied.args.index(product))):
+        if call is None:
+            continue
+        value = call.args[k]
+        detached = Call(torch.ops.aten.detach.default, (value,), {})
+        detached.results.append(Value("result", detached, new_tensor(value.fake)))
+        call.args = (*call.args[:k], detached.results[0], *call.args[k + 1 :])
+        made.insert(made.index(call), detached)
+    return made
+
+
+def straight_of(seen: Seen) -> tuple[Layer, int | None, int] | None:
+    """For such a function: what is computed from its value and from the input that gets the gradient; the number of the
+    input that is its value, None if it computes the value; and the number of the input that gets the gradient."""
+    if seen.op == "straight_through":
+        return Layer("", (), _THROUGH, (0, 1)), 0, 1
+    if seen.op in ("binary_weights", "prune"):
+        return Layer("", (), _THROUGH, (0, 1)), None, 0
+    if seen.op == "fixed_point_quantize":
+        return Layer("", (), _grid(seen.params), (0, 1)), None, 0
+    return None
