@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from compatgrad.chainer._link_walk import all_params
+
 if TYPE_CHECKING:
     from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
@@ -19,6 +21,7 @@ class _Wrapper:
         _OWN(self, "communicator", communicator)
         _OWN(self, "zero_fill", zero_fill)
         _OWN(self, "target_params", [])
+        _OWN(self, "_seen", ([], []))
 
     def setup(self, link):
         self.actual_optimizer.setup(link)
@@ -46,6 +49,11 @@ class _Wrapper:
 
     def is_changed(self, target):
         """Whether, since the last call, the set of parameters has changed, or the set of those that have data."""
+        params = list(all_params(target))
+        state = [(id(param), param.tensor is not None) for param in params]
+        if state == self._seen[0]:  # the same objects, which is quick to find out
+            return False
+        _OWN(self, "_seen", (state, params))
         before = self.target_params
         _OWN(self, "target_params", [(name, p.tensor is not None) for name, p in sorted(target.namedparams())])
         return before != self.target_params

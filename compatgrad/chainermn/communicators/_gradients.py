@@ -8,6 +8,7 @@ import numpy
 import torch
 
 import compatgrad.chainer as chainer
+from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainermn.communicators._tensors import to_tensor
 from compatgrad.core.distributed.reducing import reduce_tensors
 
@@ -46,7 +47,8 @@ class Means:
         self.params = []
         self.buckets = None
         names = []
-        for name, param in sorted(model.namedparams()):
+        alone = comm.size == 1 or comm._is_dummy
+        for name, param in (("", p) for p in all_params(model)) if alone else sorted(model.namedparams()):
             if param.tensor is None:
                 continue
             if param._grad_tensor is None:
@@ -55,7 +57,7 @@ class Means:
                 param.grad = param.device.xp.zeros_like(param.array)
             self.params.append(param)
             names.append(name)
-        if comm.size == 1 or comm._is_dummy:
+        if alone:
             return
         self.arrays = [param.grad for param in self.params]
         self.tensors = [to_tensor(array) for array in self.arrays]
