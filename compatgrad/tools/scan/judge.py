@@ -389,8 +389,8 @@ class Judge:
             text = value.value if isinstance(value, ast.Constant) else None
             if not isinstance(value, ast.Constant) or not isinstance(text, str):
                 continue
-            if argument == "kvstore" and text.startswith(("dist", "horovod", "byteps", "p3")):
-                message = "stores of several processes are not supported"
+            if argument == "kvstore" and ("_async" in text or text in ("horovod", "byteps", "p3")):
+                message = "this store is not supported; 'dist_sync' is"
                 where = "docs/deviations.md#mxnet-different"
                 self._add("CG103", "partial", f"{name}({text!r})", value, message, f"see {where}", deviation=where)
                 return "partial"
