@@ -28,8 +28,10 @@ _FOLDER = Path(__file__).resolve().parent
 _ROOTS = {
     "chainer": ("chainer", "chainerx", "chainermn", "onnx_chainer"),
     "nnabla": ("nnabla", "nnabla_ext"),
-    "mxnet": ("mxnet",),
+    "mxnet": ("mxnet", "horovod"),
 }
+# packages that also serve other frameworks: where the original is there, it stays
+_SHARED = ("horovod",)
 
 
 def available() -> list[str]:
@@ -134,6 +136,14 @@ def _rename(module: ModuleType, new: str) -> None:
     _claim(module, old, new)
 
 
+def _is_there(root: str) -> bool:
+    """Whether the original of a package is imported or can be."""
+    try:
+        return importlib.util.find_spec(root) is not None
+    except ValueError:  # a module without a spec, which a program has put there
+        return True
+
+
 def _check_names(names: tuple[str, ...]) -> list[str]:
     known = available()
     for name in names:
@@ -146,7 +156,7 @@ def install(*names: str, as_of: int | str | None = None) -> None:
     """Makes later imports of the frontends import compatgrad's: `import chainer` then imports compatgrad's Chainer.
 
     names: "chainer", "nnabla" or "mxnet"; all three, if none is named. "chainer" includes `chainerx`, `chainermn` and
-        `onnx_chainer`, "nnabla" includes `nnabla_ext`.
+        `onnx_chainer`, "nnabla" includes `nnabla_ext`, and "mxnet" includes `horovod` where that is not installed.
     as_of: a year: the program finds names that NumPy, Python, SciPy, Pillow and other libraries had then and have
         removed since, such as `np.float`. "auto", which is the default: it finds all of them for which it asks. "off":
         none (docs/tools.md). Later calls without `as_of` leave it as it is.
@@ -173,6 +183,7 @@ def _install(
         as_of = surroundings.active() if _finder.roots else "auto"
     year = surroundings.parse(as_of)
     roots = [root for name in _check_names(names) for root in _ROOTS[name] if root not in _finder.roots]
+    roots = [root for root in roots if root not in _SHARED or not _is_there(root)]
     for root in roots:
         if root in sys.modules and sys.modules.get(f"{_PACKAGE}.{root}") is not sys.modules[root]:
             where = getattr(sys.modules[root], "__file__", None) or "another place"

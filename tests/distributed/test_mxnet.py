@@ -1,4 +1,4 @@
-"""MXNet's stores of several processes."""
+"""MXNet's stores of several processes, and Horovod for MXNet."""
 
 import re
 import socket
@@ -12,8 +12,9 @@ from tests.distributed.launches import PROGRAMS, check, environment
 
 
 @pytest.mark.slow
-def test_stores(tmp_path: Path) -> None:
-    program = PROGRAMS / "mxnet_stores.py"
+@pytest.mark.parametrize("name", ["mxnet_stores", "horovod_ranks"])
+def test_two_processes(name: str, tmp_path: Path) -> None:
+    program = PROGRAMS / f"{name}.py"
     passed = re.findall(r"^\[0\] (test_\w+)$", check(2, program, folder=tmp_path), re.M)
     assert passed == re.findall(r"^def (test_\w+)", program.read_text(), re.M)
 
@@ -49,3 +50,14 @@ def test_roles_of_a_parameter_server(tmp_path: Path) -> None:
             process.kill()
     assert [process.returncode for process in started.values()] == [0, 0, 0, 0]
     assert printed == {"scheduler": "", "server": "", "worker": "2 3.0\n", "worker 2": "2 3.0\n"}
+
+
+def test_an_installed_horovod_stays(tmp_path: Path) -> None:
+    """The original serves other frameworks, too; compatgrad's is there where it is absent."""
+    (tmp_path / "horovod.py").write_text("real = True")
+    code = "import compatgrad; compatgrad.install('mxnet'); import horovod; print(hasattr(horovod, 'real'))"
+    for folder, found in ((tmp_path, "True"), (tmp_path.parent, "False")):
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=folder, env=environment(), capture_output=True, text=True, timeout=120
+        )
+        assert done.stdout.split() == [found], done.stderr

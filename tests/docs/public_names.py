@@ -29,6 +29,7 @@ NNABLA = {
     "S": "nnabla.solvers",
     "I": "nnabla.initializer",
 }
+MXNET = {"mx": "mxnet", "nd": "mxnet.ndarray", "gluon": "mxnet.gluon", "autograd": "mxnet.autograd"}
 SHORT = {
     "chainer": CHAINER,
     "chainermn": {**CHAINER, "chainermn": "chainermn"},
@@ -36,7 +37,8 @@ SHORT = {
     "onnx_chainer": {**CHAINER, "onnx_chainer": "onnx_chainer"},
     "nnabla": NNABLA,
     "nnabla_ext": NNABLA,
-    "mxnet": {"mx": "mxnet", "nd": "mxnet.ndarray", "gluon": "mxnet.gluon", "autograd": "mxnet.autograd"},
+    "mxnet": MXNET,
+    "horovod": {**MXNET, "hvd": "horovod.mxnet"},
 }
 
 

@@ -20,6 +20,7 @@ DOCUMENTED = [
     "compatgrad.drawing",
     "compatgrad.exporting",
     "compatgrad.formats",
+    "compatgrad.horovod",
     "compatgrad.interop",
     "compatgrad.mxnet",
     "compatgrad.nnabla",

@@ -15,7 +15,7 @@ from tests.docs import public_names
 from tests.docs.site import markdown
 
 # Packages of the frontends and those that accompanied an original.
-FRONTENDS = ("chainer", "chainermn", "chainerx", "onnx_chainer", "nnabla", "nnabla_ext", "mxnet")
+FRONTENDS = ("chainer", "chainermn", "chainerx", "onnx_chainer", "nnabla", "nnabla_ext", "mxnet", "horovod")
 # A module with fewer names is a section of its package's page.
 _FEW = 8
 
