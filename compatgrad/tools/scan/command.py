@@ -30,7 +30,7 @@ statuses of a use:
   partial   compatgrad refuses an argument that the original takes
   missing   the original has the name, compatgrad does not
   unknown   neither the original's API nor compatgrad has the name or argument
-  outside   CUDA source, C libraries, MPI: code that neither the original nor compatgrad runs
+  outside   CUDA source, C libraries: code that neither the original nor compatgrad runs
 """
 _EPILOG = """\
 Methods of objects whose class was guessed are counted apart, and so are names that only a run could resolve.
