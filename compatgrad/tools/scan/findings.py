@@ -20,7 +20,7 @@ CODES = {
     "CG106": ("unresolved", NOTE, "What the name means cannot be told without running the program."),
     "CG107": ("read-only", ERROR, "The property has no setter, neither here nor in the original."),
     "CG201": ("differs", NOTE, "compatgrad does not do everything as the original does: docs/deviations.md."),
-    "CG301": ("outside", WARNING, "Code that neither the original nor compatgrad runs: CUDA source, C libraries, MPI."),
+    "CG301": ("outside", WARNING, "Code that neither the original nor compatgrad runs: CUDA source, C libraries."),
     "CG310": ("python-2", WARNING, "The file is written for Python 2."),
     "CG311": ("unreadable", WARNING, "The file cannot be read, or only in part."),
     "CG320": ("surroundings", NOTE, "Newer Python or packages removed the name; `compatgrad run` provides it."),
