@@ -201,7 +201,10 @@ class _Output:
         if options.output:
             write_file("--output", options.output, said + "\n")
         else:
-            print(said, file=self.stream, flush=True)
+            try:
+                print(said, file=self.stream, flush=True)
+            except (OSError, ValueError) as error:  # a closed pipe, a full disk, a stream that the program has closed
+                print(f"compatgrad profile: the report cannot be printed: {error}", file=sys.stderr)
 
 
 def write_file(option: str, path: str, content: str | bytes) -> bool:

@@ -198,7 +198,8 @@ def main(arguments: Sequence[str]) -> int:
             _write_baseline(options.write_baseline, every)
             return 0
     except OSError as error:
-        parser.error(f"{error.filename}: {error.strerror}")
+        where = error.filename or options.output or options.write_baseline or "standard output"
+        parser.error(f"{where}: {error.strerror}")
     if options.fail_on == "never":
         return 0
     limit = LEVELS.index(options.fail_on)

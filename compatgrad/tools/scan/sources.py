@@ -44,23 +44,36 @@ def files(paths: list[Path], exclude: list[str]) -> Iterator[tuple[Path, str]]:
     seen = set()
     here = Path.cwd()
     for path in paths:
-        for found in [path] if path.is_file() else sorted(_below(path)):
+        for found in sorted(_below(path)) if path.is_dir() else [path]:
             resolved = found.resolve()
-            shown = resolved.relative_to(here).as_posix() if resolved.is_relative_to(here) else found.as_posix()
+            shown = printable((resolved.relative_to(here) if resolved.is_relative_to(here) else found).as_posix())
             if resolved not in seen and not any(fnmatch(shown, glob) or fnmatch(found.name, glob) for glob in exclude):
                 seen.add(resolved)
                 yield found, shown
 
 
+def printable(name: str) -> str:
+    """A file's name without what a terminal or UTF-8 would not take: control characters, bytes that are no text."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
 def _below(folder: Path) -> Iterator[Path]:
+    try:
+        yield from _programs(folder)
+    except OSError:  # it cannot be looked into, which reading it will say
+        yield folder
+
+
+def _programs(folder: Path) -> Iterator[Path]:
     for entry in folder.iterdir():
         if entry.is_symlink() and entry.is_dir():
             continue  # a link to a folder above would never end
         if entry.is_dir():
             if entry.name not in SKIPPED_FOLDERS:
                 yield from _below(entry)
-        elif entry.suffix in (".py", ".ipynb") or is_network(entry) or (not entry.suffix and _is_script(entry)):
-            yield entry
+        elif entry.is_file() or entry.is_symlink():  # no pipes and devices, which would be waited for
+            if entry.suffix in (".py", ".ipynb") or is_network(entry) or (not entry.suffix and _is_script(entry)):
+                yield entry
 
 
 def _is_script(path: Path) -> bool:
