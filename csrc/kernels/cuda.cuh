@@ -94,6 +94,12 @@ inline int64_t full_grid(const Call&) { return 3; }  // few, so that tests make 
 struct Cuda {
   static constexpr bool narrow_indexes = true;  // rows.h
 
+  // Calls f.operator()<T>(call, rows) for the call's type; Cpu::by_type replaces 16-bit operands.
+  template <int, class F>
+  static Status by_type(const Call& c, int64_t rows, F&& f) {
+    return by_dtype(c, [&]<class T>() { return f.template operator()<T>(c, rows); });
+  }
+
   // Applies a map functor to each set of the call, in one launch per set.
   template <class T, class F>
   static Status map(const F& f, const Call& c) {

@@ -33,8 +33,7 @@ struct Tree {
 
 namespace detail {
 
-// Position of number j of a unit: of which input, at which index, out of how many. Constants, so that GPU code can use
-// them.
+// Position of number j of a unit: of which input, at which index, out of how many. Constants, also in GPU code.
 struct Found {
   int input, place, width;
 };
@@ -165,9 +164,7 @@ struct Given {
   Outputs<T, Cell, Where> gy;
   Present has[Cell::outputs];
   void take(const Call& c, int first) {
-    for (int k = 0; k < Cell::outputs; ++k) {
-      gy.at[k] = has[k].template take<T>(c, first + k, 0);
-    }
+    for (int k = 0; k < Cell::outputs; ++k) gy.at[k] = has[k].template take<T>(c, first + k, 0);
   }
 };
 
@@ -234,14 +231,17 @@ struct CellSecond {
   }
 };
 
+// How many operands are given: inputs; in gradients also the outputs' gradients; then also the inputs' factors.
+template <class Cell, class F, int both = Cell::inputs + Cell::outputs>
+constexpr int kGiven = F::operands == both                  ? Cell::inputs
+                       : F::operands == both + Cell::inputs ? both
+                                                            : F::operands - both;
+
 // Whether operand k has the number of elements of an input or output for these units, or is an absent gradient.
 template <class Cell, class F>
 bool fits(const Call& c, int64_t units) {
   if (c.operands != F::operands || c.sets != 1) return false;
-  constexpr int in = Cell::inputs, both = in + Cell::outputs;
-  // how many operands are not results: inputs; then also gradients of outputs; then also factors of the inputs'
-  // gradients
-  constexpr int given = F::operands == both ? in : F::operands == both + in ? both : both + in;
+  constexpr int in = Cell::inputs, both = in + Cell::outputs, given = kGiven<Cell, F>;
   for (int k = 0; k < c.operands; ++k) {
     const int place = k < given ? k % both : F::operands == both ? k : k - given;
     const int64_t width = place < in ? Cell::widths[place] : 1;
@@ -257,12 +257,12 @@ Status run_cell(const Call& c) {
   using Any = Pass<float, Cell, Apart<Cell>>;
   if (rows < 0 || inner < 0 || !fits<Cell, Any>(c, units)) return kBadCall;
   if (units == 0) return 0;
-  return by_dtype(c, [&]<class T>() -> Status {
+  return Run::template by_type<kGiven<Cell, Any>>(c, rows, [&]<class T>(const Call& c, int64_t rows) -> Status {
     if constexpr (beside)
       if (inner == 1 && c.n_integers == 2) {
         Pass<T, Cell, Beside<Cell>> f{};
         f.take(c);
-        return Run::each(f, units, c, kCount<Cell>);
+        return Run::each(f, rows * inner, c, kCount<Cell>);
       }
     Pass<T, Cell, Apart<Cell>> f{};
     f.where.inner = inner;
@@ -275,8 +275,8 @@ Status run_cell(const Call& c) {
     f.take(c);
     if constexpr (Run::narrow_indexes)
       if (*std::max_element(c.sizes, c.sizes + c.operands) < int64_t(1) << 31)
-        return Run::each(Rowwise<Pass<T, Cell, Apart<Cell>>, true>{f, inner}, units, c, kCount<Cell>);
-    return Run::each(Rowwise<Pass<T, Cell, Apart<Cell>>>{f, inner}, units, c, kCount<Cell>);
+        return Run::each(Rowwise<Pass<T, Cell, Apart<Cell>>, true>{f, inner}, rows * inner, c, kCount<Cell>);
+    return Run::each(Rowwise<Pass<T, Cell, Apart<Cell>>>{f, inner}, rows * inner, c, kCount<Cell>);
   });
 }
 

@@ -3,5 +3,5 @@
 #include "kernels/optim_rules.h"
 
 namespace cg::optim {
-static const bool entered = (for_each_rule(Enter<kernels::Cpu>{}), true);
+static const bool chainer_entered = (for_each_rule(Enter<kernels::Cpu>{}), true);
 }  // namespace cg::optim

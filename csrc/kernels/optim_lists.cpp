@@ -13,7 +13,7 @@
 namespace cg::optim {
 namespace {
 
-const kernels::Kernel sum_of_squares("sum_of_squares"), sum_of_squares_after("sum_of_squares_after");
+const kernels::Kernel squares("sum_of_squares"), squares_after("sum_of_squares_after");
 
 using Tensors = std::vector<at::Tensor>;
 
@@ -154,8 +154,7 @@ void apply_hooked(const Rule& rule, c10::ArrayRef<Step> steps, const double* hyp
       continue;
     }
     ++passed;
-    const at::Tensor sums =
-        numbers.empty() ? sum_of_squares.reduce({ys}) : sum_of_squares_after.reduce({ys, xs}, numbers);
+    const at::Tensor sums = numbers.empty() ? squares.reduce({ys}) : squares_after.reduce({ys, xs}, numbers);
     if (cpu) {
       double total = 0;
       for (int64_t i = 0; i < sums.numel(); ++i) total += sums.const_data_ptr<double>()[i];

@@ -3,5 +3,5 @@
 #include "kernels/optim_rules_mxnet.h"
 
 namespace cg::optim {
-static const bool entered = (mx::for_each_rule(Enter<kernels::Cpu>{}), true);
+static const bool mxnet_entered = (mx::for_each_rule(Enter<kernels::Cpu>{}), true);
 }  // namespace cg::optim

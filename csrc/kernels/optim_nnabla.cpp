@@ -3,5 +3,5 @@
 #include "kernels/optim_rules_nnabla.h"
 
 namespace cg::optim {
-static const bool entered = (nn::for_each_rule(Enter<kernels::Cpu>{}), true);
+static const bool nnabla_entered = (nn::for_each_rule(Enter<kernels::Cpu>{}), true);
 }  // namespace cg::optim

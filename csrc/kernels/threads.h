@@ -40,4 +40,7 @@ int simd_level();
 #if defined(__x86_64__) && defined(__gnu_linux__)
 #define CG_KERNEL_V3 "avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
 #define CG_KERNEL_V4 "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
+#define CG_KERNEL_PLAIN unused  // -O2, which compiles faster: x86-64 processors without AVX2 are from before 2013
+#else
+#define CG_KERNEL_PLAIN CG_KERNEL_LOOP
 #endif
