@@ -1,10 +1,18 @@
-// The axes of a reduction: a list, or None for all.
+// The axes of images, and those of a reduction: a list, or None for all.
 #pragma once
 #include <algorithm>
 
 #include "ops/functions.h"
 
 namespace cg {
+
+// Images have the axes samples, channels, and the spatial ones.
+inline Ints spatial(at::IntArrayRef sizes) { return ints(sizes.slice(2)); }
+inline Ints all_but_channels(int64_t ndim) {
+  Ints r{0};
+  for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
+  return r;
+}
 
 using Axes = std::optional<Ints>;
 

@@ -11,7 +11,7 @@
 #include <ATen/ops/empty.h>
 
 #include "kernels/trace.h"
-#include "ops/functions.h"
+#include "ops/axes.h"
 #include "ops/placement.h"
 
 namespace cg {
@@ -21,12 +21,6 @@ namespace {
 // reads only the shape.
 Tensor saved_or_shape(Ctx<Tensor>& c, size_t i, bool saved) {
   return saved ? c.in(i) : at::empty(c.in_sizes(i), c.gy().options());
-}
-Ints spatial(at::IntArrayRef sizes) { return ints(sizes.slice(2)); }
-Ints all_but_channels(int64_t ndim) {
-  Ints r{0};
-  for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
-  return r;
 }
 // The gradient of a bias. The convolution kernels sum number by number, which is less precise than at::sum.
 Tensor sum_over_positions(const Tensor& gy) { return at::sum(gy, all_but_channels(gy.dim())); }

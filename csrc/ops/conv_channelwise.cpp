@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 
+#include "ops/axes.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -17,11 +18,6 @@ Ints one_channel_each(at::IntArrayRef w) {
   return r;
 }
 Ints as_they_are(at::IntArrayRef w) { return ints(w); }
-Ints all_but_channels(int64_t ndim) {
-  Ints r{0};
-  for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
-  return r;
-}
 
 // `Op` defines groups(x, w), the number of groups, and filters(w), the shape of the kernels for a convolution.
 template <class Op, bool transposed>

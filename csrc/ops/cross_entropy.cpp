@@ -175,7 +175,7 @@ struct CrossEntropyAlong : OfLabels {
     }
     log_sum.reset();  // from an earlier run
     const Tensor safe = at::clamp_min(t.to(at::kLong), 0);
-    return at::gather(log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
+    return at::gather(cg::log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
   }
   template <class T>
   T composed(const T& x, const T& t, const T& gy) const {

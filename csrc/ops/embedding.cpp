@@ -11,7 +11,7 @@
 namespace cg {
 namespace {
 
-struct Rows {
+struct Lookup {
   std::optional<int64_t> ignore_index;
 
   static Tensor indices(const Tensor& ids) {
@@ -34,9 +34,9 @@ struct Rows {
 };
 
 template <class T>
-T embedding(const Rows& p, const T& w, const T& ids);
+T embedding(const Lookup& p, const T& w, const T& ids);
 
-struct EmbeddingGrad : Rows {
+struct EmbeddingGrad : Lookup {
   int64_t rows = 0;
   static constexpr auto params() {
     return std::make_tuple(required("rows", &EmbeddingGrad::rows), param("ignore_index", &EmbeddingGrad::ignore_index));
@@ -63,7 +63,7 @@ struct EmbeddingGrad : Rows {
 CG_OP("embedding_grad", EmbeddingGrad,
       "The gradient of embedding with respect to its table of `rows` rows, from the gradient of the result.")
 
-struct Embedding : Rows {
+struct Embedding : Lookup {
   static constexpr auto params() { return std::make_tuple(param("ignore_index", &Embedding::ignore_index)); }
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
@@ -83,7 +83,7 @@ struct Embedding : Rows {
 CG_OP("embedding", Embedding, "Rows w[ids]; zeros where an id is ignore_index. Negative ids count from the end.")
 
 template <class T>
-T embedding(const Rows& p, const T& w, const T& ids) {
+T embedding(const Lookup& p, const T& w, const T& ids) {
   return run(Embedding{p}, w, ids);
 }
 

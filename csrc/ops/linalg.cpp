@@ -10,14 +10,11 @@
 #include <ATen/ops/tril.h>
 
 #include "ops/gather.h"
+#include "ops/linalg.h"
 
 namespace cg {
 namespace {
 
-template <class T>
-T turned(const T& x) {
-  return transpose(x, -2, -1);
-}
 template <class T>
 T inverse(const T& x);
 // One number per matrix, reshaped to multiply matrices.
@@ -26,10 +23,6 @@ T per_matrix(const T& g) {
   Ints shape = ints(g.sizes());
   shape.append(2, 1);
   return reshape(g, shape);
-}
-void check_square(const char* op, const Tensor& x) {
-  TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(-1) == x.size(-2), op, ": x must hold square matrices, not the shape ",
-                    x.sizes());
 }
 
 struct Inverse {

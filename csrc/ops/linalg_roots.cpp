@@ -1,21 +1,14 @@
 // Inverse roots of symmetric positive definite matrices, and the Sylvester equation that their derivative solves.
 #include <ATen/ops/linalg_eigh.h>
 
-#include "ops/functions.h"
+#include "ops/linalg.h"
 
 namespace cg {
 namespace {
 
 template <class T>
-T turned(const T& x) {
-  return transpose(x, -2, -1);
-}
-template <class T>
 T symmetric(const T& x) {
   return (x + turned(x)) * 0.5;
-}
-void check_square(const char* op, const Tensor& x) {
-  TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(-1) == x.size(-2), op, ": expected square matrices, got shape ", x.sizes());
 }
 // Eigenvalues and eigenvectors, computed in double precision: the inverses of small eigenvalues dominate the result,
 // and single precision gives few correct digits of them; half precision has no such decomposition.
@@ -27,7 +20,7 @@ T sylvester(const T& a, const T& b);
 struct SylvesterSymmetric {
   static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& a, const Tensor& b) {
-    check_square("sylvester_symmetric", a);
+    check_square("sylvester_symmetric", a, "a");
     TORCH_CHECK_VALUE(a.sizes() == b.sizes(), "sylvester_symmetric: b of shape ", b.sizes(),
                       " does not fit a of shape ", a.sizes());
     const auto [l, v] = decomposed(a);

@@ -10,19 +10,10 @@
 #include <ATen/ops/triu.h>
 #include <ATen/ops/where.h>
 
-#include "ops/functions.h"
+#include "ops/linalg.h"
 
 namespace cg {
 namespace {
-
-template <class T>
-T turned(const T& x) {
-  return transpose(x, -2, -1);
-}
-void check_square(const char* op, const Tensor& a) {
-  TORCH_CHECK_VALUE(a.dim() >= 2 && a.size(-1) == a.size(-2), op, ": a must hold square matrices, not the shape ",
-                    a.sizes());
-}
 
 template <class T>
 T solve(const T& a, const T& b, bool lower, bool transpose, bool right);
@@ -37,7 +28,7 @@ struct SolveTriangular {
   }
   static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& a, const Tensor& b) {
-    check_square("solve_triangular", a);
+    check_square("solve_triangular", a, "a");
     TORCH_CHECK_VALUE(b.dim() >= 2 && b.size(right ? -1 : -2) == a.size(-1), "solve_triangular: b of shape ", b.sizes(),
                       " does not fit a of shape ", a.sizes());
     return at::linalg_solve_triangular(transpose ? turned(a) : a, b, lower == transpose, !right).contiguous();
@@ -68,7 +59,7 @@ struct EigenSymmetric {
   static constexpr Mask saves = out_bit(0) | out_bit(1);
   // Rows of u are eigenvectors, with signs that make their largest components positive.
   std::tuple<Tensor, Tensor> forward(const Tensor& a) {
-    check_square("eigen_symmetric", a);
+    check_square("eigen_symmetric", a, "a");
     auto [l, v] = at::linalg_eigh(a, "L");
     const Tensor u = turned(v);
     const Tensor largest = at::gather(u, -1, at::argmax(at::abs(u), -1, true));

@@ -78,7 +78,7 @@ struct SoftmaxCrossEntropy {
     } else {
       log_sum.reset();  // from an earlier run
       auto [safe, factor] = read(x, t, weight);
-      y = -(at::gather(log_softmax(x, 1), 1, safe) * factor);
+      y = -(at::gather(cg::log_softmax(x, 1), 1, safe) * factor);
       y = mean ? at::sum(y) : y.reshape(t.sizes());
     }
     return y.to(x_.scalar_type());

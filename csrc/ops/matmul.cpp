@@ -39,7 +39,7 @@ struct MatMul {
       const bool turn = transa && sa.size() > 1;
       T g = turn ? matmul(turned(b, transb && sb.size() > 1), transpose(gy, -1, -2))
                  : matmul(gy, turned(b, !transb || sb.size() == 1));
-      return sa.size() == 1 ? sum_to(g, {1, sa[0]}) : g;
+      return sa.size() == 1 ? cg::sum_to(g, {1, sa[0]}) : g;
     });
     c.grad(1, [&]() -> T {
       T a = c.in(0);
@@ -48,7 +48,7 @@ struct MatMul {
       T g = turn ? matmul(transpose(gy, -1, -2), turned(a, transa && sa.size() > 1))
                  : matmul(turned(a, !transa || sa.size() == 1), gy);
       if (sb.size() > 1) return g;
-      return reshape(sum_to(g, {sb[0], 1}), {sb[0]});
+      return reshape(cg::sum_to(g, {sb[0], 1}), {sb[0]});
     });
   }
 };

@@ -32,10 +32,10 @@ std::vector<int32_t> transposed(const std::vector<int64_t>& counts) {
 }
 
 // The positions of the packed rows among the rows of the padded sequence.
-struct Rows {
+struct Packing {
   bool batch_first = false;
   Tensor places;
-  static constexpr auto stored() { return std::make_tuple(param("places", &Rows::places)); }
+  static constexpr auto stored() { return std::make_tuple(param("places", &Packing::places)); }
 
   static int64_t count(at::IntArrayRef padded) { return padded[0] * padded[1]; }
   // The shape with the elements of each step flattened to one row.
@@ -68,7 +68,7 @@ struct Rows {
   }
 };
 
-struct PackPaddedSequence : Rows {
+struct PackPaddedSequence : Packing {
   static constexpr auto params() { return std::make_tuple(param("batch_first", &PackPaddedSequence::batch_first)); }
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
@@ -99,7 +99,7 @@ CG_OP("pack_padded_sequence", PackPaddedSequence,
       "The rows of x (time, batch, ...) that belong to the sequences of the given lengths (batch,), which must not "
       "increase, time step by time step; and the number of rows at each step. batch_first: x is (batch, time, ...).")
 
-struct PadPackedSequence : Rows {
+struct PadPackedSequence : Packing {
   double padding_value = 0;
   int64_t total_length = -1;
   static constexpr auto params() {

@@ -17,7 +17,7 @@ Ints aligned(at::IntArrayRef param, int64_t ndim) {
 // Sums the gradient of the aligned parameter to the shape of the parameter.
 template <class T>
 T unaligned(const T& g, at::IntArrayRef param) {
-  return reshape(sum_to(g, aligned(param, g.dim())), param);
+  return reshape(cg::sum_to(g, aligned(param, g.dim())), param);
 }
 
 struct PReLU {

@@ -81,7 +81,7 @@ struct PickCrossEntropy {
       return y;
     }
     log_sum.reset();  // from an earlier run
-    return -at::gather(log_softmax(x, axis), axis, labels(x, t)).reshape(reduced(x, keepdims));
+    return -at::gather(cg::log_softmax(x, axis), axis, labels(x, t)).reshape(reduced(x, keepdims));
   }
   template <class T>
   T composed(const T& x, const T& t, const T& gy) const {

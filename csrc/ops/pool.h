@@ -1,10 +1,9 @@
 // The geometry of windows, shared by pooling ops.
 #pragma once
-#include "ops/functions.h"
+#include "ops/axes.h"
 
 namespace cg {
 
-inline Ints spatial(at::IntArrayRef sizes) { return ints(sizes.slice(2)); }
 inline Ints with_spatial(at::IntArrayRef like, at::IntArrayRef image) {
   Ints r{like[0], like[1]};
   r.append(image.begin(), image.end());

@@ -73,7 +73,7 @@ CG_OP("var", Variance, "Variance over axis (None: all); divides by n - ddof.")
 
 // Every element that equals the extremum gets the gradient.
 template <class Op>
-struct Extremum {
+struct AxisExtremum {
   static constexpr Mask saves = in_bit(0) | out_bit(0);
   template <class T>
   void backward(Ctx<T>& c) {
@@ -89,13 +89,13 @@ struct Extremum {
   }
 };
 
-struct Max : Extremum<Max> {
+struct Max : AxisExtremum<Max> {
   CG_REDUCTION_PARAMS(Max)
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::amax(x, listed(axis, x.dim()), keepdims); }
 };
 CG_OP("max", Max, "Largest element over axis (None: all); all equal largest elements get the gradient.")
 
-struct Min : Extremum<Min> {
+struct Min : AxisExtremum<Min> {
   CG_REDUCTION_PARAMS(Min)
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::amin(x, listed(axis, x.dim()), keepdims); }
 };

@@ -7,8 +7,6 @@
 #include <ATen/ops/from_blob.h>
 #include <torch/csrc/autograd/python_variable.h>
 
-#include "ops/index.h"
-
 namespace cg::py {
 namespace {
 PyTypeObject* ndarray_type;
