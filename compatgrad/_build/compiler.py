@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from compatgrad._build.target import BuildError, Stamp
+from compatgrad._build.units import Unit
 
 STAMP_SUFFIX = ".json"
 _MAX_ERROR_LINES = 60
@@ -38,7 +39,7 @@ class Buildable(Protocol):
     def root(self) -> Path: ...
     @property
     def prefix(self) -> str | None: ...
-    def sources(self) -> list[Path]: ...
+    def units(self) -> list[Unit]: ...
     def compile_command(self) -> list[str]: ...
     def link_command(self, objects: list[Path], out: Path) -> list[str]: ...
     def file_name(self) -> str: ...
@@ -116,8 +117,10 @@ def _dependencies(depfile: Path) -> list[str]:
     return [name.replace("\0", " ") for name in text.replace("\\ ", "\0").split()]
 
 
-def _is_current(target: Buildable, obj: Path) -> bool:
+def _is_current(target: Buildable, unit: Unit, folder: Path) -> bool:
+    obj = folder / unit.object_name()
     try:
+        unit.source(folder)  # newer than the object if the unit has other files now
         made = obj.stat().st_mtime_ns
         dependencies = _dependencies(obj.with_suffix(".d"))
         if target.prefix and (target.root / target.prefix).exists():  # depfiles do not list the precompiled header
@@ -150,10 +153,12 @@ def _precompile(target: Buildable, folder: Path, report: Report) -> list[str]:
     return ["-include", str(header)]
 
 
-def _compile(target: Buildable, source: Path, obj: Path, prefix: list[str], report: Report) -> float:
+def _compile(target: Buildable, unit: Unit, folder: Path, prefix: list[str], report: Report) -> float:
+    obj = folder / unit.object_name()
     obj.parent.mkdir(parents=True, exist_ok=True)
     depfile = obj.with_suffix(".d")
-    command = [*target.compile_command(), "-MMD", "-MF", str(depfile), *prefix, "-c", str(source), "-o", str(obj)]
+    source = str(unit.source(folder))
+    command = [*target.compile_command(), "-MMD", "-MF", str(depfile), *prefix, "-c", source, "-o", str(obj)]
     begun = time.time_ns()
     done = subprocess.run(command, cwd=target.root, capture_output=True, text=True)
     if done.returncode:
@@ -164,7 +169,7 @@ def _compile(target: Buildable, source: Path, obj: Path, prefix: list[str], repo
         while first and not lines[first - 1].startswith((" ", "\t")) and "warning:" not in lines[first - 1]:
             first -= 1
         text = "\n".join(lines[first : first + _MAX_ERROR_LINES])
-        raise BuildError(f"{command[0]} (exit code {done.returncode}) on {source}:\n{text}")
+        raise BuildError(f"{command[0]} (exit code {done.returncode}) on {unit}:\n{text}")
     if done.stderr:
         report(done.stderr.rstrip())
     # The object gets the time at which its sources were read, so that a file edited meanwhile is compiled again.
@@ -173,15 +178,15 @@ def _compile(target: Buildable, source: Path, obj: Path, prefix: list[str], repo
 
 
 def _compile_all(
-    target: Buildable, work: list[tuple[Path, Path]], prefix: list[str], jobs: int, report: Report
+    target: Buildable, work: list[Unit], folder: Path, prefix: list[str], jobs: int, report: Report
 ) -> None:
     failure: BuildError | None = None
 
-    def compile_unless_failed(source: Path, obj: Path) -> float | None:
-        return None if failure else _compile(target, source, obj, prefix, report)
+    def compile_unless_failed(unit: Unit) -> float | None:
+        return None if failure else _compile(target, unit, folder, prefix, report)
 
     with ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(compile_unless_failed, source, obj): source for source, obj in work}
+        running = {pool.submit(compile_unless_failed, unit): unit for unit in work}
         for count, future in enumerate(as_completed(running), 1):
             try:
                 if (seconds := future.result()) is not None:
@@ -213,18 +218,18 @@ def _link(target: Buildable, objects: list[Path], out: Path) -> None:
 
 def build(target: Buildable, folder: Path, report: Report = print_line, jobs: int | None = None) -> Path:
     """Brings the object files in `folder` and the linked file up to date; returns the path of the linked file."""
-    sources = target.sources()
-    if not sources:
+    units = target.units()
+    if not units:
         raise BuildError(f"no sources below {target.root / 'csrc'}")
     with locked(folder / "lock", lambda: report("waiting for another build of the same target")):
-        pairs = [(source, folder / source.with_suffix(".o")) for source in sources]
-        work = [pair for pair in pairs if not _is_current(target, pair[1])]
+        work = [unit for unit in units if not _is_current(target, unit, folder)]
         if work:
-            report(f"compiling {len(work)} of {len(sources)} files for {target}")
+            files = [sum(len(unit.files) for unit in some) for some in (work, units)]
+            report(f"compiling {files[0]} of {files[1]} files for {target}")
         prefix = _precompile(target, folder, report) if work else []
-        _compile_all(target, work, prefix, jobs or os.cpu_count() or 1, report)
+        _compile_all(target, work, folder, prefix, jobs or os.cpu_count() or 1, report)
         out = folder / target.file_name()
-        _link(target, [obj for _, obj in pairs], out)
+        _link(target, [folder / unit.object_name() for unit in units], out)
     return out
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from compatgrad._build.compiler import compile_into, locked_cache, read_cached, read_json
 from compatgrad._build.target import PACKAGE, BuildError, source_root
+from compatgrad._build.units import Unit, alone
 
 LIBRARY = "libcompatgrad_cuda.so"
 SWITCH = "COMPATGRAD_CUDA_KERNELS"
@@ -100,8 +101,8 @@ class CudaTarget:
     def __str__(self) -> str:
         return f"CUDA, by nvcc {nvcc_version(self.nvcc)}"
 
-    def sources(self) -> list[Path]:
-        return [path.relative_to(self.root) for path in sorted((self.root / "csrc" / "kernels").glob("*.cu"))]
+    def units(self) -> list[Unit]:
+        return alone([path.relative_to(self.root) for path in sorted((self.root / "csrc" / "kernels").glob("*.cu"))])
 
     def compile_command(self) -> list[str]:
         return [self.nvcc, *_flags(), "-Icsrc"]
@@ -128,7 +129,7 @@ def cuda_target(root: Path | None = None) -> CudaTarget | None:
     root = root or source_root()
     nvcc = find_nvcc()
     target = CudaTarget(nvcc, root) if nvcc and root else None
-    return target if target and target.sources() else None
+    return target if target and target.units() else None
 
 
 def _cache_key(root: Path) -> str:

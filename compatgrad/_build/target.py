@@ -16,10 +16,11 @@ from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from compatgrad._build.units import Unit, units_of
+
 PACKAGE = Path(__file__).resolve().parent.parent
 MODULE = "_C"
 MIN_TORCH = (2, 9)
-# slowest files first, so that parallel jobs end at about the same time
 SOURCE_DIRS = ("python", "core", "ops", "kernels")
 
 # -fno-plt, no interposition, hidden symbols: calls inside the module become direct ones
@@ -68,8 +69,10 @@ class Stamp:
         """Whether a module with this stamp can be loaded if `other` is needed."""
         return self.runtime() == other.runtime()
 
-    def runtime(self) -> tuple[str, str, str | None, str]:
-        return self.torch, self.torch_git, self.cuda, self.python
+    def runtime(self) -> tuple[str, str, str]:
+        """What a module depends on: the same commit of torch, and Python. torch's builds of one commit for the CPU and
+        for versions of CUDA have the same headers, apart from those of CUDA itself, which the module does not use."""
+        return self.torch.partition("+")[0], self.torch_git, self.python
 
     def torch_words(self) -> str:
         return f"torch {self.torch} (git {self.torch_git[:8]}, CUDA {self.cuda or 'none'})"
@@ -208,9 +211,9 @@ class Target:
     def link_command(self, objects: list[Path], out: Path) -> list[str]:
         return [*self.compiler, *map(str, objects), *self.link_flags(), "-o", str(out)]
 
-    def sources(self) -> list[Path]:
-        """The files to compile, relative to `root`."""
-        return source_files(self.root)
+    def units(self) -> list[Unit]:
+        """The files to compile, relative to `root`, in groups that are compiled together."""
+        return units_of(self.root, source_files(self.root))
 
     def file_name(self) -> str:
         return module_file()
