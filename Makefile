@@ -12,9 +12,11 @@
 #                docs/deviations.md
 #   make docs    build the documentation site in build/docs/html  (make docs ARGS=--no-frontends: without the reference
 #                of the frontends, which takes most of the time)
+#   make wheels  write a wheel into dist for each Python in WHEEL_PYTHONS, compiled for its torch
 #   make figures draw the pictures in docs/pictures again and run the notebooks, after a change of what they show
 #   make lint types build kernels clean
 #
+# WHEEL_PYTHONS  Pythons that have torch; by default that of VENV
 # PYTHON  the Python to start from
 # VENV    the environment to use, created if it does not exist; name an existing one to use its torch
 # TORCH   the package to install if VENV has no torch
@@ -28,13 +30,14 @@ TORCH_INDEX ?=
 ARGS ?=
 LEGACY ?=
 NNABLA ?=
+WHEEL_PYTHONS ?= $(python)
 DEMO ?= examples/chainer/train_digits_mlp.py
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench fuzz golden sanitize lint types stubs names docs figures build kernels clean
+.PHONY: demo test bench fuzz golden sanitize lint types stubs names docs figures build kernels wheels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -80,6 +83,9 @@ figures: $(VENV)/.have-test $(VENV)/.have-docs build
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace
+
+wheels: $(VENV)/.have-torch
+	@for python in $(WHEEL_PYTHONS); do $$python -m compatgrad._build --wheel dist || exit 1; done
 
 # without nvcc this only prints a message
 kernels: | $(python)

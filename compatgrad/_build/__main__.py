@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from compatgrad._build.compiler import Buildable, build, print_line, publish
 from compatgrad._build.cuda import cuda_target
@@ -19,10 +20,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m compatgrad._build", description=__doc__)
     parser.add_argument("--inplace", action="store_true", help="compile the module and, with CUDA, the CUDA kernels")
     parser.add_argument("--kernels", action="store_true", help="compile the CUDA kernels, with any torch")
+    parser.add_argument(
+        "--wheel", metavar="FOLDER", help="write a wheel for this Python's torch, with CUDA kernels if there is nvcc"
+    )
     parser.add_argument("-j", "--jobs", type=int, help="number of compilers at a time (default: one per core)")
     args = parser.parse_args()
-    if not (args.inplace or args.kernels):
-        parser.error("nothing to do; pass --inplace or --kernels")
+    if not (args.inplace or args.kernels or args.wheel):
+        parser.error("nothing to do; pass --inplace, --kernels or --wheel FOLDER")
     try:
         kernels = args.kernels
         if args.inplace:
@@ -34,6 +38,10 @@ def main() -> int:
                 _build(cuda, cuda.object_folder(), args.jobs)
             else:
                 print_line("no nvcc: the CUDA kernels are not compiled; ATen computes instead")
+        if args.wheel:
+            from compatgrad._build.backend import torch_wheel
+
+            print(Path(args.wheel, torch_wheel(args.wheel)))
     except BuildError as error:
         print_line(f"build failed: {error}")
         return 1

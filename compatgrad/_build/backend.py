@@ -10,6 +10,7 @@ import base64
 import hashlib
 import io
 import os
+import re
 import sysconfig
 import tarfile
 import tempfile
@@ -46,12 +47,12 @@ def _project() -> dict[str, Any]:
     return project
 
 
-def _metadata() -> str:
+def _metadata(version: str = compatgrad.__version__) -> str:
     project = _project()
     fields = [
         ("Metadata-Version", "2.4"),
         ("Name", project["name"]),
-        ("Version", compatgrad.__version__),
+        ("Version", version),
         ("Summary", project["description"]),
         ("Keywords", ",".join(project["keywords"])),
         ("License-Expression", project["license"]),
@@ -82,17 +83,17 @@ def _tag(compiled: bool) -> str:
     return f"{python}-{abi}-{platform}"
 
 
-def _dist_info_files(tag: str, pure: bool) -> Iterator[tuple[str, bytes]]:
+def _dist_info_files(tag: str, pure: bool, version: str = compatgrad.__version__) -> Iterator[tuple[str, bytes]]:
     wheel = f"Wheel-Version: 1.0\nGenerator: compatgrad\nRoot-Is-Purelib: {str(pure).lower()}\nTag: {tag}\n"
-    yield "METADATA", _metadata().encode()
+    yield "METADATA", _metadata(version).encode()
     yield "WHEEL", wheel.encode()
     yield "entry_points.txt", _entry_points().encode()
     for name in _project()["license-files"]:
         yield f"licenses/{name}", (ROOT / name).read_bytes()
 
 
-def _dist_info() -> str:
-    return f"compatgrad-{compatgrad.__version__}.dist-info"
+def _dist_info(version: str = compatgrad.__version__) -> str:
+    return f"compatgrad-{version}.dist-info"
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -101,9 +102,11 @@ def _files_below(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _write_wheel(folder: str, tag: str, contents: Iterator[tuple[str, bytes]]) -> str:
+def _write_wheel(
+    folder: str, tag: str, contents: Iterator[tuple[str, bytes]], version: str = compatgrad.__version__
+) -> str:
     """Writes the files and the record of their hashes; returns the wheel's file name."""
-    name = f"compatgrad-{compatgrad.__version__}-{tag}.whl"
+    name = f"compatgrad-{version}-{tag}.whl"
     record = []
     with zipfile.ZipFile(Path(folder) / name, "w", zipfile.ZIP_DEFLATED) as archive:
 
@@ -116,7 +119,7 @@ def _write_wheel(folder: str, tag: str, contents: Iterator[tuple[str, bytes]]) -
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{path},sha256={digest},{len(data)}\n")
             add(path, data)
-        path = f"{_dist_info()}/RECORD"
+        path = f"{_dist_info(version)}/RECORD"
         add(path, "".join([*record, f"{path},,\n"]).encode())
     return name
 
@@ -156,7 +159,9 @@ def _build_folder(target: Target | CudaTarget) -> Path:
     return (ROOT / "build" if writable else Path(tempfile.mkdtemp())) / target.object_folder()
 
 
-def _wheel_contents(tag: str, targets: list[Target | CudaTarget]) -> Iterator[tuple[str, bytes]]:
+def _wheel_contents(
+    tag: str, targets: list[Target | CudaTarget], version: str = compatgrad.__version__
+) -> Iterator[tuple[str, bytes]]:
     for path in _files_below(PACKAGE):
         yield str(path.relative_to(ROOT)), path.read_bytes()
     # the folder in which the loader looks for sources at first import
@@ -166,8 +171,23 @@ def _wheel_contents(tag: str, targets: list[Target | CudaTarget]) -> Iterator[tu
         for made in _published(targets, Path(folder)):
             for path in (made, stamp_path(made)):
                 yield f"compatgrad/_lib/{path.name}", path.read_bytes()
-    for name, data in _dist_info_files(tag, pure=not targets):
-        yield f"{_dist_info()}/{name}", data
+    for name, data in _dist_info_files(tag, not targets, version):
+        yield f"{_dist_info(version)}/{name}", data
+
+
+def torch_wheel(folder: str) -> str:
+    """Writes a wheel whose version names the torch that it is compiled for, as in 0.1.0+torch2.13.0.cpu, so that wheels
+    for several versions of torch can lie side by side. Returns its file name."""
+    targets = _installed_targets()
+    if not targets:
+        raise BuildError("no torch found: install the torch that the wheel is for")
+    module = targets[0]
+    assert isinstance(module, Target)
+    built_for = re.sub(r"[^a-z0-9]+", ".", module.torch.version.lower())
+    version = f"{compatgrad.__version__}+torch{built_for}"
+    tag = _tag(compiled=True)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return _write_wheel(folder, tag, _wheel_contents(tag, targets, version), version)
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
