@@ -19,7 +19,7 @@ SEEDS = range(40)
 
 
 def main(framework: str, python: str) -> None:
-    found, changed = results(framework, python, SEEDS), results(framework, python, SEEDS, perturb=True)
+    found, changed = results(framework, python, SEEDS), results(framework, python, SEEDS, ["--perturb"])
     kept = {}
     for seed, result in found.items():
         stable = difference(result, changed[seed]) < result["tolerance"] / 10

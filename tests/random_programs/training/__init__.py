@@ -2,8 +2,11 @@
 
 Each framework's module has a class `Training(seed, perturb)`, whose attributes are `words`, which describe the program,
 `middle`, step to what is done before it, and `tolerance`, a relative difference; `step(t)` trains and gives the loss
-and two numbers of each parameter. The module imports the framework by its own name, so that the same file runs on the
-original.
+and two numbers of each parameter. `carried()` yields the names and arrays that one step leaves to the next: parameters,
+statistics and states of the optimizer; `gradients()` yields the gradients, and `read` and `write` access such an array.
+`given()` and `give(values)` get and set the data. After `round_results(rounded)` the results of functions are passed
+through `rounded`.
+The module imports the framework by its own name, so that the same file runs on the original.
 """
 
 import math
@@ -33,8 +36,11 @@ def change(shape, relative):
     return 1 + relative * np.random.RandomState(7).choice([-1, 1], shape)
 
 
-def run(training, seed, perturb=False):
-    """A program's words, the numbers of each step, and the error that ended it."""
+def run(training, seed, perturb=False, following=None):
+    """A program's words, the numbers of each step, and the error that ended it.
+
+    `following` (`follow.Following`) may read and replace the arrays before and after each step.
+    """
     signal.alarm(60)  # ends the process: an original may compute for ever
     steps, error, text, made = [], "", "", training.__new__(training)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -44,7 +50,11 @@ def run(training, seed, perturb=False):
             for t in range(STEPS):
                 if t in made.middle:
                     getattr(made, "middle_" + made.middle[t])()
+                if following is not None:
+                    following.before(made, t)
                 steps.append(made.step(t))
+                if following is not None:
+                    following.after(made, t)
         except Exception as e:  # which one is a part of the result
             error, text = f"{type(e).__name__} after {len(steps)} steps", str(e)[:150] + " ... " + str(e)[-150:]
     signal.alarm(0)

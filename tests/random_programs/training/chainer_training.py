@@ -439,6 +439,67 @@ class Training:
                 if name in hyperparams and not (name == "alpha" and "lr" in hyperparams):
                     setattr(self.optimizer, name, hyperparams[name] * self.schedule(t))
 
+    def carried(self):
+        for path, link in sorted(self.net.namedlinks(), key=lambda pair: pair[0]):
+            for name in sorted({*link._params, *link._persistent}):
+                value = getattr(link, name)
+                value = value.array if isinstance(value, chainer.Parameter) else value
+                if isinstance(value, np.ndarray):
+                    yield f"{path}.{name}", value
+        for path, p in sorted(self.net.namedparams()):
+            for name, value in sorted(((p.update_rule and p.update_rule.state) or {}).items()):
+                if isinstance(value, np.ndarray):
+                    yield f"{path} {name}", value
+
+    def gradients(self):
+        return ((path, p.grad) for path, p in sorted(self.net.namedparams()) if p.grad is not None)
+
+    read = staticmethod(np.array)
+
+    def given(self):
+        return self.x
+
+    def give(self, values):
+        self.x = values
+
+    @staticmethod
+    def write(array, values):
+        array[...] = values
+
+    @staticmethod
+    def round_results(rounded):
+        """Change the results of all functions, and of NumPy's in them, from now on; returns what ends this."""
+
+        def forward(function, inputs):
+            with chainer.using_config("schedule_func", None):
+                outputs = function.forward(inputs)
+            return tuple(rounded(y) if isinstance(y, np.ndarray) else y for y in outputs)
+
+        def wrapped(plain):
+            def call(*args, **kwargs):
+                y = plain(*args, **kwargs)
+                if not isinstance(y, np.ndarray):
+                    return rounded(y)[()]
+                y[...] = rounded(y)  # which may be an argument, `out`
+                return y
+
+            return call
+
+        # Chainer computes a function's parts by these; the results of parts may almost cancel
+        names = ("exp", "log", "log1p", "expm1", "tanh")
+        plain = {name: getattr(np, name) for name in names}
+        for name in names:
+            setattr(np, name, wrapped(plain[name]))
+        chainer.global_config.schedule_func = object()  # has no effect but the call of the next line's function
+        chainer.function_node.static_forward_optimizations = forward
+
+        def restore():
+            chainer.global_config.schedule_func = None
+            for name in names:
+                setattr(np, name, plain[name])
+
+        return restore
+
     # ---- what programs do in the middle -----------------------------------------------------------------------------
     def middle_npz(self):
         for thing in (self.net, self.optimizer):

@@ -73,6 +73,7 @@ class Training:
         self.data = self.make_data()
         self.layers = []
         self.made = []
+        self.hooks = {}, {}  # arguments of forward and backward
         with nn.auto_forward():
             self.build()
         nn.clear_parameters()
@@ -279,7 +280,22 @@ class Training:
         }
         name = self.r.choice(sorted(losses))
         self.loss_of = losses[name]
+        hot = np.eye(4, dtype=np.float32)[classes[:, 0]]
+        composed = {
+            "softmax": lambda y: -F.sum(F.log(F.softmax(y) + 1e-30) * const(hot), axis=1, keepdims=True),
+            "softmax ignored": lambda y: (
+                -F.sum(F.log(F.softmax(y) + 1e-30) * const(hot * (masked >= 0)), axis=1, keepdims=True)
+            ),
+            "sigmoid": lambda y: F.log(1 + F.exp(y)) - y * const(bits),
+            "log": lambda y: self.shifted(y, F.max(y, axis=1, keepdims=True)),
+        }
+        self.composed_loss = composed.get(name)
         self.words.append(f"loss {name}")
+
+    @staticmethod
+    def shifted(y, most):
+        """The logarithm of a sum of exp, which are not all too small to be squared."""
+        return F.log(F.sum(F.exp(y - most), axis=1)) + F.sum(most, axis=1)
 
     def graph(self):
         self.input = nn.Variable.from_numpy_array(self.data)
@@ -308,15 +324,18 @@ class Training:
         solver = self.solver
         if self.schedule is not None:
             solver.set_learning_rate(self.schedule.get_learning_rate(t))
+        forward, backward = self.hooks
         if self.dynamic:
-            with nn.auto_forward():
+            with nn.auto_forward(not forward):
                 self.graph()
+            if forward:
+                self.loss.forward(**forward)
             solver.zero_grad()
-            self.loss.backward(self.scale)
+            self.loss.backward(self.scale, **backward)
         else:
-            self.loss.forward(clear_no_need_grad=bool(self.clear))
+            self.loss.forward(clear_no_need_grad=bool(self.clear), **forward)
             solver.zero_grad()
-            self.loss.backward(self.scale, **self.clear)
+            self.loss.backward(self.scale, **self.clear, **backward)
         if self.scale != 1:
             solver.scale_grad(1 / self.scale)
         if self.decay:
@@ -328,6 +347,51 @@ class Training:
         for _, p in sorted(nn.get_parameters(grad_only=False).items()):
             found += digest(p.d)
         return found
+
+    def carried(self):
+        yield from sorted(nn.get_parameters(grad_only=False).items())
+        for name, state in sorted(self.solver.get_states().items()):
+            for kind, array in sorted(state.pstate.items()):
+                yield f"{name} {kind}", array
+
+    def gradients(self):
+        return ((name, p.grad) for name, p in sorted(nn.get_parameters().items()))
+
+    @staticmethod
+    def read(array):
+        return np.array(array.d if isinstance(array, nn.Variable) else array.data)
+
+    @staticmethod
+    def write(array, values):
+        array.d = values
+
+    def given(self):
+        return self.data
+
+    def give(self, values):
+        self.data = values
+        self.input.d = values
+
+    def round_results(self, rounded):
+        """Change the results of all functions from now on, and their gradients. Returns what ends this.
+
+        Losses are composed of functions: the differences that nnabla's loss takes are then between rounded numbers.
+        """
+
+        def forward(function):
+            for y in function.outputs:
+                y.d = rounded(y.d)
+
+        def backward(function):
+            for x in function.inputs:
+                if x.need_grad:
+                    x.g = rounded(x.g)
+
+        self.loss_of = self.composed_loss or self.loss_of
+        if not self.dynamic:
+            self.graph()
+        self.hooks = {"function_post_hook": forward}, {"function_post_hook": backward}
+        return lambda: None
 
     # ---- what programs do in the middle -----------------------------------------------------------------------------
     def middle_save(self, suffix=".h5"):
