@@ -27,6 +27,8 @@ from compatgrad.core.lines import program_line
 
 #: seconds that a process waits for another, unless COMPATGRAD_TIMEOUT says another number
 _DEADLINE = 1800.0
+# seconds that processes have to connect, at least: they start at different times
+_CONNECTION = 120.0
 # seconds for a look at the board, which must not replace one hang by another
 _LOOK = 3.0
 # longest time that the process with the store waits for the others at its end
@@ -123,9 +125,9 @@ class Board:
             return False
 
 
-def connect(launch: launching.Launch) -> Board:
-    """Initialises `torch.distributed` for all processes of the job, unless the program did. Each process must call
-    it."""
+def connect(launch: launching.Launch) -> tuple[Board, Any]:
+    """Initialises `torch.distributed` for all processes of the job, unless the program did. Each process must call it.
+    Returns the board, and torch's group if it is not that of all processes."""
     import torch.distributed as dist
 
     if not dist.is_available():
@@ -144,19 +146,30 @@ def connect(launch: launching.Launch) -> Board:
         try:
             dist.init_process_group(
                 backend, store=store, rank=launch.rank, world_size=launch.size,
-                timeout=datetime.timedelta(seconds=deadline()),
+                timeout=connection_time(),
             )  # fmt: skip
         except RuntimeError as error:
             raise DistributedError(
-                f"the {launch.size} processes ({launch.launcher}) did not all connect within {deadline():g} s; rank "
+                f"the {launch.size} processes ({launch.launcher}) did not all connect within "
+                f"{connection_time().total_seconds():g} s; rank "
                 f"{launch.rank} at {program_line() or 'an unknown line'}: {_first_line(error)}"
             ) from error
         # torch's hook begins each line with the rank, and cannot be told from one that the program sets
         sys.excepthook = hook
-    never_destroy(dist.group.WORLD)
+    handle, whole = None, dist.group.WORLD
+    assert whole is not None
+    if all(device.type != "cpu" for device in whole._device_types):
+        # the program initialised NCCL alone; messages need the CPU, too
+        handle = dist.new_group(backend="cpu:gloo,cuda:nccl", timeout=connection_time())
+        never_destroy(handle)
+    never_destroy(whole)
     board = Board(dist.distributed_c10d._get_default_store(), launch.rank, launch.size)
     atexit.register(_leave, board, folder)
-    return board
+    return board, handle
+
+
+def connection_time() -> datetime.timedelta:
+    return datetime.timedelta(seconds=max(deadline(), _CONNECTION))
 
 
 def never_destroy(group: Any) -> None:
@@ -191,7 +204,7 @@ def _store(launch: launching.Launch) -> tuple[Any, str]:
     host must not meet."""
     from torch.distributed import FileStore, TCPStore, rendezvous  # type: ignore[attr-defined]
 
-    timeout = datetime.timedelta(seconds=deadline())
+    timeout = connection_time()
     on_one_host = launch.local_size == launch.size
     if on_one_host and "GLOO_SOCKET_IFNAME" not in os.environ:
         names = [name for _, name in socket.if_nameindex()] if hasattr(socket, "if_nameindex") else []

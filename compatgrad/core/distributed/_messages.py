@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from compatgrad.core.distributed import _waiting
+from compatgrad.core.distributed import _connecting, _waiting
 
 __all__ = ["ANY", "Message", "Packet"]
 
@@ -121,13 +123,14 @@ class Messages:
     # ---- between two processes ---------------------------------------------------------------------------------------
 
     def _wait_all(self, call: _waiting.Call, start: Callable[[], list[Any]], others: Sequence[int]) -> None:
-        """Starts messages and waits for all. Gloo cannot wait for a part of the time in this case, so the deadline is
-        torch's own."""
+        """Starts messages and waits for all. In this case Gloo cannot go on waiting after it has waited in vain, so
+        that there is no look at the board in between."""
         ranks = [self.ranks[other] for other in others]
+        until = call.started + _connecting.deadline()
         with self._watch.during(call):
             for work in self._start(call, start):
                 try:
-                    work.wait()
+                    work.wait(datetime.timedelta(seconds=max(until - time.monotonic(), 0.001)))
                 except RuntimeError as error:
                     raise _waiting.failure(self._watch.board, call, ranks, error) from None
 
@@ -186,15 +189,15 @@ class Messages:
         call = self._call("receive", f"a message from {words}")
         if source == ANY:
             others = [rank for rank in range(self.size) if rank != self.rank]
-            found: list[int] = []
+            started: list[Any] = []
 
-            class Any_:
-                @staticmethod
-                def wait() -> None:
-                    found.append(int(dist.recv(head, None, group=self._handle, tag=_MESSAGE)))
+            def start_any() -> list[Any]:
+                started.append(dist.irecv(head, None, group=self._handle, tag=_MESSAGE))
+                return started
 
-            self._wait_all(call, lambda: [Any_], others)
-            source = self.ranks.index(found[0])
+            self._wait_all(call, start_any, others)
+            # torch numbers a group in the order of the ranks in the job
+            source = self.ranks.index(sorted(self.ranks)[started[0]._source_rank()])
         else:
             start = self.ranks[source]
             self._wait_all(call, lambda: [dist.irecv(head, start, group=self._handle, tag=_MESSAGE)], [source])

@@ -53,8 +53,8 @@ def world() -> Group:
             if launch.size == 1:
                 _world = Group([0], 0, None, None)
             else:
-                board = _connecting.connect(launch)
-                _world = Group(list(range(launch.size)), launch.rank, _waiting.Watch(board), None)
+                board, handle = _connecting.connect(launch)
+                _world = Group(list(range(launch.size)), launch.rank, _waiting.Watch(board), handle)
         return _world
 
 
@@ -396,12 +396,10 @@ class Group(Messages):
         in_job = [self.ranks[rank] for rank in ranks]
         handle = None
         if len(ranks) > 1:
-            import datetime
-
             import torch.distributed as dist
 
             handle = dist.new_group(
-                in_job, timeout=datetime.timedelta(seconds=_connecting.deadline()), use_local_synchronization=True
+                in_job, timeout=_connecting.connection_time(), use_local_synchronization=True
             )
             _connecting.never_destroy(handle)
         return Group(in_job, list(ranks).index(self.rank), self._watch, handle)
