@@ -142,6 +142,8 @@ def block_of(module):
         symbol, arguments, states = module._symbol, module.arg_dict, module.aux_dict
         trained = {n for n, request in zip(module._names, module._requests, strict=True) if request != "null"}
         names = [n for n in arguments if n not in trained and not n.endswith("label")]
+        names = names or [n for n in arguments if n.endswith("data")]  # gradients of the data are asked for, too
+        trained -= set(names)
         known = {*names, *trained, *states}
     for head in symbol:
         while head.attr("_op") in LOSSES or json.loads(head.tojson())["nodes"][-1]["op"] in LOSSES:

@@ -82,7 +82,7 @@ class NativeModule:
     parts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     differences: dict[str, _check.Difference] = field(default_factory=dict)
-    _back: Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]] = field(default=dict, repr=False)
+    _back: Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]] = field(init=False, repr=False, default=dict)
 
     def legacy_state(self, state_dict: Mapping[str, torch.Tensor] | None = None) -> dict[str, torch.Tensor]:
         """The legacy parameters, under their names and in their layouts, for a state dict of the module; None: for
@@ -248,8 +248,9 @@ def _made(request: _Request, dynamic: Any, name: str | None, check: bool) -> Nat
         {own: ", ".join(source.names.get(n, n) for n in legacy) for own, (legacy, _) in pairs.items()},
         sorted(source.names.get(n, n) for n in source.state if n not in used),
         {path: part.why for path, (_, part) in source.kept.items()},
-        {argument: part.target for argument, part in source.kept.values()}, source.notes(notes), {}, source.back,
+        {argument: part.target for argument, part in source.kept.values()}, source.notes(notes),
     )  # fmt: skip
+    result._back = source.back
     if check:
         for mode, recorder in recorders.items():
             found = _check.compare(recorder, source, module, mode)
