@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from tests.distributed.launches import PROGRAMS, launch
@@ -29,3 +30,14 @@ def test_a_rank_is_missing(what, tmp_path):
     for process in re.findall(r"^\[\d\] (\d+)$", done.stdout, re.M):
         with pytest.raises(FileNotFoundError):
             open(f"/proc/{process}/stat")
+
+
+def test_snapshots_are_whole(tmp_path):
+    done = launch(2, PROGRAMS / "faults.py", "snapshots", folder=tmp_path)
+    assert done.returncode and "rank 1 is gone" in done.stderr, done.stderr
+    saved = list((tmp_path / "saved").glob("cp.*"))
+    iterations = [{int(file.suffix[1:]) for file in saved if file.stem == f"cp.{rank}"} for rank in range(2)]
+    assert set.intersection(*iterations)  # from one of them both can resume
+    for file in saved:
+        with np.load(file) as arrays:
+            assert arrays["W"].shape == (300, 300)

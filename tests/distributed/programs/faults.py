@@ -1,4 +1,4 @@
-"""Rank 1 does something else than the others. argv: what it does, and where to write the name of this process."""
+"""Rank 1 does something else than the others. argv: what it does."""
 
 import os
 import signal
@@ -28,6 +28,23 @@ if what in ("parameters", "dtype", "batches"):
         elif what != "dtype":
             F.sum(model.b(model.a(x))).backward()
         optimizer.update()
+    sys.exit()
+
+if what == "snapshots":
+    import threading
+
+    import chainer
+    import chainer.links as L
+    import chainermn
+
+    comm = chainermn.create_communicator("naive")
+    model = L.Linear(300, 300)
+    saver = chainermn.create_multi_node_checkpointer("cp", comm, cp_interval=2, path="saved")
+    for iteration in range(10000):
+        if comm.rank == 1 and iteration == 20:  # it is killed while it saves
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        comm.multi_node_mean_grad(model, zero_fill=True)
+        saver.save(model, iteration)
     sys.exit()
 
 from compatgrad.core import distributed  # noqa: E402
