@@ -238,6 +238,8 @@ def record():
 
     versions = files.versions("chainer")
     mpiexec = pathlib.Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        sys.exit(f"{sys.executable} has no mpiexec beside it: pip install mpi4py mpich")
     found = {}
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
