@@ -3,8 +3,10 @@
 # ruff: noqa: E402, F401, I001
 # The imported names are Chainer's API; modules that others import come first.
 
+from compatgrad._importing import CollectorPause as _CollectorPause
 from compatgrad.names.absent import speak as _speak
 
+_pause = _CollectorPause()
 _speak(__name__)
 
 from compatgrad import chainerx
@@ -81,6 +83,8 @@ Fallback = _FallbackType()
 
 silence_when(lambda: disable_experimental_feature_warning)
 utils.WalkerAlias = walker_alias.WalkerAlias
+
+del _pause
 
 _LAZY = ("distributions", "links")  # large packages: imported when a program first uses them
 

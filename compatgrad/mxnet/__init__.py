@@ -1,7 +1,9 @@
 """MXNet 1.9's imperative and Gluon interface on compatgrad's engine."""
 
+from compatgrad._importing import CollectorPause as _CollectorPause
 from compatgrad.names.absent import speak as _speak
 
+_pause = _CollectorPause()
 _speak(__name__)
 
 from . import ndarray as ndarray
@@ -72,5 +74,6 @@ np_symbol = symbol.numpy
 
 __version__ = "1.9.1"
 
+del _pause
 # a scheduler or a server of ps-lite ends here
 kvstore._roles.serve()

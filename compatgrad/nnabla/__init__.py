@@ -3,8 +3,10 @@
 # ruff: noqa: F401, I001
 # The imported names are nnabla's API; modules that others import come first.
 
+from compatgrad._importing import CollectorPause as _CollectorPause
 from compatgrad.names.absent import speak as _speak
 
+_pause = _CollectorPause()
 _speak(__name__)
 
 from compatgrad.nnabla.logger import logger
@@ -54,3 +56,5 @@ from compatgrad.nnabla.core.module import Module
 from compatgrad.nnabla.core.sequential import Sequential
 from compatgrad.nnabla import _adapter, communicator, dtypes, normalization_functions
 from compatgrad.nnabla.utils import rnn as _rnn  # nn.utils.rnn is there after `import nnabla`
+
+del _pause

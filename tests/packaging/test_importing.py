@@ -1,0 +1,44 @@
+"""The garbage collector waits while a frontend is imported."""
+
+import gc
+import subprocess
+import sys
+import types
+
+import pytest
+
+from compatgrad._importing import CollectorPause
+
+COUNT = """
+import gc, torch
+seen = []
+gc.callbacks.append(lambda phase, info: phase == "start" and seen.append(info["generation"]))
+import compatgrad.{frontend}
+print(2 in seen, len(seen) < 5, gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize("frontend", ["chainer", "nnabla", "mxnet"])
+def test_importing_a_frontend_visits_no_objects_of_torch(frontend):
+    code = COUNT.format(frontend=frontend)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert done.stdout == "False True True\n", done.stderr
+
+
+def test_the_collector_runs_again_after_an_import_that_failed():
+    module = types.ModuleType("failing")
+    with pytest.raises(ZeroDivisionError) as info:
+        exec("pause = kind()\n1 / 0", module.__dict__ | {"kind": CollectorPause})
+    assert not gc.isenabled()  # the traceback has the names
+    del info
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off():
+    gc.disable()
+    try:
+        pause = CollectorPause()
+        del pause
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
