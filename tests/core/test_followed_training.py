@@ -58,7 +58,9 @@ def test_a_fault_of_a_millionth_is_seen():
 def test_rounding_is_what_moves_the_original_as_far():
     wrong = program([0.5, 1 + 1e-6], [0.9, 0.8])
     assert verdict(THEIRS, wrong, program([0.5, 1 + 1e-8], [0.9, 0.8]))[0] == "differs"
-    assert verdict(THEIRS, wrong, program([0.5, 1 + 5e-7], [0.9, 0.8]))[0] == "unstable"
+    assert verdict(THEIRS, wrong, program([0.5, 1 + 5e-7], [0.9, 0.8]))[0] == "unstable gradient"
+    moved = program([0.5, 1], [0.9, 0.8 + 1e-7])
+    assert verdict(THEIRS, program([0.5, 1], [0.9, 0.8 - 1e-7]), moved)[0] == "unstable update"
     # what moves is not what differs
     assert verdict(THEIRS, wrong, program([0.5, 1], [0.9, 0.8 + 1e-5]))[0] == "differs"
 

@@ -136,18 +136,20 @@ class Step:
 
 
 def verdict(recorded, result, found, ours, perturbed):
-    """("same step by step" | "unstable" | "not finite" | "original not finite" | "differs", where), of a program.
+    """("same step by step" | "unstable ..." | "not finite" | "original not finite" | "differs", where), of a program.
+
+    It is unstable in the "loss", in a "gradient" (of a loss that agrees) or in an "update" (by gradients that agree).
 
     `recorded` and `found` are the arrays of the original and of compatgrad, `result` and `ours` the results;
     `perturbed` has pairs of arrays and results of the original with rounding errors.
     """
     if ours["error"] != result["error"] or len(ours["steps"]) != len(result["steps"]):
         return "differs", f"{result['error'] or 'no error'} | {ours['error'] or 'no error'}"
-    where = ""
+    kind = where = ""
     for t in range(len(result["steps"])):
         step = Step(recorded, result, t)
         if not step.starts_finite:
-            return ("unstable" if where else "not finite"), where or f"step {t} starts with numbers that are not finite"
+            return (kind or "not finite"), where or f"step {t} starts with numbers that are not finite"
         allowed = OF_STEP[result["tolerance"]]
         errors = step.errors(found, ours)
         alone = [label for label, e in errors.items() if math.isnan(e)]
@@ -165,10 +167,12 @@ def verdict(recorded, result, found, ours, perturbed):
             return "original not finite", f"step {t}: in the results of functions; {said}"
         if beyond:
             return "differs", f"step {t}: {said}"
+        places = {label.partition(" ")[0] for label in wrong}
+        kind = kind or "unstable " + next((p for p in ("loss", "gradient") if p in places), "update")
         where = where or f"step {t}: {said}"
         if alone:
             return "original not finite", where
-    return ("unstable", where) if where else ("same step by step", "")
+    return (kind, where) if kind else ("same step by step", "")
 
 
 def load(folder, seed):
