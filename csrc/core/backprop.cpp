@@ -133,6 +133,15 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
 
 void (*add_to_torch)(const at::Tensor&, Var) = nullptr;
 
+// Whether a tensor has an object in Python. torch 2.9 has another function for it than later versions.
+template <class Slot>
+static bool has_object(const Slot* slot) {
+  if constexpr (requires { slot->load_pyobj(); })
+    return slot->load_pyobj();
+  else
+    return slot->check_pyobj().value_or(nullptr);
+}
+
 void GradientBuffer::write(Tensor g) {
   fresh = true;
   bump_version(data);
@@ -145,7 +154,7 @@ void GradientBuffer::write(Tensor g) {
   at::TensorImpl* impl = data.unsafeGetTensorImpl();
   if (!kernels::traced() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
       data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&
-      g.device() == data.device() && g.sizes() == data.sizes() && !impl->pyobj_slot()->load_pyobj()) {
+      g.device() == data.device() && g.sizes() == data.sizes() && !has_object(impl->pyobj_slot())) {
     impl->set_storage_keep_dtype(g.storage());
     return;
   }
