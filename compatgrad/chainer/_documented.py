@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _SECTION = re.compile(r"^(Args|Returns|Raises|Example|Source):.*\n?", re.M)
 _ARGUMENT = re.compile(r"^    (?=[\w*])", re.M)
@@ -29,6 +32,34 @@ def sections_of(text: str) -> tuple[str, dict[str, str]]:
     """
     head, *parts = _SECTION.split(text)
     return head, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _sharing(shared: str) -> Callable[[_F], _F]:
+    """Decorator that completes the docstring of a function by sections that related functions share: entries of
+    arguments that the function has and does not describe, further errors, and the result if it is not described.
+    """
+    _, given = sections_of(inspect.cleandoc(shared))
+
+    def complete(f: _F) -> _F:
+        if f.__doc__:  # python -OO removes docstrings
+            head, own = sections_of(inspect.cleandoc(f.__doc__))
+            entries = _entries(given.get("Args", "")) | _entries(own.get("Args", ""))
+            own["Args"] = "".join(entries.get(n, "") for n in f.__code__.co_varnames[: f.__code__.co_argcount])
+            own["Raises"] = own.get("Raises", "").rstrip("\n") + "\n" + given.get("Raises", "")
+            parts = [f"{title}:\n{(own.get(title) or given[title]).strip(chr(10))}" for title in _TITLES]
+            source = f"Source: `chainer.functions.{f.__name__}` of Chainer 7.8.1."
+            f.__doc__ = "\n\n".join((head.rstrip(), *parts, source))
+        return f
+
+    return complete
+
+
+_TITLES = ("Args", "Returns", "Raises", "Example")
+
+
+def _entries(section: str) -> dict[str, str]:
+    """The entries of arguments in a section, by name."""
+    return {e.partition(":")[0]: f"    {e.rstrip()}\n" for e in _ARGUMENT.split(section) if e.strip()}
 
 
 class _ClassDocumentation:

@@ -13,6 +13,35 @@ if TYPE_CHECKING:
     from compatgrad.chainer.utils import type_check
 
 
+# The sections that docstrings of functions over axes share, and of cumulative functions.
+OVER_AXES = """
+Args:
+    x: floating, any shape.
+    axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
+    keepdims: True keeps the axes, with length 1.
+
+Returns:
+    Variable of the dtype of `x`.
+
+Raises:
+    TypeError: `axis` is of another kind.
+    ValueError: an axis is given twice.
+    chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+"""
+ALONG_AXIS = """
+Args:
+    x: floating, any shape.
+    axis: may be negative; None: of the flattened `x`, a vector.
+
+Returns:
+    Variable of the dtype of `x`.
+
+Raises:
+    TypeError: `axis` is of another kind.
+    chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+"""
+
+
 def checked_axis(axis):
     """`axis` as None or a tuple of ints. Raises TypeError unless it is None, an int or a tuple of ints, ValueError for
     an axis that is given twice.

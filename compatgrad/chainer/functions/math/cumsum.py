@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compatgrad.chainer._documented import _sharing
 from compatgrad.chainer.functions.math import _reduction
 from compatgrad.chainer.utils import type_check  # noqa: F401  programs find it here, as in Chainer
 
@@ -16,19 +17,9 @@ class Cumsum(_reduction.Scan):
     op = "cumsum"
 
 
+@_sharing(_reduction.ALONG_AXIS)
 def cumsum(x: VariableOrArray, axis: int | None = None) -> Variable:
     """Cumulative sums along an axis.
-
-    Args:
-        x: floating, any shape.
-        axis: may be negative; None: of the flattened `x`, a vector.
-
-    Returns:
-        Variable of the dtype of `x`.
-
-    Raises:
-        TypeError: `axis` is of another kind.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
 
     Example:
         >>> F.cumsum(np.array([2.0, 3.0, 4.0])).array

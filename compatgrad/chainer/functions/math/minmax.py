@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from compatgrad.chainer import backend, function_node
+from compatgrad.chainer._documented import _sharing
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.math import _reduction
 from compatgrad.chainer.utils import type_check
@@ -75,22 +76,12 @@ class ArgMin(IndexSelectorBase):
 
 
 @_native.function(Max)
+@_sharing(_reduction.OVER_AXES)
 def max(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Largest elements over axes; all elements that are equal to a result get its gradient.
 
-    Args:
-        x: floating, any shape.
-        axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
-        keepdims: True keeps the axes, with length 1.
-
-    Returns:
-        Variable of the dtype of `x`.
-
     Raises:
-        TypeError: `axis` is of another kind.
-        ValueError: an axis is given twice.
         IndexError: an axis that is reduced has no elements.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
 
     Example:
         >>> F.max(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array
@@ -102,22 +93,12 @@ def max(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variab
 
 
 @_native.function(Min)
+@_sharing(_reduction.OVER_AXES)
 def min(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Smallest elements over axes; all elements that are equal to a result get its gradient.
 
-    Args:
-        x: floating, any shape.
-        axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
-        keepdims: True keeps the axes, with length 1.
-
-    Returns:
-        Variable of the dtype of `x`.
-
     Raises:
-        TypeError: `axis` is of another kind.
-        ValueError: an axis is given twice.
         IndexError: an axis that is reduced has no elements.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
 
     Example:
         >>> F.min(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array

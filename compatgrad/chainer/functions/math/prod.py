@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compatgrad.chainer._documented import _sharing
 from compatgrad.chainer.functions.math import _reduction
 
 if TYPE_CHECKING:
@@ -15,21 +16,9 @@ class Prod(_reduction.Reduction):
     op = "prod"
 
 
+@_sharing(_reduction.OVER_AXES)
 def prod(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Product over axes.
-
-    Args:
-        x: floating, any shape.
-        axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
-        keepdims: True keeps the axes, with length 1.
-
-    Returns:
-        Variable of the dtype of `x`.
-
-    Raises:
-        TypeError: `axis` is of another kind.
-        ValueError: an axis is given twice.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
 
     Example:
         >>> F.prod(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0).array
