@@ -415,6 +415,9 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
 
     def _begin(self, variable):
         """Called before backward of `variable`; None is no backward."""
+        self._idle = self._group.size == 1
+        if self._idle:
+            return  # nothing is sent
         places = {array: i for i, array in enumerate(self._arrays)}
         # place of an array -> how many functions will add to it
         self._left: dict[int, int] = {}
@@ -454,14 +457,19 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
             self._send()
 
     def _send(self):
-        if self._group.size > 1:
-            self._sums.add(self._pack, [self._communicator._dtype] * len(self._pack))
-        elif self._factor != 1:
-            torch._foreach_mul_(self._pack, self._factor)
+        self._sums.add(self._pack, [self._communicator._dtype] * len(self._pack))
         self._pack, self._elements = [], 0
 
     def on_finish_backward(self):
         """Called at the end of backward: sends the rest and waits for all sums."""
+        if self._group.size == 1:
+            dtype = self._communicator._dtype
+            if self._factor != 1 or any(array._dtype != dtype for array in self._arrays):
+                written = [array for array in self._arrays if not array.zeroing]
+                tensors = [self._communicator._opened(array, self._keep_dtype) for array in written]
+                if self._factor != 1 and tensors:
+                    torch._foreach_mul_(tensors, self._factor)
+            return
         if self._sums is None:  # called by the program
             self._begin(None)
         while self._next < len(self._order):

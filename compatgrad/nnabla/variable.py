@@ -39,6 +39,9 @@ class CommunicatorBackwardCallback:
     Source: `nnabla._variable.CommunicatorBackwardCallback` of nnabla 1.39.0.
     """
 
+    #: whether it has nothing to do until the end of backward
+    _idle = False
+
     def on_finish_function_backward(self, function: Any) -> None:
         """Called after each function's backward."""
 
@@ -261,16 +264,16 @@ class Variable(_C.DeferredVariable):
             callbacks = []
         elif not isinstance(callbacks, list):
             callbacks = [callbacks]
+        for c in callbacks:
+            if isinstance(c, CommunicatorBackwardCallback):
+                c._begin(self)
         finished = None
-        if callbacks:
+        told = [c for c in callbacks if not getattr(c, "_idle", False)]
+        if told:
 
             def finished(f: Any) -> None:
-                for c in callbacks:
+                for c in told:
                     c.on_finish_function_backward(f)
-
-            for c in callbacks:
-                if isinstance(c, CommunicatorBackwardCallback):
-                    c._begin(self)
         _C.deferred_backward(
             self,
             start,
