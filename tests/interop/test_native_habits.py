@@ -63,7 +63,7 @@ def upward_and_down(self, x):
 
 
 CHAINER = {
-    "attention": (chainer_attention, (image(2, 5, 8),), "F.softmax("),
+    "attention": (chainer_attention, (image(2, 5, 8),), "dropout_p=0.1 if self.training else 0.0)"),
     "tied words": (TiedWords, (IDS,), "nn.LSTMCell(6, 6)"),
     "in place": (lambda: Model(in_place, a=L.Linear(3, 3)), (image(4, 3),), "nn.Linear(3, 3)"),
     "U-Net": (lambda: Model(upward_and_down, a=L.Convolution2D(3, 4, 3, pad=1), b=L.Convolution2D(4, 8, 3, pad=1),
@@ -132,7 +132,7 @@ class MxnetTied(gluon.Block):
 
 
 MXNET = {
-    "attention": (mxnet_attention, (image(2, 5, 8),), "F.softmax("),
+    "attention": (mxnet_attention, (image(2, 5, 8),), "dropout_p=0.1 if self.training else 0.0)"),
     "loop": (Loop, (image(3, 4),), "torch.stack("),
     "tied words": (MxnetTied, (IDS.float(),), "nn.LSTM(6, 6)"),
 }
@@ -163,7 +163,7 @@ def nnabla_tied(ids):
 
 
 NNABLA = {
-    "attention": (nnabla_attention, (image(2, 5, 8),), "F.softmax("),
+    "attention": (nnabla_attention, (image(2, 5, 8),), "F.scaled_dot_product_attention("),
     "tied words": (nnabla_tied, (IDS.float(),), "nn.Embedding(9, 5)"),
     "shared layer": (lambda x: PF.affine(NF.tanh(PF.affine(x, 4, name="s")), 4, name="s"), (image(3, 4),), "self.s("),
     "weight normalization": (lambda x: PF.affine(x, 3, apply_w=lambda w: PF.weight_normalization(w, dim=1)),
@@ -183,3 +183,17 @@ def test_network_of_nnabla(name):
     )  # fmt: skip
     assert text in accepted(result, "eval").source and "torch.ops" not in result.source
     nn.clear_parameters()
+
+
+def test_attention_of_other_scales_and_weights_that_are_returned():
+    def forward(q, k, v, scale):
+        weights = CF.softmax(CF.matmul(q, k, transb=True) * scale, axis=2)
+        return CF.matmul(weights, v), weights
+
+    inputs = [image(2, 5, 4), image(2, 6, 4) * 2, image(2, 6, 3)]
+    result = accepted(interop.to_native(lambda q, k, v: forward(q, k, v, 0.3)[0], *inputs, frontend="chainer"),
+                      "train", "eval")  # fmt: skip
+    assert "F.scaled_dot_product_attention(q, k, v, scale=0.3)" in result.source
+    result = accepted(interop.to_native(lambda q, k, v: forward(q, k, v, 0.5), *inputs, frontend="chainer"),
+                      "train", "eval")  # fmt: skip
+    assert "scaled_dot_product_attention" not in result.source and result.notes == []

@@ -12,6 +12,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree
 
+from compatgrad.interop.native._attention import DROPPED
 from compatgrad.interop.native._calls import Text, call_text, literal, tight
 from compatgrad.interop.native._layers import Layer
 from compatgrad.interop.native._record import LAYER
@@ -168,7 +169,8 @@ class _Writer:
             self.texts[node] = inputs[0]
             return ""
         shown = [tight(x) if f"{{{k}}}." in layer.call else x for k, x in enumerate(inputs)]
-        text = layer.call.format(*shown, m=module(self.module_of(layer)) if layer.kind else "")
+        call = DROPPED.sub("", layer.call) if self.without_dropout else layer.call
+        text = call.format(*shown, m=module(self.module_of(layer)) if layer.kind else "")
         return Text(text)
 
 

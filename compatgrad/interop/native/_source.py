@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
+from compatgrad.interop.native._attention import join_attention
 from compatgrad.interop.native._forward import Statement, module, rendered, statements
 from compatgrad.interop.native._layers import Layer, put, taken
 from compatgrad.interop.native._names import Places, class_name, identifier, shown
-from compatgrad.interop.native._record import Recorder, layers
+from compatgrad.interop.native._record import LAYER, Recorder, layers
 
 __all__ = ["PartsShared", "Source"]
 
@@ -44,12 +45,19 @@ class Source:
     """Source for the recordings of a network, one or one for each mode.
 
     name: the class. recorders: "train" and "eval", or one of the two. names: the original names of parameters. parts:
-    those that stay calls of compatgrad (`_kept.Part`).
+    those that stay calls of compatgrad (`_kept.Part`). attention: whether attention becomes torch's function.
     """
 
     def __init__(
-        self, name: str, recorders: Mapping[str, Recorder], names: Mapping[str, str], about: str, parts: Any = ()
+        self,
+        name: str,
+        recorders: Mapping[str, Recorder],
+        names: Mapping[str, str],
+        about: str,
+        parts: Any = (),
+        attention: bool = True,
     ) -> None:
+        self.attention = 0  # calls of scaled_dot_product_attention
         self.name, self.recorders, self.names, self.about = class_name(name), recorders, names, about
         self.state: dict[str, torch.Tensor] = {}
         self.constants: dict[str, torch.Tensor] = {}
@@ -62,6 +70,8 @@ class Source:
         self._parts: dict[str, Layer] = {}  # legacy names of parameters that a layer has joined, cut or reordered
         for mode, recorder in recorders.items():
             recorder.assembly.graph.eliminate_dead_code()
+            if attention:
+                self.attention += join_attention(recorder.assembly.graph, LAYER)
             for layer in layers(recorder.assembly.graph):
                 if layer.kind:
                     self._register(layer)

@@ -190,7 +190,10 @@ def to_native(
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training, keeper)
     with _in_single_precision(parameters):
         first: _Differs | None = None
-        for request.stops, sizes in ((False, dynamic), (True, dynamic), (False, False)):
+        attempts = ((False, dynamic, True), (False, dynamic, False), (True, dynamic, False), (False, False, False))
+        for request.stops, sizes, request.attention in attempts:
+            if attempts.index((request.stops, sizes, request.attention)) == 1 and not request.joined:
+                continue  # there is no attention
             request.whole = True
             try:
                 made = _made(request, sizes, name, check)
@@ -276,6 +279,8 @@ class _Request:
     training: Any
     keeper: Keeper | None = None
     whole: bool = True  # recurrent layers as layers
+    attention: bool = True  # as torch's function
+    joined: int = 0  # how many calls of it there were
     stops: bool = False  # gradients end where the network's do
 
     def written(self, dynamic: Any, notes: list[str], name: str | None) -> Source:
@@ -293,7 +298,10 @@ class _Request:
         title = "Network" if not title or title == "<lambda>" else str(title)
         about = f"{_safe(title)}, a network of {adapter.name if adapter else 'torch'}, written for torch by compatgrad."
         parts = list(self.keeper.parts.values()) if self.keeper is not None else []
-        return Source(title, recorders, _original_names(adapter, first, self.parameters), about, parts)
+        names = _original_names(adapter, first, self.parameters)
+        made = Source(title, recorders, names, about, parts, self.attention)
+        self.joined = made.attention
+        return made
 
     def _one(self, model: Any, train: bool, dynamic: Any, notes: list[str]) -> Recorder:
         def recorded(dynamic: Any) -> Recorder:
