@@ -1,7 +1,9 @@
 """The command line, `python -m compatgrad`."""
 
 import importlib
+import os
 import sys
+from collections.abc import Callable
 
 import compatgrad
 
@@ -19,6 +21,7 @@ COMMANDS = {
     "profile": "time training steps by function, layer or line, and compare them with the original's",
     "test": "check this installation; with --format json, print what a bug report needs",
 }
+_RUN_PROGRAMS = ("run", "launch", "record", "profile")  # the streams are the program's
 _HELP = """\
 usage: python -m compatgrad COMMAND ...
 
@@ -45,18 +48,32 @@ environment:
 """
 
 
+def _printed(body: Callable[[], int | None]) -> int:
+    """The status of a command that only prints; if its output is closed, as by `| head`, it ends without traceback."""
+    try:
+        status = int(body() or 0)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left at exit
+        return 1
+    return status
+
+
 def main() -> int:
     command, *rest = sys.argv[1:] or ["--help"]
     if command in ("-h", "--help"):
-        print(_HELP.format(commands="\n".join(f"  {name:31}{what}" for name, what in COMMANDS.items())), end="")
-    elif command == "--version":
-        print(f"compatgrad {compatgrad.__version__}")
-    elif command in COMMANDS:
-        return int(importlib.import_module(f"compatgrad.tools.{command}").main(rest))
-    else:
+        return _printed(lambda: print(_HELP.format(commands=_commands()), end=""))
+    if command == "--version":
+        return _printed(lambda: print(f"compatgrad {compatgrad.__version__}"))
+    if command not in COMMANDS:
         print(f"compatgrad: unknown command {command!r}; see `python -m compatgrad --help`", file=sys.stderr)
         return 2
-    return 0
+    module = importlib.import_module(f"compatgrad.tools.{command}")
+    return int(module.main(rest)) if command in _RUN_PROGRAMS else _printed(lambda: module.main(rest))
+
+
+def _commands() -> str:
+    return "\n".join(f"  {name:31}{what}" for name, what in COMMANDS.items())
 
 
 if __name__ == "__main__":

@@ -76,7 +76,11 @@ def main(arguments: list[str]) -> int:
         parser.error(str(error).replace("as_of", "--as-of", 1))
     install(as_of=as_of)  # before --setup runs
     try:
-        guarded(start(options), lambda: run(program, as_of))
+        recorder = start(options)
+    except OSError as error:
+        parser.error(f"--output: {error}")
+    try:
+        guarded(recorder, lambda: run(program, as_of))
     except UsageError as error:
         parser.error(str(error))
     return 0

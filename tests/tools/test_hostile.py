@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from compatgrad.tools import compare as compare_command
+from compatgrad.tools import verify
 from compatgrad.tools.scan import command, sources
+from compatgrad.tools.verify.recording import read
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -72,6 +76,16 @@ def test_full_disks(tmp_path):
     assert done.returncode == 2 and "/dev/full: No space left" in done.stderr
 
 
+@pytest.mark.parametrize("words", [["info"], ["--help"], ["scan", "program.py"]])
+def test_output_that_nobody_reads(tmp_path, words):
+    (tmp_path / "program.py").write_text(BAD)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        done = run(tmp_path, *words, stdout=closed)
+    assert done.returncode in (0, 1) and not done.stderr, done.stderr
+
+
 STEPS = """
     import sys
     import chainer, chainer.functions as F, chainer.links as L, numpy as np
@@ -93,3 +107,83 @@ def test_profile_goes_on_where_its_report_cannot_be_printed(tmp_path):
     done = run(tmp_path, "profile", "--steps", 2, "--warmup", 1, "--", "train.py", stdout=subprocess.PIPE)
     assert done.returncode == 0 and "the report cannot be printed" in done.stderr
     assert json.loads((tmp_path / "end.json").read_text()) == [1]
+
+
+KILLED = """
+    import os, signal, threading
+    import chainer, chainer.functions as F, chainer.links as L, numpy as np
+
+    l = L.Linear(3, 2)
+    o = chainer.optimizers.SGD().setup(l)
+    def train():
+        for _ in range(3):
+            loss = F.sum(l(np.ones((4, 3), "f")))
+            l.cleargrads()
+            loss.backward()
+            o.update()
+    END
+"""
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folder of a recording of a program that ends itself after three updates."""
+    folder = tmp_path_factory.mktemp("killed")
+    end = "train()\n    os.kill(os.getpid(), signal.SIGKILL)"
+    (folder / "train.py").write_text(textwrap.dedent(KILLED.replace("END", end)))
+    assert run(folder, "record", "-o", "r", "--", "train.py").returncode == -9
+    return folder / "r"
+
+
+def test_what_a_killed_program_recorded_is_compared(killed, tmp_path, capsys):
+    recording = read(killed)
+    assert recording.steps == 3 and recording.meta["ended"] == "killed"
+    assert compare_command.main([str(killed), str(killed)]) == 0
+    out = capsys.readouterr().out
+    assert "Both runs failed after 3 updates: killed" in out and "compared: 3 steps" in out
+    shutil.copytree(killed, tmp_path / "cut")
+    with open(tmp_path / "cut/events.jsonl", "a") as file:
+        file.write('{"k":"forw')  # killed within a line
+    assert len(read(tmp_path / "cut").events) == len(recording.events)
+
+
+def test_a_program_that_trains_in_a_thread(tmp_path, capsys):
+    end = "t = threading.Thread(target=train)\n    t.start()\n    t.join()"
+    (tmp_path / "train.py").write_text(textwrap.dedent(KILLED.replace("END", end)))
+    assert run(tmp_path, "record", "-o", "r", "--", "train.py").returncode == 0
+    assert compare_command.main([str(tmp_path / "r"), str(tmp_path / "r")]) == 0
+    assert "trains in a thread that it starts, in which the functions were not seen" in capsys.readouterr().out
+
+
+def test_damaged_recordings(killed, tmp_path, capsys):
+    for number, (name, content, error) in enumerate(
+        [
+            ("meta.json", "[]", "meta.json is damaged: it holds no object"),
+            ("meta.json", "{", "meta.json is damaged"),
+            ("meta.json", '{"schema": 9}', "has a recording of version 9"),
+            ("events.jsonl", '{"k": 1}\n', "a line of events.jsonl is no event"),
+            ("events.jsonl", "3\n", "a line of events.jsonl is no event"),
+            ("arrays.bin", "", "arrays.bin ends before an array"),
+        ]
+    ):
+        folder = shutil.copytree(killed, tmp_path / str(number))
+        (folder / name).write_text(content)
+        assert compare_command.main([str(killed), str(folder)]) == 2
+        assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["-o", "/dev/null/x", "--", "train.py"], "--output: [Errno 20]"),
+        (["--", "-m"], "-m needs an argument"),
+        (["--", "-"], "a program from standard input cannot run twice"),
+        (["--", "nowhere.py"], "there is no program 'nowhere.py'"),
+        (["--original", "/no/python", "--", "train.py"], "'/no/python' is neither a Python interpreter nor a command"),
+    ],
+)
+def test_command_lines_that_no_run_could_follow(killed, monkeypatch, capsys, words, error):
+    monkeypatch.chdir(killed.parent)
+    with pytest.raises(SystemExit) as ended:
+        verify.main(["--original", sys.executable, *words])
+    assert ended.value.code == 2 and error in capsys.readouterr().err

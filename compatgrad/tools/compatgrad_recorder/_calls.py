@@ -159,11 +159,16 @@ class Imports:
 def run_program(arguments: Any) -> None:
     """Runs `script`, `-m module` or `-c code` with its arguments, as `python` does."""
     import runpy
+    import zipfile
 
     if arguments[0] == "-m":
         sys.argv[:] = ["-m"] + arguments[2:]
         sys.path[0] = os.getcwd()
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    if arguments[0] != "-c" and (os.path.isdir(arguments[0]) or zipfile.is_zipfile(arguments[0])):
+        sys.argv[:] = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
         return
     main = types.ModuleType("__main__")
     source = name = None  # type: Any

@@ -6,6 +6,7 @@ import os
 import platform
 import random
 import sys
+import threading
 import zlib
 from typing import Any
 
@@ -54,6 +55,8 @@ class Recorder:
         self.foreign: Any = [os.path.dirname(os.path.abspath(m)) for m in (__file__, os.__file__, np.__file__)]
         self.here = os.getcwd() + os.sep
         self.pid = os.getpid()
+        self.thread = threading.get_ident()
+        self.functions = 0
 
     # ---- arrays ----
     def array(self, a: Any, whole: bool = False, parameter: bool = False) -> Any:
@@ -100,6 +103,7 @@ class Recorder:
         if len(outs):
             first = kind == "update"
             found["o"] = [self.array(a, whole, first and not i) for i, a in enumerate(outs)]
+        self.functions += kind == "forward"
         self.waiting.append(found)
         self.count += 1
         return self.count - 1
@@ -107,10 +111,12 @@ class Recorder:
     def flush(self) -> None:
         if os.getpid() != self.pid:
             return
-        self.events_file.write("".join([self.encoder.encode(e) + "\n" for e in self.waiting]))
-        self.waiting = []
         self.arrays_file.write(self.blob)
         self.blob = bytearray()
+        self.arrays_file.flush()
+        self.events_file.write("".join([self.encoder.encode(e) + "\n" for e in self.waiting]))
+        self.waiting = []
+        self.events_file.flush()
 
     # ---- places ----
     def where(self) -> str:
@@ -203,6 +209,11 @@ class Recorder:
         self.step += 1
         self.updates += 1
         self.inside = 0
+        if self.on and os.getpid() == self.pid:
+            if self.thread != threading.get_ident() and not self.functions:
+                self.note("the program trains in a thread that it starts, in which the functions were not seen")
+            if self.updates == 1:
+                self.write_meta("killed")  # of a program that ends in a way of which nobody is told
         if self.options.steps and self.updates >= self.options.steps:
             self.ended = "stopped"
             self.close()
@@ -221,6 +232,9 @@ class Recorder:
         self.on = False
         self.events_file.close()
         self.arrays_file.close()
+        self.write_meta(self.ended)
+
+    def write_meta(self, ended: str) -> None:
         meta = {
             "schema": SCHEMA,
             "python": platform.python_version(),
@@ -231,7 +245,7 @@ class Recorder:
             "folder": os.getcwd(),
             "events": self.count,
             "steps": self.updates,
-            "ended": self.ended,
+            "ended": ended,
             "notes": self.notes,
             "options": {k: getattr(self.options, k) for k in ("seed", "every", "layers", "record", "sync", "steps")},
         }

@@ -209,16 +209,25 @@ def main(arguments: list[str]) -> int:
             surroundings.parse(options.as_of)
         if options.here_setup and not Path(options.here_setup).is_file():
             raise ValueError(f"--here-setup: there is no file {options.here_setup!r}")
-        if program[0][:1] != "-" and not Path(program[0]).is_file():
-            raise ValueError(f"there is no program {program[0]!r}")
+        _check(program)
+        folder = Path(options.output or tempfile.mkdtemp(prefix="compatgrad-verify-")).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
     except ValueError as error:
         parser.error(str(error))
-    if options.output:
-        folder = Path(options.output).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-    else:
-        folder = Path(tempfile.mkdtemp(prefix="compatgrad-verify-"))
+    except OSError as error:
+        parser.error(f"--output: {error}")
     return _status(_Session(options, program, command, folder), options)
+
+
+def _check(program: list[str]) -> None:
+    """Raises ValueError for a command line that no run could follow."""
+    if program[0] in ("-m", "-c"):
+        if len(program) < 2:
+            raise ValueError(f"{program[0]} needs an argument")
+    elif program[0] == "-":
+        raise ValueError("a program from standard input cannot run twice: write it to a file")
+    elif not Path(program[0]).exists():
+        raise ValueError(f"there is no program {program[0]!r}")
 
 
 def _status(session: _Session, options: Any) -> int:

@@ -56,14 +56,24 @@ def read(folder: Path) -> Recording:
         raise RecordingError(f"{folder} has no meta.json: the folder has no recording, or its run was killed") from None
     except ValueError as error:
         raise RecordingError(f"{folder / 'meta.json'} is damaged: {error}") from None
+    if not isinstance(meta, dict):
+        raise RecordingError(f"{folder / 'meta.json'} is damaged: it holds no object")
     if meta.get("schema") != SCHEMA:
         raise RecordingError(f"{folder} has a recording of version {meta.get('schema')}; this is version {SCHEMA}")
     try:
         with open(folder / "events.jsonl") as file:
-            events = [json.loads(line) for line in file]
+            lines = file.read().split("\n")
+        if lines.pop() and meta["ended"] != "killed":  # a run that was killed may have ended within a line
+            raise ValueError("the last event is not complete")
+        events = [json.loads(line) for line in lines]
+        for event in events:
+            if not isinstance(event, dict) or not {"k", "s", "n"} <= event.keys():
+                raise ValueError("a line of events.jsonl is no event")
         arrays = (folder / "arrays.bin").read_bytes()
     except (OSError, ValueError) as error:
         raise RecordingError(f"{folder} is damaged: {error}") from None
+    if meta["ended"] == "killed":  # and it has not counted to its end
+        meta["steps"] = sum(event["k"] == "step" for event in events)
     for j, event in enumerate(events):
         event["j"] = j
     return Recording(folder, meta, events, arrays)

@@ -81,7 +81,7 @@ def failure(result: Result) -> str:
     """How both runs failed, if they failed alike; else empty."""
     here, step = result.here.meta["ended"], result.here.steps
     kind = here.partition(":")[0]
-    failed = re.fullmatch(r"(\w+(Error|Exception|Interrupt|StopIteration)|exit \S+)", kind)
+    failed = re.fullmatch(r"(\w+(Error|Exception|Interrupt|StopIteration)|exit .+|killed)", kind)
     return f"Both runs failed after {step} updates: {here}" if failed and not result.ended else ""
 
 
