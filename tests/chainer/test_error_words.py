@@ -87,6 +87,10 @@ def update(**options):
     (lambda: F.dropout(X, 1.0), "dropout_ratio must be in the range [0, 1). Actual: 1.0"),
     (lambda: F.batch_normalization(X, X[0], X[0], axis=(1, 0)), "sorted in ascending order. Actual: (1, 0)"),
     (lambda: F.batch_normalization(X, X[0], X[0], running_mean=X[0]), "running_var must be given too"),
+    (
+        lambda: F.batch_normalization(X, X[0], X[0], running_mean=X[0, :1].copy(), running_var=X[0].copy()),
+        "running_mean must have the shape of gamma",
+    ),
     (lambda: F.group_normalization(X, 2.0, X[0], X[0]), "'groups' type must be (int). Actual: float"),
     (lambda: F.r2_score(X, X, multioutput="x"), "invalid multioutput argument: 'x'. Expected 'uniform_average'"),
     (lambda: F.reshape(X, (-1, -1)), "at most one entry may be -1. Actual: (-1, -1)"),

@@ -169,7 +169,10 @@ def batch_normalization(x: VariableOrArray, gamma: VariableOrArray, beta: Variab
         kwargs, ("eps", 2e-5), ("running_mean", None), ("running_var", None), ("decay", 0.9), ("axis", None),
         **_KEYWORDS,
     )  # fmt: skip
-    for running in (running_mean, running_var):
+    for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+        # the kernel would write beyond the memory of a shorter array
+        if running is not None and tuple(running.shape) != tuple(gamma.shape):
+            raise ValueError(f"{name} must have the shape of gamma, {tuple(gamma.shape)}, not {tuple(running.shape)}")
         if isinstance(running, numpy.ndarray) and not running.flags.writeable:
             raise ValueError("output array is read-only")  # the kernel would write to the read-only array
     if running_var is None and running_mean is not None:
