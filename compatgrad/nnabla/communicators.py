@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from compatgrad.core import distributed
-from compatgrad.core.distributed.reducing import Buckets
 
 from . import context as contexts
 from .variable import CommunicatorBackwardCallback
@@ -261,7 +260,7 @@ class Communicator:
             tensors = [self._opened(array) for array, part in zip(arrays, taking_part, strict=True) if part]
             if members.size == 1:
                 return
-            sums = Buckets(members, 1 / members.size if division else 1.0, "all_reduce")
+            sums = distributed.Buckets(members, 1 / members.size if division else 1.0, "all_reduce")
             for some in [[t] for t in tensors] if inplace else [tensors]:
                 sums.add(some, [self._dtype] * len(some))
             sums.finish()
@@ -436,7 +435,7 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
         taking_part = _agree(self._group, "all_reduce_callback", self._arrays, flags, order)
         self._order = [i for i in order if taking_part[i]]
         self._next, self._pack, self._elements = 0, [], 0
-        self._sums = Buckets(self._group, self._factor, "all_reduce_callback")
+        self._sums = distributed.Buckets(self._group, self._factor, "all_reduce_callback")
 
     def on_finish_function_backward(self, function):
         """Called after each function's backward."""

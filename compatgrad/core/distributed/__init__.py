@@ -12,9 +12,33 @@ of.
 the missing processes (`_waiting.py`).
 """
 
-from compatgrad.core.distributed._messages import ANY, Message, Packet
-from compatgrad.core.distributed.errors import DistributedError
-from compatgrad.core.distributed.group import Group, Pending, world
-from compatgrad.core.distributed.launching import Launch, detect
+from __future__ import annotations
 
-__all__ = ["ANY", "DistributedError", "Group", "Launch", "Message", "Packet", "Pending", "detect", "world"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compatgrad.core.distributed._messages import ANY, Message, Packet
+    from compatgrad.core.distributed.errors import DistributedError
+    from compatgrad.core.distributed.group import Group, Pending, world
+    from compatgrad.core.distributed.launching import Launch, detect
+    from compatgrad.core.distributed.reducing import Buckets
+
+__all__ = ["ANY", "Buckets", "DistributedError", "Group", "Launch", "Message", "Packet", "Pending", "detect", "world"]
+
+_MODULES = {
+    "_messages": ("ANY", "Message", "Packet"),
+    "errors": ("DistributedError",),
+    "group": ("Group", "Pending", "world"),
+    "launching": ("Launch", "detect"),
+    "reducing": ("Buckets",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # The frontends import this package, and most programs have one process: modules are imported at first use.
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from compatgrad.core.distributed import DistributedError, Packet
-from compatgrad.core.distributed.reducing import Buckets
+from compatgrad.core import distributed
 
 from .. import autograd
 from .. import ndarray as nd
@@ -78,7 +77,9 @@ class DistributedStore(KVStore):
         if any(row[0] != code for row in rows):
             texts = self._group.all_gather_objects(str(forms[:8]))
             listed = "; ".join(f"rank {rank}: {text}" for rank, text in enumerate(texts))
-            raise DistributedError(f"KVStore.{name}: the processes pass different keys or arrays: {listed[:2000]}")
+            raise distributed.DistributedError(
+                f"KVStore.{name}: the processes pass different keys or arrays: {listed[:2000]}"
+            )
         newest = max(row[1] for row in rows)
         if newest > self._used:
             root = next(rank for rank, row in enumerate(rows) if row[1] == newest)
@@ -134,7 +135,7 @@ class DistributedStore(KVStore):
     def _sums(self, name: str, pairs: _Pairs) -> list[tuple[Any, nd.NDArray]]:
         """The sums over all processes of what is pushed. Dense arrays travel together, in few messages."""
         sums = []
-        dense = Buckets(self._group, 1.0, f"KVStore.{name}")
+        dense = distributed.Buckets(self._group, 1.0, f"KVStore.{name}")
         tensors = []
         for key, arrays in pairs:
             total = _total(arrays, self._stored(key).context)
@@ -160,7 +161,7 @@ class DistributedStore(KVStore):
     def _rows(self, name: str, total: Any) -> Any:
         """The sum of row_sparse arrays: processes send the rows that they have."""
         (mine,) = total._indices()
-        packet = Packet(None, [mine, total.tensor[mine]])
+        packet = distributed.Packet(None, [mine, total.tensor[mine]])
         result = torch.zeros_like(total.tensor)
         rows = []
         for _, (indices, values) in self._group.all_gather_packets(f"KVStore.{name}", packet):

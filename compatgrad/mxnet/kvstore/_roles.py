@@ -14,7 +14,6 @@ import sys
 import time
 
 from compatgrad.core import distributed
-from compatgrad.core.distributed import Group
 
 from ..base import MXNetError
 
@@ -32,7 +31,7 @@ def _variable(name: str) -> str:
     return value
 
 
-def connected() -> Group:
+def connected() -> distributed.Group:
     """The group of all workers. The first call connects them."""
     if os.environ.get("DMLC_ROLE") == "worker" and not distributed.detect().launcher:
         _meet()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from compatgrad import _C
-from compatgrad.core.distributed import Group
 from compatgrad.nnabla._declare import Composite, Info, function, op
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla.functions._statistics import check_batch, kept_shape
 from compatgrad.nnabla.functions.create import constant
+
+if TYPE_CHECKING:
+    from compatgrad.core.distributed import Group
 
 
 class _Sum:
