@@ -8,6 +8,12 @@ namespace cg {
 Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps,
                        const Tensor& running_mean, const Tensor& running_var, double decay, Tensor& mean,
                        Tensor& inv_std) {
+  TORCH_CHECK_VALUE(running_mean.defined() == running_var.defined(),
+                    "batch_normalization: running_mean and running_var must be given together");
+  // the kernels would write beyond a shorter one
+  for (const Tensor* p : {&gamma, &beta, &running_mean, &running_var})
+    TORCH_CHECK_VALUE(!p->defined() || p->numel() == k.sizes[1], "batch_normalization: a parameter of shape ",
+                      p->sizes(), " for ", k.sizes[1], " channels");
   Tensor y;
   bool updated = !running_mean.defined();
   if (kernels::raw(x)) {
