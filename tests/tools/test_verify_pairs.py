@@ -134,3 +134,15 @@ def test_units_in_the_last_place_are_told_of_small_differences_only():
     assert "ulp" not in details.not_close(x, x * np.float32(1.01), 0)
     assert "ulp" not in details.not_close(np.zeros(3, np.float32), np.full(3, 1e-30, np.float32), 0)
     assert "ulp" not in details.not_close(np.float32([np.nan]), np.float32([1]), 0)
+
+
+@pytest.mark.parametrize(("name", "differs"), [("Gaussian", False), ("Mul", True)])
+def test_inputs_that_the_function_here_does_not_have_are_not_compared(name, differs):
+    """`no_backprop_mode` records inputs only. Chainer's Gaussian gets the logarithm of the variance, ours the noise."""
+    mean, result = rows(4, 3), rows(4, 3)
+    sides = []
+    for second in (rows(4, 3), rows(4, 3)):
+        side = Side()
+        side.forward(name, result, mean, second)
+        sides.append(side.done())
+    assert bool(compare(*sides).findings) == differs

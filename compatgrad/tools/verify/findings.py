@@ -15,6 +15,8 @@ from compatgrad.tools.verify.alignment import WritingOrder, align, readers
 from compatgrad.tools.verify.recording import Distance, Event, Recording, distance, rms
 
 OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
+# inputs of the original's functions that the function here does not have
+NOT_HERE = {("Gaussian", 1)}  # the logarithm of the variance; here it is the noise times the standard deviation
 INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike are no longer compared
 
 
@@ -274,7 +276,7 @@ class _Follower:
                 came_in = max(came_in, self._error_of(source, through))
                 continue
             d = self._of(x, y)
-            if d is None:
+            if d is None or (a["n"], slot) in NOT_HERE:
                 continue
             if d.relative > 1e-4:  # hooks may see the inputs in another order
                 others = filter(None, (self._of(x, z) for z in b.get("i", ()) if z))
