@@ -58,7 +58,8 @@ class ImageRecordIter(MXDataIter):
             that is added to it.
         seed_aug: seed of all random choices but the order; None for `seed`.
         inter_method: the interpolation, as in `mx.image.imresize`.
-        max_rotate_angle: up to how many degrees it is turned; rotate: by so many degrees instead, if above 0.
+        max_rotate_angle: up to how many degrees it is turned.
+        rotate: by how many degrees it is turned instead, if above 0.
         max_aspect_ratio, min_aspect_ratio: the width is changed against the height, by a factor between these; without
             min_aspect_ratio by one between 1 - max_aspect_ratio and 1 + max_aspect_ratio.
         max_shear_ratio: up to how far the rows are moved against each other.

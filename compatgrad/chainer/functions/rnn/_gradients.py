@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
 
 
-__all__ = [
-    "LSTMGrad", "SLSTMGrad", "_extract_gates", "_grad_grad_sigmoid", "_grad_grad_tanh", "_grad_sigmoid", "_grad_tanh",
-    "_sigmoid",
-]  # fmt: skip
+# what both modules of cells show
+__all__ = ["_extract_gates", "_grad_grad_sigmoid", "_grad_grad_tanh", "_grad_sigmoid", "_grad_tanh", "_sigmoid"]
 
 
 def _extract_gates(x):

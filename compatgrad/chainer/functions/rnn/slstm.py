@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.rnn._gradients import *  # noqa: F403  (programs find them here)
+from compatgrad.chainer.functions.rnn._gradients import SLSTMGrad  # noqa: F401
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
