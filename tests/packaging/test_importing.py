@@ -42,3 +42,19 @@ def test_a_collector_that_was_off_stays_off():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("frontend, part", [("chainer", "link"), ("nnabla", "function_bases"), ("mxnet", "gluon")])
+def test_the_collector_works_after_an_import_that_failed(frontend, part):
+    """The error is kept, as an interactive session keeps the last one."""
+    program = f"""
+import gc, sys
+sys.modules["compatgrad.{frontend}.{part}"] = None
+try:
+    import compatgrad.{frontend}
+except ImportError as error:
+    kept = error
+print(type(kept).__name__, gc.isenabled())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["ModuleNotFoundError", "True"], done.stderr
