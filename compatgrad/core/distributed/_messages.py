@@ -341,8 +341,10 @@ class Messages:
         group = self._handle
         self._wait_all(
             self._call(name, "parts"),
-            lambda: [dist.irecv(mine[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others]
-            + [dist.isend(data[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others],
+            lambda: (
+                [dist.irecv(mine[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others]
+                + [dist.isend(data[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others]
+            ),
             others,
         )
         return [packets[rank] if rank == self.rank else from_bytes(mine[rank]) for rank in range(self.size)]
