@@ -39,7 +39,7 @@ CONSTANT = re.compile(  # operators without a gradient
 def watch_mxnet(rec: Recorder, mx: Any) -> None:
     rec.framework(mx)
     nd, NDArray, autograd, gluon = mx.nd, mx.nd.NDArray, mx.autograd, mx.gluon
-    recent: Any = []  # the last results and the numbers of their events; held, so that no new array gets their ids
+    recent: Any = {}  # id -> one of the last results, and its event; results are held, so that no new array gets an id
     marked: Any = []  # arrays whose gradients a program without an optimizer asks for
     backwards = [0]  # since the last update
     mx.random.seed(rec.options.seed)
@@ -47,11 +47,13 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         draw_by_numpy(rec, mx)
 
     def arrays_in(values: Any) -> Any:
+        found = []
         for v in values:
             if isinstance(v, NDArray):
-                yield v
+                found.append(v)
             elif isinstance(v, (list, tuple)):
-                yield from arrays_in(v)
+                found += arrays_in(v)
+        return found
 
     def host(x: Any) -> Any:
         return None if x is None else x.asnumpy()
@@ -60,8 +62,11 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         return functools.partial(host, x)
 
     def remember(index: int, ys: Any) -> None:
-        recent.extend((y, index) for y in ys)
-        del recent[:-24]
+        for y in ys:
+            recent.pop(id(y), None)
+            recent[id(y)] = y, index
+        while len(recent) > 24:
+            del recent[next(iter(recent))]
 
     def operator(name: str, f: Any, method: bool = False) -> Any:
         @functools.wraps(f)
@@ -71,13 +76,13 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             rec.inside += 1
             try:
                 whole = rec.whole()
-                xs = list(arrays_in(args)) + list(arrays_in(v for k, v in named.items() if k != "out"))
-                from_ = [next((n for y, n in reversed(recent) if y is x), -1) for x in xs]
+                xs = arrays_in(args) + arrays_in([v for k, v in named.items() if k != "out"])
+                from_ = [recent[id(x)][1] if id(x) in recent else -1 for x in xs]
                 ins = [host(x) if whole or n < 0 else None for x, n in zip(xs, from_)]
                 ys = f(*args, **named)
             finally:
                 rec.inside -= 1
-            outs = list(arrays_in([ys]))
+            outs = arrays_in([ys])
             if outs and (xs or name in DRAWN):
                 more = {"c": call_of(name, args, named, method)} if whole else {}
                 at = rec.line()
@@ -90,7 +95,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
 
     def call_of(name: str, args: Any, named: Any, method: bool) -> Any:
         def shown(v: Any) -> Any:
-            return {"array": len(list(arrays_in([v])))} if any(True for _ in arrays_in([v])) else plain(v)
+            return {"array": len(arrays_in([v]))} if arrays_in([v]) else plain(v)
 
         return {"call": name, "method": method, "args": [shown(a) for a in args],
                 "params": {k: shown(v) for k, v in named.items() if k not in ("out", "name")}}  # fmt: skip
@@ -98,7 +103,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     def forget(f: Any) -> Any:  # for calls that overwrite an array
         @functools.wraps(f)
         def call(self: Any, *args: Any) -> Any:
-            recent[:] = [(y, n) for y, n in recent if y is not self]
+            recent.pop(id(self), None)
             return hidden(f)(self, *args)
 
         return call
@@ -111,8 +116,9 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             loss = isinstance(self, gluon.loss.Loss)  # one function here, several operators in MXNet
             try:
                 ys = hidden(f)(self, *args, **named) if loss else f(self, *args, **named)
-                outs, ins = list(arrays_in([ys])), list(arrays_in(args))
-                if ins and rec.count == before and not rec.inside and rec.wanted():  # a compiled block
+                compiled = rec.count == before and not rec.inside and rec.wanted()
+                outs, ins = (arrays_in([ys]), arrays_in(args)) if compiled else ((), ())
+                if ins:
                     more = {"p": rec.where(), "l": rec.line(), "f": [-1] * len(ins)}
                     remember(rec.event("forward", type(self).__name__, map_host(ins), map_host(outs), **more), outs)
                 return ys
