@@ -1,4 +1,4 @@
-"""Layout of a graph's boxes, layer by layer, and the picture as SVG. Needs no external program and no recursion."""
+"""Layout of a graph's boxes, layer by layer, and the picture as SVG, without an external program or recursion."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The number of a legacy element is its place in all parameters of the network, one after the other, beginning with 1; 0
 stands for a zero that no parameter contains. What the network does to its parameters before a layer (it joins, cuts and
-reorders them) is done to these numbers, which so say where each element of torch's parameter comes from.
+reorders them) is done to these numbers; afterwards they say where each element of torch's parameter comes from.
 """
 
 from __future__ import annotations

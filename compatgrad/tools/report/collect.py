@@ -1,4 +1,4 @@
-"""Counts what a program does on compatgrad, and what is worth knowing of it."""
+"""Counts the functions that a program runs on compatgrad, and collects slow paths, copies and differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of reports: where they go, how they are written and read, and one report of several processes'."""
+"""Files of reports: where they go, how they are written and read, and how those of several processes become one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follows two recordings side by side and finds where they first part by more than rounding allows."""
+"""Follows two recordings side by side and finds where they first differ by more than rounding allows."""
 
 from __future__ import annotations
 
