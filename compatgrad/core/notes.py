@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 __all__ = ["DIFFERENCES", "REASONS", "Difference", "Reason", "note_difference", "note_move"]
 
-#: Called with a reason, a name and what else is known: for "move" the devices `source`, `target` and `nbytes`; for
-#: "difference" the name is one of `DIFFERENCES`. A program's function may stand for its name. None: nobody listens.
+#: A function that is called with a reason, a name and what else is known: for "move" the devices `source`, `target` and
+#: `nbytes`. For "difference" the name is one of `DIFFERENCES`. A function of the program may be passed in place of its
+#: name. None if there is no listener.
 listener: Callable[..., object] | None = None
 
 

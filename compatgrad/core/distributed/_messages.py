@@ -16,7 +16,7 @@ __all__ = ["ANY", "Message", "Packet"]
 
 #: any tag, or any source
 ANY = -1
-# tensors begin at multiples of it, so that every dtype can be read where it lies
+# tensors begin at multiples of this number, so that a tensor of any dtype can be read without a copy
 _ALIGNMENT = 16
 # largest part of a broadcast
 _CHUNK = 1 << 28

@@ -17,8 +17,8 @@ from ._calls import INNER_UPDATES, Watches
 from ._statistics import Statistics
 
 SCHEMA = 2
-MEDIUM = 4096  # arrays of so many elements are stored whole: that costs less than their statistics
-SMALL = 64  # the same, when so many bytes have been stored:
+MEDIUM = 4096  # arrays of up to so many elements are stored whole: that costs less than their statistics
+SMALL = 64  # this is the limit instead of MEDIUM once ENOUGH bytes have been stored
 ENOUGH = 1 << 26
 
 
@@ -36,7 +36,7 @@ class Recorder:
         self.arrays_file: Any = open(os.path.join(self.folder, "arrays.bin"), "wb")
         self.keep = numbers(options.keep)
         self.statistics = Statistics()
-        self.names: Any = {}  # of types of numbers, which NumPy puts together at each question
+        self.names: Any = {}  # dtype -> its name, which NumPy would put together anew at each access
         self.encoder = json.JSONEncoder(separators=(",", ":"), check_circular=False)
         self.waiting: Any = []
         self.blob = bytearray()
@@ -216,7 +216,7 @@ class Recorder:
             if self.thread != threading.get_ident() and not self.functions:
                 self.note("the program trains in a thread that it starts, in which the functions were not seen")
             if self.updates == 1:
-                self.write_meta("killed")  # of a program that ends in a way of which nobody is told
+                self.write_meta("killed")  # stays so if the program ends without calling `close`
         if self.options.steps and self.updates >= self.options.steps:
             self.ended = "stopped"
             self.close()

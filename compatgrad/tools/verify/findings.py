@@ -14,7 +14,7 @@ from compatgrad.tools.verify import rounding
 from compatgrad.tools.verify.alignment import WritingOrder, align, readers
 from compatgrad.tools.verify.recording import Distance, Event, Recording, distance, rms
 
-OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
+OWN_TURN = ("initial", "gradient", "update")  # kinds of events that are compared before or after all other events
 # inputs of the original's functions that the function here does not have
 NOT_HERE = {("Gaussian", 1)}  # the logarithm of the variance; here it is the noise times the standard deviation
 INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike are no longer compared
@@ -70,7 +70,7 @@ class Comparison:
     until: int | None
     draws: int | None
     notes: list[str]
-    crossed: int = 0  # of the doubtful ones, those that single elements do explain
+    crossed: int = 0  # how many of the doubtful findings single elements explain
 
 
 class _Follower:
@@ -341,7 +341,7 @@ class _Follower:
         upstream = 0.0, 0
         for consumer, of in pairs:
             for event in self.backward_of[consumer["j"]]:
-                if event["j"] not in self.slots:  # it has no partner
+                if event["j"] not in self.slots:  # the event has no partner
                     through.append(consumer)
                 errors = self.slots.get(event["j"], [])
                 if "o" in event:
@@ -357,7 +357,7 @@ class _Follower:
         into = a.get("g", ()) if "o" in a else ()
         written = [(a["s"], w or n) for w, n in zip(a.get("w") or [0] * len(into), into, strict=False)]
         came_in = max([came_in, *(self.written.get(key, 0.0) for key in written if key[1] != -1)])
-        if through:  # of what comes in from functions without a partner, nothing is known
+        if through:  # the errors that come in from functions without a partner are not known
             came_in = max(came_in, 1e-4)
         found = self._outcome(pair, outs, came_in, "function", max(self._floor(a), self._leaves(a)), names, upstream)
         self.written.update(zip(written, self.slots[a["j"]], strict=False))
@@ -449,7 +449,7 @@ class _Follower:
             return lost(*arrays, *both)  # type: ignore[arg-type]
         moved = self._moved((finding.original, finding.here))
         if not self.again and moved is not None and moved[0] > 0.5 * moved[1]:
-            return False  # too many elements would be lost, and nobody will look
+            return False  # more elements differ than that could explain, and no second run will look at them
         self.doubtful.append(finding)
         return True
 

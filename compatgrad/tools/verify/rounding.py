@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 # (rtol) of torch.testing.assert_close, by dtype
 RELATIVE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7, "complex64": 1.3e-6}
-GROWTH = 50.0  # an error may grow so many times in one function
-FACTOR = 8.0  # of the table's tolerance, for functions of a few roundings
+GROWTH = 50.0  # one function may multiply an error by up to this factor
+FACTOR = 8.0  # multiplies the table's tolerance for functions that round a few times
 NOISE = 3e-6  # relative error of the estimate from statistics
 
 _SUMS = re.compile(
