@@ -55,11 +55,26 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
                 found += arrays_in(v)
         return found
 
+    library = getattr(mx.base, "_LIB", None)
+    copy = library.MXNDArraySyncCopyToCPU if isinstance(library, ctypes.CDLL) else None  # compatgrad has no C library
+
     def host(x: Any) -> Any:
-        return None if x is None else x.asnumpy()
+        """The values; in half the time of the original's asnumpy, most of which prepares the call of this function."""
+        if x is None or copy is None or type(x) is not NDArray:
+            return None if x is None else x.asnumpy()
+        data = np.empty(x.shape, x.dtype)
+        if not data.size or data.dtype.kind not in "fiu":
+            return x.asnumpy()
+        mx.base.check_call(copy(x.handle, ctypes.byref(ctypes.c_char.from_buffer(data)), ctypes.c_size_t(data.size)))
+        return data
+
+    def peek(x: Any) -> Any:
+        """The values, on the memory of the array where that is possible: for an event that is written at once."""
+        values = getattr(x, "array", None) if copy is None else None
+        return values if type(values) is np.ndarray else host(x)
 
     def reader(x: Any) -> Any:
-        return functools.partial(host, x)
+        return functools.partial(peek, x)
 
     def remember(index: int, ys: Any) -> None:
         for y in ys:
@@ -86,7 +101,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             if outs and (xs or name in DRAWN):
                 more = {"c": call_of(name, args, named, method)} if whole else {}
                 at = rec.line()
-                index = rec.event("forward", name, ins, [host(y) for y in outs], p=rec.where(), l=at, f=from_, **more)
+                index = rec.event("forward", name, ins, [peek(y) for y in outs], p=rec.where(), l=at, f=from_, **more)
                 remember(index, outs)
             return ys
 
@@ -128,7 +143,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         return call
 
     def map_host(xs: Any) -> Any:
-        return [host(x) for x in xs]
+        return [peek(x) for x in xs]
 
     spaces = [nd, nd.op, nd._internal, nd.contrib, nd.linalg, nd.image, nd.sparse, mx.np, mx.npx, mx.np.linalg]
     spaces += [vars(nd)[name] for name in ("numpy_extension", "numpy") if name in vars(nd)]
@@ -191,7 +206,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             if rec.wanted():
                 for i, x in enumerate(marked):
                     if x.grad is not None:
-                        rec.event("gradient", "array %d" % i, (), [host(x.grad)], l=rec.line())
+                        rec.event("gradient", "array %d" % i, (), [peek(x.grad)], l=rec.line())
             return result
 
         return call
@@ -217,38 +232,38 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
             known = getattr(updater, "states", {})
             for key in keys:
                 if key in known:
-                    return [("state %d" % i, host(x)) for i, x in enumerate(arrays_in([known[key]]))]
+                    return [("state %d" % i, peek(x)) for i, x in enumerate(arrays_in([known[key]]))]
         return ()
 
     def trainer_states(trainer: Any, args: Any) -> Any:
         for p in trained(trainer):
-            yield p.name, host(p.list_data()[0]), optimizer_states(trainer, [trainer._param2idx[p.name]])
+            yield p.name, peek(p.list_data()[0]), optimizer_states(trainer, [trainer._param2idx[p.name]])
 
     def module_states(module: Any, args: Any) -> Any:
         group = module._exec_group
         for i, (name, arrays) in enumerate(zip(group.param_names, group.param_arrays)):
-            yield name, host(arrays[0]), optimizer_states(module, [name, i * len(arrays)])
+            yield name, peek(arrays[0]), optimizer_states(module, [name, i * len(arrays)])
 
     def trainer_values(trainer: Any, _: Any) -> Any:
-        return [(p.name, reader(p.list_data()[0]), host(p.list_grad()[0])) for p in trained(trainer)]
+        return [(p.name, reader(p.list_data()[0]), peek(p.list_grad()[0])) for p in trained(trainer)]
 
     def module_values(module: Any, _: Any) -> Any:
         group = module._exec_group
         for name, arrays, gradients in zip(group.param_names, group.param_arrays, group.grad_arrays):
-            yield name, reader(arrays[0]), host(gradients[0]) if gradients and gradients[0] is not None else None
+            yield name, reader(arrays[0]), peek(gradients[0]) if gradients and gradients[0] is not None else None
 
     def model_values(values: Any, given: Any) -> Any:
-        return [(n, reader(x[0]), host(g[0])) for x, g, n in zip(values, given[0], given[-1])]
+        return [(n, reader(x[0]), peek(g[0])) for x, g, n in zip(values, given[0], given[-1])]
 
     def model_states(values: Any, given: Any) -> Any:
-        return [(n, host(x[0]), ()) for x, n in zip(values, given[-1])]
+        return [(n, peek(x[0]), ()) for x, n in zip(values, given[-1])]
 
     def updater_values(updater: Any, given: Any) -> Any:
         index, gradient, value = given
-        return [("parameter %s" % index, reader(value), host(gradient))] if isinstance(value, NDArray) else []
+        return [("parameter %s" % index, reader(value), peek(gradient))] if isinstance(value, NDArray) else []
 
     def updater_states(updater: Any, given: Any) -> Any:
-        return [("parameter %s" % given[0], host(given[2]), ())] if isinstance(given[2], NDArray) else []
+        return [("parameter %s" % given[0], peek(given[2]), ())] if isinstance(given[2], NDArray) else []
 
     rec.watch_updates(
         mx,

@@ -18,6 +18,12 @@ class Statistics:
         self.rows: Any = {"f": row.view(np.complex64), "d": row.astype(np.float64).view(np.complex128)}
         self.weights: Any = np.exp(2j * np.pi * rng.random_sample(4096)).tolist()  # of the blocks
         self.known: Any = {}  # of parameters, which functions read after an update
+        self.raises = False  # whether NumPy's products look at the settings of `np.errstate`, as newer ones do
+        try:
+            with np.errstate(all="raise"):
+                self.products(np.full(4, np.inf, np.float32))
+        except FloatingPointError:
+            self.raises = True
 
     def products(self, x: Any) -> Any:
         """The square of the norm of a flat array, and its products with two random vectors, as one complex number.
@@ -63,6 +69,12 @@ class Statistics:
         return found
 
     def compute(self, a: Any, flat: Any, check: int) -> Any:
+        if self.raises:
+            with np.errstate(all="ignore"):
+                return self.computed(a, flat, check)
+        return self.computed(a, flat, check)
+
+    def computed(self, a: Any, flat: Any, check: int) -> Any:
         x, kind = flat, a.dtype.kind
         range_: Any = [None, None, None]
         if kind == "c":
@@ -74,13 +86,12 @@ class Statistics:
             x = flat.astype(np.float32)
         if not x.dtype.isnative:
             x = x.astype(x.dtype.newbyteorder("="))
-        with np.errstate(all="ignore"):  # the program may have asked for errors
+        square, found = self.products(x)
+        nans = infinities = 0
+        if not math.isfinite(square) or square < 1e-30 and x.any():  # squares may be too large or small for float32
+            nans, infinities = int(np.isnan(x).sum()), int(np.isinf(x).sum())
+            if nans or infinities:
+                x = np.where(np.isfinite(x), x, 0)
+            x = x.astype(np.float64)
             square, found = self.products(x)
-            nans = infinities = 0
-            if not math.isfinite(square) or square < 1e-30 and x.any():  # squares may be too large or small for float32
-                nans, infinities = int(np.isnan(x).sum()), int(np.isinf(x).sum())
-                if nans or infinities:
-                    x = np.where(np.isfinite(x), x, 0)
-                x = x.astype(np.float64)
-                square, found = self.products(x)
         return range_ + [math.sqrt(square), nans, infinities, check, found.real, found.imag]
