@@ -62,7 +62,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         """The values; in half the time of the original's asnumpy, most of which prepares the call of this function."""
         if x is None or copy is None or type(x) is not NDArray:
             return None if x is None else x.asnumpy()
-        data = np.empty(x.shape, x.dtype)
+        data: Any = np.empty(x.shape, x.dtype)
         if not data.size or data.dtype.kind not in "fiu":
             return x.asnumpy()
         mx.base.check_call(copy(x.handle, ctypes.byref(ctypes.c_char.from_buffer(data)), ctypes.c_size_t(data.size)))
