@@ -111,7 +111,7 @@ class Keeper:
 
 
 def _some(shape: Sequence[int], dtype: torch.dtype, example: torch.Tensor | None) -> torch.Tensor:
-    """Numbers of a shape, those of the example as far as it goes."""
+    """A tensor of numbers with this shape: the example's numbers, repeated, or random ones without an example."""
     if example is not None and example.dim() == len(shape) and example.numel() and 0 not in shape:
         t = example
         for d, n in enumerate(shape):

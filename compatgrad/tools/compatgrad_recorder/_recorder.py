@@ -180,9 +180,9 @@ class Recorder:
         self.end_step()
 
     def watch_updates(self, package: Any, readers: Any, hidden: bool = True) -> None:
-        """Records each update. `readers` have, for the name of a call or for "", a function that returns what
-        `parameters` needs, or None, and one that returns what `updated` needs. hidden: nothing in updates is
-        recorded."""
+        """Records each update. `readers` maps the name of a call, or "" for all others, to two functions: one that
+        returns what `parameters` needs (or None), and one that returns what `updated` needs. hidden: the functions that
+        run inside updates are not recorded."""
 
         def call(kind: str, function: Any, arguments: Any, named: Any) -> Any:
             if self.inside:

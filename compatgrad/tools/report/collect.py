@@ -32,7 +32,8 @@ _NOT_COMPUTED = frozenset(("new_generator",))  # ops that only make a state, not
 
 
 class StrictError(Exception):
-    """What `--strict` forbids has happened. It is no RuntimeError, which frontends turn into errors of their own."""
+    """The error for an event that `--strict` forbids. It is no RuntimeError, because frontends turn a RuntimeError into
+    errors of their own."""
 
 
 class _Row:

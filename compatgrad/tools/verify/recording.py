@@ -84,8 +84,8 @@ def read(folder: Path) -> Recording:
 
 @dataclass(frozen=True)
 class Distance:
-    """error: root mean square of the difference; size: that of the larger array; count: elements; why: a difference
-    that is none of numbers, such as the shape."""
+    """How far two arrays are apart. error: root mean square of the difference; size: root mean square of the larger
+    array; count: number of elements; why: a difference that is none of numbers, such as the shape."""
 
     error: float
     size: float

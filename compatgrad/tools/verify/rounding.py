@@ -76,13 +76,13 @@ def of_single_elements(count: int) -> float:
 
 
 def growth(name: str, elements_each: float) -> float:
-    """How many times an error may grow in a function. elements_each: of a normalization, over which a mean is taken;
-    with few of them the deviation, by which it divides, can be small."""
+    """The factor by which an error may grow in a function. elements_each: the number of elements over which a
+    normalization takes a mean; with few elements the deviation, by which it divides, can be small."""
     return GROWTH * max(1.0, 64.0 / max(elements_each, 1.0)) if "norm" in name.lower() else GROWTH
 
 
 def factor(name: str, elements_in: int, elements_out: int) -> float:
-    """How many times the dtype's tolerance a function's own rounding may be."""
+    """The largest error by a function's own rounding, as a multiple of the dtype's tolerance."""
     if _DECOMPOSITIONS.search(name):
         return 1000.0
     if _SUMS.search(name):
