@@ -35,7 +35,7 @@ def _add(
 
 
 # ---- one array -------------------------------------------------------------------------------------------------
-def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool = True) -> Callable[..., Any]:
+def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str) -> Callable[..., Any]:
     """The general form of an operator, which the fast path of the engine falls back to. As in the original, dtypes that
     are not floating are computed in float32 and truncated, and unknown arguments are ignored.
     """
