@@ -298,6 +298,7 @@ __all__ = [
     "reset_nan",
     "reshape",
     "resize",
+    "resize_bytes",
     "resize_grad",
     "rint",
     "rnn_layer",
@@ -2758,6 +2759,26 @@ def resize(x0: _Input, /, size: _Ints, align_corners: bool = True, mode: str = "
         size: int or tuple of ints
         align_corners: bool
         mode: str; "bilinear" or "nearest"
+    """
+
+def resize_bytes(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input,
+    /,
+    rounding: str = "whole",
+    bits: int = 22,
+) -> _Variable:
+    """An image of bytes (height, width, channels) in another size, in OpenCV's whole-number arithmetic. Inputs: the
+    image, and for the rows and the columns of the result the positions and the weights of the rows and columns that
+    are summed, all int32 of shape (results, taps). rounding: how sums along columns are rounded, as in OpenCV's
+    bilinear ('linear') or bicubic loop ('cubic'), or once ('whole'); bits: the sum's fraction.
+
+    Args:
+        rounding: str
+        bits: int
     """
 
 def resize_grad(
