@@ -62,6 +62,7 @@ sanitize: $(VENV)/.have-test build
 
 lint: $(VENV)/.have-lint
 	$(python) -m ruff check
+	$(python) -m ruff format --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(cxx_files)
 
 types: $(VENV)/.have-lint

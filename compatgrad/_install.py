@@ -171,10 +171,10 @@ def install(*names: str, as_of: int | str | None = None) -> None:
 
     Source: `compatgrad/_install.py`.
     """
-    _install(names, as_of, "compatgrad.install(as_of='off')")
+    install_with(names, as_of, "compatgrad.install(as_of='off')")
 
 
-def _install(
+def install_with(
     names: tuple[str, ...], as_of: int | str | None, off: str, quiet: bool = False, allow_pickle: bool = False
 ) -> None:
     """`install`; `off` is what the user writes to have no old names, `quiet` and `allow_pickle` are as for
@@ -242,7 +242,7 @@ class _InstallOnLoad:
         names = [name for name in available() if _finder.roots.intersection(_ROOTS[name])]
         find = f"import sys; sys.path.append({str(_FOLDER.parent)!r})"
         what = f"{tuple(names)!r}, {surroundings.active()!r}, '', True, {surroundings.unpickles()}"
-        return exec, (f"{find}; from {_PACKAGE} import _install; _install._install({what})",)
+        return exec, (f"{find}; from {_PACKAGE} import _install; _install.install_with({what})",)
 
 
 def _preparation_data(name: str) -> dict[str, Any]:

@@ -72,11 +72,9 @@ with _CollectorPause():
     from compatgrad.chainer._runtime_info import print_runtime_info
     from compatgrad.chainer import _adapter
 
-
     class _FallbackType:
         def __repr__(self):
             return "Fallback"
-
 
     #: The result of a function's ``forward_chainerx`` if it does not apply. compatgrad never calls
     #: ``forward_chainerx``.

@@ -102,7 +102,7 @@ class ComputationalGraph:
     def _repr_svg_(self):
         """The picture that notebooks show; it needs no Graphviz."""
         from compatgrad.drawing import Graph
-        from compatgrad.drawing._layout import Box, Edge
+        from compatgrad.drawing.boxes import Box, Edge
 
         nodes, edges = self._drawn()
         number = {node: i for i, node in enumerate(nodes)}

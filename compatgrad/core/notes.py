@@ -1,11 +1,11 @@
-"""What a report of a run is told: slow paths that calls take, copies between devices, differences from an original.
+"""Notes for the report of a run: slow paths that calls take, copies between devices, differences from an original.
 
-The code that decides for such a path says so, if somebody listens::
+The code that decides for such a path writes a note if there is a listener::
 
     if notes.listener is not None:
         notes.listener("python", self.label)
 
-`compatgrad run --report` listens. While nobody does, a note costs the look at an attribute of a module.
+`compatgrad run --report` sets the listener. Without one, a note costs the lookup of a module's attribute.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 __all__ = ["DIFFERENCES", "REASONS", "Difference", "Reason", "note_difference", "note_move"]
 
-#: Called with a reason, a name and what else is known: for "move" the devices `source`, `target` and `nbytes`; for
-#: "difference" the name is one of `DIFFERENCES`. A program's function may stand for its name. None: nobody listens.
+#: A function that is called with a reason, a name and what else is known: for "move" the devices `source`, `target` and
+#: `nbytes`. For "difference" the name is one of `DIFFERENCES`. A function of the program may be passed in place of its
+#: name. None if there is no listener.
 listener: Callable[..., object] | None = None
 
 

@@ -1,11 +1,12 @@
-"""Layout of a graph's boxes, layer by layer, and the picture as SVG. Needs no external program and no recursion."""
+"""Layout of a graph's boxes, layer by layer, and the picture as SVG, without an external program or recursion."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+
+from compatgrad.drawing.boxes import Box, Edge
 
 # assumed sizes of letters, because the real widths are unknown
 FONT_SIZE = 11
@@ -14,25 +15,6 @@ _GAP, _LAYER_GAP = 14.0, 34.0
 # An edge over many layers has one point per layer, to bend around the boxes in between. If there would be more points
 # than this (one weight, thousands of steps), long edges are drawn straight.
 _MOST_BENDS = 20_000
-
-
-@dataclass
-class Box:
-    """A node of the picture: a box for a variable, or an oval for a function."""
-
-    lines: Sequence[str]
-    fill: str
-    oval: bool = False
-    bold: bool = False  # one of the Variables to be drawn
-
-
-@dataclass
-class Edge:
-    """An edge between two boxes, given by their numbers; `text` is written beside it."""
-
-    tail: int
-    head: int
-    text: str = ""
 
 
 def svg_text(boxes: Sequence[Box], edges: Sequence[Edge], direction: str = "TB", caption: str = "") -> str:

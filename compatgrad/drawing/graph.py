@@ -16,7 +16,8 @@ from compatgrad.core.adapters import FRONTENDS
 from compatgrad.core.files import replacing
 from compatgrad.drawing import _torch_record
 from compatgrad.drawing import _walk as walk
-from compatgrad.drawing._layout import Box, Edge, printable, svg_text
+from compatgrad.drawing._layout import printable, svg_text
+from compatgrad.drawing.boxes import Box, Edge
 
 __all__ = ["Graph", "graph"]
 

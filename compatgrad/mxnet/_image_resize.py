@@ -18,7 +18,7 @@ from compatgrad.core.resampling import cubic, linear
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
 
 Taps = tuple[np.ndarray, np.ndarray]
-_resample = _C.op("resample")
+_resample, _resize_bytes = _C.op("resample"), _C.op("resize_bytes")
 
 
 def _positions(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -108,58 +108,52 @@ def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
     if (h, w) == (height, width):
         return x.copy()
     enlarged = height > h or width > w
+    if x.dtype == np.uint8 and interp != NEAREST and (interp != AREA or enlarged):
+        return _of_bytes(x, height, width, interp)
     rows, columns = _taps(h, height, interp, enlarged), _taps(w, width, interp, enlarged, channels)
     flat = np.ascontiguousarray(x).reshape(h, w * channels)
     if interp == NEAREST:
         y = flat[rows[0][0]][:, columns[0][0]]
-    elif x.dtype == np.uint8 and (interp == LINEAR or interp == AREA and enlarged):
-        y = _linear_of_bytes(flat, rows, columns)
-    elif x.dtype == np.uint8 and interp == LINEAR_EXACT:
-        y = _exact_of_bytes(flat, rows, columns)
     else:
         wide = flat.astype(np.float64 if x.dtype == np.float64 else np.float32)
-        y = _as_dtype(_combine(_combine(wide, *rows, 0), *columns, 1), x.dtype, interp)
+        halves_up = interp == AREA and (h, w) == (2 * height, 2 * width)  # OpenCV has a loop for halving
+        if interp == AREA:  # in OpenCV's order, whose rounding decides about halves
+            y = _combine(_combine(wide, *columns, 1), *rows, 0)
+        else:
+            y = _combine(_combine(wide, *rows, 0), *columns, 1)
+        y = _as_dtype(y, x.dtype, halves_up)
     return y.reshape(height, width, channels)
 
 
-def _as_dtype(y: np.ndarray, dtype: np.dtype, interp: int) -> np.ndarray:
+def _as_dtype(y: np.ndarray, dtype: np.dtype, halves_up: bool) -> np.ndarray:
     if dtype.kind == "f":
         return y.astype(dtype, copy=False)
     limits = np.iinfo(dtype)
-    y = np.floor(y + 0.5) if interp == AREA else np.rint(y)  # OpenCV rounds halves up here
+    y = np.floor(y + 0.5) if halves_up else np.rint(y)
     return np.clip(y, limits.min, limits.max).astype(dtype)
 
 
-def _whole(y: np.ndarray) -> np.ndarray:
-    """Sums of whole numbers below 2 ** 24, which float32 holds exactly."""
-    return y.astype(np.int32)
+# method -> how the sums of rows are rounded, and the bits of the weights of a row and of a column together
+_ROUNDING = {LINEAR: ("linear", 22), AREA: ("linear", 22), CUBIC: ("cubic", 22), LANCZOS: ("whole", 22)}
+_ROUNDING[LINEAR_EXACT] = ("whole", 16)
 
 
-def _exact_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
-    """In integers: weights in units of 1 / 256, rounded once at the end."""
-    parts = []
-    for _, weights in (rows, columns):
-        second = np.rint(weights[1] * 256)
-        parts.append(np.stack([256 - second, second]))
-    y = _whole(_combine(_combine(x.astype(np.float32), columns[0], parts[1], 1), rows[0], parts[0], 0))
-    return ((y + (1 << 15)) >> 16).astype(np.uint8)
+@lru_cache(maxsize=256)
+def _whole_taps(n: int, m: int, interp: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Taps (results, taps) with weights in whole numbers, whose unit is 1 / 2048, or 1 / 256 in exact arithmetic."""
+    at, weights = (_area_enlarged if interp == AREA else _METHODS[interp])(n, m)
+    unit = 2 ** (_ROUNDING[interp][1] // 2)
+    whole = np.rint(weights * unit)
+    if interp == LINEAR_EXACT:
+        whole[0] = unit - whole[1]
+    return tuple(torch.from_numpy(np.ascontiguousarray(a.T.astype(np.int32))) for a in (at, whole))
 
 
-def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
-    """In integers: weights in units of 1 / 2048, with the intermediate rounding of OpenCV's vectorized loops."""
-    unit = 2048
-    across = np.rint(columns[1] * unit)
-    down = np.rint(rows[1] * unit).astype(np.int32)
-    y = _whole(_combine(x.astype(np.float32), columns[0], across, 1))
-    y >>= 4
-    halves = []
-    for k in (0, 1):
-        half = y[rows[0][k]]
-        half *= down[k, :, None]
-        half >>= 16
-        halves.append(half)
-    y = halves[0]
-    y += halves[1]
-    y += 2
-    y >>= 2
-    return y.astype(np.uint8)
+def _of_bytes(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
+    if x.shape[2] > 4:  # the op takes up to four channels
+        parts = [_of_bytes(x[..., i : i + 4], height, width, interp) for i in range(0, x.shape[2], 4)]
+        return np.concatenate(parts, 2)
+    rounding, bits = _ROUNDING[interp]
+    rows, columns = _whole_taps(x.shape[0], height, interp), _whole_taps(x.shape[1], width, interp)
+    image = torch.from_numpy(np.require(x, requirements="CW"))
+    return _resize_bytes(image, *rows, *columns, rounding=rounding, bits=bits).tensor.numpy()

@@ -56,4 +56,3 @@ with _CollectorPause():
     from compatgrad.nnabla.core.sequential import Sequential
     from compatgrad.nnabla import _adapter, communicator, dtypes, normalization_functions
     from compatgrad.nnabla.utils import rnn as _rnn  # nn.utils.rnn is there after `import nnabla`
-

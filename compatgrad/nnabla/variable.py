@@ -274,6 +274,7 @@ class Variable(_C.DeferredVariable):
             def finished(f: Any) -> None:
                 for c in told:
                     c.on_finish_function_backward(f)
+
         _C.deferred_backward(
             self,
             start,

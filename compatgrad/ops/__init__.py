@@ -8,7 +8,7 @@ describes its parameters. Every op is differentiable any number of times.
 Raises TypeError for inputs that are not tensors and for unknown parameters, ValueError, with the op and the shapes, for
 shapes and dtypes that the kernel refuses, IndexError for indices out of range.
 
-`__init__.pyi` in this folder has their types; `make stubs` writes it.
+`__init__.pyi` in this folder has the types of all ops; `make stubs` writes it.
 """
 
 from __future__ import annotations

@@ -298,6 +298,7 @@ __all__ = [
     "reset_nan",
     "reshape",
     "resize",
+    "resize_bytes",
     "resize_grad",
     "rint",
     "rnn_layer",
@@ -620,7 +621,6 @@ def batch_normalization_statistics(
     rectify: bool = False,
     update: bool = True,
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def batch_normalization_statistics(
     x0: _Input,
@@ -638,7 +638,6 @@ def batch_normalization_statistics(
     rectify: bool = False,
     update: bool = True,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 def binary_cross_entropy(x0: _Input, x1: _Input, /) -> _Variable:
     """-t log(p) - (1 - t) log(1 - p), element by element; the arguments of both logarithms are at least the
     smallest positive number.
@@ -683,7 +682,7 @@ def bipartite_matching(
         topk: int
     """
 
-def bit_shift(x0: _Input, x1: _Input, /, direction: str = 'LEFT') -> _Variable:
+def bit_shift(x0: _Input, x1: _Input, /, direction: str = "LEFT") -> _Variable:
     """x with its bits moved by shift places to the LEFT or RIGHT; unsigned integers, no gradient.
 
     Args:
@@ -703,7 +702,7 @@ def bool_gather(x0: _Input, x1: _Input, /) -> _Variable:
 def bool_scatter(x0: _Input, x1: _Input, x2: _Input | None = None, /) -> _Variable:
     """Zeros, or `out`, with the rows of x where mask is not zero."""
 
-def border_coordinate(x0: _Input, /, size: int, mode: str = 'repeat', align_corners: bool = False) -> _Variable:
+def border_coordinate(x0: _Input, /, size: int, mode: str = "repeat", align_corners: bool = False) -> _Variable:
     """Coordinates mapped to the range of an axis of `size` pixels: mode 'repeat' limits them to its ends, 'reflect'
     mirrors them there (at the centres of the outermost pixels with align_corners, else at their outer edges).
 
@@ -718,7 +717,7 @@ def border_coordinate_grad(
     x1: _Input,
     /,
     size: int,
-    mode: str = 'repeat',
+    mode: str = "repeat",
     align_corners: bool = False,
 ) -> _Variable:
     """gy times the slope of border_coordinate at s.
@@ -1030,7 +1029,7 @@ def ctc_loss(
     /,
     blank: int = 0,
     lowest: float | None = None,
-    reduce: str = 'no',
+    reduce: str = "no",
 ) -> _Variable:
     """-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax; inputs three
     and four: the numbers of steps (batch,) and of labels (batch,). If the labels need more steps than there are,
@@ -1247,7 +1246,7 @@ def div_scalar(x0: _Input, /, value: complex) -> _Variable:
         value: number
     """
 
-def draw(x0: _Input, /, kind: str, a: float, b: float, shape: _Ints, device: str = 'cpu') -> _Variable:
+def draw(x0: _Input, /, kind: str, a: float, b: float, shape: _Ints, device: str = "cpu") -> _Variable:
     """Numbers of the distribution `kind` (uniform, normal, integer, binomial, gamma, beta) with parameters a and b,
     drawn from a generator's state, which is advanced.
 
@@ -1442,7 +1441,6 @@ def extreme(
     with_index: Literal[True],
     only_index: Literal[False] = False,
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def extreme(
     x0: _Input,
@@ -1453,7 +1451,6 @@ def extreme(
     with_index: bool = False,
     only_index: bool = False,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 def eye_like(x0: _Input, /, k: int = 0) -> _Variable:
     """Ones on the k-th diagonal of a matrix of x's shape, zeros elsewhere; constant in x.
 
@@ -1513,7 +1510,7 @@ def floor(x0: _Input, /) -> _Variable:
 def fmod(x0: _Input, x1: _Input, /) -> _Variable:
     """Remainder of a / b with the sign of a."""
 
-def fourier_transform(x0: _Input, /, ndim: int, inverse: bool = False, norm: str = 'backward') -> _Variable:
+def fourier_transform(x0: _Input, /, ndim: int, inverse: bool = False, norm: str = "backward") -> _Variable:
     """Fourier transform over the `ndim` axes before the last, which holds real and imaginary parts. norm:
     'backward' (inverse transforms are divided by the number of elements), 'forward', 'ortho' (by its square root).
 
@@ -1787,9 +1784,9 @@ def istft(
     window_size: int,
     stride: int,
     fft_size: int,
-    window_type: str = 'hanning',
+    window_type: str = "hanning",
     center: bool = True,
-    pad_mode: str = 'reflect',
+    pad_mode: str = "reflect",
     transposed: bool = False,
     samples: int | None = None,
 ) -> _Variable:
@@ -1988,7 +1985,7 @@ def loss_output(x0: _Input, x1: _Input, x2: _Input, /, multiply: bool = False) -
         multiply: bool
     """
 
-def lstm(x0: _Input, x1: _Input, /, order: str = '') -> tuple[_Variable, ...]:
+def lstm(x0: _Input, x1: _Input, /, order: str = "") -> tuple[_Variable, ...]:
     """One step of an LSTM: c' = tanh(a) s(i) + c s(f) and h = s(o) tanh(c'), with a, i, f, o interleaved along the
     second axis of x, or with `order`, such as ifao, in four blocks in this order. If c has more samples than x, the
     sequences of the others have ended, and their c is copied.
@@ -2003,7 +2000,7 @@ def lstm_grad(
     x2: _Input | None = None,
     x3: _Input | None = None,
     /,
-    order: str = '',
+    order: str = "",
 ) -> tuple[_Variable, ...]:
     """Gradients of c and x of lstm, from c, x and the gradients of c' and h.
 
@@ -2059,7 +2056,6 @@ def max_pooling(
     *,
     return_indices: Literal[True],
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def max_pooling(
     x0: _Input,
@@ -2070,7 +2066,6 @@ def max_pooling(
     cover_all: bool = True,
     return_indices: bool = False,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 def max_pooling_at(
     x0: _Input,
     x1: _Input,
@@ -2621,7 +2616,7 @@ def random_shift(
     /,
     *,
     shifts: _Ints,
-    border_mode: str = 'nearest',
+    border_mode: str = "nearest",
     constant_value: float = 0.0,
     base_axis: int = 1,
     rng: _Input,
@@ -2678,14 +2673,14 @@ def region_proposals(
         iou_loss: bool
     """
 
-def relu(x0: _Input, /, rule: str = 'product') -> _Variable:
+def relu(x0: _Input, /, rule: str = "product") -> _Variable:
     """max(x, 0); the gradient at 0 is 0. rule: as in relu_grad.
 
     Args:
         rule: str
     """
 
-def relu_grad(x0: _Input, x1: _Input, /, rule: str = 'product') -> _Variable:
+def relu_grad(x0: _Input, x1: _Input, /, rule: str = "product") -> _Variable:
     """gy where y > 0, else gy times 0; constant in y. rule: choice gives 0 instead, slope NaN where y is NaN.
 
     Args:
@@ -2756,7 +2751,7 @@ def reshape(x0: _Input, /, shape: _Ints) -> _Variable:
         shape: int or tuple of ints
     """
 
-def resize(x0: _Input, /, size: _Ints, align_corners: bool = True, mode: str = 'bilinear') -> _Variable:
+def resize(x0: _Input, /, size: _Ints, align_corners: bool = True, mode: str = "bilinear") -> _Variable:
     """Images (batch, channels, height, width) in another size. align_corners: the centres of the corner pixels keep
     their places; otherwise the image's outer edges do.
 
@@ -2766,13 +2761,33 @@ def resize(x0: _Input, /, size: _Ints, align_corners: bool = True, mode: str = '
         mode: str; "bilinear" or "nearest"
     """
 
+def resize_bytes(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input,
+    /,
+    rounding: str = "whole",
+    bits: int = 22,
+) -> _Variable:
+    """An image of bytes (height, width, channels) in another size, in OpenCV's whole-number arithmetic. Inputs: the
+    image, and for the rows and the columns of the result the positions and the weights of the rows and columns that
+    are summed, all int32 of shape (results, taps). rounding: how sums along columns are rounded, as in OpenCV's
+    bilinear ('linear') or bicubic loop ('cubic'), or once ('whole'); bits: the sum's fraction.
+
+    Args:
+        rounding: str
+        bits: int
+    """
+
 def resize_grad(
     x0: _Input,
     /,
     size: _Ints,
     insize: _Ints,
     align_corners: bool = True,
-    mode: str = 'bilinear',
+    mode: str = "bilinear",
 ) -> _Variable:
     """The gradient of resize: from images of `size` to those of shape `insize`.
 
@@ -2793,8 +2808,8 @@ def rnn_layer(
     x3: _Input,
     x4: _Input | None = None,
     /,
-    mode: str = 'lstm',
-    order: str = '',
+    mode: str = "lstm",
+    order: str = "",
     reverse: bool = False,
 ) -> _Variable | tuple[_Variable, ...]:
     """States h (time, batch, units) of a recurrent layer; for an LSTM also its cells and the gates before
@@ -3021,8 +3036,8 @@ def sample_grid(
     x0: _Input,
     x1: _Input,
     /,
-    mode: str = 'linear',
-    padding: str = 'zero',
+    mode: str = "linear",
+    padding: str = "zero",
     align_corners: bool = True,
     channel_last: bool = False,
     flow: bool = False,
@@ -3098,7 +3113,7 @@ def select_item(x0: _Input, x1: _Input, /) -> _Variable:
 def sigmoid(x0: _Input, /) -> _Variable:
     """1 / (1 + exp(-x))"""
 
-def sigmoid_cross_entropy(x0: _Input, x1: _Input, /, normalize: bool = True, reduce: str = 'mean') -> _Variable:
+def sigmoid_cross_entropy(x0: _Input, x1: _Input, /, normalize: bool = True, reduce: str = "mean") -> _Variable:
     """-log(sigmoid(x)) where t is 1, -log(1 - sigmoid(x)) where it is 0, and 0 where it is -1.
 
     Args:
@@ -3164,7 +3179,7 @@ def softmax_cross_entropy(
     /,
     ignore_label: int = -1,
     normalize: bool = True,
-    reduce: str = 'mean',
+    reduce: str = "mean",
 ) -> _Variable:
     """-log(softmax(x))[label] over the second axis, times class_weight[label]; 0 for ignore_label. The mean is over
     labels that are not ignored (normalize) or over the batch.
@@ -3250,7 +3265,6 @@ def sort(
     with_index: Literal[True],
     only_index: Literal[False] = False,
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def sort(
     x0: _Input,
@@ -3260,7 +3274,6 @@ def sort(
     with_index: bool = False,
     only_index: bool = False,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 @overload
 def spectral_norm(
     x0: _Input,
@@ -3298,7 +3311,6 @@ def spectral_norm(
     output_u: Literal[True],
     update: bool = True,
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def spectral_norm(
     x0: _Input,
@@ -3311,7 +3323,6 @@ def spectral_norm(
     output_u: bool = False,
     update: bool = True,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 def split(x0: _Input, /, indices: _Ints, axis: int = 0) -> _Variable | tuple[_Variable, ...]:
     """Splits x along an axis before each of the indices.
 
@@ -3366,9 +3377,9 @@ def stft(
     window_size: int,
     stride: int,
     fft_size: int,
-    window_type: str = 'hanning',
+    window_type: str = "hanning",
     center: bool = True,
-    pad_mode: str = 'reflect',
+    pad_mode: str = "reflect",
     transposed: bool = False,
 ) -> tuple[_Variable, ...]:
     """Real and imaginary parts (batch, fft_size / 2 + 1, frames) of the windowed frames of x (batch, samples);
@@ -3499,7 +3510,6 @@ def top_k(
     *,
     with_index: Literal[True],
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def top_k(
     x0: _Input,
@@ -3511,7 +3521,6 @@ def top_k(
     largest: bool = True,
     with_index: bool = False,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 def top_k_grad(x0: _Input, /, k: int, abs: bool = False, base_axis: int = 1) -> _Variable:
     """x; only the k largest elements of each sample of its gradient are passed on.
 
@@ -3621,7 +3630,6 @@ def unique(
     with_inverse: bool = False,
     with_counts: bool = False,
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def unique(
     x0: _Input,
@@ -3633,7 +3641,6 @@ def unique(
     with_inverse: Literal[True],
     with_counts: bool = False,
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def unique(
     x0: _Input,
@@ -3645,7 +3652,6 @@ def unique(
     *,
     with_counts: Literal[True],
 ) -> tuple[_Variable, ...]: ...
-
 @overload
 def unique(
     x0: _Input,
@@ -3656,7 +3662,6 @@ def unique(
     with_inverse: bool = False,
     with_counts: bool = False,
 ) -> _Variable | tuple[_Variable, ...]: ...
-
 def unlink(x0: _Input, /) -> _Variable:
     """x itself; its gradient is 0."""
 
@@ -3718,7 +3723,7 @@ def window_pooling(
     stride: _Ints = (),
     pad: _Ints = (),
     ignore_border: bool = True,
-    divisor: str = 'none',
+    divisor: str = "none",
 ) -> _Variable:
     """Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of windows
     that begin in the image and reach beyond the padding. divisor: 'padded' divides by the number of elements of the

@@ -5,6 +5,7 @@ The compiled module makes the ops when it is loaded, so type checkers and editor
 
 from __future__ import annotations
 
+import json
 import pathlib
 import textwrap
 from collections.abc import Iterator
@@ -79,7 +80,7 @@ _TYPES = {
     "dtype": "_DType",
     "index": "_Index",
 }
-_HEAD = '''\
+_HEAD = """\
 # Written by `make stubs` from the registry of ops; do not edit. Inputs that are tensors have no names.
 
 from collections.abc import Sequence
@@ -109,7 +110,7 @@ _Index: TypeAlias = (
     | None
 )
 
-'''
+"""
 _ONE, _MANY = "_Variable", "tuple[_Variable, ...]"
 
 
@@ -122,8 +123,9 @@ def _typed(p: Parameter, info: dict[str, Any], fixed: str | None = None) -> str:
         type_ = "Sequence[_Input]"
     else:
         type_ = "_Input" if p.default is Parameter.empty else "_Input | None"
-    has_default = p.default is not Parameter.empty and fixed != "True"
-    return f"{p.name}: {type_}" + (f" = {p.default!r}" if has_default else "")
+    if p.default is Parameter.empty or fixed == "True":
+        return f"{p.name}: {type_}"
+    return f"{p.name}: {type_} = {json.dumps(p.default) if isinstance(p.default, str) else repr(p.default)}"
 
 
 def _written(name: str, parameters: list[str], result: str, body: str) -> str:
@@ -174,7 +176,9 @@ def text() -> str:
     """The text of the stub for all ops of the compiled module."""
     names = ["describe", *_C.op_names()]
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]\n\n"
-    return _HEAD + listed + "\n".join(f for name in _C.op_names() for f in _functions(name))
+    functions = [f for name in _C.op_names() for f in _functions(name)]
+    # as ruff's formatter writes it: a blank line follows a docstring, none follows `...`
+    return _HEAD + listed + "".join(f if f.endswith("...\n") else f + "\n" for f in functions).rstrip("\n") + "\n"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The commands of `python -m compatgrad`, a module each with `main(arguments)`, which returns the exit status.
+"""The commands of `python -m compatgrad`: each is a module with `main(arguments)`, which returns the exit status.
 
-0 means done and nothing found, 1 that something was found or failed, and 2 that the command line is wrong. What a
-program that a command runs exits with is passed on.
+0 means done and nothing found, 1 that something was found or failed, and 2 that the command line is wrong. A command
+that runs a program returns the exit status of the program.
 """

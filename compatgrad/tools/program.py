@@ -15,7 +15,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 
 from compatgrad import surroundings
-from compatgrad._install import _install
+from compatgrad._install import install_with
 from compatgrad.names import absent
 
 _run_module_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]  # `python -m` itself calls this
@@ -38,7 +38,7 @@ def run(arguments: list[str], as_of: int | str = "auto", allow_pickle: bool = Fa
         raise UsageError(f"{option} needs an argument")
     if option is None and what.startswith("-") and what != "-":
         raise UsageError(f"unknown option {what}; options of Python itself go before `-m compatgrad`")
-    _install((), as_of, "--as-of off", allow_pickle=allow_pickle)
+    install_with((), as_of, "--as-of off", allow_pickle=allow_pickle)
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins
     if "__annotations__" in vars(sys.modules["__main__"]):  # Python before 3.14

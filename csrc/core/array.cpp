@@ -13,8 +13,8 @@ namespace cg {
 // it, which are made again whenever the root gets another tensor.
 struct Array::Family {
   Ref<Array> parent;   // null: the root
-  int64_t offset = 0;  // in the parent, in elements
-  bool part = false;   // made by narrow: it cannot replace the memory without the other parts
+  int64_t offset = 0;  // of the first element, from the parent's first element
+  bool part = false;   // made by narrow: such an array cannot replace the memory without the other parts
   std::vector<Array*> children;
   void add(Array* a) { children.push_back(a); }
 };
@@ -128,8 +128,9 @@ void Array::assign(at::Tensor t) {
   computed = false;
 }
 
-// Returns false if this array has no family any more. If a user gives an array another dtype or size, the other shapes
-// of the array follow it; a function's result of another dtype or size ends the sharing.
+// Gives the tensor to all arrays that share this array's memory. Returns false if this array has left its family: the
+// caller must then store the tensor. If a user gives an array another dtype or size, the other shapes of the array
+// follow it; a function's result of another dtype or size ends the sharing.
 bool Array::put_shared(const at::Tensor& t, bool user) {
   Array &r = root(), &b = base();
   if (t.numel() != numel()) {
@@ -142,7 +143,7 @@ bool Array::put_shared(const at::Tensor& t, bool user) {
   if (&b == &r) {
     const bool same_dtype = tensor.defined() && t.dtype() == tensor.dtype();
     if (same_dtype && t.is_contiguous() && t.is_alias_of(tensor) && t.storage_offset() == tensor.storage_offset()) {
-      write();  // for a function that returned a view of its input
+      write();  // a function returned a view of its input, so that all arrays have the values already
       return true;
     }
     if (!user && this != &r && r.typed && t.scalar_type() != r.dtype) {

@@ -52,8 +52,9 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
 template <class T>
 Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
   Pass<T> pass(options, true);
-  // The backward of a deferred function is called even if its path is cut before the input, as the original does. So
-  // this collects every function that an output depends on; then, in forward order, those that depend on an input.
+  // The backward of a deferred function is called even if its path is cut before the input, as in the original. So the
+  // block below collects every function that an output depends on, and the loop after it marks, in forward order, the
+  // nodes that depend on an input.
   std::vector<FunctionNode*> reach;
   {
     PointerSet<FunctionNode> seen;
@@ -100,7 +101,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     if (y.node->creator) pass.push(y.node->creator.get());
 
   std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
-  // The nodes among outputs and inputs, each once.
+  // The nodes of the inputs, each once, because several inputs can be one node.
   struct Asked {
     size_t first;  // index of the first input that is this node
     bool found;
@@ -133,7 +134,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
 
 void (*add_to_torch)(const at::Tensor&, Var) = nullptr;
 
-// Whether a tensor has an object in Python. torch 2.9 has another function for it than later versions.
+// Whether a tensor has an object in Python. torch 2.9 has another function for this question than later versions.
 template <class Slot>
 static bool has_object(const Slot* slot) {
   if constexpr (requires { slot->load_pyobj(); })
@@ -149,8 +150,8 @@ void GradientBuffer::write(Tensor g) {
     data.add_(g);
     return;
   }
-  // The buffer takes over the gradient's memory, without a copy, if nobody can notice: if there is no view of either,
-  // and no object of another library that stores an address.
+  // The buffer takes over the gradient's memory, without a copy, if nobody can notice: if neither tensor has a view,
+  // and the buffer's tensor has no Python object, from which another library may have got the address.
   at::TensorImpl* impl = data.unsafeGetTensorImpl();
   if (!kernels::traced() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
       data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&

@@ -25,14 +25,15 @@ struct PassOptions {
   const std::unordered_set<const FunctionNode*>* stops = nullptr;
 };
 
-// Runs from `outputs` with gradients `gys` down to all leaves, which accumulate their gradients.
+// Runs a pass from `outputs` with gradients `gys` down to all leaves, which accumulate their gradients.
 void backward(VarsRef outputs, VarsRef gys, const PassOptions& options);
 
-// Gradients of `inputs`, visiting only functions between outputs and inputs; undefined for an input that no path
-// reaches. `initial`: gradients that are added to those of the inputs; may be empty or have undefined entries.
+// Returns the gradients of `inputs`, undefined for an input that no path reaches. The pass visits only functions
+// between outputs and inputs. `initial`: gradients that are added to those of the inputs; may be empty or have
+// undefined entries.
 Vars grad(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options);
 
-// One function's backward on Vars, outside a pass: one gradient (or an undefined Var) per input.
+// Runs one function's backward on Vars, outside a pass; returns one gradient (or an undefined Var) per input.
 Vars function_backward(FunctionNode& f, VarsRef gys, c10::ArrayRef<bool> wanted);
 
 }  // namespace cg

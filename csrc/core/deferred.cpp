@@ -1,3 +1,4 @@
+// Deferred variables, and the recording of functions on them.
 #include "core/deferred.h"
 
 #include <ATen/ExpandUtils.h>
@@ -202,8 +203,8 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
 void release_unread(VariableNode& x) {
   Deferred& d = *x.deferred;
   if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
-  if (x.refs > d.uses + 1) return;  // a pass holds it
-  if (d.store->refs > 2) return;    // shared with an unlinked variable
+  if (x.refs > d.uses + 1) return;  // a pass holds the variable
+  if (d.store->refs > 2) return;    // the arrays are shared with an unlinked variable
   // As in the original, it makes no difference here whether the creator needs a gradient.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
   if (x.creator->saves(all).output(x.output_index)) return;
@@ -219,11 +220,12 @@ void release_unread(VariableNode& x) {
 void raise_ranks(VariableNode& x) {
   auto& users = x.deferred->users;
   if (std::none_of(users.begin(), users.end(), [&](auto& user) { return user.first->rank < x.rank; })) return;
-  // All functions behind the variable in the order of a search from the leaves on; in a graph with a cycle, each once.
+  // All functions behind the variable, in the order in which a depth-first search leaves them: each comes after the
+  // functions behind it. In a graph with a cycle, each occurs once.
   std::vector<FunctionNode*> found;
   PointerSet<FunctionNode> seen;
   struct Step {
-    FunctionNode* f;  // none for the variable itself
+    FunctionNode* f;  // null for the variable itself
     std::vector<FunctionNode*> next;
   };
   const auto followers = [](VariableNode& y, std::vector<FunctionNode*>& to) {

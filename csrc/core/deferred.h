@@ -50,11 +50,11 @@ struct Array : ArrayContent, Pinned {
   void move(at::Device d);  // moves the array and all that share its memory; does not count as a write
   void set_dtype(at::ScalarType t);
   void reshape(at::IntArrayRef s);  // with another number of elements the content is dropped
-  // Takes the shape of its variable; with another number of elements the tensor is dropped
+  // Takes the shape of its variable; with another number of elements the tensor is dropped.
   void follow(at::IntArrayRef s);
   int64_t numel() const { return c10::multiply_integers(sizes); }
-  // An array that shares the memory of the elements from `offset` on. part: it is one of possibly several parts, which
-  // must not overlap; otherwise it is this array in another shape.
+  // An array that shares the memory of the elements from `offset` on. With `part` it is one of possibly several parts,
+  // which must not overlap; otherwise it is this array in another shape.
   Ref<Array> share(at::IntArrayRef s, int64_t offset, bool part);
   bool is_part() const;
   bool shares() const { return family != nullptr; }  // whether it shares its memory with other arrays
@@ -96,7 +96,7 @@ struct Deferred {
   explicit Deferred(Ref<Store> s) : store(std::move(s)) {}
 };
 
-// What a pass frees after a function ran.
+// What a pass frees after it has run a function.
 struct LastUse {
   c10::SmallVector<bool, 2> data, grads;  // for each output, in a backward pass
   c10::function_ref<bool(size_t)> input;  // whether the pass frees the data of input i
@@ -111,7 +111,7 @@ struct Call {
   bool again = false;            // runs again for a gradient, with the random numbers of the last run
   bool keeps_inputs = false;     // passes that free memory do not free its inputs
   at::Tensor rng_before;         // the random state before the last forward, if that may have to run again
-  Mask last_reads;               // while backward runs: which of the data in `saves` are freed after they are read
+  Mask last_reads;               // while backward runs: which of the data in `saves` are freed after the read
   void* info = nullptr;          // owned by the binding: the frontend's name and arguments of the function
   at::Device device = at::kCPU;  // where it runs; its arrays are moved there first
 };
@@ -125,7 +125,7 @@ extern uint64_t graph_epoch;
 // Whether the data of new variables is computed again in backward instead of being kept.
 extern bool global_recompute;
 
-// A tensor with a shape but without data
+// A tensor with a shape but without data.
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device);
 Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad);
 Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // a new node if the old one was deleted
@@ -144,7 +144,8 @@ at::Tensor cast_real(const Call& call, at::Tensor t);  // casts a gradient, or a
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out,
             const LastUse* last = nullptr);
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f);
-// Runs `f` on its own arrays. again: with the random numbers of the last run, and without updating running statistics.
+// Runs `f` on its own arrays; with `again` it uses the random numbers of the last run, and updates no running
+// statistics.
 void run_on_own(FunctionNode& f, bool again);
 void accumulate(Array& grad, at::Tensor g, bool overwrite);
 // Computes need_grad again for each function between the leaves and y.
@@ -161,7 +162,7 @@ struct DeferredOptions {
 // may get another plan.
 std::shared_ptr<const std::vector<Ref<FunctionNode>>> forward_order(VariableNode& y);
 void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options);
-// `grad`: the gradient to start from; null: the one in y's own array.
+// `grad`: the gradient that the pass starts from; null: the one in y's own array.
 void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options);
 // `last`: what is freed as soon as the function no longer needs it; gradients may use its memory.
 void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accumulate,

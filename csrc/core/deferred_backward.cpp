@@ -62,7 +62,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   for (auto& x : in)
     if (x && !f.info()) x->data->move(f.call->device);  // other functions move the arrays that they read
   for (auto& y : f.call->outputs) y->grad->move(f.call->device);
-  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;  // it writes into the arrays itself
+  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;  // it has written into the arrays itself
   Tensors gys, gxs(wanted.size());
   bool large = false;
   for (auto& y : f.call->outputs) {
@@ -100,8 +100,8 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   }
 }
 
-// Runs functions again whose data a function's gradient reads and forward freed. `ahead`: also functions that did not
-// run.
+// Runs functions again if a function's gradient reads their data and forward has freed it. `ahead`: also functions that
+// have not run yet.
 class Recomputation {
  public:
   explicit Recomputation(const DeferredOptions& options, bool ahead = false) : options_(options), ahead_(ahead) {}
@@ -267,8 +267,8 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     }
   });
   if (!collected.crossing.empty()) {
-    // One further pass continues in the graph that runs at once, and from there into this graph where its inputs come
-    // from here.
+    // One further pass continues in the graph that runs at once. Where variables of that graph come from this graph, it
+    // continues here again.
     Vars ends, gradients;
     for (auto& [x, g] : collected.crossing) {
       ends.emplace_back(x, x->data);

@@ -43,8 +43,8 @@ class Ctx {
   size_t outputs() const { return gys_.size(); }
   size_t inputs() const { return wanted_.size(); }
   bool needs(size_t i) const { return i < wanted_.size() && wanted_[i]; }
-  // Input i, or output j, which must be in `saves`. `last`: this formula does not read it again, so that
-  // may_overwrite() allows to overwrite it if nobody else refers to it.
+  // Input i, or output j, which must be in `saves`. `last`: this formula does not read the tensor again, so that
+  // may_overwrite() allows the formula to overwrite it if nobody else refers to it.
   inline T in(size_t i, bool last = false) const;
   inline T out(size_t j, bool last = false) const;
   inline T saved(const at::Tensor& member) const;  // a tensor that forward stored in the op's struct
@@ -81,7 +81,7 @@ struct FunctionNode : Pinned {
   bool lazy_grad_sum = false;
   bool saved_constants = false;  // inputs that require no gradient were saved as well
   bool owns_handle = false;      // a native node owns its Python object, because a program has set attributes on it
-  // The Python object: of a native node a weak pointer; of a Python-defined node the object that owns it
+  // The Python object: a native node points to it weakly; a node that is defined in Python is owned by it.
   void* handle = nullptr;
   void* frontend = nullptr;    // the frontend that recorded the function; null: the native one
   void* hooks = nullptr;       // owned by the binding: hooks of this function only
@@ -110,7 +110,7 @@ struct FunctionNode : Pinned {
     return false;
   }
   virtual Mask saves(c10::ArrayRef<bool> needs) const = 0;  // what backward reads
-  virtual Mask reuses() const { return 0; }                 // what backward reads by last_in and last_out
+  virtual Mask reuses() const { return 0; }                 // what backward reads by in(i, true) and out(j, true)
   virtual void backward(Ctx<at::Tensor>& c) = 0;
   virtual void backward(Ctx<Var>& c) = 0;
 
@@ -153,7 +153,7 @@ struct FunctionNode : Pinned {
   void python_retain();
   void python_release();
   void refuse_complex(const Tensors& ys) const;
-  void release_handle();  // called if only the Python object holds this node: then neither is reachable unless
+  void release_handle();  // called if only the Python object holds this node: then neither can be reached unless
                           // something else holds the object
 };
 

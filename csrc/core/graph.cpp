@@ -1,3 +1,4 @@
+// The graph of variable nodes and function nodes: how nodes are connected, recorded, cut off and deleted.
 #include "core/function.h"
 
 #include <algorithm>
@@ -95,8 +96,9 @@ void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
   if (f) {
     output_index = index;
     rank = f->rank + 1;
-    // A program may remove the creator and set it again; passes refuse a function that does not point to the node. If
-    // the function's old output node was deleted but backward reads its data, another node does not take its place.
+    // A program may remove the creator and set it again. Then the function must point to the node again, because passes
+    // refuse a creator that does not. But a node does not take the place of a deleted output whose data backward reads,
+    // unless it has the same data.
     if (!f->call && index < f->outputs.size()) {
       OutputSlot& slot = f->outputs[index];
       if (!slot.node && (!slot.saved.defined() || slot.saved.is_same(data))) slot.node = this;

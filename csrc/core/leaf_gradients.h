@@ -1,4 +1,4 @@
-// The gradients of leaves of a graph that runs later, for a pass that may fail.
+// The gradients of leaves of a graph that runs later, kept by a pass so that it can restore them if it fails.
 #pragma once
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@ class LeafGradients {
     for (auto& [array, content] : kept_) std::swap(static_cast<ArrayContent&>(*array), content);
   }
   void keep(const Ref<Array>& a) {
-    // Parts of shared memory are changed in place
+    // An array that shares its memory is changed in place, so that a kept tensor would not have the old values.
     if (!a->shares() && seen_.insert(a.get()).second) kept_.emplace_back(a, *a);
   }
   void commit() { kept_.clear(); }

@@ -166,7 +166,7 @@ void refresh_need_grad(VariableNode& y) {
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
   c10::SmallVector<Ref<Store>, 4> stores;
   for (auto& x : f.inputs) {
-    // A variable of the graph that runs at once whose data is not retained: the function does not read it.
+    // The function does not read a variable of the graph that runs at once if its data is not retained.
     const bool absent = !x || (!x->deferred && !x->data.defined());
     if (absent || x->deferred) {
       stores.push_back(absent ? Ref<Store>() : x->deferred->store);

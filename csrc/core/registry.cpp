@@ -1,3 +1,4 @@
+// The table of all ops by name.
 #include <algorithm>
 #include <map>
 #include <vector>

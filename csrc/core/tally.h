@@ -4,7 +4,7 @@
 
 namespace cg {
 
-// The functions are null unless somebody counts.
+// The functions are null unless a report counts.
 struct Tally {
   // A function has run forward. `counts`: false where it is only recorded, and runs later.
   void (*ran)(FunctionNode& f, VarsRef in, bool counts) = nullptr;

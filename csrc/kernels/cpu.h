@@ -103,7 +103,7 @@ void run_loop(const A& a) {
   loop_plain(a);
 }
 
-// The elements of a block that map_block converts.
+// How many 16-bit elements map_range converts at a time.
 constexpr int64_t kBlock = 512;
 
 template <class T>

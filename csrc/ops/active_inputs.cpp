@@ -9,8 +9,8 @@
 namespace cg {
 namespace {
 
-// int64 numbers, 0 for inputs that are left out. A tensor, so that its owner can change it between two runs; without it
-// all inputs are used.
+// int64 numbers: 0 for an input that is left out. They are in a tensor, so that its owner can change them between two
+// runs; without the tensor all inputs are used.
 using Active = std::optional<Tensor>;
 void check(const char* op, const Active& active, size_t inputs) {
   if (!active) return;
@@ -27,7 +27,7 @@ struct AddActive {
   static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
     check("add_active", active, xs.size());
-    // On the meta device torch adds in Python, and imports its compiler
+    // On the meta device torch adds by a function in Python, which imports torch's compiler.
     if (xs[0].is_meta()) return at::empty_like(xs[0]);
     c10::SmallVector<Tensor, 8> taken;
     for (size_t i = 0; i < xs.size(); ++i)

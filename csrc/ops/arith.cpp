@@ -120,7 +120,7 @@ CG_POINTWISE_UNARY_WITH(RPowScalar, "rpow_scalar", required, c10::Scalar, base, 
 struct AddN {
   static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
-    if (xs[0].is_meta()) {  // on the meta device torch adds in Python, and imports its compiler
+    if (xs[0].is_meta()) {  // on the meta device torch adds by a function in Python, which imports torch's compiler
       at::DimVector sizes(xs[0].sizes());
       for (const Tensor& x : xs.slice(1)) sizes = at::infer_size_dimvector(sizes, x.sizes());
       return at::empty(sizes, xs[0].options());

@@ -26,8 +26,8 @@ Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, 
   if (updated) return y;
   const double count = static_cast<double>(k.sizes[0] * k.sizes[2]), adjust = count / std::max(count - 1, 1.0);
   auto update = [&](const Tensor& running, const Tensor& now, double weight) {
-    // A single operation with both tensors, because a tracer treats operations on the captured tensor alone as
-    // constants.
+    // One operation on both tensors, because a tracer treats the result of an operation on the captured tensor alone as
+    // a constant.
     running.lerp_((now * weight).reshape(running.sizes()).to(running.scalar_type()), 1 - decay);
   };
   update(running_mean, mean, 1);

@@ -190,7 +190,8 @@ constexpr Mask bits(size_t first, size_t end) {
 template <class T, size_t>
 using Same = T;
 
-// `Cell` adds to a cell of cells.h the names of its `kernels`, and `axis`, after which the numbers of a unit are.
+// `Cell` is a cell of cells.h with two additions: the names of its `kernels`, and `axis`, the axis after which the
+// numbers of a unit come.
 template <class Cell>
 Layout layout_of(const char* name, c10::ArrayRef<Tensor> xs) {
   const at::IntArrayRef units = xs[0].sizes();

@@ -102,7 +102,7 @@ double before(double bound, bool downward, at::ScalarType dtype) {
   return std::nextafter(static_cast<float>(bound), static_cast<float>(limit));
 }
 
-// gy where lower < x < upper, else 0. `product`: computed by a product with 0, so that NaN and infinity stay NaN.
+// gy where lower < x < upper, else 0. `product`: computed by a product with 0, so that NaN and infinity give NaN.
 template <class T>
 T between(const Ctx<T>& c, double lower, double upper, bool product) {
   T g = run(HardTanhGrad{lower, upper}, c.gy(), c.in(0));

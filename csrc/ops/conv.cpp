@@ -56,7 +56,7 @@ bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor
 void check_channels(const Tensor& x) {
   TORCH_CHECK_VALUE(x.dim() < 2 || x.size(1) > 0, "convolution: x of shape ", x.sizes(), " has no channels");
 }
-// t with the strides of C order. ATen's column kernels infer the order of axes from the strides; those of axes of
+// t with the strides of C order. ATen's column kernels infer the order of axes from the strides; the strides of axes of
 // length 1 can make them take one argument for channels last, which gives wrong gradients of filters.
 Tensor in_rows(const Tensor& t) {
   const Tensor r = t.contiguous();

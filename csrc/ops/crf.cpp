@@ -167,7 +167,7 @@ struct CrfLogPartition : Packed {
     const auto options = value(cost).options();
     const int64_t k = value(cost).size(0);
     std::vector<T> gx(steps());
-    T gcost, ends;  // ends: for each label at a step, the logarithm of the sum over all following endings
+    T gcost, ends;  // ends: for each label at a step, the logarithm of the sum of exp(score) over all following endings
     for (int64_t t = steps() - 1; t >= 0; --t) {
       const int64_t n = sizes[t], go_on = next(t);
       std::vector<T> parts;

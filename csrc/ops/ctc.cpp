@@ -97,7 +97,7 @@ struct CtcLoss {
         log_alpha = Tensor();
       }
     }
-    // Tracers have no shape function for ATen's loss, and it has no losses for impossible labels.
+    // Tracers have no shape function for ATen's loss, and ATen's loss of impossible labels is infinite.
     const ModeScope constant(Mode::enable_backprop, false);
     const Paths p(log_p, labels, counted(x, steps), lengths, *this);
     loss = -(kernels::raw(log_p) ? looped(p) : value(Recursion(p, Var(log_p)).total));
@@ -129,7 +129,8 @@ struct CtcLoss {
     Tensor labels;   // of the states, (batch, states)
     Tensor inside;   // which states exist, (batch, states)
     Tensor running;  // which samples have not ended at a step, (time, batch)
-    // The states from which a path may come, and to which it may go, and whether it may: each (batch, states, 3).
+    // The states from which a path may come and to which it may go, and whether it may: each of shape (batch, states,
+    // 3).
     Tensor before, may_come, after, may_go;
     Tensor begin, end;  // initial values before the first and after the last step, (batch, states)
 

@@ -132,7 +132,7 @@ PositionGrads<T>::PositionGrads(const DeformGeometry& p, const T& gy, const T& x
   if (!by_offset && !by_factors) return;
   DeformFactorsGrad all{p};
   all.orders.clear();
-  // The index of the sums of an order, which are computed once for all that need them.
+  // The place of an order's sums in `all.orders`. Several gradients can need the same sums, which are computed once.
   const auto place = [&](int64_t order) {
     const auto at = std::find(all.orders.begin(), all.orders.end(), order);
     if (at != all.orders.end()) return at - all.orders.begin();
@@ -151,7 +151,7 @@ PositionGrads<T>::PositionGrads(const DeformGeometry& p, const T& gy, const T& x
   const at::IntArrayRef o = offset.sizes();
   if (all.orders.empty()) return;
   const T sums = run(all, gy, x, offset);
-  if (by_offset && !by_factors && !value(factors).defined()) {  // (1, 2): the order of the offsets
+  if (by_offset && !by_factors && !value(factors).defined()) {  // the orders 1 and 2 follow each other as offsets do
     this->offset = sums;
     return;
   }

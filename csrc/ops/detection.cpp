@@ -118,7 +118,8 @@ struct BoxNms {
                            param("centered_in", &Op::centered_in), param("centered_out", &Op::centered_out));
   }
   static constexpr Mask saves = 0;
-  // Each (batch, boxes, 1): which input box each box of the result is; 1 if it is one; 1 if its format was changed
+  // Three tensors of shape (batch, boxes, 1), for each box of the result: the input box that it is; 1 if it is an input
+  // box; 1 if its format was changed.
   Tensor places, there, changed;
   static constexpr auto stored() {
     return std::make_tuple(param("places", &BoxNms::places), param("there", &BoxNms::there),

@@ -177,8 +177,8 @@ struct Suppression {
 };
 
 // Calls take(row, column) for pairs of the scores (rows, columns) that are `wanted`, with each row and column in at
-// most one pair: the best pair first, of equal ones that of the first row. Ends when take() returns false. `turned`: of
-// equal ones that of the first column comes first.
+// most one pair. The best pair comes first, and of equal pairs that of the first row, or with `turned` that of the
+// first column. Ends when take() returns false.
 template <class T, class Wanted, class Take>
 void match(const T* scores, int64_t rows, int64_t columns, bool smallest, bool turned, Wanted&& wanted, Take&& take) {
   struct Pair {
@@ -195,7 +195,7 @@ void match(const T* scores, int64_t rows, int64_t columns, bool smallest, bool t
       const Wide<T> v = scores[i * columns + j], score = smallest ? -v : v;
       if (score < least || !wanted(v)) continue;
       const Pair pair{score, turned ? j * rows + i : i * columns + j};
-      if (static_cast<int64_t>(best.size()) < rows) {  // the other rows take fewer columns than that
+      if (static_cast<int64_t>(best.size()) < rows) {  // the other rows can take at most rows - 1 columns from this row
         best.push_back(pair);
         if (static_cast<int64_t>(best.size()) < rows) continue;
         std::make_heap(best.begin(), best.end(), better);

@@ -59,7 +59,7 @@ struct BoxEncode {
           const auto [place, size] = center(from + k);
           const auto [goal, extent] = center(found + k);
           to[k] = T((goal - place) / size - mu[k]) / sigma[k];
-          // Not rounded before the mean is subtracted
+          // The logarithm is rounded only after the mean has been subtracted.
           to[k + 2] = T(std::log(N(T(extent / size))) - N(mu[k + 2])) / sigma[k + 2];
         }
         std::fill_n(one, 4, T(1));
@@ -85,7 +85,7 @@ struct BoxEncode {
     const auto [found, extent] = centers(at::gather(refs.to(anchors.options()), 1, rows.expand(anchors.sizes())));
     Tensor moves = (found - place) / size;
     const auto dtype = moves.scalar_type();
-    // Rounded only after the means were subtracted
+    // The logarithms are rounded only after the means have been subtracted.
     Tensor logs = at::log((extent / size).to(dtype == at::kHalf ? at::kFloat : dtype));
     if (means.defined())
       moves = moves - means.slice(0, 0, 2).to(moves.options()), logs = logs - means.slice(0, 2, 4).to(moves.options());

@@ -74,7 +74,7 @@ struct SpectralNorm {
       if (!value(c.gy()).defined()) return c.gy();
       const T m = matrix(c.in(0)), g = matrix(c.gy());
       const T uv = reshape(c.saved(new_u), {-1, 1}) * reshape(c.saved(v), {1, -1});
-      const Ints both{0, 1};  // not written inline: before 2.13, {0, 1} is ambiguous with torch's named dimensions
+      const Ints both{0, 1};  // a variable: before torch 2.13 a literal {0, 1} could also be two names of dimensions
       const T sigma = sum(m * uv, both, true);
       return back((g - uv * (sum(g * m, both, true) / sigma)) / sigma, c.in_sizes(0));
     });

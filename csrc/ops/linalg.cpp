@@ -121,8 +121,8 @@ struct Einsum {
     return t;
   }
   // The gradient of an operand is an einsum of gy and the other operands. A letter that occurs twice in the operand is
-  // a diagonal, for which an identity matrix is added as an operand. A letter that only this operand has was summed,
-  // for which ones are added.
+  // a diagonal, for which an identity matrix is added as an operand. A letter that only this operand has was summed
+  // over, and an operand of ones with this letter is added.
   template <class T>
   void backward(Ctx<T>& c) {
     const Terms t = terms();

@@ -202,7 +202,7 @@ struct Normalize {
   static constexpr Mask saves = in_bit(0);
 
   Tensor forward(const Tensor& x) { return x / (at::sqrt(at::sum(at::square(x), axis, true)) + eps); }
-  // For a zero vector sqrt has no derivative; it is evaluated at 1 instead, where its product with x = 0 is 0.
+  // sqrt has no derivative at 0. For a zero vector the derivative at 1 is used instead, whose product with x = 0 is 0.
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {

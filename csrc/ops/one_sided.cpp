@@ -1,5 +1,5 @@
 // Element-wise functions with a kink, where nnabla uses the derivative of one side, while other ops use that of the
-// other side, or 0; and activations.
+// other side, or 0; and activations of nnabla.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/clamp_max.h>

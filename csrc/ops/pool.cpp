@@ -1,3 +1,4 @@
+// Sums and means over windows of images, unpooling, and the sizes and padding of windows.
 #include "ops/pool.h"
 
 #include <ATen/ops/avg_pool2d.h>

@@ -1,5 +1,5 @@
-// Quantization to fixed grids: multiples of a step, and powers of two. Straight-through gradients: 1 on the grid;
-// beyond the grid also 1, or with `ste_fine_grained` 0.
+// Quantization to fixed grids: multiples of a step, and powers of two. The gradients are straight-through: 1 within the
+// range of the grid; beyond it also 1, or 0 with `ste_fine_grained`.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/exp2.h>

@@ -76,10 +76,10 @@ struct INQWeights {
                         w.sizes());
     TORCH_CHECK_VALUE(w.numel() > 0 && steps.numel() == 2, "inq_weights: w of shape ", w.sizes(), " and ",
                       steps.numel(), " steps; w must have elements, and there must be two steps");
-    // On a GPU in a context that moves all inputs there
+    // These tensors are on a GPU if a context has moved all inputs there.
     const Tensor now = steps.select(0, 0), last = steps.select(0, 1);
     const int64_t step = now.item<int64_t>();
-    // Not w itself, which may be a copy of the array
+    // This step's weights are in old_w. w need not have them: the run that made them may have written to a copy of w.
     if (step == last.item<int64_t>()) return old_w.to(w.options(), false, true);
     last.copy_(now);
     std::vector<float> v = numbers(w), fixed = numbers(indicators), before = numbers(old_w);

@@ -53,7 +53,7 @@ struct RandomChoice {
     for (int64_t have = 0; have < count;) {
       running(w, sums);
       std::uniform_real_distribution<> uniform(0, sums.back());
-      // An element drawn twice in a round is refused, and excluded in the next round
+      // An element that is drawn twice in a round counts once, and is excluded from the next round.
       for (int64_t need = count - have; need > 0; --need) {
         const size_t i = position(sums, static_cast<float>(uniform(g)));
         if (i < w.size() && w[i] > 0) {

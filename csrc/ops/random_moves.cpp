@@ -74,7 +74,7 @@ struct Move {
       return reshape(add_along(g, outside ? frozen(inside, places) : places, 0, c10::multiply_integers(sizes)), sizes);
     });
   }
-  // Indices that are not drawn yet, any of which may be outside.
+  // Indices of the right shape, before they are drawn; any of them may become negative.
   Tensor unknown(const Tensor& x, at::IntArrayRef result) {
     index = at::empty({c10::multiply_integers(result)}, x.options().dtype(at::kLong));
     outside = true;

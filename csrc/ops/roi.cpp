@@ -1,3 +1,4 @@
+// Regions of images, as boxes and as whole pixels: checks, and the weights of pixels in the bins.
 #include "ops/roi.h"
 
 #include <ATen/ops/arange.h>
@@ -28,8 +29,7 @@ at::ScalarType compute_dtype(const Tensor& like) {
 }
 }  // namespace
 
-// ---- boxes
-// -----------------------------------------------------------------------------------------------------------
+// ---- boxes ----------------------------------------------------------------------------------------------------------
 void BoxRegions::check(const Tensor& boxes, at::IntArrayRef x) const {
   TORCH_CHECK_VALUE(boxes.dim() == 2 && boxes.size(1) == 5, "roi_align: boxes must have the shape (regions, 5), not ",
                     boxes.sizes());
@@ -87,8 +87,7 @@ RegionOperands BoxRegions::operands(const Tensor& given, at::IntArrayRef) const 
           {sampling_ratio, sampling_ratio_x.value_or(sampling_ratio)}};
 }
 
-// ---- whole pixels
-// ----------------------------------------------------------------------------------------------------
+// ---- whole pixels --------------------------------------------------------------------------------------------------
 void PixelRegions::check(const Tensor& bins, at::IntArrayRef) const {
   TORCH_CHECK_VALUE(output_size.size() == 2, "regions: output_size must be two numbers, not ", output_size);
   TORCH_CHECK_VALUE(bins.dim() == 2 && bins.size(1) == 1 + 2 * (output_size[0] + output_size[1]),

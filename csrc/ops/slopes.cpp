@@ -42,7 +42,8 @@ CG_SIMD void band_loop(int64_t n, double* to, const double* gy, const double* x,
   band_range(n, to, gy, x, lower, upper);
 }
 
-// Calls loop(n, to, gy, x) with pointers to parts of the tensors. Undefined if they have no plain memory.
+// Calls loop(n, to, gy, x) with pointers to parts of the tensors. Returns an undefined tensor if they have no plain
+// memory.
 template <class F>
 Tensor in_parts(Tensor to, const Tensor& gy, const Tensor& x, F&& loop) {
   if (!kernels::raw(gy, x) || gy.sizes() != x.sizes()) return {};

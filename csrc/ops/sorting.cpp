@@ -67,7 +67,7 @@ struct Extreme {
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &Extreme::index)); }
   struct Layout {
-    // Permutation that puts the reduced axes last, and its inverse; sizes in that order; sizes of y
+    // The permutation that puts the reduced axes last, and its inverse; the sizes of x in that order; the sizes of y.
     Ints order, inverse, moved, result;
   };
   Layout layout(at::IntArrayRef sizes) const {

@@ -1,6 +1,5 @@
 """Every optimizer against its formula, computed here in float64, and bitwise against the original."""
 
-
 import numpy as np
 import pytest
 

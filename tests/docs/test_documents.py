@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("", "csrc", "csrc/core", "csrc/ops", "csrc/kernels", "csrc/python", "tests/golden", "tests/programs/drivers")
 DOCUMENTS = [
     ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "tests/programs/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -34,6 +35,7 @@ def test_paths(document):
         if (
             not (ROOT / path).exists()
             and "NAME" not in path
+            and "log_cosh" not in path  # the example of CONTRIBUTING.md, which does not stay
             and not path.startswith(("tests/datasets", "tests/unittest"))
         ):
             missing.append(path)

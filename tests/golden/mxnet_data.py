@@ -46,6 +46,19 @@ def operators(mx):
     return {name: value.asnumpy() for name, value in found.items()}
 
 
+def sizes(mx):
+    """imresize by each method, of bytes and of floats."""
+    found = {}
+    for channels in (1, 3, 4):
+        image = np.concatenate([IMAGE, IMAGE[..., :1]], 2)[..., :channels]
+        for dtype in ("uint8", "float32"):
+            for size in ((9, 5), (31, 23), (28, 22), (10, 8), (1, 1)):
+                for method in (1, 2, 3, 4) if dtype == "float32" else (1, 2, 3, 4, 5):
+                    y = mx.image.imresize(mx.nd.array(image, dtype=dtype), *size, interp=method)
+                    found[f"{dtype} {channels} {size} {method}"] = y.asnumpy()
+    return found
+
+
 def functions(mx):
     """mx.image."""
     x, image = mx.nd.array(IMAGE, dtype="uint8"), mx.image
@@ -143,7 +156,7 @@ def records(mx):
         return {os.path.splitext(p)[1]: np.frombuffer(Path(p).read_bytes(), "uint8") for p in paths}
 
 
-PARTS = {part.__name__: part for part in (operators, functions, detection, iterators, records)}
+PARTS = {part.__name__: part for part in (operators, sizes, functions, detection, iterators, records)}
 
 if __name__ == "__main__":
     import mxnet

@@ -255,3 +255,13 @@ def test_the_exact_bilinear_method():
     for wrong in (-1, 6):
         with pytest.raises(MXNetError, match=f"0 to 5, not {wrong}"):
             mx.image.imresize(mx.nd.array(image, dtype="uint8"), 3, 5, interp=wrong)
+
+
+@pytest.mark.parametrize("method", [1, 2, 3, 4, 5])
+def test_channels_are_resized_alone(method):
+    image = RNG.randint(0, 256, (6, 5, 9)).astype("uint8")
+    found = mx.image.imresize(mx.nd.array(image, dtype="uint8"), 7, 8, interp=method).asnumpy()
+    for c in range(9):
+        alone = mx.image.imresize(mx.nd.array(image[..., c : c + 1], dtype="uint8"), 7, 8, interp=method).asnumpy()
+        # OpenCV's bicubic loop rounds the last numbers of a row in another way
+        np.testing.assert_allclose(found[..., c : c + 1], alone, atol=int(method == 2))

@@ -319,4 +319,3 @@ def test_one_process_is_a_group(monkeypatch):
         comm.bcast(x.data, 0, group="two")
     with pytest.raises(RuntimeError, match="unknown ranks"):
         comm.new_group(("two", [0, 1]))
-

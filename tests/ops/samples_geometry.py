@@ -24,6 +24,15 @@ def resample_grad(gy, axis, index, size, weight=None):
     return np.moveaxis(gx, -1, axis)
 
 
+def resize_bytes(x, row_at, row_weights, column_at, column_weights, rounding="whole", bits=22):
+    wide = (x[:, column_at].astype("int64") * column_weights[..., None]).sum(2)
+    rows, weights = wide[row_at], row_weights[..., None, None].astype("int64")
+    if rounding == "linear":
+        return ((((rows >> 4) * weights >> 16).sum(1) + 2) >> 2).astype("uint8")
+    whole = ((rows * weights).sum(1) + (1 << bits - 1)) >> bits
+    return np.clip(whole, 0, 255).astype("uint8")
+
+
 def pixels(x, at, offset):
     size = np.array(x.shape[2:])
     y = np.zeros((*x.shape[:2], *at.shape[1:-1]))
@@ -80,6 +89,20 @@ def affine_grid_grad(gy, size, align_corners=False):
     return torch.autograd.grad(y, theta, torch.tensor(gy))[0].numpy()
 
 
+def bytes_resized():
+    rng = np.random.default_rng(0)
+    for channels, taps, params in [(3, 2, dict(rounding="linear")), (1, 4, dict(rounding="cubic")), (4, 8, dict())]:
+        at, weights = [], []
+        for size, results in ((5, 7), (6, 9)):
+            at.append(rng.integers(0, size, (results, taps)).astype("int32"))
+            part = rng.random((results, taps))
+            weights.append(np.rint(2048 * part / part.sum(1, keepdims=True)).astype("int32"))
+        image = rng.integers(0, 256, (5, 6, channels)).astype("uint8")
+        yield sample("resize_bytes", resize_bytes, image, at[0], weights[0], at[1], weights[1], **params)
+    none = np.zeros((0, 2), "int32")
+    yield sample("resize_bytes", resize_bytes, image, none, none, at[1], weights[1], bits=16)
+
+
 def geometry():
     index = torch.tensor([[0, 0, 2, 1, 2], [1, 2, 2, 0, 1]])
     weight = torch.tensor([[0.5, 1, 0.2, 2, -1], [3, 0, 1, 0.5, 2]])
@@ -88,6 +111,7 @@ def geometry():
         for params in [dict(index=index, weight=weight), dict(index=index[:1])]:
             yield sample("resample", resample, A(*shape), axis=axis, tolerance=2, **params)
             yield sample("resample_grad", resample_grad, A(*out), axis=axis, size=3, tolerance=2, **params)
+    yield from bytes_resized()
     at = np.array([[[1, 0], [2, 1], [-1, 0], [0, 3]], [[3, 2], [0, 0], [0, 0], [4, -2]]], "float32")
     for params in [dict(offset=[0, 0]), dict(offset=[1, -1])]:
         yield sample("pixels", pixels, A(2, 3, 3, 4), at, **params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import graphlib
 import re
 from pathlib import Path
@@ -18,6 +19,8 @@ CSRC = {
     "ops": {"ops", "core", "kernels"},
     "python": {"python", "ops", "core", "kernels"},
 }
+# packages that mix frameworks (CONTRIBUTING.md, "Layers of the code")
+MIXING = {"interop", "chainermn", "onnx_chainer", "nnabla_ext", "horovod"}
 
 
 def test_no_layer_imports_a_higher_one(monkeypatch, capsys):
@@ -35,6 +38,28 @@ def test_no_module_imports_itself_by_way_of_others():
         graphlib.TopologicalSorter(imports).prepare()
     except graphlib.CycleError as e:
         pytest.fail("a circle of imports: " + " <- ".join(e.args[1]))
+
+
+def test_private_modules_and_names_stay_in_their_packages():
+    """Only code that mixes frameworks imports what begins with an underscore from another package."""
+    package, found = ROOT / "compatgrad", []
+    for path in package.rglob("*.py"):
+        home = path.relative_to(ROOT).with_suffix("").parts
+        if home[1] in MIXING:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                above = home[: -node.level] if node.level else ()
+                names = [(*above, *(node.module or "").split("."), a.name) for a in node.names]
+            elif isinstance(node, ast.Import):
+                names = [tuple(a.name.split(".")) for a in node.names]
+            else:
+                continue
+            for name in names:
+                private = [part for part in name[2:] if part.startswith("_") and not part.endswith("__")]
+                if name[0] == "compatgrad" and name[1:2] != home[1:2] and private:
+                    found.append(f"{'/'.join(home)}:{node.lineno} {'.'.join(name)}")
+    assert not found
 
 
 @pytest.mark.parametrize("folder", CSRC)

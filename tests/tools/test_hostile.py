@@ -143,7 +143,7 @@ def test_what_a_killed_program_recorded_is_compared(killed, tmp_path, capsys):
     assert "Both runs failed after 3 updates: killed" in out and "compared: 3 steps" in out
     shutil.copytree(killed, tmp_path / "cut")
     with open(tmp_path / "cut/events.jsonl", "a") as file:
-        file.write('{"k":"forw')  # killed within a line
+        file.write('[{"k":"forw')  # killed within a line
     assert len(read(tmp_path / "cut").events) == len(recording.events)
 
 
@@ -161,8 +161,9 @@ def test_damaged_recordings(killed, tmp_path, capsys):
             ("meta.json", "[]", "meta.json is damaged: it holds no object"),
             ("meta.json", "{", "meta.json is damaged"),
             ("meta.json", '{"schema": 9}', "has a recording of version 9"),
-            ("events.jsonl", '{"k": 1}\n', "a line of events.jsonl is no event"),
-            ("events.jsonl", "3\n", "a line of events.jsonl is no event"),
+            ("events.jsonl", '[{"k": 1}]\n', "a line of events.jsonl is no event"),
+            ("events.jsonl", "[3]\n", "a line of events.jsonl is no event"),
+            ("events.jsonl", "3\n", "a line of events.jsonl is no list of events"),
             ("arrays.bin", "", "arrays.bin ends before an array"),
         ]
     ):

@@ -380,7 +380,7 @@ def copy(recording, folder, change=None, meta=None):
     folder.mkdir()
     events = [{k: v for k, v in e.items() if k != "j"} for e in recording.events]
     events = events if change is None else change(events)
-    (folder / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
+    (folder / "events.jsonl").write_text("".join(json.dumps([e]) + "\n" for e in events))
     (folder / "arrays.bin").write_bytes(recording.arrays)
     (folder / "meta.json").write_text(json.dumps({**recording.meta, **(meta or {})}))
     return folder
@@ -479,7 +479,7 @@ def described(a):
     return [a.dtype.name, list(a.shape), Statistics().of(a), -1]
 
 
-@pytest.mark.parametrize("count", [100, 8192, 30000, 100_003])
+@pytest.mark.parametrize("count", [101, 16384, 30000, 100_003])
 def test_statistics_estimate_the_difference(count):
     rng = np.random.RandomState(count)
     a = rng.standard_normal(count).astype(np.float32)

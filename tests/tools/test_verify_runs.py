@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compatgrad.tools import compare as compare_command
-from compatgrad.tools.compatgrad_recorder._statistics import Statistics, squares
+from compatgrad.tools.compatgrad_recorder._statistics import Statistics
 from compatgrad.tools.verify import rounding
 from compatgrad.tools.verify.findings import compare
 from compatgrad.tools.verify.recording import distance, read
@@ -161,13 +161,32 @@ class _Stored:
 
 def test_statistics_of_large_arrays_do_not_depend_on_the_order_of_their_sums():
     x = np.random.RandomState(0).standard_normal(3_000_000).astype(np.float32)
-    assert abs(squares(x) / np.square(x.astype(np.float64)).sum() - 1) < 1e-6
+    assert abs(Statistics().products(x)[0] / np.square(x.astype(np.float64)).sum() - 1) < 1e-6
     theirs = Statistics().of(x)
     ours = [*theirs[:7], theirs[7] * (1 + 1e-5), theirs[8]]  # as another version of NumPy adds them
     described = [["float32", [x.size], one, -1] for one in (theirs, ours)]
     assert distance(_Stored(), described[0], _Stored(), described[1]).error == 0
     turned = ["float32", [x.size], Statistics().of(x[::-1]), -1]
     assert distance(_Stored(), described[0], _Stored(), turned).relative > 0.1
+
+
+@pytest.mark.parametrize("bad, found", [(np.inf, (0, 1)), (np.nan, (1, 0)), (3e38, (0, 0)), (1e-38, (0, 0))])
+def test_statistics_of_numbers_that_float32_cannot_add_raise_nothing(bad, found):
+    a = np.arange(20001, dtype=np.float32)
+    a[17] = bad
+    with np.errstate(all="raise"):  # as a program may ask
+        norm, nans, infinities, _, s1, s2 = Statistics().of(a)[3:]
+    assert (nans, infinities) == found and np.isfinite([norm, s1, s2]).all()
+    assert norm == pytest.approx(np.linalg.norm(np.where(np.isfinite(a), a, 0).astype(np.float64)), rel=1e-5)
+
+
+def test_statistics_of_all_kinds_of_numbers():
+    ones = [np.ones(5001, kind) for kind in ("f", ">f4", "d", ">f8", "e", "g", "i", "?")]
+    values = [Statistics().of(one)[3:] for one in ones]
+    for norm, nans, infinities, _, s1, s2 in values:
+        assert (nans, infinities) == (0, 0)
+        assert (norm, s1, s2) == pytest.approx((values[0][0], values[0][4], values[0][5]), rel=1e-4)
+    assert Statistics().of(ones[-2])[:3] == [1, 1, 1]
 
 
 WORKERS = """

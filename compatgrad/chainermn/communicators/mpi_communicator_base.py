@@ -214,9 +214,7 @@ class MpiCommunicatorBase(CommunicatorBase):
             _check_message("scatter", xs)
             if len(xs) != self.size:
                 what = "the first axis of the array" if _is_array(xs) else "the tuple"
-                raise ValueError(
-                    f"the length of {what} must be the communicator's size, {self.size}, not {len(xs)}"
-                )
+                raise ValueError(f"the length of {what} must be the communicator's size, {self.size}, not {len(xs)}")
             packets = [_pack(x if _is_array(x) else numpy.asarray(x)) for x in xs]
         packet = self._group.scatter_packets(self._name("scatter"), packets, root)
         return xs[root].copy() if self.rank == root else _unpack(packet)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from compatgrad.chainer.variable import Variable
     from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
 
+
 def _stand_in() -> Variable:
     """The input of a function in a process that gives nothing. It requires a gradient, so that backward gets there."""
     return chainer.Variable(numpy.empty(0, numpy.float32))

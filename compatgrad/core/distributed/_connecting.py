@@ -29,7 +29,7 @@ from compatgrad.core.lines import program_line
 _DEADLINE = 1800.0
 # seconds that processes have to connect, at least: they start at different times
 _CONNECTION = 120.0
-# seconds for a look at the board, which must not replace one hang by another
+# seconds for reading the board: a process that reads why others hang must not hang itself
 _LOOK = 3.0
 # longest time that the process with the store waits for the others at its end
 _LAST = 60.0
@@ -54,7 +54,7 @@ def ancestor_without(name: str) -> str:
             with open(f"/proc/{process}/environ", "rb") as file:
                 variables = file.read()
             if process != os.getpid() and f"\0{name}=".encode() not in b"\0" + variables:
-                return f"{process}-{fields[19].decode()}"  # its start: numbers of processes are used again
+                return f"{process}-{fields[19].decode()}"  # its start time, because process numbers are used again
             process = int(fields[1])
     except OSError:  # another user's process: it is not one of the job
         return str(process)

@@ -16,7 +16,7 @@ __all__ = ["ANY", "Message", "Packet"]
 
 #: any tag, or any source
 ANY = -1
-# tensors begin at multiples of it, so that every dtype can be read where it lies
+# tensors begin at multiples of this number, so that a tensor of any dtype can be read without a copy
 _ALIGNMENT = 16
 # largest part of a broadcast
 _CHUNK = 1 << 28
@@ -341,8 +341,10 @@ class Messages:
         group = self._handle
         self._wait_all(
             self._call(name, "parts"),
-            lambda: [dist.irecv(mine[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others]
-            + [dist.isend(data[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others],
+            lambda: (
+                [dist.irecv(mine[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others]
+                + [dist.isend(data[r], self.ranks[r], group=group, tag=_COLLECTIVE) for r in others]
+            ),
             others,
         )
         return [packets[rank] if rank == self.rank else from_bytes(mine[rank]) for rank in range(self.size)]

@@ -398,9 +398,7 @@ class Group(Messages):
         if len(ranks) > 1:
             import torch.distributed as dist
 
-            handle = dist.new_group(
-                in_job, timeout=_connecting.connection_time(), use_local_synchronization=True
-            )
+            handle = dist.new_group(in_job, timeout=_connecting.connection_time(), use_local_synchronization=True)
             _connecting.never_destroy(handle)
         return Group(in_job, list(ranks).index(self.rank), self._watch, handle)
 

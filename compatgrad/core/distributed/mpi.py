@@ -133,9 +133,7 @@ class Communicator:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise _Missing(
-            f"MPI.Comm.{name}: this communicator, which works without mpi4py, has no such method"
-        )
+        raise _Missing(f"MPI.Comm.{name}: this communicator, which works without mpi4py, has no such method")
 
     def __deepcopy__(self, memo: Any) -> Communicator:
         return self

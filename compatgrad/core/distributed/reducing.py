@@ -1,4 +1,4 @@
-"""Sums and means of many tensors over processes, as few messages."""
+"""Sums and means of many tensors over processes, in few messages."""
 
 from __future__ import annotations
 

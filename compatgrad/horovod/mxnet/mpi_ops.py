@@ -202,8 +202,16 @@ def _reduced(
 
 
 def _all_reduce(
-    who: str, tensors: Sequence[Any], average: Any, name: Any, before: float, after: float, members: Group, op: Any
+    who: str,
+    tensors: Sequence[Any],
+    average: Any,
+    name: Any,
+    before: float,
+    after: float,
+    process_set: ProcessSet,
+    op: Any,
 ) -> list[torch.Tensor]:
+    members = process_set._members(who)
     op = _operation(op, average)
     _meet(who, name, members, tensors, op)
     with autograd.pause():
@@ -254,8 +262,7 @@ def allreduce(
     tensor: Any, average: bool | None = None, name: str | None = None, priority: int = 0, prescale_factor: float = 1.0,
     postscale_factor: float = 1.0, process_set: ProcessSet = global_process_set, op: int | None = None,
 ) -> Any:  # fmt: skip
-    members = process_set._members("allreduce")
-    results = _all_reduce("allreduce", [tensor], average, name, prescale_factor, postscale_factor, members, op)
+    results = _all_reduce("allreduce", [tensor], average, name, prescale_factor, postscale_factor, process_set, op)
     return _as(tensor, results[0])
 
 
@@ -268,8 +275,7 @@ def allreduce_(
     tensor: Any, average: bool | None = None, name: str | None = None, priority: int = 0, prescale_factor: float = 1.0,
     postscale_factor: float = 1.0, process_set: ProcessSet = global_process_set, op: int | None = None,
 ) -> Any:  # fmt: skip
-    members = process_set._members("allreduce_")
-    results = _all_reduce("allreduce_", [tensor], average, name, prescale_factor, postscale_factor, members, op)
+    results = _all_reduce("allreduce_", [tensor], average, name, prescale_factor, postscale_factor, process_set, op)
     _write(tensor, results[0])
     return tensor
 
@@ -291,8 +297,9 @@ def grouped_allreduce(
 ) -> Any:  # fmt: skip
     if not tensors:
         return tensors
-    members, factors = process_set._members("grouped_allreduce"), (prescale_factor, postscale_factor)
-    results = _all_reduce("grouped_allreduce", tensors, average, name, *factors, members, op)
+    results = _all_reduce(
+        "grouped_allreduce", tensors, average, name, prescale_factor, postscale_factor, process_set, op
+    )
     return [_as(x, y) for x, y in zip(tensors, results, strict=True)]
 
 
@@ -308,8 +315,9 @@ def grouped_allreduce_(
 ) -> Any:  # fmt: skip
     if not tensors:
         return tensors
-    members, factors = process_set._members("grouped_allreduce_"), (prescale_factor, postscale_factor)
-    results = _all_reduce("grouped_allreduce_", tensors, average, name, *factors, members, op)
+    results = _all_reduce(
+        "grouped_allreduce_", tensors, average, name, prescale_factor, postscale_factor, process_set, op
+    )
     for x, y in zip(tensors, results, strict=True):
         _write(x, y)
     return tensors

@@ -53,7 +53,7 @@ def _scaled(node: Any) -> tuple[Any, float]:
 
 
 def _turned(graph: fx.Graph, node: fx.Node) -> fx.Node:
-    """A node with its last two axes exchanged: what was exchanged before, if the node is that."""
+    """A node with its last two axes exchanged; the input of the node, if the node itself is such an exchange."""
     last = len(_shape(node))
     if node.target is aten.transpose.int and {a % last for a in node.args[1:]} == {last - 2, last - 1}:  # type: ignore
         before: fx.Node = node.args[0]  # type: ignore[assignment]

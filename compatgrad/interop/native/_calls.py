@@ -103,8 +103,8 @@ class _Call:
 
 
 def call_text(node: fx.Node, text: Callable[[Any], str], like: Callable[[torch.dtype], str | None]) -> Text:
-    """The source of a node's call. text: of another node. like: for a dtype the source of the dtype of an input that
-    has it, or None; for torch.uint8 the source of the inputs' device."""
+    """The source of a node's call. text: gives the source of another node. like: gives for a dtype the source of the
+    dtype of an input that has it, or None; for torch.uint8 it gives the source of the inputs' device."""
     target = node.target
     if target is operator.getitem:
         return Text(f"{tight(text(node.args[0]))}[{node.args[1]}]")

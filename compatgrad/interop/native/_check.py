@@ -159,8 +159,8 @@ def _state_of(legacy: torch.nn.Module, state: Mapping[str, torch.Tensor], dtype:
 
 
 def _renamed(grads: Mapping[str, torch.Tensor], pairs: Any, own: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Gradients of legacy parameters under the names and in the layouts of the module. own: the module's, which count
-    where the network has no such elements."""
+    """Gradients of legacy parameters under the names and in the layouts of the module. own: the module's gradients,
+    which are taken for elements that the network does not have."""
     made: dict[str, torch.Tensor] = {}
     used: set[str] = set()
     for name, (legacy, how) in pairs.items():

@@ -2,7 +2,7 @@
 
 The number of a legacy element is its place in all parameters of the network, one after the other, beginning with 1; 0
 stands for a zero that no parameter contains. What the network does to its parameters before a layer (it joins, cuts and
-reorders them) is done to these numbers, which so say where each element of torch's parameter comes from.
+reorders them) is done to these numbers; afterwards they say where each element of torch's parameter comes from.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ class Numbers:
             end += t.numel()
 
     def named(self, name: str) -> torch.Tensor | None:
-        """Those of a parameter."""
+        """The numbers of a parameter's elements; None if there is no such parameter."""
         if name not in self._starts:
             return None
         shape = self._shapes[name]
         return torch.arange(self._starts[name], self._starts[name] + torch.Size(shape).numel()).reshape(shape)
 
     def of(self, value: Any) -> torch.Tensor | None:
-        """Those of a Value of a trace that consists of parameters, or None if it does not."""
+        """The numbers of the elements of a trace's Value, or None if it does not consist of parameters."""
         return self._of(value, {})
 
     def _of(self, value: Any, known: dict[int, Any]) -> torch.Tensor | None:

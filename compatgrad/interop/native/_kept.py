@@ -1,9 +1,9 @@
 """Parts of a network that stay calls of compatgrad, because they cannot be written as torch's: links, blocks, and
 functions that a program defines.
 
-While a network is recorded, the calls of its parts are watched. Where the code of a part raises an error, which it does
-not with values, its outputs are made from their shapes: the part runs outside the recording, on numbers of the shapes
-that it got, and the recording begins again.
+A network is recorded on tensors without values, and the calls of its parts are watched. The code of a part may raise an
+error on such tensors that it does not raise on values. Then the part runs outside the recording, on numbers of the same
+shapes, and the recording begins again with outputs of the shapes that this run gave.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Keeper:
 
 
 def _some(shape: Sequence[int], dtype: torch.dtype, example: torch.Tensor | None) -> torch.Tensor:
-    """Numbers of a shape, those of the example as far as it goes."""
+    """A tensor of numbers with this shape: the example's numbers, repeated, or random ones without an example."""
     if example is not None and example.dim() == len(shape) and example.numel() and 0 not in shape:
         t = example
         for d, n in enumerate(shape):

@@ -84,7 +84,7 @@ def put(layout: str, t: torch.Tensor) -> torch.Tensor:
 
 
 def taken(layout: str, text: str) -> str:
-    """Source of the legacy parameter, from that of torch's."""
+    """Source of the legacy parameter, made from the source of torch's parameter."""
     how, _, rest = layout.partition(":")
     if how == "t":
         return f"{text}.t()"

@@ -186,11 +186,11 @@ class _Trace(Trace):
             self.calls += calls
 
     def _detach(self, node: Any, value: Value) -> None:
-        """Makes a call of `detach` of what a variable node's tensor is for later calls."""
+        """Adds a call of `detach`, whose result later calls read in place of a variable node's tensor."""
         self._replace(node, value, torch.ops.aten.detach.default, (value,))
 
     def _replace(self, node: Any, value: Value, op: Any, args: tuple[Any, ...]) -> None:
-        """Makes a call of what a variable node's tensor, of a Value, is for later calls."""
+        """Adds a call, whose result later calls read in place of a variable node's tensor. value: of this tensor."""
         t = self._tensor_of(node)
         if t is None or id(t) not in self._values:
             return
@@ -205,7 +205,7 @@ class _Trace(Trace):
         self._nodes[id(node)] = (node, made)
 
     def _straight(self, node: Any, seen: Seen, layer: Layer, own: int | None, through: int) -> None:
-        """Makes a call of a layer that has a function's value and another gradient. node: of the result."""
+        """Adds a call of a layer that has a function's value and another gradient. node: the result's variable node."""
         y = seen.outputs[0]
         if own is None:
             by = y.source

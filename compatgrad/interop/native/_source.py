@@ -421,7 +421,7 @@ class Source:
         return found
 
     def notes(self, given: Sequence[str]) -> list[str]:
-        """What else differs in torch, beside what is given."""
+        """The differences from torch that are given, and those of the layers."""
         own = [f"{'.'.join(e.path)}: {note}" for e in self.entries if e.layer is not None for note in e.layer.notes]
         return list(dict.fromkeys([*given, *own]))
 

@@ -45,8 +45,9 @@ def vectors_fixed(calls: Sequence[Any], new_tensor: Callable[[torch.Tensor], tor
 
 
 def straight_of(seen: Seen) -> tuple[Layer, int | None, int] | None:
-    """For such a function: what is computed from its value and from the input that gets the gradient; the number of the
-    input that is its value, None if it computes the value; and the number of the input that gets the gradient."""
+    """For a straight-through estimator: what is computed from its value and from the input that gets the gradient; the
+    number of the input that is its value, None if it computes the value; and the number of the input that gets the
+    gradient. None for other functions."""
     if seen.op == "straight_through":
         return Layer("", (), _THROUGH, (0, 1)), 0, 1
     if seen.op in ("binary_weights", "prune"):

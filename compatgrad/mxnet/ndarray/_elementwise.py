@@ -16,7 +16,7 @@ from .._docs import composed
 from .._frontend import fe
 from ..base import MXNetError
 from . import _operator, _stored
-from ._elementwise_examples import EXAMPLES, PAIRS
+from ._elementwise_table import EXAMPLES, PAIRS, PLAIN
 from ._indexing import in_range
 from ._operator import ERRORS, op, operator, operators, register
 from .ndarray import NDArray
@@ -35,7 +35,7 @@ def _add(
 
 
 # ---- one array -------------------------------------------------------------------------------------------------
-def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool = True) -> Callable[..., Any]:
+def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str) -> Callable[..., Any]:
     """The general form of an operator, which the fast path of the engine falls back to. As in the original, dtypes that
     are not floating are computed in float32 and truncated, and unknown arguments are ignored.
     """
@@ -60,7 +60,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
 
 def _of_one(name: str, doc: str) -> str:
     """The docstring of a function of one array, with its example from the table `EXAMPLES`."""
-    given, result = EXAMPLES.get(name, ("", ""))
+    given, result = EXAMPLES[name]
     example = f">>> nd.{name}(nd.array({given})).asnumpy().round(4)\n        array({result}, dtype=float32)"
     return composed(
         f"{doc}\n\n    Example:\n        {example}\n", ("data", "out", "name", "**ignored"), f"mxnet.nd.{name}",
@@ -70,21 +70,11 @@ def _of_one(name: str, doc: str) -> str:
 
 
 _ROUNDING = frozenset(("ceil", "fix", "floor", "rint", "round", "trunc"))  # return integers unchanged
-_PLAIN = {  # MXNet's name -> the engine's
-    "abs": "abs", "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh",
-    "arctan": "arctan", "arctanh": "arctanh", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos",
-    "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erfinv": "erfinv",
-    "exp": "exp", "expm1": "expm1", "fix": "fix", "floor": "floor",
-    "gamma": "gamma", "gammaln": "lgamma_infinite", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
-    "log_sigmoid": "log_sigmoid", "mish": "mish", "negative": "neg", "reciprocal": "reciprocal",
-    "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sign": "sign", "sin": "sin", "sinh": "sinh", "softsign": "softsign",
-    "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "fix",
-}  # fmt: skip
 _METHODS = frozenset(
     "abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 fix floor log log10 log1p "
     "log2 radians rcbrt reciprocal relu rint round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc".split()
 )
-for _name, _engine in _PLAIN.items():
+for _name, (_engine, *_) in PLAIN.items():
     _doc = _of_one(_name, _C.op_info(_engine)["doc"])
     _fallback = _unary(_name, getattr(op, _engine), _doc)
     _add(fe.bind(_engine, _fallback, "float", _name, _doc, __name__), method=_name in _METHODS)

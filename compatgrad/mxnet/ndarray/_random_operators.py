@@ -63,7 +63,7 @@ def context_of_argument(ctx: Any) -> Context:
     return current_context() if ctx is None else ctx
 
 
-def _finish(who: str, t: torch.Tensor, context: Context, out: NDArray | None) -> NDArray:
+def _finish(t: torch.Tensor, context: Context, out: NDArray | None) -> NDArray:
     y = _on(NDArray(t), context)
     if out is None:
         return y
@@ -100,7 +100,7 @@ def _make_random(distribution: str) -> Callable[..., NDArray]:
         named = _arguments(who, (*d.params, "shape", "ctx", "dtype"), args, kwargs)
         shape, dtype, context = _place(who, named.get("shape"), named.get("dtype"), named.get("ctx"), out)
         params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
-        return _finish(who, draw(distribution, params, shape, dtype, context.torch_device, who), context, out)
+        return _finish(draw(distribution, params, shape, dtype, context.torch_device, who), context, out)
 
     document(random, "random", distribution, (*d.params, "shape", "ctx", "dtype"))
     return _named(random, who)
@@ -135,7 +135,7 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         params = tuple(a.tensor.reshape(a.shape + (1,) * len(extra)) for a in arrays)
         # as in the original, parameters in arrays are not checked
         t = draw(distribution, params, shape, dtype, first.tensor.device, who, error=None)
-        return _finish(who, t, first.context, out)
+        return _finish(t, first.context, out)
 
     document(sample, "sample", distribution, (*names, "shape", "dtype"))
     return _named(sample, who)
@@ -152,7 +152,7 @@ def _make_like(distribution: str) -> Callable[..., NDArray]:
             raise not_an_array(who, "data", data)
         params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
         t = draw(distribution, params, data.shape, data.tensor.dtype, data.tensor.device, who)
-        return _finish(who, t, data.context, out)
+        return _finish(t, data.context, out)
 
     document(like, "like", distribution, ("data", *d.params))
     return _named(like, who)
@@ -230,7 +230,7 @@ def random_randint(
         if not isinstance(value, (int, np.integer)):
             raise MXNetError(f"{who}: {n} must be an integer, got {value!r}")
     shape, dtype, context = _place(who, shape, dtype, ctx, out, (torch.int32, torch.int64))
-    return _finish(who, draw_integers(low, high, shape, dtype, context.torch_device, who), context, out)
+    return _finish(draw_integers(low, high, shape, dtype, context.torch_device, who), context, out)
 
 
 _add(random_randint, "_random_randint", inputs="")

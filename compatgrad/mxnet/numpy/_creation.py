@@ -168,7 +168,7 @@ def full(
     return _made("full", lambda s, **k: torch.full(s, fill_value, **k), shape, dtype, ctx, order, out)
 
 
-def _like(who: str, a: Any, fill: Any, dtype: Any, ctx: Any, out: Any) -> ndarray:
+def _like(who: str, a: Any, fill: Any, dtype: Any, out: Any) -> ndarray:
     x = _array(who, a)
     t = fill(x.tensor.detach(), dtype=None if dtype is None else torch_dtype(dtype, f"{who}: dtype"))
     return finish(_on(ndarray(t), x.context), out)
@@ -196,7 +196,7 @@ def zeros_like(
         >>> mx.np.zeros_like(mx.np.array([1, 2]))
         array([0., 0.])
     """
-    return _like("zeros_like", a, torch.zeros_like, dtype, ctx, out)
+    return _like("zeros_like", a, torch.zeros_like, dtype, out)
 
 
 @documented
@@ -210,7 +210,7 @@ def ones_like(
         >>> mx.np.ones_like(mx.np.array([1, 2]))
         array([1., 1.])
     """
-    return _like("ones_like", a, torch.ones_like, dtype, ctx, out)
+    return _like("ones_like", a, torch.ones_like, dtype, out)
 
 
 @documented
@@ -233,7 +233,7 @@ def empty_like(
         >>> mx.np.empty_like(mx.np.ones((2, 3))).shape
         (2, 3)
     """
-    return _like("empty_like", prototype, torch.empty_like, dtype, None, None)
+    return _like("empty_like", prototype, torch.empty_like, dtype, None)
 
 
 @documented
@@ -255,7 +255,7 @@ def full_like(
         >>> mx.np.full_like(mx.np.array([1, 2]), 5)
         array([5., 5.])
     """
-    return _like("full_like", a, lambda t, dtype: torch.full_like(t, fill_value, dtype=dtype), dtype, ctx, out)
+    return _like("full_like", a, lambda t, dtype: torch.full_like(t, fill_value, dtype=dtype), dtype, out)
 
 
 def _from_numpy(a: onp.ndarray, dtype: Any, ctx: Any) -> ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ndarray._elementwise_examples import EXAMPLES, PAIRS
+from ..ndarray._elementwise_table import EXAMPLES, PAIRS
 from ..ndarray._operator import operators
 
 __all__ = ["of_bits", "of_comparison", "of_logic", "of_one", "of_test", "of_two"]

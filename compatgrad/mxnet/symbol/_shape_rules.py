@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ndarray import _elementwise
+from ..ndarray import _elementwise_table
 from ..ndarray._scalars import PAIRS
 
 __all__ = ["RULES", "Mismatch", "Shape", "is_known", "meet"]
@@ -453,7 +453,7 @@ _ONE_SHAPE = (
     "_plus_scalar _minus_scalar _mul_scalar _div_scalar"
 ).split()
 RULES: dict[str, Rule] = {
-    **dict.fromkeys((*_ONE_SHAPE, *_elementwise._PLAIN, *_elementwise._COMPOSED), _same),
+    **dict.fromkeys((*_ONE_SHAPE, *_elementwise_table.EXAMPLES), _same),
     **dict.fromkeys((f"_{k}_scalar" for k in PAIRS), _same),
     **dict.fromkeys((f"_{k}" for k in PAIRS), _same),
     **dict.fromkeys(("softmax", "log_softmax", "softmin", "_sparse_retain"), _first),

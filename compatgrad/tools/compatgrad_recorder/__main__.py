@@ -65,6 +65,8 @@ def seed_workers(seed: int) -> None:
 def start(options: Any) -> Recorder:
     """Begins to record, in this process."""
     recorder = Recorder(options)
+    # MXNet's engine of threads would wake one for each array that is read; this engine computes at once
+    os.environ.setdefault("MXNET_ENGINE_TYPE", "NaiveEngine")
     random.seed(options.seed)
     np.random.seed(options.seed)
     seed_workers(options.seed)

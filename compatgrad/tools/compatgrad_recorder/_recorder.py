@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import zlib
+from array import array
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ import numpy as np
 from ._calls import INNER_UPDATES, Watches
 from ._statistics import Statistics
 
-SCHEMA = 1
-MEDIUM = 4096  # arrays of so many elements are stored whole: that costs less than their statistics
-SMALL = 64  # the same, when so many bytes have been stored:
+SCHEMA = 2
+MEDIUM = 4096  # arrays of up to so many elements are stored whole: that costs less than their statistics
+SMALL = 64  # this is the limit instead of MEDIUM once ENOUGH bytes have been stored
 ENOUGH = 1 << 26
 
 
@@ -35,7 +36,7 @@ class Recorder:
         self.arrays_file: Any = open(os.path.join(self.folder, "arrays.bin"), "wb")
         self.keep = numbers(options.keep)
         self.statistics = Statistics()
-        self.names: Any = {}  # of types of numbers, which NumPy puts together at each question
+        self.names: Any = {}  # dtype -> its name, which NumPy would put together anew at each access
         self.encoder = json.JSONEncoder(separators=(",", ":"), check_circular=False)
         self.waiting: Any = []
         self.blob = bytearray()
@@ -51,7 +52,7 @@ class Recorder:
         self.updates = 0
         self.ended = "finished"
         self.settle: Any = []  # functions to call before a step ends
-        self.own: Any = {}  # code -> the program's file and whether the code belongs to the program
+        self.own: Any = {}  # id of code, whose hash takes long -> the program's file or "", and the code
         self.foreign: Any = [os.path.dirname(os.path.abspath(m)) for m in (__file__, os.__file__, np.__file__)]
         self.here = os.getcwd() + os.sep
         self.pid = os.getpid()
@@ -114,7 +115,8 @@ class Recorder:
         self.arrays_file.write(self.blob)
         self.blob = bytearray()
         self.arrays_file.flush()
-        self.events_file.write("".join([self.encoder.encode(e) + "\n" for e in self.waiting]))
+        if self.waiting:  # one list is encoded in half the time of its elements
+            self.events_file.write(self.encoder.encode(self.waiting) + "\n")
         self.waiting = []
         self.events_file.flush()
 
@@ -127,11 +129,12 @@ class Recorder:
         frame: Any = sys._getframe(depth)
         while frame is not None:
             code = frame.f_code
-            name = self.own.get(code)
-            if name is None:
-                name = self.own[code] = self.file_of(code.co_filename, frame.f_globals.get("__name__"))
-            if name:
-                return "%s:%d" % (name, frame.f_lineno)
+            known = self.own.get(id(code))
+            if known is None:
+                name = self.file_of(code.co_filename, frame.f_globals.get("__name__"))
+                known = self.own[id(code)] = name, code
+            if known[0]:
+                return "%s:%d" % (known[0], frame.f_lineno)
             frame = frame.f_back
         return ""
 
@@ -177,9 +180,9 @@ class Recorder:
         self.end_step()
 
     def watch_updates(self, package: Any, readers: Any, hidden: bool = True) -> None:
-        """Records each update. `readers` have, for the name of a call or for "", a function that returns what
-        `parameters` needs, or None, and one that returns what `updated` needs. hidden: nothing in updates is
-        recorded."""
+        """Records each update. `readers` maps the name of a call, or "" for all others, to two functions: one that
+        returns what `parameters` needs (or None), and one that returns what `updated` needs. hidden: the functions that
+        run inside updates are not recorded."""
 
         def call(kind: str, function: Any, arguments: Any, named: Any) -> Any:
             if self.inside:
@@ -203,7 +206,7 @@ class Recorder:
 
     def end_step(self) -> None:
         key: Any = np.random.get_state()
-        draws: Any = [zlib.crc32(key[1].tobytes()) ^ key[2], zlib.crc32(repr(random.getstate()[1]).encode())]
+        draws: Any = [zlib.crc32(key[1].tobytes()) ^ key[2], zlib.crc32(array("I", random.getstate()[1]).tobytes())]
         self.event("step", "", d=draws, l=self.line(3))
         self.flush()
         self.step += 1
@@ -213,7 +216,7 @@ class Recorder:
             if self.thread != threading.get_ident() and not self.functions:
                 self.note("the program trains in a thread that it starts, in which the functions were not seen")
             if self.updates == 1:
-                self.write_meta("killed")  # of a program that ends in a way of which nobody is told
+                self.write_meta("killed")  # stays so if the program ends without calling `close`
         if self.options.steps and self.updates >= self.options.steps:
             self.ended = "stopped"
             self.close()

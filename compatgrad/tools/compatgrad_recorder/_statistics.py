@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-WIDTH = 8192  # elements per block of the random vectors
-
-
-def squares(x: Any) -> float:
-    """The sum of the squares of a flat array; in parts, because float32 rounds long sums by 1e-5."""
-    return sum(float(np.dot(part, part)) for part in (x[i : i + 65536] for i in range(0, x.size, 65536)))
+WIDTH = 16384  # elements per block: of so many, OpenBLAS computes a product in one thread; several cost ten times more
 
 
 class Statistics:
@@ -19,25 +14,41 @@ class Statistics:
 
     def __init__(self) -> None:
         rng = np.random.RandomState(20)
-        rows = rng.standard_normal((2, WIDTH))
-        self.rows = np.concatenate([rows, np.ones((1, WIDTH))]).astype(np.float32)  # the last one gives the mean
-        self.weights = np.concatenate([rng.standard_normal((2, 65536)), np.ones((1, 65536))])
+        row = rng.standard_normal(WIDTH).astype(np.float32)
+        self.rows: Any = {"f": row.view(np.complex64), "d": row.astype(np.float64).view(np.complex128)}
+        self.weights: Any = np.exp(2j * np.pi * rng.random_sample(4096)).tolist()  # of the blocks
         self.known: Any = {}  # of parameters, which functions read after an update
+        self.raises = False  # whether NumPy's products look at the settings of `np.errstate`, as newer ones do
+        try:
+            with np.errstate(all="raise"):
+                self.products(np.full(4, np.inf, np.float32))
+        except FloatingPointError:
+            self.raises = True
 
-    def project(self, x: Any) -> Any:
-        """The dot products of a flat array with the random vectors, and its sum."""
-        blocks, rest = divmod(x.size, WIDTH)
-        if not blocks:
-            return np.dot(self.rows[:, :rest], x)
-        whole = x[: blocks * WIDTH].reshape(blocks, WIDTH)
-        # one product with a vector for each: a product with all three at once first copies the array
-        parts = np.array([np.dot(whole, row) for row in self.rows], np.float64)
-        of_blocks = self.weights[:, :blocks] if blocks <= 65536 else self.weights[:, np.arange(blocks) % 65536]
-        found = np.add.reduce(of_blocks * parts, 1)
-        return found + np.dot(self.rows[:, :rest], x[blocks * WIDTH :]) if rest else found
+    def products(self, x: Any) -> Any:
+        """The square of the norm of a flat array, and its products with two random vectors, as one complex number.
+
+        Each pair of elements counts as a complex number: so both products need one pass.
+        """
+        row = self.rows.get(x.dtype.char)
+        if row is None:
+            x, row = x.astype(np.float64), self.rows["d"]
+        pairs, half, square, found = x[: x.size // 2 * 2].view(row.dtype), WIDTH // 2, 0.0, 0j
+        for k in range(0, pairs.size, half):
+            part = pairs[k : k + half]
+            square += float(np.vdot(part, part).real)
+            found += self.weights[k // half % 4096] * complex(np.dot(part, row[: part.size]))
+        if x.size % 2:
+            square += float(x[-1]) ** 2
+            found += float(x[-1]) * complex(row[-1])
+        return square, found
 
     def of(self, a: Any, parameter: bool = False) -> Any:
-        """The statistics; those of a parameter are remembered until the next one of its size and ends."""
+        """The statistics; those of a parameter are remembered until the next one of its size and ends.
+
+        They are: minimum and maximum, for integers; mean, for integers; norm; numbers of NaN and of infinities; a
+        checksum; and the two products.
+        """
         flat = np.ascontiguousarray(a).reshape(-1)
         data = flat.view(np.uint8)
         if data.size < 4096:
@@ -45,7 +56,10 @@ class Statistics:
         else:  # the sum of 64-bit words is ten times as fast as a CRC; the dot products depend on the order
             whole = data.size // 8 * 8
             check = int(np.add.reduce(data[:whole].view(np.uint64), dtype=np.uint64))
-            check ^= zlib.crc32(data[whole:].tobytes())
+            if whole < data.size:
+                check ^= zlib.crc32(data[whole:].tobytes())
+        if not parameter and not self.known:
+            return self.compute(a, flat, check)
         key = a.dtype.num, data.size, check, data[:64].tobytes(), data[-64:].tobytes()
         found = self.known.get(key)
         if found is None:
@@ -55,30 +69,29 @@ class Statistics:
         return found
 
     def compute(self, a: Any, flat: Any, check: int) -> Any:
-        x = flat
-        if a.dtype.kind == "c":
+        if self.raises:
+            with np.errstate(all="ignore"):
+                return self.computed(a, flat, check)
+        return self.computed(a, flat, check)
+
+    def computed(self, a: Any, flat: Any, check: int) -> Any:
+        x, kind = flat, a.dtype.kind
+        range_: Any = [None, None, None]
+        if kind == "c":
             x = flat.view(flat.real.dtype)
-        elif a.dtype.kind != "f":
-            return [float(x.min()), float(x.max()), float(x.mean()), 0.0, 0, 0, check, 0.0, 0.0]
+        elif kind != "f":
+            x = flat.astype(np.float64)
+            range_ = [float(x.min()), float(x.max()), float(x.mean())]
         elif a.dtype.itemsize == 2:
             x = flat.astype(np.float32)
-        norm = math.sqrt(squares(x)) if x.size > 65536 else math.sqrt(np.dot(x, x))
+        if not x.dtype.isnative:
+            x = x.astype(x.dtype.newbyteorder("="))
+        square, found = self.products(x)
         nans = infinities = 0
-        if not math.isfinite(norm) or norm < 1e-15 and x.any():  # squares are too large or too small for float32
+        if not math.isfinite(square) or square < 1e-30 and x.any():  # squares may be too large or small for float32
             nans, infinities = int(np.isnan(x).sum()), int(np.isinf(x).sum())
             if nans or infinities:
                 x = np.where(np.isfinite(x), x, 0)
             x = x.astype(np.float64)
-            norm = math.sqrt(squares(x))
-        s1, s2, total = self.project(x)
-        return [
-            float(x.min()),
-            float(x.max()),
-            float(total) / x.size,
-            norm,
-            nans,
-            infinities,
-            check,
-            float(s1),
-            float(s2),
-        ]
+            square, found = self.products(x)
+        return range_ + [math.sqrt(square), nans, infinities, check, found.real, found.imag]

@@ -245,7 +245,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.trace or options.html or options.memory:
         # torch reads it when it is imported: its profiler warns of blocks of memory that are older than the recording
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    from compatgrad._install import _install
+    from compatgrad._install import install_with
     from compatgrad.tools.compatgrad_recorder._steps import choose_clock
     from compatgrad.tools.program import UsageError, run
 
@@ -269,7 +269,7 @@ def main(arguments: Sequence[str]) -> int:
     session = Session(options.steps, options.warmup, options.trace or "", memory, _progress)
 
     def install() -> None:
-        _install((), options.as_of, "--as-of off", allow_pickle=options.allow_pickle)
+        install_with((), options.as_of, "--as-of off", allow_pickle=options.allow_pickle)
 
     return _run(
         session, output, install, lambda: run(program, options.as_of, options.allow_pickle), options.stop, UsageError

@@ -40,7 +40,7 @@ def read(path: str) -> dict[str, Any]:
 
 
 def merged(paths: Sequence[str]) -> dict[str, Any]:
-    """One report of several. Each process counts alike."""
+    """One report made of several. Each process has the same weight."""
     reports = [read(path) for path in paths]
     first = reports[0]
     if len(reports) == 1:

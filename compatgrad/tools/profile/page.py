@@ -1,4 +1,4 @@
-"""The report as one page: inline style and SVG, no scripts, nothing from elsewhere."""
+"""The report as one HTML page, which contains its style and pictures, and neither scripts nor links to other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times the functions and layers of training steps, by hooks of the frontends that are set only meanwhile."""
+"""Times the functions and layers of training steps, by hooks of the frontends that are set only while it measures."""
 
 from __future__ import annotations
 

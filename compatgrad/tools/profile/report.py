@@ -35,7 +35,7 @@ def shares(parts: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def build(result: Result, program: Sequence[str], original: dict[str, Any] | None) -> dict[str, Any]:
-    """Everything that is known, as JSON can hold it. Times are seconds per step."""
+    """All results, in types that JSON has. Times are seconds per step."""
     allocated = result.memory[0].allocated if result.memory else {}
     found: dict[str, Any] = {
         "schema": SCHEMA,

@@ -35,7 +35,7 @@ class Result:
     times: list[float] = field(default_factory=list)  # of the timed steps
     parts: list[dict[str, float]] = field(default_factory=list)  # of each step
     hooked: list[float] = field(default_factory=list)  # times of the steps with hooks
-    kept: list[float] = field(default_factory=list)  # those of them that the tables are made from
+    kept: list[float] = field(default_factory=list)  # the times in `hooked` of the steps that the tables are made from
     by_function: dict[str, Row] = field(default_factory=dict)
     by_layer: dict[str, Row] = field(default_factory=dict)
     by_line: dict[tuple[str, int], Row] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Counts what a program does on compatgrad, and what is worth knowing of it."""
+"""Counts the functions that a program runs on compatgrad, and collects slow paths, copies and differences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _NOT_COMPUTED = frozenset(("new_generator",))  # ops that only make a state, not
 
 
 class StrictError(Exception):
-    """What `--strict` forbids has happened. It is no RuntimeError, which frontends turn into errors of their own."""
+    """The error for an event that `--strict` forbids. It is no RuntimeError, because frontends turn a RuntimeError into
+    errors of their own."""
 
 
 class _Row:

@@ -1,4 +1,4 @@
-"""Files of reports: where they go, how they are written and read, and one report of several processes'."""
+"""Files of reports: where they go, how they are written and read, and how those of several processes become one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _LISTS = {
 
 
 def merged(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One report of several processes: calls and bytes are summed, of memory and time the largest counts."""
+    """One report of several processes: calls and bytes are summed; for memory and time the largest value is taken."""
     if len(reports) == 1:
         return reports[0]
     whole = {**reports[0], "pid": None, "rank": None, "processes": sum(r["processes"] for r in reports)}

@@ -345,7 +345,7 @@ class Analysis:
                 builds.attributes.setdefault(keyword.arg, given)
                 builds.assigned.add(keyword.arg)
         if made:
-            return value  # of a method: what it gives
+            return value  # the value that the method gives
         return result(value)
 
     def getattr_(self, node: ast.Call) -> Value:

@@ -14,7 +14,7 @@ from compatgrad.core import Variable
 
 Tensor = torch.Tensor
 _DTYPES = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 2e-5, torch.float64: 1e-12}
-_SIGNS = ("lion", "mx_signum")  # of sums, which may round to the other side of zero
+_SIGNS = ("lion", "mx_signum")  # rules that take the sign of a sum, which may round to the other side of zero
 
 
 class Wrong(Exception):

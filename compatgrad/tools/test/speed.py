@@ -86,7 +86,7 @@ def measure(frontends: dict[str, Any]) -> dict[str, float]:
     try:
         for _ in range(_ROUNDS):
             for name, step in steps.items():
-                step()  # what the other frameworks have put out of the caches comes back
+                step()  # loads the caches again with what the other frameworks have displaced
                 start = time.perf_counter()
                 step()
                 times[name].append((time.perf_counter() - start) / OPERATIONS * 1e6)

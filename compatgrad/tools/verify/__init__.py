@@ -1,4 +1,4 @@
-"""`python -m compatgrad verify`: runs a program on the original and here, and says where the two first part."""
+"""`python -m compatgrad verify`: runs a program on the original and here, and says where the two first differ."""
 
 from __future__ import annotations
 

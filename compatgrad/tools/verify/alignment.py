@@ -48,7 +48,8 @@ class _Pairing:
         return len(expected), contrary
 
     def choose(self, a: Event) -> Event | None:
-        """The event here that is a's. If one side has more of a name than the other, its inputs must tell which."""
+        """The event here that belongs to the original's event `a`. If the sides have different numbers of events of a
+        name, the inputs must decide which one that is."""
         key = _key(a)
         waiting = self.waiting.get(key, [])
         alike = self.counts[0][key] == self.counts[1][key]
@@ -140,8 +141,8 @@ def align(original: Recording, here: Recording) -> tuple[list[tuple[Event, Event
 
 
 class WritingOrder:
-    """Says whether gradients that several functions add up can be compared between them: only if both sides have run
-    the same of these functions by then."""
+    """Says whether a gradient that several functions add up can be compared before all of them have run: only if both
+    sides have run the same ones by then."""
 
     def __init__(self, original: Recording, here: Recording, pairs: list[tuple[Event, Event]]) -> None:
         self.writers = self._writers(original), self._writers(here)

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 
 def wanted(finding: Finding, side: str) -> set[int]:
-    """The numbers of the events of a side whose arrays tell what happened at a finding."""
+    """The numbers of the events of one side whose arrays are needed to describe a finding."""
     event = finding.original if side == "original" else finding.here
     numbers = {event["j"]}
     sources = list(event.get("f", ()))
@@ -55,7 +55,7 @@ def relative(x: Array, y: Array) -> float | None:
 
 
 def not_close(x: Array, y: Array, allowed: float) -> str:
-    """What torch.testing.assert_close would say, with what rounding allows here as tolerance."""
+    """The message that torch.testing.assert_close would give with the tolerance that rounding allows here."""
     if x.shape != y.shape:
         return f"The values for attribute 'shape' do not match: {x.shape} != {y.shape}."
     a, b = np.atleast_1d(x).astype(np.float64), np.atleast_1d(y).astype(np.float64)

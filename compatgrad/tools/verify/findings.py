@@ -1,4 +1,4 @@
-"""Follows two recordings side by side and finds where they first part by more than rounding allows."""
+"""Follows two recordings side by side and finds where they first differ by more than rounding allows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compatgrad.tools.verify import rounding
 from compatgrad.tools.verify.alignment import WritingOrder, align, readers
 from compatgrad.tools.verify.recording import Distance, Event, Recording, distance, rms
 
-OWN_TURN = ("initial", "gradient", "update")  # compared before or after what runs forward and backward
+OWN_TURN = ("initial", "gradient", "update")  # kinds of events that are compared before or after all other events
 # inputs of the original's functions that the function here does not have
 NOT_HERE = {("Gaussian", 1)}  # the logarithm of the variance; here it is the noise times the standard deviation
 INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike are no longer compared
@@ -22,12 +22,13 @@ INCOMPARABLE = 0.05  # from this relative drift on, trainings that started alike
 
 @dataclass
 class Finding:
-    """A place where the sides part.
+    """A place where the sides differ.
 
     kind: initial, batch, parameter, random, function, gradient, update or persistent. place, slot: "i" (input) or "o"
     (result) and its number. came_in: the largest error of the inputs. culprits: the functions whose backward pass
     explains a gradient. through: functions between compared ones and this one that only the original has.
-    gradient: of the parameter, for an update. share: one of so many elements may be beyond a threshold.
+    gradient: for an update, the events of the parameter's gradient. share: one of so many elements may be beyond a
+    threshold.
     """
 
     kind: str
@@ -70,7 +71,7 @@ class Comparison:
     until: int | None
     draws: int | None
     notes: list[str]
-    crossed: int = 0  # of the doubtful ones, those that single elements do explain
+    crossed: int = 0  # how many of the doubtful findings single elements explain
 
 
 class _Follower:
@@ -128,7 +129,7 @@ class _Follower:
         return None if described is None or described[2] is None else (described[0], tuple(described[1]), *described[2])
 
     def _parameter(self, described: Any, event: Event) -> str | None:
-        """The parameter that an input is, by its values; of several with the same values that of the event's layer."""
+        """The parameter with the values of an input; of several with the same values, that of the event's layer."""
         names = dict.fromkeys(self.values.get(self._identity(described), ()))
         place = event.get("p") or ""
         own = [n for n in names if "/" in n and place.endswith(n.rpartition("/")[0].rstrip("/"))]
@@ -246,7 +247,7 @@ class _Follower:
         return own * growth / rounding.GROWTH + rounding.NOISE + growth * came_in
 
     def _each(self, a: Event) -> float:
-        """Over how many elements a normalization takes a mean: those of an input by those of a factor."""
+        """Over how many elements a normalization takes a mean: the elements of its result per element of a factor."""
         forward = self.original.events[a["of"]] if a.get("of", -1) >= 0 else a
         results, inputs = forward.get("o") or [None], forward.get("i", ())
         factors = [math.prod(x[1]) for x in inputs[1:2] if x]
@@ -341,7 +342,7 @@ class _Follower:
         upstream = 0.0, 0
         for consumer, of in pairs:
             for event in self.backward_of[consumer["j"]]:
-                if event["j"] not in self.slots:  # it has no partner
+                if event["j"] not in self.slots:  # the event has no partner
                     through.append(consumer)
                 errors = self.slots.get(event["j"], [])
                 if "o" in event:
@@ -357,7 +358,7 @@ class _Follower:
         into = a.get("g", ()) if "o" in a else ()
         written = [(a["s"], w or n) for w, n in zip(a.get("w") or [0] * len(into), into, strict=False)]
         came_in = max([came_in, *(self.written.get(key, 0.0) for key in written if key[1] != -1)])
-        if through:  # of what comes in from functions without a partner, nothing is known
+        if through:  # the errors that come in from functions without a partner are not known
             came_in = max(came_in, 1e-4)
         found = self._outcome(pair, outs, came_in, "function", max(self._floor(a), self._leaves(a)), names, upstream)
         self.written.update(zip(written, self.slots[a["j"]], strict=False))
@@ -437,7 +438,8 @@ class _Follower:
 
     def _lost(self, name: str, finding: Finding) -> bool:
         """Whether parameters differ only where their gradients are lost in rounding. Rules such as Adam's divide by the
-        size of each gradient: one that is nearly zero goes where rounding says. Doubtful without the arrays."""
+        size of each gradient, so that rounding decides the step of a gradient that is nearly zero. Without the arrays
+        the finding is doubtful."""
         gradient = self.gradients.get(name)
         adaptive = rounding.is_adaptive(finding.original.get("x", ()))
         if not finding.came_in or gradient is None or finding.slot or not adaptive:
@@ -449,7 +451,7 @@ class _Follower:
             return lost(*arrays, *both)  # type: ignore[arg-type]
         moved = self._moved((finding.original, finding.here))
         if not self.again and moved is not None and moved[0] > 0.5 * moved[1]:
-            return False  # too many elements would be lost, and nobody will look
+            return False  # more elements differ than that could explain, and no second run will look at them
         self.doubtful.append(finding)
         return True
 
@@ -563,7 +565,7 @@ def side_change(side: Recording, new: Any, old: Any) -> np.ndarray[Any, Any] | N
 def compare(
     original: Recording, here: Recording, factor: float = 1.0, stop: bool = True, again: bool = False
 ) -> Comparison:
-    """Compares two recordings. factor: of all tolerances; stop: end at the first finding; again: whether a
+    """Compares two recordings. factor: multiplies all tolerances; stop: end at the first finding; again: whether a
     second run will look at what is doubtful."""
     follower = _Follower(original, here, factor, stop, again)
     follower.follow()

@@ -65,7 +65,10 @@ def read(folder: Path) -> Recording:
             lines = file.read().split("\n")
         if lines.pop() and meta["ended"] != "killed":  # a run that was killed may have ended within a line
             raise ValueError("the last event is not complete")
-        events = [json.loads(line) for line in lines]
+        groups = [json.loads(line) for line in lines]
+        if not all(isinstance(group, list) for group in groups):
+            raise ValueError("a line of events.jsonl is no list of events")
+        events = [event for group in groups for event in group]
         for event in events:
             if not isinstance(event, dict) or not {"k", "s", "n"} <= event.keys():
                 raise ValueError("a line of events.jsonl is no event")
@@ -81,8 +84,8 @@ def read(folder: Path) -> Recording:
 
 @dataclass(frozen=True)
 class Distance:
-    """error: root mean square of the difference; size: that of the larger array; count: elements; why: a difference
-    that is none of numbers, such as the shape."""
+    """How far two arrays are apart. error: root mean square of the difference; size: root mean square of the larger
+    array; count: number of elements; why: a difference that is none of numbers, such as the shape."""
 
     error: float
     size: float
@@ -129,12 +132,12 @@ def distance(original: Recording, a: Any, here: Recording, b: Any) -> Distance |
         return Distance(math.inf, size, coarser, count, what)
     if check == check_ and abs(s1 - s1_) <= 1e-4 * norm:  # equal numbers, which other versions of NumPy sum otherwise
         return Distance(0.0, size, coarser, count)
-    if kinds[0] != "f":
+    if kinds[0] in "biu" and kinds[1] in "biu":
         scale = max(abs(low), abs(high), abs(low_), abs(high_), 1.0)
         error = max(abs(mean - mean_), abs(low - low_) / root, abs(high - high_) / root, scale / root)
         return Distance(error, scale, coarser, count)
-    parts = math.hypot(s1 - s1_, s2 - s2_) / math.sqrt(2), abs(norm - norm_), abs(mean - mean_) * root
-    return Distance(max(parts) / root, size, coarser, count)
+    error = max(math.hypot(s1 - s1_, s2 - s2_) / math.sqrt(2), abs(norm - norm_))
+    return Distance(error / root, size, coarser, count)
 
 
 def _statistics_of(array: np.ndarray[Any, Any] | None, described: Any) -> Any:

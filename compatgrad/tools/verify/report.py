@@ -37,7 +37,7 @@ class Result:
 
     @property
     def missing(self) -> list[tuple[str, Event]]:
-        """What is on one side only and matters: parameters, updates, and functions in a greater number."""
+        """Gradients, updates and steps that only one side has, up to the step of the first finding."""
         until = self.comparison.findings[0].step if self.comparison.findings else self.comparison.until
         single = [(side, e) for side, e in self.comparison.single if until is None or e["s"] <= until]
         return [(side, e) for side, e in single if e["k"] in ("gradient", "update", "step")]
@@ -94,7 +94,7 @@ def place_of(event: Event) -> str:
 
 
 def headline(finding: Finding, original: Recording) -> str:
-    """Where the sides part, in one line."""
+    """Where the sides first differ, in one line."""
     event, step = finding.original, f"step {finding.step}"
     source = original.events[event["of"]] if event.get("of", -1) >= 0 else event
     what = place_of(source if event["k"] == "backward" else event)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 # (rtol) of torch.testing.assert_close, by dtype
 RELATIVE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7, "complex64": 1.3e-6}
-GROWTH = 50.0  # an error may grow so many times in one function
-FACTOR = 8.0  # of the table's tolerance, for functions of a few roundings
+GROWTH = 50.0  # one function may multiply an error by up to this factor
+FACTOR = 8.0  # multiplies the table's tolerance for functions that round a few times
 NOISE = 3e-6  # relative error of the estimate from statistics
 
 _SUMS = re.compile(
@@ -76,13 +76,13 @@ def of_single_elements(count: int) -> float:
 
 
 def growth(name: str, elements_each: float) -> float:
-    """How many times an error may grow in a function. elements_each: of a normalization, over which a mean is taken;
-    with few of them the deviation, by which it divides, can be small."""
+    """The factor by which an error may grow in a function. elements_each: the number of elements over which a
+    normalization takes a mean; with few elements the deviation, by which it divides, can be small."""
     return GROWTH * max(1.0, 64.0 / max(elements_each, 1.0)) if "norm" in name.lower() else GROWTH
 
 
 def factor(name: str, elements_in: int, elements_out: int) -> float:
-    """How many times the dtype's tolerance a function's own rounding may be."""
+    """The largest error by a function's own rounding, as a multiple of the dtype's tolerance."""
     if _DECOMPOSITIONS.search(name):
         return 1000.0
     if _SUMS.search(name):

@@ -60,7 +60,7 @@ def run(who: str, command: list[str], recorder: Path, folder: Path, options: lis
     """Runs the program and waits for it; what it prints goes to `output.txt` in the folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # equal orders of sets on both sides; MXNet's own operators one by one, not as parts of fused graphs
+    # Sets have the same order on both sides, and MXNet runs its operators one by one, not as parts of fused graphs.
     settings = {"PYTHONHASHSEED": "0", "MXNET_SUBGRAPH_BACKEND": "NONE"}
     environment = {**settings, **os.environ}
     root = str(Path(compatgrad_recorder.__file__).parents[3])

@@ -57,7 +57,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
         self.in_size = in_size
         self.state_size = out_size
 
-    def forward(self, *cshsx: VariableOrArray|None) -> tuple[Variable, Variable]:
+    def forward(self, *cshsx: VariableOrArray | None) -> tuple[Variable, Variable]:
         """Cell and output. Missing states and a missing input are None; raises ValueError if all are."""
         n = len(cshsx) // 2
         cs, hs, x = cshsx[:n], cshsx[n:-1], cshsx[-1]
@@ -113,7 +113,7 @@ class NaryTreeLSTM(_TreeLSTM):
         self.state_size = out_size
         self.n_ary = n_ary
 
-    def forward(self, *cshsx: VariableOrArray|None) -> tuple[Variable, Variable]:
+    def forward(self, *cshsx: VariableOrArray | None) -> tuple[Variable, Variable]:
         """Cell and output. Missing states and a missing input are None; raises ValueError if all are."""
         assert len(cshsx) == self.n_ary * 2 + 1, (
             f"{self.n_ary} cells, {self.n_ary} outputs and x were expected; there are {len(cshsx)} arguments"

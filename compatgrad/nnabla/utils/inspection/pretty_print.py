@@ -9,7 +9,6 @@ import numpy
 from ...parameter import get_parameters
 
 if TYPE_CHECKING:
-
     from ...variable import Variable
 
 __all__ = ["PrettyPrinter", "pprint"]
