@@ -86,6 +86,10 @@ REFUSED = {
         lambda: ops.fixed_batch_normalization(X, *[torch.ones(3)] * 2, torch.ones(4), torch.ones(3)),
         r"mean must have 3 numbers, one per channel, not the shape \[4\]",
     ),
+    "offsets of another dtype": (
+        lambda: ops.deform_columns(torch.rand(1, 1, 9, 9).double(), torch.zeros(1, 18, 7, 7), ksize=[3, 3]),
+        "must have one dtype, not Double and Float",
+    ),
     "two tensors for a tree": (
         lambda: ops.tree_lstm_grad([torch.rand(2, 3)] * 2),
         "expected the children's cells, x and two gradients, not 2 tensors",
@@ -114,7 +118,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_named(name):
     call, message = REFUSED[name]
-    with pytest.raises((ValueError, IndexError, RuntimeError), match=message):
+    with pytest.raises((ValueError, IndexError, TypeError, RuntimeError), match=message):
         call()
 
 
