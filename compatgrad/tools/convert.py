@@ -12,6 +12,7 @@ import torch
 
 from compatgrad.interop import files, weights
 from compatgrad.tools import _networks
+from compatgrad.tools._words import count
 
 _DESCRIPTION = """\
 Reads the parameters in IN and writes them to OUT, without the framework that wrote IN. Nothing in IN is executed.
@@ -167,7 +168,7 @@ def _back(options: argparse.Namespace) -> None:
         unused = weights.write_like(options.output, options.like, tensors)
     if unused:
         print(f"  not in {options.like}: {', '.join(map(_shown, unused))}")
-    print(f"{options.output}: written, {os.path.getsize(options.output):,} bytes")
+    print(f"{options.output}: written, {count(os.path.getsize(options.output), 'byte')}")
 
 
 def _to_source(options: argparse.Namespace) -> None:
@@ -183,7 +184,7 @@ def _to_source(options: argparse.Namespace) -> None:
     if result.unused:
         print(f"  not used: {', '.join(map(_shown, result.unused))}")
     for name in (source, tensors):
-        print(f"{name}: written, {os.path.getsize(name):,} bytes")
+        print(f"{name}: written, {count(os.path.getsize(name), 'byte')}")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -196,7 +197,7 @@ def _run(options: argparse.Namespace) -> None:
     tensors = files.rename(given, options.map)
     values = sum(tensor.numel() for tensor in tensors.values())
     size = sum(tensor.nbytes for tensor in tensors.values())
-    summary = f"{len(tensors)} parameters, {values:,} values, {size:,} bytes"
+    summary = f"{count(len(tensors), 'parameter')}, {count(values, 'value')}, {count(size, 'byte')}"
     print(f"{options.input}: {contents.format}; {summary}", flush=True)
     if options.list:
         rows = [(_shown(name), str(tuple(t.shape)), str(t.dtype)[6:]) for name, t in tensors.items()]
@@ -214,4 +215,4 @@ def _run(options: argparse.Namespace) -> None:
         raise ValueError(f"{options.input}: no parameter has a value")
     _check_free(options.output, options.force)  # another program may have created it meanwhile
     files.write_parameters(options.output, tensors)
-    print(f"{options.output}: written, {os.path.getsize(options.output):,} bytes")
+    print(f"{options.output}: written, {count(os.path.getsize(options.output), 'byte')}")

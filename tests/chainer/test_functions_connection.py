@@ -224,7 +224,6 @@ def test_embed_id(shape, ignore_label):
 
 # ---- gradients ---------------------------------------------------------------------------------------------
 
-GRID = rand(1, 8, 2, 2) * 0.2 + 0.3  # between pixels
 DIFFERENTIABLE = {
     "linear": (F.linear, [(2, 3), (4, 3), (4,)]),
     "convolution": (lambda *v: F.convolution_2d(*v, stride=2, pad=1), [(1, 2, 4, 5), (2, 2, 3, 2), (2,)]),

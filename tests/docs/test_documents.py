@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("", "csrc", "csrc/core", "csrc/ops", "csrc/kernels", "csrc/python", "tests/golden", "tests/programs/drivers")
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

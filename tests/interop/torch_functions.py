@@ -10,7 +10,6 @@ P = {"low": 0.2, "high": 1.0}
 IDS = np.array([[2, 0, 1], [1, 1, 0]])
 ORDER = np.array([[2, 0, 1], [1, 2, 0]])
 MASK = np.array([[True, False, True], [False, True, True]])
-NEAR = {"low": -0.8, "high": 0.8}
 
 
 def positive_definite(x):

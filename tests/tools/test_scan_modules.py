@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from compatgrad.tools.scan import command
+from compatgrad.tools.scan import command, packages
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def scan(tmp_path, monkeypatch):
             path.write_text(textwrap.dedent(text))
         command._modules.clear()
         (result,) = command.scan([pathlib.Path("main.py")])
-        return [f"{f.line} {f.code} {f.name}" for f in result.findings if f.code != "CG201"], result
+        return [f"{f.line} {f.code} {f.name}" for f in result.findings if f.code not in ("CG201", "CG330")], result
 
     return run
 
@@ -97,7 +97,7 @@ def test_modules_of_folders_outside_of_the_working_folder_are_not_looked_at(scan
     monkeypatch.chdir(tmp_path / "sub")
     command._modules.clear()
     (result,) = command.scan([pathlib.Path("main.py")])
-    assert not result.findings
+    assert [(f.code, f.name) for f in result.findings] == [("CG330", "common")]
 
 
 def test_properties_without_setter(scan):
@@ -115,3 +115,49 @@ def test_properties_without_setter(scan):
     )
     assert found == ["4 CG107 chainer.iterators.SerialIterator.current_position"]
     assert result.findings[0].level == "error" and result.findings[0].status == "unknown"
+
+
+def test_packages_that_are_not_installed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    installed = packages.installed
+    monkeypatch.setattr(packages, "installed", lambda root: root != "chainercv" and installed(root))
+    (tmp_path / "lib/ops").mkdir(parents=True)
+    (tmp_path / "lib/ops/fast.py").write_text("import no_such_package.sub\nfrom no_such_package import x\n")
+    (tmp_path / "train.py").write_text(
+        textwrap.dedent(
+            """\
+            import os, numpy, torch, chainer, no_such_package
+            from chainercv import links
+            import fast  # found by sys.path
+            import ops.fast
+            import imp, cPickle, six, pycuda
+            try:
+                import _mine
+            except ImportError:
+                pass
+            """
+        )
+    )
+    assert command.main(["."]) == 0
+    out = capsys.readouterr().out
+    listed = out.partition("that are not installed here:\n")[2].partition("\n\n")[0].splitlines()
+    how = "pip install no_such_package, if the package has the name of its module"
+    assert listed == [
+        f"  no_such_package: imported in 2 files, first at lib/ops/fast.py:1:8: {how}",
+        "  _mine: imported in 1 file, first at train.py:7:12: perhaps a C extension of the program, which must be "
+        "built; the program expects that it may be missing",
+        "  chainercv: imported in 1 file, first at train.py:2:1: pip install --no-deps chainercv; its own tests were "
+        "run on compatgrad: docs/conformance.md",
+    ]
+    assert command.main(["train.py", "--show", "all"]) == 0
+    assert "train.py:1:35: CG330 outside: no_such_package: not installed (pip install" in capsys.readouterr().out
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/main.py").write_text("import beside.thing\n")
+    (tmp_path / "one/beside").mkdir()
+    assert command.main(["one/main.py"]) == 0 and "beside" not in capsys.readouterr().out
+
+
+def test_the_list_of_packages_is_complete():
+    known = packages._known()
+    assert len(known) > 50 and all(how == "-" or how.startswith("pip install ") for how, _ in known.values())
+    assert not {"numpy", "chainer", "mxnet", "os"} & known.keys()

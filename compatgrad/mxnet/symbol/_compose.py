@@ -41,17 +41,21 @@ def implementation(op: str) -> Callable[..., Any]:
     raise MXNetError(f"there is no operator {op}")
 
 
+def _declared(op: str) -> list[inspect.Parameter] | None:
+    """The parameters of an operator as it was declared; None if it has no signature, or accepts any parameters."""
+    try:
+        function = implementation(op)
+        found = inspect.signature(getattr(function, "body", function)).parameters.values()
+    except (TypeError, ValueError, MXNetError):
+        return None
+    return None if getattr(function, "any_parameters", False) else list(found)
+
+
 @functools.cache
 def parameters(op: str) -> tuple[str, ...] | None:
     """Names of the arguments of an operator in order; None if the signature does not list them."""
-    try:
-        function = implementation(op)
-        found = inspect.signature(getattr(function, "body", function)).parameters.values()  # as it was declared
-    except (TypeError, ValueError, MXNetError):
-        return None
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found) and not is_variadic(op):
-        return None
-    if getattr(function, "any_parameters", False):
+    found = _declared(op)
+    if found is None or (any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found) and not is_variadic(op)):
         return None
     return tuple(p.name for p in found if p.kind is not p.VAR_POSITIONAL and p.name not in ("out", "name"))
 
@@ -134,12 +138,8 @@ def _keywords(op: str) -> tuple[str, ...] | None:
     """The names of an operator's parameters; None if the signature does not list them, or allows any."""
     if op == "RNN":
         return _OF_RNN
-    try:
-        function = implementation(op)
-        found = inspect.signature(getattr(function, "body", function)).parameters.values()
-    except (TypeError, ValueError, MXNetError):
-        return None
-    if getattr(function, "any_parameters", False) or any(p.kind is p.VAR_KEYWORD and p.name == "_" for p in found):
+    found = _declared(op)
+    if found is None or any(p.kind is p.VAR_KEYWORD and p.name == "_" for p in found):
         return None
     inputs = inputs_of(op)
     named = [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

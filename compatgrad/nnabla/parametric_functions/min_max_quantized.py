@@ -102,7 +102,9 @@ def min_max_quantize(
     )
 
 
-def _min_max(letter, on, levels, x_min_max, range_init, limit, ste_fine_grained, eps, fix) -> _Quantizer | None:
+def _min_max(letter, limit, given, eps, fix) -> _Quantizer | None:
+    """The quantizer of weights or bias; `given` are the arguments that a layer has for each of them."""
+    on, levels, x_min_max, range_init, ste_fine_grained = given
     if not on:
         return None
     low, high = range_init
@@ -165,28 +167,8 @@ def min_max_quantized_affine(
         >>> y.d
         array([[-0.5]], dtype=float32)
     """
-    quantize_w = _min_max(
-        "w",
-        quantize_w,
-        (ql_min_w, ql_max_w),
-        w_min_max,
-        (qr_min_w_init, qr_max_w_init),
-        2.0,
-        ste_fine_grained_w,
-        eps,
-        fix_parameters,
-    )
-    quantize_b = _min_max(
-        "b",
-        quantize_b,
-        (ql_min_b, ql_max_b),
-        b_min_max,
-        (qr_min_b_init, qr_max_b_init),
-        6.0,
-        ste_fine_grained_b,
-        eps,
-        fix_parameters,
-    )
+    for_w = quantize_w, (ql_min_w, ql_max_w), w_min_max, (qr_min_w_init, qr_max_w_init), ste_fine_grained_w
+    for_b = quantize_b, (ql_min_b, ql_max_b), b_min_max, (qr_min_b_init, qr_max_b_init), ste_fine_grained_b
     return _affine(
         "min_max_quantized_affine",
         inp,
@@ -197,8 +179,8 @@ def min_max_quantized_affine(
         fix_parameters,
         rng,
         with_bias,
-        quantize_w,
-        quantize_b,
+        _min_max("w", 2.0, for_w, eps, fix_parameters),
+        _min_max("b", 6.0, for_b, eps, fix_parameters),
     )
 
 
@@ -243,28 +225,8 @@ def min_max_quantized_convolution(
         (2, 4, 6, 6)
     """
     geometry = (base_axis, pad, stride, dilation, group, channel_last)
-    quantize_w = _min_max(
-        "w",
-        quantize_w,
-        (ql_min_w, ql_max_w),
-        w_min_max,
-        (qr_min_w_init, qr_max_w_init),
-        2.0,
-        ste_fine_grained_w,
-        eps,
-        fix_parameters,
-    )
-    quantize_b = _min_max(
-        "b",
-        quantize_b,
-        (ql_min_b, ql_max_b),
-        b_min_max,
-        (qr_min_b_init, qr_max_b_init),
-        6.0,
-        ste_fine_grained_b,
-        eps,
-        fix_parameters,
-    )
+    for_w = quantize_w, (ql_min_w, ql_max_w), w_min_max, (qr_min_w_init, qr_max_w_init), ste_fine_grained_w
+    for_b = quantize_b, (ql_min_b, ql_max_b), b_min_max, (qr_min_b_init, qr_max_b_init), ste_fine_grained_b
     return _convolution(
         "min_max_quantized_convolution",
         inp,
@@ -276,6 +238,6 @@ def min_max_quantized_convolution(
         fix_parameters,
         rng,
         with_bias,
-        quantize_w,
-        quantize_b,
+        _min_max("w", 2.0, for_w, eps, fix_parameters),
+        _min_max("b", 6.0, for_b, eps, fix_parameters),
     )

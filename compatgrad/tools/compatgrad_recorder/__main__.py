@@ -52,7 +52,7 @@ def positive(text: str) -> int:
 def seed_workers(seed: int) -> None:
     """Seeds `random` in forked processes, by their number: Python gives each other numbers in every run. NumPy's
     generator continues as in the parent."""
-    if not hasattr(os, "register_at_fork"):  # Python 3.6, which does not do that
+    if not hasattr(os, "register_at_fork"):  # Python 3.6, which does not seed `random` after a fork
         return
     count = [0]
 
@@ -65,7 +65,7 @@ def seed_workers(seed: int) -> None:
 def start(options: Any) -> Recorder:
     """Begins to record, in this process."""
     recorder = Recorder(options)
-    # MXNet's engine of threads would wake one for each array that is read; this engine computes at once
+    # MXNet's threaded engine would wake a thread for each array that is read; NaiveEngine computes at once.
     os.environ.setdefault("MXNET_ENGINE_TYPE", "NaiveEngine")
     random.seed(options.seed)
     np.random.seed(options.seed)

@@ -15,7 +15,7 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
     passes = [0]  # depth of backward passes; sums of gradients in them are functions in some versions
 
     class Mark(chainer.FunctionHook):  # type: ignore[misc]
-        """Stays with a node, in whose hooks it says the number of the node's event."""
+        """A hook that is added to a node to store the number of the node's event."""
 
         name = "compatgrad recorder mark"
 

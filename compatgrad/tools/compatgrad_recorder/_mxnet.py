@@ -59,7 +59,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     copy = library.MXNDArraySyncCopyToCPU if isinstance(library, ctypes.CDLL) else None  # compatgrad has no C library
 
     def host(x: Any) -> Any:
-        """The values; in half the time of the original's asnumpy, most of which prepares the call of this function."""
+        """The values of an array, by a direct call of MXNet's C function: half the time of the original's `asnumpy`."""
         if x is None or copy is None or type(x) is not NDArray:
             return None if x is None else x.asnumpy()
         data: Any = np.empty(x.shape, x.dtype)
@@ -69,7 +69,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
         return data
 
     def peek(x: Any) -> Any:
-        """The values, on the memory of the array where that is possible: for an event that is written at once."""
+        """The values, if possible in the memory of the array itself, for an event that is written at once."""
         values = getattr(x, "array", None) if copy is None else None
         return values if type(values) is np.ndarray else host(x)
 
@@ -218,7 +218,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     watch_executors(rec, mx, hidden)
     for name in ("clip_global_norm", "split_data", "split_and_load"):
         setattr(gluon.utils, name, hidden(getattr(gluon.utils, name)))
-    for cls in list(vars(mx.metric).values()):  # they compute in NumPy or in operators, as they like
+    for cls in list(vars(mx.metric).values()):  # one side may compute a metric by NumPy, the other by operators
         if isinstance(cls, type) and issubclass(cls, mx.metric.EvalMetric) and "update" in vars(cls):
             setattr(cls, "update", hidden(vars(cls)["update"]))
 
@@ -278,7 +278,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
 
 def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
     """Records the nodes of a bound symbol by the callback of MXNet's monitors."""
-    os.environ["MXNET_EXEC_INPLACE_GRAD_SUM_CAP"] = "1000000"  # otherwise it shows sums of gradients, not each one
+    os.environ["MXNET_EXEC_INPLACE_GRAD_SUM_CAP"] = "1000000"  # otherwise MXNet shows only the sums of gradients
     Executor, NDArray = mx.executor.Executor, mx.nd.NDArray
     forward, backward = Executor.forward, Executor.backward
 
@@ -319,8 +319,8 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
         return bool(known[i])
 
     def gradient_of(state: Any, place: str, kind: str, name: str) -> int:
-        """The number of the input whose gradient this is. MXNet numbers the gradients, calls them lhs and rhs, or by
-        other names in the order of the inputs; where has none of the condition."""
+        """The number of the input whose gradient this is. MXNet names the gradients by numbers, lhs and rhs, or other
+        names in the order of the inputs; `where` has no gradient of the condition."""
         slot = int(state["backs"].get(place, -1)) + 1
         state["backs"][place] = slot
         number = name.rpartition("output")[2]
@@ -341,7 +341,7 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
         args, alike = executor.arg_dict, state["named"][place]
         tail = name[len(place) + 1 :]
         if back and len(alike) > 1 or not back and not tail.startswith("output"):
-            return  # of which function it is is not known; or means and masks, which MXNet keeps for the backward pass
+            return  # a gradient of an unknown function, or a mean or mask that MXNet keeps for the backward pass
         call = state["calls"][name] = state["calls"].get(name, -1) + 1
         this = alike[min(call, len(alike) - 1)]
         _, kind, inputs = state["nodes"][this]
@@ -350,7 +350,7 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
         label = "%s %s%d" % (kind, "backward_output" if back else "output", slot) if slot else kind
         if back:
             source = inputs[slot] if slot < len(inputs) else -1
-            if source < 0 or not wanting(state, executor, source):  # MXNet leaves it undefined
+            if source < 0 or not wanting(state, executor, source):  # MXNet leaves this gradient undefined
                 return
             more = {"p": "/" + place, "g": [state["seen"].get(source, -1)]}
             rec.event("backward", label, (), [array.asnumpy()], of=state["seen"].get(this, -1), **more)
@@ -387,8 +387,8 @@ def watch_executors(rec: Recorder, mx: Any, hidden: Any) -> None:
 def draw_by_numpy(rec: Recorder, mx: Any) -> None:
     """Lets NumPy draw MXNet's random numbers, so that both sides have the same.
 
-    Dropout draws its masks so, too, where operators run at once; blocks are not compiled therefore. In symbols, and
-    inside of fused recurrent layers, dropout is off.
+    Where operators run at once, dropout draws its masks by NumPy, too; therefore blocks are not compiled. In symbols,
+    and inside of fused recurrent layers, dropout is off.
     """
     nd, rng = mx.nd, np.random.RandomState(rec.options.seed)
     rec.note("MXNet's random numbers, initial weights too, were drawn by NumPy on both sides (--sync off: by MXNet)")

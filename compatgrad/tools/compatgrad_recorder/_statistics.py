@@ -17,7 +17,7 @@ class Statistics:
         row = rng.standard_normal(WIDTH).astype(np.float32)
         self.rows: Any = {"f": row.view(np.complex64), "d": row.astype(np.float64).view(np.complex128)}
         self.weights: Any = np.exp(2j * np.pi * rng.random_sample(4096)).tolist()  # of the blocks
-        self.known: Any = {}  # of parameters, which functions read after an update
+        self.known: Any = {}  # statistics of parameters, which functions read after an update
         self.raises = False  # whether NumPy's products look at the settings of `np.errstate`, as newer ones do
         try:
             with np.errstate(all="raise"):
@@ -44,10 +44,10 @@ class Statistics:
         return square, found
 
     def of(self, a: Any, parameter: bool = False) -> Any:
-        """The statistics; those of a parameter are remembered until the next one of its size and ends.
+        """The statistics of an array. Those of a parameter are kept until the next update, because functions read it.
 
-        They are: minimum and maximum, for integers; mean, for integers; norm; numbers of NaN and of infinities; a
-        checksum; and the two products.
+        The statistics are: minimum, maximum and mean for integers (None for other dtypes); norm; numbers of NaN and of
+        infinities; a checksum; and the two products.
         """
         flat = np.ascontiguousarray(a).reshape(-1)
         data = flat.view(np.uint8)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compatgrad.tools._words import agreeing, count
+
 _DESCRIPTION = """\
 Runs a program on compatgrad and measures its training steps. The program needs no change: a step ends where an
 optimizer, a solver, a trainer or a module updates parameters, or, in a program without them, where backward ends.
@@ -338,8 +340,10 @@ def _run(session: Any, output: _Output, install: Any, body: Any, stop: bool, usa
 
 
 def _too_few(session: Any) -> str:
-    seen = f"{session.result.seen} steps were seen" if session.result.seen else "no step was seen"
+    number, warmup = session.result.seen, session.steps.stages[0][1]
+    seen = f"{count(number, 'step')} {agreeing(number, 'was', 'were')} seen" if number else "no step was seen"
+    first = f"{warmup} of them {agreeing(warmup, 'is', 'are')} warmup"
     return (
-        f"compatgrad profile: {seen}, and {session.steps.stages[0][1]} of them are warmup. A step ends where an "
+        f"compatgrad profile: {seen}, and {first}. A step ends where an "
         "optimizer, a solver, a trainer or a module updates parameters; in a program without them, where backward ends"
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from compatgrad.tools._words import agreeing, count
 from compatgrad.tools.verify.runs import write_recorder
 
 
@@ -40,7 +41,8 @@ def time_original(python: str, program: Sequence[str], steps: int, warmup: int, 
             measured = {"times": [], "seen": 0}
     if len(measured["times"]) < steps:
         tail = "\n".join(f"  | {line}" for line in said.splitlines()[-15:])
-        seen = f"{measured['seen']} steps were seen, and {warmup} + {steps} are needed"
+        number = int(measured["seen"])
+        seen = f"{count(number, 'step')} {agreeing(number, 'was', 'were')} seen, and {warmup} + {steps} are needed"
         how = f"the program ended with the status {code} in {python}; {seen}"
         raise OriginalFailed(f"--against: {how}" + (f"\n{tail}" if tail else ""))
     measured["interpreter"] = found

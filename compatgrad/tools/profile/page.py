@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from compatgrad.tools._words import agreeing, count
 from compatgrad.tools.compatgrad_recorder._steps import PHASES
 
 from .report import count_threads, milliseconds, ordered, size
@@ -142,8 +143,9 @@ def _layers(report: dict[str, Any]) -> list[str]:
         name = escape(row["name"]).replace("/", "/<wbr>")
         found += [f'<div class="name">{name}</div>', bar, f'<div class="ms">{_ms(row["total"])}</div>']
     found.append("</div>")
-    more = f" {len(left)} more layers take {_ms(sum(row['total'] for row in left))}." if left else ""
-    return [*found, f'<p class="soft">Without the layers inside.{more}</p>']
+    more, time = len(left), sum(row["total"] for row in left)
+    rest = f" {count(more, 'more layer')} {agreeing(more, 'takes', 'take')} {_ms(time)}." if left else ""
+    return [*found, f'<p class="soft">Without the layers inside.{rest}</p>']
 
 
 def _memory(report: dict[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compatgrad.core.lines import shown
+from compatgrad.tools._words import agreeing, count
 from compatgrad.tools.compatgrad_recorder._steps import PHASES, quantile, quiet
 
 from .record import Row
@@ -150,7 +151,7 @@ def milliseconds(step: dict[str, Any] | None) -> str:
 
 
 def count_threads(n: int | str) -> str:
-    return f"{n} thread{'s' * (str(n) != '1')}"
+    return f"{n} {'thread' if str(n) == '1' else 'threads'}"
 
 
 def parts_text(parts: dict[str, float]) -> str:
@@ -176,10 +177,12 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
         "",
     ]
     if step:
-        count = f"{step['count']} steps, which end with {report['ends_with']}"
+        steps = (
+            f"{count(step['count'], 'step')}, which {agreeing(step['count'], 'ends', 'end')} with {report['ends_with']}"
+        )
         what = "processor time of a step" if report["clock"] == "cpu" else "step"
         quartiles = f"{step['q1'] * 1e3:.4g}–{step['q3'] * 1e3:.4g} IQR"
-        lines.append(f"{what} {step['median'] * 1e3:.4g} ms median ({quartiles}, {count})")
+        lines.append(f"{what} {step['median'] * 1e3:.4g} ms median ({quartiles}, {steps})")
     if report["parts"]:
         lines.append(f"  {parts_text(report['parts'])}")
     hooked = report["hooked_step"]
@@ -191,10 +194,8 @@ def text(report: dict[str, Any], by: str, sort: str, limit: int, memory: bool) -
         lines += ["", *table(report, by, sort, limit)]
     else:
         fewer = f"--warmup 1 --steps {max(1, (report['seen'] - 1) // 3)}"
-        lines += [
-            "",
-            f"The program ended after {report['seen']} steps, before its functions could be timed: try {fewer}",
-        ]
+        seen = count(report["seen"], "step")
+        lines += ["", f"The program ended after {seen}, before its functions could be timed: try {fewer}"]
     for found in report["memory"] if memory else ():
         where = f", in {found['peak_in']}" if found["peak_in"] else ""
         at = found["peak_at"] / found["step"] if found["step"] else 0

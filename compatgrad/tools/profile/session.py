@@ -21,6 +21,7 @@ import torch
 
 from compatgrad._install import install
 from compatgrad.core.lines import OWN, program_frame
+from compatgrad.tools._words import count
 from compatgrad.tools.compatgrad_recorder._calls import Watches
 from compatgrad.tools.compatgrad_recorder._steps import Phases, Steps, chosen_clock, facts, quiet
 
@@ -99,7 +100,7 @@ class Session:
             self.progress("")
             self.finish()
             return
-        self.progress(f"{stage}: {dict(steps.stages)[stage]} steps")
+        self.progress(f"{stage}: {count(dict(steps.stages)[stage], 'step')}")
         if stage in ("parts", "functions", "trace"):
             steps.watch_parts()
         if stage == "parts":

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compatgrad.tools._words import count
+
 LINES = 25
 _ROWS = 11  # of the table
 _DEVIATIONS = 4
-
-
-def count(number: int, what: str) -> str:
-    """A number with a noun: "1 call", "2 calls"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def size(number: int) -> str:

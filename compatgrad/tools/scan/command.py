@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from compatgrad.names.table import FRONTENDS, ORIGINALS
-from compatgrad.tools.scan import models, outputs, sources
+from compatgrad.tools.scan import models, outputs, packages, sources
 from compatgrad.tools.scan.analysis import Analysis
 from compatgrad.tools.scan.findings import LEVELS, FileResult, Finding
 from compatgrad.tools.scan.judge import Judge
@@ -148,13 +148,18 @@ def scan(
     tasks = [(path, shown, frontends) for path, shown in sources.files(list(paths), list(exclude))]
     jobs = min(jobs or min(os.cpu_count() or 1, len(tasks) // 200), len(tasks))
     if jobs <= 1:
-        return list(_progress(map(_scan, tasks), len(tasks)))
-    with ProcessPoolExecutor(jobs) as pool:
-        return list(_progress(pool.map(_scan, tasks, chunksize=8), len(tasks)))
+        results = list(_progress(map(_scan, tasks), len(tasks)))
+    else:
+        with ProcessPoolExecutor(jobs) as pool:
+            results = list(_progress(pool.map(_scan, tasks, chunksize=8), len(tasks)))
+    own = packages.own_names(list(paths), [path for path, _, _ in tasks])
+    for result in results:
+        result.findings = [f for f in result.findings if f.code != packages.CODE or f.name not in own]
+    return results
 
 
 def _progress(results: Iterable[FileResult], total: int) -> Iterable[FileResult]:
-    """Passes the results on; on a terminal, a line says after two seconds how far it is."""
+    """Passes the results on; on a terminal, a line shows the progress after two seconds."""
     start = last = time.monotonic()
     shown = False
     for number, found in enumerate(results, 1):

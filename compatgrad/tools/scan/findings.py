@@ -24,6 +24,7 @@ CODES = {
     "CG310": ("python-2", WARNING, "The file is written for Python 2."),
     "CG311": ("unreadable", WARNING, "The file cannot be read, or only in part."),
     "CG320": ("surroundings", NOTE, "Newer Python or packages removed the name; `compatgrad run` provides it."),
+    "CG330": ("not-installed", NOTE, "A package that the program imports is not installed."),
 }
 # the statuses of a use, in the order of reports
 STATUSES = ("same", "differs", "partial", "missing", "unknown", "outside")

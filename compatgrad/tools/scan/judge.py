@@ -9,6 +9,7 @@ from typing import Any
 from compatgrad import surroundings
 from compatgrad.names import database, table
 from compatgrad.names.absent import similar
+from compatgrad.tools.scan import packages
 from compatgrad.tools.scan.findings import FileResult, Finding
 from compatgrad.tools.scan.values import VARIABLES, Instance, Named, Value
 
@@ -110,7 +111,7 @@ def _optimizers() -> frozenset[str]:
 
 @functools.cache
 def _meant(place: str, name: str) -> str:
-    """What may have been meant by a name that `place`, a module or class, does not have."""
+    """The question "did you mean ...?" for a name that `place`, a module or class, lacks; "" without a guess."""
     found = database.find(place)
     is_class = found is not None and found.entry[0] in "cC"
     names = sorted(database.members(place)) if is_class else sorted(database.names_in(place))
@@ -128,6 +129,7 @@ class Judge:
         self.lines: list[str] = []
         self.cell: int | None = None
         self.guarded = self.quiet = 0
+        self.packages: set[str] = set()  # those that were found not to be installed
 
     def start(self, lines: list[str], cell: int | None) -> None:
         self.lines, self.cell = lines, cell
@@ -146,6 +148,7 @@ class Judge:
         frontend = table.FRONTENDS.get(root)
         if frontend is None:
             self._external(name, node)
+            self._package(root, node)
             return True
         if frontend not in self.frontends:
             return True
@@ -324,16 +327,16 @@ class Judge:
 
     def _differs(self, name: str, node: ast.AST, call: ast.Call | None) -> bool:
         """Adds the rows of docs/deviations.md about the name; whether there is one for this use."""
-        data = database.read(table.FRONTENDS[name.partition(".")[0]])
+        frontend = table.FRONTENDS[name.partition(".")[0]]
+        data = database.read(frontend)
         found = False
         for number, keyword in data["differs"].get(name, ()):
             if keyword and not (call is not None and any(k.arg == keyword for k in call.keywords)):
                 continue
             found = True
             row = data["deviations"][number]
-            message = f"{row['what']}: here {row['here']}" + (f"; there {row['original']}" if row["original"] else "")
             where = f"docs/deviations.md#{row['anchor']}"
-            self._add("CG201", "differs", name, node, message, f"see {where}", deviation=where)
+            self._add("CG201", "differs", name, node, _sentence(frontend, row), f"see {where}", deviation=where)
         return found
 
     def _arguments(self, found: database.Found, call: ast.Call) -> str:
@@ -413,6 +416,13 @@ class Judge:
                 self._removed(f"{name}({keyword.arg})", keyword)
         return Named(name)
 
+    def _package(self, root: str, node: ast.AST) -> None:
+        """Says once for each file that a package is not installed; some packages are outside, or given back."""
+        if root in self.packages or root in _OUTSIDE_PACKAGES or root in _removed() or packages.installed(root):
+            return
+        self.packages.add(root)
+        self._add(packages.CODE, "outside", root, node, *packages.about(root))
+
     def _removed(self, name: str, node: ast.AST) -> None:
         """Says that newer packages do not have a name, or the name of an argument, if they do not."""
         row = _removed().get(name)
@@ -444,6 +454,12 @@ class Judge:
                 **more,
             )
         )
+
+
+def _sentence(frontend: str, row: dict[str, str]) -> str:
+    """What a row of docs/deviations.md says: the case, and what either side does in it."""
+    sides = [(table.ORIGINALS[frontend], row["original"]), ("compatgrad", row["here"]), ("Reason", row["why"])]
+    return ". ".join([f"The case: {row['what']}", *(f"{side}: {text}" for side, text in sides if text)]) + "."
 
 
 def _changes_nothing(argument: str, value: object) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 import compatgrad
 from compatgrad.names.table import ORIGINALS
+from compatgrad.tools._words import agreeing, count
+from compatgrad.tools.scan import packages
 from compatgrad.tools.scan.findings import CODES, ERROR, LEVELS, NOTE, STATUSES, WARNING, FileResult, Finding, Summary
 
 SCHEMA = 1
@@ -18,6 +20,7 @@ SHOWN = {
     "unknown": lambda f: f.status == "unknown",
     "all": lambda f: True,
 }
+_CASES = 3  # cases of a name that the text lists
 _COLOURS = {ERROR: "31;1", WARNING: "33", NOTE: "36"}
 
 
@@ -37,36 +40,49 @@ def text(results: list[FileResult], findings: list[Finding], old: int, show: str
 
 
 def _by_name(findings: list[Finding]) -> list[str]:
-    """The differences, a line for each name: there may be thousands of uses."""
-    found: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.code == "CG201":
-            found.setdefault(finding.name, []).append(finding)
-    if not found:
-        return []
-    lines = ["", "Differs in some cases (--show all lists each use):"]
-    for name, all_of in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        what = list(dict.fromkeys(f.message.partition(": here ")[0] for f in all_of))
-        more = f", and {len(what) - 1} more" if len(what) > 1 else ""
-        uses = len({f.place() for f in all_of})
-        lines.append(f"  {name}: {uses} {_plural(uses, 'use')}, first at {all_of[0].place()}: {what[0]}{more}")
+    """The differences and the packages, some lines for each name: there may be thousands of uses."""
+    lines = []
+    differences = _grouped(findings, "CG201")
+    if differences:
+        lines += ["", "Differs in some cases (--show all lists each use):"]
+    for name, all_of in differences:
+        cases = list(dict.fromkeys(f.message for f in all_of))
+        uses = count(len({f.place() for f in all_of}), "use")
+        lines.append(f"  {name}: {uses}, first at {all_of[0].place()}")
+        lines += [f"    {case}" for case in cases[:_CASES]]
+        if len(cases) > _CASES:
+            lines.append(f"    And {count(len(cases) - _CASES, 'more case')}; see {all_of[0].deviation}.")
+    imported = _grouped(findings, packages.CODE)
+    if imported:
+        lines += ["", "Other packages that the program imports and that are not installed here:"]
+    for name, all_of in imported:
+        files = count(len(all_of), "file")
+        optional = "" if any(not f.guarded for f in all_of) else "; the program expects that it may be missing"
+        known = all_of[0].message.removeprefix("not installed").removeprefix("; ")
+        what = "; ".join(filter(None, (all_of[0].help, known)))
+        lines.append(f"  {name}: imported in {files}, first at {all_of[0].place()}: {what}{optional}")
     return lines
 
 
-def _plural(count: int, word: str) -> str:
-    return word if count == 1 else f"{word}s"
+def _grouped(findings: list[Finding], code: str) -> list[tuple[str, list[Finding]]]:
+    """The findings of a code by their names, the most frequent first."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.code == code:
+            found.setdefault(finding.name, []).append(finding)
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 def _summary(results: list[FileResult], findings: list[Finding], old: int, show: str) -> list[str]:
     sums = Summary.of(results)
     total = sum(sums.uses.values())
     names = sum(sums.names.values())
-    words = {"differs": "differ in some cases", "missing": "missing", "unknown": "unknown"}
-    parts = [f"{sums.uses[status]} {words.get(status, status)}" for status in STATUSES if sums.uses[status]]
+    words = {"differs": f"{agreeing(sums.uses['differs'], 'differs', 'differ')} in some cases"}
+    parts = [f"{sums.uses[status]:,} {words.get(status, status)}" for status in STATUSES if sums.uses[status]]
     lines = [
         "",
-        f"{total:,} {_plural(total, 'use')} of {names:,} {_plural(names, 'name')} in {sums.scanned} of {sums.files} "
-        f"{_plural(sums.files, 'file')} ({sums.lines:,} lines): {', '.join(parts) or 'none'}.",
+        f"{count(total, 'use')} of {count(names, 'name')} in {sums.scanned:,} of {count(sums.files, 'file')} "
+        f"({count(sums.lines, 'line')}): {', '.join(parts) or 'none'}.",
     ]
     of_uses, of_names = sums.coverage()
     if of_uses is not None and of_names is not None:
@@ -77,23 +93,21 @@ def _summary(results: list[FileResult], findings: list[Finding], old: int, show:
     guessed = sum(sums.guessed.values())
     missing = sums.guessed.get("missing", 0)
     lines.append(
-        f"Not counted in it: {guessed:,} {_plural(guessed, 'use')} of methods whose object was guessed"
+        f"Not counted in it: {count(guessed, 'use')} of methods whose object was guessed"
         f"{f' ({missing} missing)' if missing else ''}, {sums.uses['unknown']:,} unknown, "
         f"{sums.unresolved:,} unresolved, {sums.uses['outside']:,} outside."
     )
     levels = Counter(f.level for f in findings)
-    counted = [f"{levels[level]:,} {_plural(levels[level], level)}" for level in reversed(LEVELS)]
+    counted = [count(levels[level], level) for level in reversed(LEVELS)]
     if levels[ERROR]:
         behind = sum(f.level == ERROR and f.status in ("missing", "partial") for f in findings)
         counted[0] += f" ({behind:,} where the original does more, {levels[ERROR] - behind:,} where it fails too)"
     lines.append(", ".join(counted) + ".")
     if old:
-        lines.append(f"{old:,} {_plural(old, 'finding')} of the baseline not shown.")
+        lines.append(f"{count(old, 'finding')} of the baseline not shown.")
     if any(f.code == "CG320" for f in findings) and show != "all":
-        count = sum(f.code == "CG320" for f in findings)
-        lines.append(
-            f"{count:,} {_plural(count, 'use')} of names that `python -m compatgrad run` gives back (--show all)."
-        )
+        uses = count(sum(f.code == "CG320" for f in findings), "use")
+        lines.append(f"{uses} of names that `python -m compatgrad run` gives back (--show all).")
     return lines
 
 
@@ -103,8 +117,8 @@ def as_json(results: list[FileResult], findings: list[Finding], old: int, comman
     of_uses, of_names = sums.coverage()
     uses: dict[str, Counter[str]] = {}
     for result in results:
-        for (name, status), count in result.uses.items():
-            uses.setdefault(name, Counter())[status] += count
+        for (name, status), number in result.uses.items():
+            uses.setdefault(name, Counter())[status] += number
     report = {
         "schema": SCHEMA,
         "tool": {"name": "compatgrad scan", "version": compatgrad.__version__, "python": sys.version.split()[0]},
@@ -180,7 +194,7 @@ def github(findings: list[Finding]) -> str:
     """Annotations that GitHub's workflows show beside the lines of a change."""
     lines = []
     for finding in sorted(findings, key=lambda f: -LEVELS.index(f.level)):
-        if finding.level == NOTE and finding.code in ("CG106", "CG201", "CG320"):
+        if finding.level == NOTE and finding.code in ("CG106", "CG201", "CG320", packages.CODE):
             continue  # GitHub shows ten annotations of a level
         level = "notice" if finding.level == NOTE else finding.level
         place = {"file": finding.file, "line": str(finding.line), "endLine": str(finding.end_line)}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import compatgrad
+from compatgrad.tools._words import count
 
 SCHEMA = 1
 _DESCRIPTION = """\
@@ -173,9 +174,9 @@ def _summary(results: list[dict[str, Any]], seconds: float) -> str:
     absent = len(checks) - passed - len(failed)
     missing = f"; {absent} could not be tried here" if absent else ""
     if not failed:
-        return f"Everything works: {passed} checks passed in {seconds:.1f} s{missing}."
+        return f"Everything works: {count(passed, 'check')} passed in {seconds:.1f} s{missing}."
     return (
-        f"{len(failed)} of {len(checks)} checks failed: {', '.join(failed)}.\n"
+        f"{len(failed)} of {count(len(checks), 'check')} failed: {', '.join(failed)}.\n"
         "A bug report needs the output of `python -m compatgrad test --format json`, and how compatgrad was installed."
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import compatgrad
+from compatgrad.tools._words import agreeing, count
 from compatgrad.tools.verify import details
 from compatgrad.tools.verify.findings import Comparison, Finding
 from compatgrad.tools.verify.recording import Event, Recording
@@ -71,9 +72,11 @@ class Result:
         ends = self.original.meta["ended"], self.here.meta["ended"]
         steps = self.original.steps, self.here.steps
         if ends[0].partition(":")[0] != ends[1].partition(":")[0]:
-            return f"original: {ends[0]} after {steps[0]} updates; here: {ends[1]} after {steps[1]} updates"
+            there, here = (f"{end} after {count(n, 'update')}" for end, n in zip(ends, steps, strict=True))
+            return f"original: {there}; here: {here}"
         if steps[0] != steps[1]:
-            return f"the original made {steps[0]} updates, and here there were {steps[1]}"
+            there, here = count(steps[0], "update"), agreeing(steps[1], "was", "were")
+            return f"the original made {there}, and here there {here} {steps[1]}"
         return ""
 
 
@@ -82,7 +85,7 @@ def failure(result: Result) -> str:
     here, step = result.here.meta["ended"], result.here.steps
     kind = here.partition(":")[0]
     failed = re.fullmatch(r"(\w+(Error|Exception|Interrupt|StopIteration)|exit .+|killed)", kind)
-    return f"Both runs failed after {step} updates: {here}" if failed and not result.ended else ""
+    return f"Both runs failed after {count(step, 'update')}: {here}" if failed and not result.ended else ""
 
 
 def place_of(event: Event) -> str:
@@ -211,9 +214,9 @@ def text(result: Result, color: bool = False) -> str:
     lines += [f"note: {note}" for note in dict.fromkeys([*result.original.meta["notes"], *result.here.meta["notes"]])]
     counts = comparison.counts
     lines.append(
-        f"compared: {len(comparison.worst)} steps, {counts.get('initial', 0)} initial weights, "
-        f"{counts.get('forward', 0)} functions forward, {counts.get('backward', 0)} backward, "
-        f"{counts.get('gradient', 0)} gradients, {counts.get('update', 0)} updated parameters"
+        f"compared: {count(len(comparison.worst), 'step')}, {count(counts.get('initial', 0), 'initial weight')}, "
+        f"{count(counts.get('forward', 0), 'function')} forward, {counts.get('backward', 0):,} backward, "
+        f"{count(counts.get('gradient', 0), 'gradient')}, {count(counts.get('update', 0), 'updated parameter')}"
     )
     if comparison.worst:
         lines += ["", *_table(comparison)]
@@ -245,13 +248,16 @@ def text(result: Result, color: bool = False) -> str:
         lines.append(in_color("red", "The structure differs; what both sides have agrees."))
     if comparison.crossed:
         lines.append(
-            f"{comparison.crossed} arrays differ in single elements only, which rounding has put on two sides of a "
+            f"{count(comparison.crossed, 'array')} {agreeing(comparison.crossed, 'differs', 'differ')} in single "
+            "elements only, which rounding has put on two sides of a "
             "threshold, as the 0 of ReLU."
         )
-    elif comparison.doubtful:
+    elif doubtful := len(comparison.doubtful):
+        first = headline(comparison.doubtful[0], result.original)
+        arrays = f"{count(doubtful, 'array')} {agreeing(doubtful, 'differs', 'differ')}"
         lines.append(
-            f"{len(comparison.doubtful)} arrays differ as if single elements were on two sides of a threshold "
-            f"(first: {headline(comparison.doubtful[0], result.original)}); verify would look at them."
+            f"{arrays} as if single elements were on two sides of a threshold (first: {first}); verify would look at "
+            f"{agreeing(doubtful, 'it', 'them')}."
         )
     lines += _structure(result)
     lines += [f"note: {note}" for note in comparison.notes]
@@ -274,12 +280,14 @@ def _structure(result: Result) -> list[str]:
     if names:
         total = sum(names.values())
         lines.append(
-            f"{total} calls of functions are on one side only; their results were compared where they were used:"
+            f"{count(total, 'call')} of functions {agreeing(total, 'is', 'are')} on one side only; "
+            f"{agreeing(total, 'its result was compared where it was', 'their results were compared where they were')} "
+            "used:"
         )
-        for (side, name), count in names.most_common(4):
-            lines.append(f"  {'original' if side == 'original' else 'here    '}  {count} x {name}")
+        for (side, name), calls in names.most_common(4):
+            lines.append(f"  {'original' if side == 'original' else 'here    '}  {calls} x {name}")
         if len(names) > 4:
-            lines.append(f"  and {len(names) - 4} more kinds")
+            lines.append(f"  and {count(len(names) - 4, 'more kind')}")
     return lines
 
 
@@ -343,9 +351,9 @@ def data(result: Result) -> dict[str, Any]:
 def page(result: Result) -> str:
     """The report as one HTML file: the text, and a table of the layers."""
     rows = []
-    for name, (count, error) in sorted(result.comparison.layers.items()):
+    for name, (functions, error) in sorted(result.comparison.layers.items()):
         level = "fail" if error > 1e-3 else "warn" if error > 2e-5 else "pass"
-        rows.append(f"<tr class={level}><td>{html.escape(name)}<td>{count}<td>{error:.1e}")
+        rows.append(f"<tr class={level}><td>{html.escape(name)}<td>{functions}<td>{error:.1e}")
     style = "body{font-family:sans-serif} td,th{padding:2px 12px;text-align:left} .warn{background:#fec}"
     style += " .fail{background:#fbb}"
     return (

@@ -10,7 +10,7 @@ from .... import ndarray as nd
 from ...._docs import sharing
 from ..._layer_docs import layer
 from ...block import Block, HybridBlock
-from ...nn import BatchNorm, HybridSequential, Sequential
+from ...nn import BatchNorm, Embedding, HybridSequential, Sequential
 
 if TYPE_CHECKING:
     from ....ndarray import NDArray
@@ -141,9 +141,7 @@ class SparseEmbedding(Block):
     def forward(self, x: NDArray) -> Any:
         return nd.Embedding(x, self.weight.row_sparse_data(x), name="fwd", **self._kwargs)
 
-    def __repr__(self):
-        k = self._kwargs
-        return f"{type(self).__name__}({k['input_dim']} -> {k['output_dim']}, {k['dtype']})"
+    __repr__ = Embedding.__repr__
 
 
 @layer
