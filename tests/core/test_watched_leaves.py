@@ -139,7 +139,9 @@ def test_random_graphs(seed):
     values = list(leaves)
     for _ in range(rng.integers(3, 15)):
         i, j = rng.integers(0, len(values), 2)
-        values.append([lambda x, y: x * y, lambda x, y: x + y, lambda x, y: F.sin(x)][rng.integers(3)](values[i], values[j]))
+        values.append(
+            [lambda x, y: x * y, lambda x, y: x + y, lambda x, y: F.sin(x)][rng.integers(3)](values[i], values[j])
+        )
     told, _ = watched(leaves, F.sum(values[-1]))
     assert len({i for i, *_ in told}) == len(told)
     assert {i for i, *_ in told} == {i for i, x in enumerate(leaves) if x.grad is not None}
