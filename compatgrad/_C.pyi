@@ -233,6 +233,7 @@ def backward(
     enable_double_backprop: bool = False,
     release: bool = False,
 ) -> None: ...
+def watch_leaves(variables: Sequence[Variable], callback: Callable[[int, Any], object] | None, /) -> None: ...
 def grad(
     frontend: Frontend,
     outputs: Sequence[Variable],

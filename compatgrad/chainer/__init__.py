@@ -1,6 +1,6 @@
 """Chainer's API on compatgrad's engine. Mirrors ``chainer`` 7.8.1."""
 
-# ruff: noqa: E402, F401, I001
+# ruff: noqa: F401, I001
 # The imported names are Chainer's API; modules that others import come first.
 
 from compatgrad._importing import CollectorPause as _CollectorPause

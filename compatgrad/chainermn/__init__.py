@@ -1,6 +1,4 @@
-"""ChainerMN's API for one process: size 1, rank 0. Several processes are not supported: a call that needs another
-process raises RuntimeError. All other results are those of ChainerMN in a group of one process.
-"""
+"""ChainerMN's API on torch.distributed. A program that no launcher started is a group of one process."""
 
 from compatgrad.names.absent import speak as _speak
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from compatgrad import _C
 from compatgrad.chainer._link_walk import all_params
+from compatgrad.chainermn.communicators import _gradients
 
 if TYPE_CHECKING:
     from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
@@ -39,7 +41,7 @@ class _Wrapper:
                 target.cleargrads()
             else:
                 target.zerograds()
-            loss.backward(loss_scale=actual._loss_scale)
+            self._backward(loss, target)
             del loss
         if self.is_changed(target):
             self.communicator.bcast_data(target)
@@ -47,13 +49,22 @@ class _Wrapper:
         else:
             self._step(target, args, kwds)
 
-    def is_changed(self, target):
-        """Whether, since the last call, the set of parameters has changed, or the set of those that have data."""
+    def _backward(self, loss, target):
+        loss.backward(loss_scale=self.actual_optimizer._loss_scale)
+
+    def _known(self, target):
+        """Whether parameters are the same objects as in the last call of `is_changed`, which is quick to find out. The
+        second result is their list, with what is compared."""
         params = list(all_params(target))
         state = [(id(param), param.tensor is not None) for param in params]
-        if state == self._seen[0]:  # the same objects, which is quick to find out
+        return state == self._seen[0], (state, params)
+
+    def is_changed(self, target):
+        """Whether, since the last call, the set of parameters has changed, or the set of those that have data."""
+        known, seen = self._known(target)
+        if known:
             return False
-        _OWN(self, "_seen", (state, params))
+        _OWN(self, "_seen", seen)
         before = self.target_params
         _OWN(self, "target_params", [(name, p.tensor is not None) for name, p in sorted(target.namedparams())])
         return before != self.target_params
@@ -71,9 +82,65 @@ class _Wrapper:
 
 
 class _MultiNodeOptimizer(_Wrapper):
+    """Sends gradients while backward goes on, in messages whose order all processes agree on: that in which the first
+    backward of the first process has finished them."""
+
+    def __init__(self, actual_optimizer, communicator, zero_fill):
+        super().__init__(actual_optimizer, communicator, zero_fill)
+        _OWN(self, "_finished", ())  # names of the parameters, as the last recorded backward has finished them
+        _OWN(self, "_order", ())  # the same, of the first process
+        _OWN(self, "_means", None)
+
+    def _early(self):
+        """Whether gradients can be sent before all of them are known: which ones a step sends must not depend on which
+        ones exist, and the communicator must be one of this package, with its own way of taking the mean."""
+        from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunicatorBase
+
+        comm = self.communicator
+        own = getattr(type(comm), "multi_node_mean_grad", None) is MpiCommunicatorBase.multi_node_mean_grad
+        return self.zero_fill and own and comm.size > 1 and not comm._is_dummy
+
+    def _backward(self, loss, target):
+        if not self._early():
+            super()._backward(loss, target)
+            return
+        if not self._known(target)[0]:
+            names, params = zip(*sorted(target.namedparams()), strict=True)
+            finished = []
+            _watched(params, lambda i, _: finished.append(names[i]), super()._backward, loss, target)
+            _OWN(self, "_finished", tuple(finished))
+            return
+        means = _gradients.Means(self.communicator, target, True, self._order)
+        try:
+            _watched(means.params, means.put, super()._backward, loss, target)
+        except BaseException:
+            means.abandon()
+            raise
+        _OWN(self, "_means", means)
+
+    def _restart(self, target):
+        if self._early():
+            _OWN(self, "_order", self.communicator._group.broadcast_object(self._finished))
+
     def _step(self, target, args, kwds):
-        self.communicator.multi_node_mean_grad(target, self.zero_fill)
+        means = self._means
+        _OWN(self, "_means", None)
+        if means is not None:
+            means.complete().finish()
+        elif self._order:
+            _gradients.Means(self.communicator, target, True, self._order).complete().finish()
+        else:
+            self.communicator.multi_node_mean_grad(target, self.zero_fill)
         self.actual_optimizer.update(None, *args, **kwds)
+
+
+def _watched(params, told, backward, *args):
+    """Runs a backward that calls told(i, gradient) as soon as the gradient of parameter i is final."""
+    _C.watch_leaves(params, told)
+    try:
+        backward(*args)
+    finally:
+        _C.watch_leaves((), None)  # where the pass did not begin
 
 
 class _DoubleBufferingOptimizer(_Wrapper):

@@ -158,7 +158,7 @@ def made_of(source: str, name: str, scope: dict[str, Any], body: Callable[..., A
 
     Source: `compatgrad/core/declarations.py`.
     """
-    exec(compile(source, file, "exec"), scope)  # noqa: S102
+    exec(compile(source, file, "exec"), scope)
     made = scope[name]
     made.__doc__, made.__module__, made.body = body.__doc__, body.__module__, body
     return made

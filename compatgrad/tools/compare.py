@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools.verify import add_report_options, print_result
 from compatgrad.tools.verify.findings import compare
 from compatgrad.tools.verify.recording import RecordingError, read
@@ -22,12 +22,10 @@ exit status: 0 the runs agree, 1 they differ, 2 wrong command line or no recordi
 
 def main(arguments: list[str]) -> int:
     """Runs the command; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad compare",
-        description=_DESCRIPTION,
+    parser = parser_of(
+        "compare",
+        _DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("original", metavar="ORIGINAL", help="the folder of the original's recording")
     parser.add_argument("here", metavar="HERE", help="the folder of the recording made here")

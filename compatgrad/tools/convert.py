@@ -12,6 +12,7 @@ import torch
 
 from compatgrad.interop import files, weights
 from compatgrad.tools import _networks
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools._words import count
 
 _DESCRIPTION = """\
@@ -62,14 +63,8 @@ def _change(text: str) -> tuple[str, str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad convert",
-        usage="python -m compatgrad convert [OPTION ...] IN OUT\n       python -m compatgrad convert --list IN",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    usage = "python -m compatgrad convert [OPTION ...] IN OUT\n       python -m compatgrad convert --list IN"
+    parser = parser_of("convert", _DESCRIPTION, usage=usage, epilog=_EPILOG)
     parser.add_argument("input", metavar="IN", help="the file to read")
     parser.add_argument("output", metavar="OUT", nargs="?", help="the file to write")
     part = parser.add_mutually_exclusive_group()

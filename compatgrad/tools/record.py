@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compatgrad import surroundings
 from compatgrad._install import install
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, guarded, split, start
 from compatgrad.tools.program import UsageError, run
 from compatgrad.tools.verify.runs import write_recorder
@@ -27,13 +28,11 @@ Give both recorders the same options. FOLDER gets meta.json, events.jsonl and ar
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad record",
+    parser = parser_of(
+        "record",
+        _DESCRIPTION,
         usage="python -m compatgrad record -o FOLDER [OPTION ...] -- train.py ARGUMENT ...\n"
         "       python -m compatgrad record --write-recorder FILE",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("-o", "--output", metavar="FOLDER", help="the folder of the recording")

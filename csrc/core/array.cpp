@@ -171,10 +171,16 @@ void Array::fill(double value, bool counts) {
   const bool zero = counts && value == 0;
   Array& r = base();
   if (family && &r != &root()) {
+    Array& whole = root();
+    const bool typed_before = whole.typed;
     const at::Tensor& t = write();
     bump_version(t);
     t.fill_(value);
     mark(zero);
+    if (!typed_before) {  // a number has no dtype: the array can still be cast to any
+      whole.typed = false;
+      whole.rebind();
+    }
     return;
   }
   r.tensor.reset();

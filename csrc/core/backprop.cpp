@@ -35,6 +35,7 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
     if (y.creator) pass.push(creator_of(y));
   }
+  if (options.watch) options.watch->count(outputs);
   std::vector<std::pair<Ref<VariableNode>, Var>> results;  // stored on the nodes after the whole pass has succeeded
   pass.run([&](VariableNode& y, const Var& g) {
     if (y.deferred) {  // intermediates of a deferred graph keep the gradient of the last pass

@@ -7,7 +7,7 @@
 #pragma once
 #include <unordered_set>
 
-#include "core/function.h"
+#include "core/watch.h"
 
 namespace cg {
 
@@ -23,6 +23,7 @@ struct PassOptions {
   bool show_functions = false;  // let hooks also see the functions that a backward consists of
   // Functions at which the pass ends because torch's engine continues from there.
   const std::unordered_set<const FunctionNode*>* stops = nullptr;
+  LeafWatch* watch = nullptr;  // is told which gradients of leaves are final
 };
 
 // Runs a pass from `outputs` with gradients `gys` down to all leaves, which accumulate their gradients.

@@ -90,7 +90,10 @@ class Pass : GradientSlots<T> {
   // Calls `captured(node, gradient)` with the final gradient of every output of every visited function.
   template <class Captured>
   void run(Captured&& captured) {
-    order_.run([&](FunctionNode& f) { visit(f, captured); });
+    order_.run([&](FunctionNode& f) {
+      visit(f, captured);
+      if (options_.watch) tell(f);
+    });
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
 
@@ -100,6 +103,15 @@ class Pass : GradientSlots<T> {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
     return is_marked(*x) && (x->requires_grad || f.saved_constants || f.python);
+  }
+
+  void tell(FunctionNode& f) {
+    order_.remember();  // user code may run
+    options_.watch->visited(f, [&](VariableNode& x) {
+      GradientSlot* s = find(x);
+      if (s) collapse(*s);
+      return s ? s->first : Var();
+    });
   }
 
   // Whether a program has set the gradient of this output of a function.
@@ -179,6 +191,7 @@ class Pass : GradientSlots<T> {
       GradientSlot* s;
       if (gxs[i].defined()) {
         if (!x.creator && !find(x)) open_leaf(x);
+        if (options_.watch) options_.watch->adds(x);
         s = &open(x);
         add(*s, std::move(gxs[i]));
       } else {

@@ -12,7 +12,7 @@
 namespace cg {
 namespace {
 
-// Four integers in a register, in memory at any address.
+// Four integers in one register. `load` reads them from any address.
 typedef int32_t Four __attribute__((vector_size(16)));
 CG_INLINE Four load(const int32_t* p) {
   Four r;
@@ -20,8 +20,8 @@ CG_INLINE Four load(const int32_t* p) {
   return r;
 }
 
-// Pixels of `C` numbers, from a row that holds four integers a pixel. Each step stores four numbers; the next step
-// overwrites what was stored too many.
+// Makes n pixels of `C` numbers each from a row that holds four integers per pixel. Each step stores four numbers; the
+// next step overwrites those that do not belong to its pixel.
 template <int C>
 CG_INLINE void across(int64_t n, int64_t taps, const int32_t* from, const int32_t* at, const int32_t* w, int32_t* to) {
   for (int64_t i = 0; i < n; ++i, at += taps, w += taps, to += C) {
@@ -115,7 +115,7 @@ class Rows {
         kept_(taps * stride_),
         owner_(taps, -1) {}
 
-  // Row `at[k]`. The rows that `at` names stay.
+  // Returns row `at[k]` of the image, resized. Rows that `at` names are not dropped.
   const int32_t* get(const int32_t* at, int64_t k) {
     auto slot = std::find(owner_.begin(), owner_.end(), at[k]);
     const bool found = slot != owner_.end();

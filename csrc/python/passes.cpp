@@ -39,6 +39,29 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   return o;
 }
 
+// The watch of the next pass of this thread. A thread that ends before its pass leaks the watch, because its
+// destruction needs the interpreter.
+thread_local LeafWatch* next_watch = nullptr;
+
+void py_watch_leaves(PyObject*, PyObject* args) {
+  PyObject *leaves, *callback;
+  if (!PyArg_ParseTuple(args, "OO:watch_leaves", &leaves, &callback)) throw PyError();
+  const std::unique_ptr<LeafWatch> before(std::exchange(next_watch, nullptr));
+  if (callback == Py_None) return;
+  if (!PyCallable_Check(callback)) fail(PyExc_TypeError, "callback must be callable or None");
+  Nodes nodes;
+  read_variables(leaves, "leaves", false, [&](PyVariable* v) {
+    node_of(v);
+    nodes.push_back(v->v.node);
+    return Var();
+  });
+  next_watch =
+      new LeafWatch(std::move(nodes), [held = std::make_shared<Obj>(Obj::borrow(callback))](size_t leaf, const Var& g) {
+        const Obj tensor = Obj::steal(wrap_tensor(g.data));
+        Obj::steal(PyObject_CallFunction(held->get(), "nO", static_cast<Py_ssize_t>(leaf), tensor.get()));
+      });
+}
+
 void py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {
       "frontend", "outputs", "grad_outputs", "retain_grad", "loss_scale", "enable_double_backprop", "release", nullptr};
@@ -49,8 +72,11 @@ void py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     throw PyError();
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
+  const std::unique_ptr<LeafWatch> watch(std::exchange(next_watch, nullptr));
   const Roots roots(outputs, grads, fe);
-  backward(roots.ys, roots.gys, read_options(retain, loss_scale, create_graph, release, fe));
+  PassOptions options = read_options(retain, loss_scale, create_graph, release, fe);
+  options.watch = watch.get();
+  backward(roots.ys, roots.gys, options);
 }
 
 // `grad`, in which an input of a deferred graph stands for all nodes that share its arrays, unless the frontend has
@@ -118,8 +144,12 @@ Obj result_of(Var g, Frontend* f) {
   return cross(x.get(), f);
 }
 
-PyMethodDef pass_methods[] = {{"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
-                              {"grad", KEYWORDS(py_grad), "Gradients of inputs."},
-                              {nullptr, nullptr, 0, nullptr}};
+PyMethodDef pass_methods[] = {
+    {"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
+    {"grad", KEYWORDS(py_grad), "Gradients of inputs."},
+    {"watch_leaves", guard<py_watch_leaves>, METH_VARARGS,
+     "watch_leaves(variables, callback): the next `backward` of this thread calls callback(i, "
+     "gradient) as soon as nothing is added to the gradient of variable i any more."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

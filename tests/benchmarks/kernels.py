@@ -218,7 +218,7 @@ def aten_gru(h, x, s, gy):
 
 
 def aten_mgu(f, n, h, gy):
-    F, N = torch.sigmoid(f), torch.tanh(n)  # noqa: N806
+    F, N = torch.sigmoid(f), torch.tanh(n)
     y = F * N + (1 - F) * h
     gf = torch.ops.aten.sigmoid_backward(gy * (N - h), F)
     return y, gf, torch.ops.aten.tanh_backward(gy * F, N), gy * (1 - F)
@@ -227,11 +227,11 @@ def aten_mgu(f, n, h, gy):
 def aten_tree(*tensors):
     *cs, x, gc, gh = tensors
     a, i, o, *fs = x.chunk(len(cs) + 3, 1)
-    A, I, O, *Fs = torch.tanh(a), torch.sigmoid(i), torch.sigmoid(o), *map(torch.sigmoid, fs)  # noqa: E741, N806
+    A, I, O, *Fs = torch.tanh(a), torch.sigmoid(i), torch.sigmoid(o), *map(torch.sigmoid, fs)  # noqa: E741
     c = A * I
     for f, child in zip(Fs, cs, strict=True):
         c = c + f * child
-    Y = torch.tanh(c)  # noqa: N806
+    Y = torch.tanh(c)
     h = O * Y
     tanh_grad, sigmoid_grad = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
     t = tanh_grad(gh * O, Y) + gc

@@ -10,8 +10,8 @@ import numpy as np
 from tests.benchmarks import memory
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "chainer"))
-import digits  # noqa: E402
-from train_digits_cnn import CNN  # noqa: E402
+import digits
+from train_digits_cnn import CNN
 
 if __name__ == "__main__":
     np.random.seed(0)

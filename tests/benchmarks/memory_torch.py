@@ -10,7 +10,7 @@ from torch import nn
 from tests.benchmarks import memory
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "chainer"))
-import digits  # noqa: E402
+import digits
 
 
 def conv_bn(n_in, n_out):

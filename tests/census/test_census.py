@@ -56,7 +56,7 @@ def test_parameters():
     ]
     assert differ(original, lambda *args, **kwargs: args) == [("...", "parameters not named here")]
     assert differ(lambda *args, **kwargs: args, original) == []
-    assert differ(lambda x=[1], *y: x, lambda x=(1,), y=0: x) == [("y", "no further arguments by place")]  # noqa: B006
+    assert differ(lambda x=[1], *y: x, lambda x=(1,), y=0: x) == [("y", "no further arguments by place")]
 
 
 class Original:
@@ -75,7 +75,7 @@ class Same:
     def __init__(self, a, b=2):
         pass
 
-    def method(data, y):  # noqa: N805
+    def method(data, y):
         pass
 
     def size(self):

@@ -357,7 +357,7 @@ def test_an_interrupt_keeps_its_type_in_torch_s_python_kernels():
     old = signal.signal(signal.SIGALRM, handler)
     try:
         for k in range(100):
-            with pytest.raises(Interrupted):  # noqa: PT012 - it may come at any place
+            with pytest.raises(Interrupted):  # it may come at any place
                 signal.setitimer(signal.ITIMER_REAL, 0.0002 + k * 1e-5)
                 while True:
                     build()

@@ -9,7 +9,7 @@ import torch
 from compatgrad import _C
 
 sys.path.append(str(Path(__file__).parents[1] / "ops"))
-from all_samples import SAMPLES  # noqa: E402
+from all_samples import SAMPLES
 
 # Their numbers are the device's own, or come from a state on the host.
 RANDOM = {s.op for s in SAMPLES if "rng" in s.params}

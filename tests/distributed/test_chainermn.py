@@ -16,6 +16,11 @@ def test_two_processes(tmp_path):
     assert sorted(out.split("\n")) == ["", "[0] done", "[1] done"]
 
 
+def test_gradients_leave_during_backward(tmp_path):
+    out = check(2, PROGRAMS / "chainermn_overlap.py", folder=tmp_path)
+    assert sorted(out.split("\n")) == ["", "[0] done", "[1] done"]
+
+
 @pytest.mark.parametrize("size", chainermn_processes.SIZES)
 def test_values_are_those_of_chainermn(size, tmp_path):
     target = tmp_path / "values.json"

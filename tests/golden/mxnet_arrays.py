@@ -53,13 +53,13 @@ INDEX_SECOND = {
 rng = np.random.default_rng(0)
 
 
-def A(*shape, low=-1.0, high=1.0):  # noqa: N802
+def A(*shape, low=-1.0, high=1.0):
     """Distinct numbers in random order, of distinct magnitudes: no ties."""
     n = int(np.prod(shape))
     return (low + (high - low) * (rng.permutation(n) + 0.3) / max(n, 1)).reshape(shape).astype("float32")
 
 
-def I(*values):  # noqa: N802, E743
+def I(*values):  # noqa: E743
     return np.asarray(values if len(values) > 1 else values[0], "float32")
 
 

@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).with_suffix(".npz")
 rng = np.random.default_rng(0)
 
 
-def F(*values):  # noqa: N802
+def F(*values):
     return np.array(values, "float32")
 
 

@@ -13,11 +13,11 @@ GOLDEN = Path(__file__).with_suffix(".npz")
 rng = np.random.RandomState(0)
 
 
-def R(*shape):  # noqa: N802
+def R(*shape):
     return rng.uniform(-1, 1, shape).astype("float32")
 
 
-def P(*shape):  # noqa: N802
+def P(*shape):
     return rng.uniform(0.05, 0.95, shape).astype("float32")
 
 

@@ -15,8 +15,8 @@ from mxnet import autograd, gluon, nd
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import files  # noqa: E402
-from tests.random_programs.mxnet import nodes  # noqa: E402
+from tests.golden import files
+from tests.random_programs.mxnet import nodes
 
 PATH = pathlib.Path(__file__).with_suffix(".json")
 

@@ -17,13 +17,13 @@ FIRST_RESULT = {"BatchNorm", "contrib.SyncBatchNorm", "LayerNorm", "GroupNorm", 
 rng = np.random.default_rng(0)
 
 
-def A(*shape, low=-1.0, high=1.0):  # noqa: N802
+def A(*shape, low=-1.0, high=1.0):
     """Distinct numbers in random order, none at 0: no ties."""
     n = int(np.prod(shape))
     return (low + (high - low) * (rng.permutation(n) + 0.3) / max(n, 1)).reshape(shape).astype("float32")
 
 
-def L(values):  # noqa: N802
+def L(values):
     """Labels, indices: not differentiated by."""
     return np.asarray(values, "float64")
 

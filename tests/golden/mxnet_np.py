@@ -116,7 +116,7 @@ def mixture(mx):
             with self.name_scope():
                 self.d = mx.gluon.nn.Dense(3, in_units=4)
 
-        def hybrid_forward(self, F, x):  # noqa: N803
+        def hybrid_forward(self, F, x):
             y = self.d(x)
             z = F.np.concatenate([y, F.np.exp(y) * 2 - 1], axis=1)
             s = F.np.sum(z * z, axis=-1, keepdims=True)

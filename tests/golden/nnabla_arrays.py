@@ -30,7 +30,7 @@ CONSTANT = {
 rng = np.random.default_rng(0)
 
 
-def A(*shape):  # noqa: N802
+def A(*shape):
     """Distinct numbers of [-1, 1] in random order, of distinct magnitudes: no ties."""
     n = int(np.prod(shape))
     return (rng.choice([-1, 1], n) * (rng.permutation(n) + 0.5) / max(n, 1)).reshape(shape).astype("float32")

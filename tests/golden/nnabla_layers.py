@@ -15,7 +15,7 @@ INTEGERS = {"embed": (0,), "roi_align": (1,), "pack_padded_sequence": (1,), "pad
 rng = np.random.default_rng(0)
 
 
-def A(*shape, low=-1.0, high=1.0):  # noqa: N802
+def A(*shape, low=-1.0, high=1.0):
     """Distinct numbers in random order: no ties."""
     n = int(np.prod(shape))
     grid = (np.arange(n) + rng.uniform(0.3, 0.7, n)) / max(n, 1)

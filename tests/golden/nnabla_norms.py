@@ -17,11 +17,11 @@ rng = np.random.RandomState(0)
 CASES = []
 
 
-def A(*shape):  # noqa: N802
+def A(*shape):
     return rng.randn(*shape).astype("float32")
 
 
-def P(*shape):  # noqa: N802
+def P(*shape):
     return (rng.rand(*shape) + 0.5).astype("float32")
 
 

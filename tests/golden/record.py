@@ -19,8 +19,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import files, programs  # noqa: E402
-from tests.random_programs import recorded  # noqa: E402
+from tests.golden import files, programs
+from tests.random_programs import recorded
 
 
 def write_curves(path: pathlib.Path, curves: dict[str, list[float]], versions: dict[str, str]) -> None:

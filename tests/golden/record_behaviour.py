@@ -15,9 +15,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.behaviour import examples  # noqa: E402
-from tests.behaviour.run import run  # noqa: E402
-from tests.golden import files  # noqa: E402
+from tests.behaviour import examples
+from tests.behaviour.run import run
+from tests.golden import files
 
 
 def main(frontend: str, python: str, only: str | None = None) -> None:

@@ -21,8 +21,8 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import files, programs  # noqa: E402
-from tests.golden.record import write_curves  # noqa: E402
+from tests.golden import files, programs
+from tests.golden.record import write_curves
 
 RANDOM_COUNT = 440
 BATCH = 20

@@ -19,8 +19,8 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import documented, files, programs  # noqa: E402
-from tests.golden.record import run_random, write_curves  # noqa: E402
+from tests.golden import documented, files, programs
+from tests.golden.record import run_random, write_curves
 
 
 def near(a: dict, b: dict) -> bool:

@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import files  # noqa: E402
+from tests.golden import files
 
 COUNT = {"chainer": 110, "nnabla": 60, "mxnet": 90}
 # What differs for a reason that docs/deviations.md names, or by rounding that the run's formulas make large.

@@ -12,8 +12,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.golden import files  # noqa: E402
-from tests.random_programs.training.__main__ import difference, results  # noqa: E402
+from tests.golden import files
+from tests.random_programs.training.__main__ import difference, results
 
 SEEDS = range(40)
 

@@ -18,7 +18,7 @@ from compatgrad.mxnet import autograd
 STEP = 1e-5
 
 
-def A(*shape: int, low: float = -1.0, high: float = 1.0, seed: int = 0) -> np.ndarray:  # noqa: N802
+def A(*shape: int, low: float = -1.0, high: float = 1.0, seed: int = 0) -> np.ndarray:
     """Distinct float64 numbers spread over (low, high) in random order: no ties, none at 0."""
     rng = np.random.default_rng(seed)
     n = int(np.prod(shape))

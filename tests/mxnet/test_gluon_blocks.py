@@ -30,7 +30,7 @@ class Own(gluon.HybridBlock):
             for name, shape in shapes.items():
                 setattr(self, name, self.params.get(name, shape=shape, init=mx.init.One(), allow_deferred_init=True))
 
-    def hybrid_forward(self, F, x, **params):  # noqa: N803
+    def hybrid_forward(self, F, x, **params):
         return self._body(F, x, **params)
 
 
@@ -252,7 +252,7 @@ def test_hybridize_changes_no_results():
 
 def test_inputs_may_be_nested_or_none():
     class Net(gluon.HybridBlock):
-        def hybrid_forward(self, F, x, pair, mask=None):  # noqa: N803
+        def hybrid_forward(self, F, x, pair, mask=None):
             y = x + pair[0] * pair[1]
             return [y, y if mask is None else y * mask]
 
@@ -303,7 +303,7 @@ def test_an_empty_list_of_contexts_leaves_parameters_without_arrays(tmp_path):
 
 def test_creation_inside_a_block_is_on_its_context():
     class Net(gluon.HybridBlock):
-        def hybrid_forward(self, F, x):  # noqa: N803
+        def hybrid_forward(self, F, x):
             self.made = F.zeros((2,))
             return x
 

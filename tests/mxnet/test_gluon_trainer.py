@@ -81,7 +81,7 @@ def test_constants_are_not_trained():
             self.c = self.params.get_constant("c", [[1.0, 2.0]])
             self.w = self.params.get("w", shape=(1, 2), init="ones")
 
-        def hybrid_forward(self, F, x, c, w):  # noqa: N803
+        def hybrid_forward(self, F, x, c, w):
             return F.broadcast_mul(x, c) * w
 
     net = Net()

@@ -8,7 +8,7 @@ import pytest
 import compatgrad.mxnet as mx
 from compatgrad.mxnet import MXNetError, autograd, nd
 from compatgrad.mxnet.gluon.data import DataLoader, vision
-from compatgrad.mxnet.gluon.data.vision import transforms as T  # noqa: N812
+from compatgrad.mxnet.gluon.data.vision import transforms as T
 
 Image = pytest.importorskip("PIL.Image")
 RNG = np.random.RandomState(0)

@@ -111,7 +111,7 @@ def test_a_loss_of_ones_own():
             with self.name_scope():
                 self.scale = self.params.get("scale", shape=(1,), init=mx.init.Constant(3.0))
 
-        def hybrid_forward(self, F, pred, label, scale, sample_weight=None):  # noqa: N803
+        def hybrid_forward(self, F, pred, label, scale, sample_weight=None):
             loss = F.broadcast_mul(F.square(gluon.loss._reshape_like(F, label, pred) - pred), scale)
             loss = gluon.loss._apply_weighting(F, loss, self._weight, sample_weight)
             return F.mean(loss, axis=self._batch_axis, exclude=True)

@@ -93,7 +93,7 @@ def test_attributes_of_blocks():
             super().__init__()
             self._op, self._graph = "+", None
 
-        def hybrid_forward(self, F, x):  # noqa: N803
+        def hybrid_forward(self, F, x):
             assert self._graph is None
             return x + x if self._op == "+" else x
 
@@ -104,7 +104,7 @@ def test_attributes_of_blocks():
 
 def test_blocks_give_arrays_of_one_kind():
     class Mixed(gluon.HybridBlock):
-        def hybrid_forward(self, F, x):  # noqa: N803
+        def hybrid_forward(self, F, x):
             return x * 2, [x.as_nd_ndarray()]
 
     with pytest.raises(TypeError, match="Block's output ndarrays/symbols must be of type"):

@@ -159,7 +159,7 @@ def test_hybridized_and_in_a_block():
                 self.rnn = rnn.LSTM(6, layout="NTC")
                 self.out = gluon.nn.Dense(3, flatten=False)
 
-        def hybrid_forward(self, F, x):  # noqa: N803
+        def hybrid_forward(self, F, x):
             return self.out(self.rnn(self.embed(x)))
 
     net = Model()
@@ -224,7 +224,7 @@ class Both(gluon.HybridBlock):
             self.rnn = rnn.GRU(5, 2)
             self.cell = rnn.LSTMCell(4, input_size=2)
 
-    def hybrid_forward(self, F, x):  # noqa: N803
+    def hybrid_forward(self, F, x):
         steps, _ = self.cell.unroll(3, x, layout="TNC", merge_outputs=True)
         return F.concat(self.rnn(x), steps, dim=2)
 

@@ -123,7 +123,7 @@ def test_a_training():
         def _train_data_feeder(self, i, e, ag):
             self.x.d, self.t.d = self._data.next()
 
-        def _loopCallbackCondition(self, i=0, e=0, ag=0, toExecute=lambda i, e, ag: True):  # noqa: N802, N803
+        def _loopCallbackCondition(self, i=0, e=0, ag=0, toExecute=lambda i, e, ag: True):
             return e < 20
 
     worker = Fit(Lines(), max_epoch=30, iter_per_epoch=4)

@@ -72,7 +72,7 @@ def flavor(monkeypatch):
             "_add_code_from_conf_to_system_path": mock.Mock(),
             "_get_flavor_configuration": lambda model_path, flavor_name: {"model_data": "model"},
         },
-        "mlflow.utils.file_utils": {"write_to": lambda path, text: open(path, "w").write(text)},  # noqa: SIM115
+        "mlflow.utils.file_utils": {"write_to": lambda path, text: open(path, "w").write(text)},
         "mlflow.utils.requirements_utils": {"_get_pinned_requirement": lambda name: f"{name}==1.39.0"},
         "yaml": {"safe_dump": lambda data, stream, default_flow_style: stream.write(str(data))},
     }

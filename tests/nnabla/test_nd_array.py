@@ -466,3 +466,21 @@ def test_comparison():
     assert v.data == a and v.data != nn.NdArray(2) and len({a, v.data}) == 1
     with pytest.raises(TypeError):
         a == 3  # noqa: B015
+
+
+def test_a_number_in_a_part_has_no_dtype():
+    """The parts of an array that nothing has typed yet take any dtype after `fill` (nnabla's all_reduce_callback)."""
+    whole = nn.NdArray((6,))
+    first, second = whole.narrow(0, 0, 4), whole.narrow(0, 4, 2)
+    first.fill(3)
+    first.cast(np.float16)
+    second.fill(5)
+    second.cast(np.float16)
+    assert whole.data.tolist() == [3, 3, 3, 3, 5, 5] and whole.dtype == np.float16
+    typed = nn.NdArray((6,))
+    typed.data = np.zeros(6, np.float32)
+    part = typed.narrow(0, 0, 2)
+    part.fill(1)
+    with pytest.raises(RuntimeError, match="cannot be cast"):
+        part.cast(np.float16)
+    assert typed.data.tolist() == [1, 1, 0, 0, 0, 0]

@@ -182,7 +182,7 @@ def test_modules_below_one_that_is_gone_are_the_same_modules(old):
     assert sklearn.externals.joblib.numpy_pickle is joblib.numpy_pickle
     assert joblib.numpy_pickle.__spec__.name == joblib.numpy_pickle.__name__ == "joblib.numpy_pickle"
     with pytest.raises(ModuleNotFoundError, match="No module named 'sklearn.externals.joblib.absent'"):
-        import sklearn.externals.joblib.absent  # noqa: F401
+        import sklearn.externals.joblib.absent
     surroundings.deactivate()
     assert not [name for name in sys.modules if name.startswith("sklearn.externals.joblib")]
 
@@ -379,7 +379,7 @@ def test_deactivating_leaves_nothing():
     modules = (np, collections, time, Image)
     before = [type(module) for module in modules], list(sys.meta_path), set(vars(threading.Thread)), set(sys.modules)
     surroundings.activate(quiet=True)
-    np.float, collections.Iterable, time.clock, Image.ANTIALIAS, threading.Thread().isAlive  # noqa: B018
+    np.float, collections.Iterable, time.clock, Image.ANTIALIAS, threading.Thread().isAlive
     import Queue
 
     assert Queue.Queue is not None and type(np) is not types.ModuleType and repr(np).startswith("<module 'numpy' from")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -10,7 +11,8 @@ import torch
 import compatgrad.chainer as chainer
 from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainermn.communicators._tensors import to_tensor
-from compatgrad.core.distributed.reducing import reduce_tensors
+from compatgrad.core.distributed.errors import DistributedError
+from compatgrad.core.distributed.reducing import Buckets, announce, reduce_tensors
 
 if TYPE_CHECKING:
     from compatgrad.chainer.link import Link
@@ -34,48 +36,92 @@ def check_finite(arrays):
 
 
 class Means:
-    """Replaces the gradients of a network by their means over the processes. `finish` waits for the results.
+    """Replaces the gradients of a network by their means over the processes: `complete` sends those gradients that
+    `put` has not sent, `finish` waits for the results.
 
     Args:
         comm: the communicator.
         model: the network.
         zero_fill: whether a gradient that is None counts as zeros. Otherwise it is skipped.
+        order: names of parameters in the order in which their gradients are sent, the same in all processes; others
+            follow by name.
     """
 
-    def __init__(self, comm: Any, model: Link, zero_fill: bool) -> None:
+    def __init__(self, comm: Any, model: Link, zero_fill: bool, order: Sequence[str] = ()) -> None:
         self.comm = comm
-        self.params = []
         self.buckets = None
-        names = []
-        alone = comm.size == 1 or comm._is_dummy
-        for name, param in (("", p) for p in all_params(model)) if alone else sorted(model.namedparams()):
-            if param.tensor is None:
-                continue
-            if param._grad_tensor is None:
-                if not zero_fill:
-                    continue
-                param.grad = param.device.xp.zeros_like(param.array)
-            self.params.append(param)
-            names.append(name)
-        if alone:
+        self.alone = comm.size == 1 or comm._is_dummy
+        named = [("", param) for param in all_params(model)] if self.alone else _ordered(model, order)
+        kept = [(n, p) for n, p in named if p.tensor is not None and (zero_fill or p._grad_tensor is not None)]
+        self.names = [name for name, _ in kept]
+        self.params = [param for _, param in kept]
+        if self.alone or not kept:
             return
-        self.arrays = [param.grad for param in self.params]
-        self.tensors = [to_tensor(array) for array in self.arrays]
-        dtypes = [_wire(comm, array.dtype) for array in self.arrays]
         group, who = comm._group, comm._name("multi_node_mean_grad")
+        words = lambda: f"the gradients of {_listed(self.names)}"  # noqa: E731
+        tensors = [param.tensor for param in self.params]
+        dtypes = [_wire(comm, param.dtype) for param in self.params]
+        announce(group, tensors, dtypes, who, self.names, words)
         # a communicator that divides in the gradients' own dtype does so after the sums have arrived
-        factor = 1.0 if comm._divides_at_home else 1.0 / comm.size
-        words = lambda: f"the gradients of {_listed(names)}"  # noqa: E731
-        self.buckets = reduce_tensors(group, self.tensors, dtypes, factor, who, names, words)
+        self.buckets = Buckets(group, 1.0 if comm._divides_at_home else 1.0 / comm.size, who, words)
+        self.sent: list[torch.Tensor | None] = [None] * len(kept)
+        # behind the gradients travels a number: whether the pass of a process has failed
+        self.failed = torch.zeros(1, dtype=tensors[-1].dtype, device=tensors[-1].device)
+        forms = [(t.numel(), dtype, t.device) for t, dtype in zip(tensors, dtypes, strict=True)]
+        self.buckets.plan([*forms, (1, *forms[-1][1:])])
+
+    def put(self, i: int, gradient: torch.Tensor) -> None:
+        """Sends the gradient of parameter i while the pass that has computed it goes on."""
+        # a gradient whose elements share memory cannot be written into; its parameter gets another one in `complete`
+        if not any(size > 1 and stride == 0 for size, stride in zip(gradient.shape, gradient.stride(), strict=True)):
+            self._send(i, gradient)
+
+    def _send(self, i, tensor):
+        self.sent[i] = tensor
+        self.buckets.put(i, tensor)
+
+    def complete(self) -> Means:
+        """Sends the gradients that were not sent yet."""
+        for param in self.params:
+            if param._grad_tensor is None:
+                param.grad = param.device.xp.zeros_like(param.array)
+        if self.buckets is not None:
+            self.arrays = [param.grad for param in self.params]
+            for i, array in enumerate(self.arrays):
+                sent = self.sent[i]
+                if sent is None:
+                    self._send(i, to_tensor(array))
+                elif not _is(array, sent):
+                    raise RuntimeError(
+                        f"the gradient of {self.names[i]} was replaced after it had been sent to the other processes: "
+                        "replace gradients after backward, and not in a hook of a function"
+                    )
+            self.buckets.put(len(self.params), self.failed)
+        return self
+
+    def abandon(self) -> None:
+        """Tells the other processes that the pass has failed here, without waiting for them. Each process sends as many
+        messages as it would have sent, so that later calls of all processes still meet."""
+        if self.buckets is None:
+            return
+        for i, sent in enumerate(self.sent):
+            if sent is None:
+                self._send(i, torch.zeros_like(self.params[i].tensor))
+        self.buckets.put(len(self.params), torch.ones_like(self.failed))
 
     def finish(self) -> None:
         """Waits for the means, and writes them into the gradients' arrays."""
         if self.buckets is not None:
             buckets, self.buckets = self.buckets, None
             buckets.finish()
-            if self.comm._divides_at_home and self.tensors:
-                torch._foreach_mul_(self.tensors, 1.0 / self.comm.size)
-            for param, array, tensor in zip(self.params, self.arrays, self.tensors, strict=True):
+            if self.failed.item():
+                raise DistributedError(
+                    f"{self.comm._name('multi_node_mean_grad')}: the backward pass of another process ended with an "
+                    "exception, so that there is no mean of the gradients"
+                )
+            if self.comm._divides_at_home:
+                torch._foreach_mul_(self.sent, 1.0 / self.comm.size)
+            for param, array, tensor in zip(self.params, self.arrays, self.sent, strict=True):
                 if isinstance(array, numpy.ndarray) and not _shares(array, tensor):
                     if array.flags.writeable:
                         array[...] = tensor.numpy()
@@ -83,6 +129,18 @@ class Means:
                         param.grad = tensor.numpy()
         if chainer.is_debug():
             check_finite([param.grad for param in self.params])
+
+
+def _ordered(model, order):
+    """Pairs of names and parameters: first those that `order` names, then the others by name."""
+    named = dict(sorted(model.namedparams()))
+    first = [(name, named.pop(name)) for name in order if name in named]
+    return first + list(named.items())
+
+
+def _is(array, tensor):
+    """Whether a gradient's array is still the tensor that was sent."""
+    return _shares(array, tensor) if isinstance(array, numpy.ndarray) else array.data.ptr == tensor.data_ptr()
 
 
 def _shares(array, tensor):

@@ -260,7 +260,7 @@ class MpiCommunicatorBase(CommunicatorBase):
         _gradients.broadcast(self._group, model)
 
     def multi_node_mean_grad(self, model: Link, zero_fill: bool = False) -> None:
-        _gradients.Means(self, model, zero_fill).finish()
+        _gradients.Means(self, model, zero_fill).complete().finish()
 
     def _grad_dtype(self, dtype):
         """The dtype in which gradients of this dtype travel, and in which they are divided."""

@@ -49,4 +49,4 @@ class PureNcclCommunicator(MpiCommunicatorBase):
 
     def _multi_node_mean_grad_async(self, model, zero_fill, stream):
         """Starts `multi_node_mean_grad`, and returns an object whose `finish` waits for the means."""
-        return _gradients.Means(self, model, zero_fill)
+        return _gradients.Means(self, model, zero_fill).complete()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import torch
 
 from compatgrad.core.distributed.group import Group, Pending
 
-__all__ = ["Buckets", "reduce_tensors"]
+__all__ = ["Buckets", "announce", "reduce_tensors"]
 
 #: bytes of a message, and of the first one, which is smaller so that communication begins early
 _BYTES, _FIRST = 25 << 20, 1 << 20
@@ -72,21 +73,45 @@ class Buckets:
         self.group, self.factor, self.name, self.detail = group, factor, name, detail
         self._started: list[_Bucket] = []
         self._sent = 0
+        self._messages: deque[tuple[torch.dtype, list[int]]] = deque()
+        self._given: dict[int, torch.Tensor] = {}
+        self._message: list[torch.Tensor] = []  # the last tensors of the first message, from the end
 
     def add(self, tensors: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]) -> None:
         """Starts the sums of `tensors`, which must not change until `finish`. `dtypes`: the dtype in which each
         travels. All processes must add the same shapes and dtypes in the same order."""
-        rest_of: dict[tuple[torch.dtype, torch.device], list[torch.Tensor]] = {}
+        self.plan([(t.numel(), d, t.device) for t, d in zip(tensors, dtypes, strict=True)])
+        for i, tensor in enumerate(tensors):
+            self.put(i, tensor)
+
+    def plan(self, forms: Sequence[tuple[int, torch.dtype, torch.device]]) -> None:
+        """Says which tensors `put` will bring: their sizes, the dtypes in which they travel, and their devices. All
+        processes must plan the same."""
+        self._given.clear()
+        rest_of: dict[tuple[torch.dtype, torch.device], list[int]] = {}
         sizes: dict[tuple[torch.dtype, torch.device], int] = {}
-        for tensor, dtype in zip(tensors, dtypes, strict=True):
-            key = (dtype, tensor.device)
-            rest_of.setdefault(key, []).append(tensor)
-            sizes[key] = sizes.get(key, 0) + tensor.numel() * dtype.itemsize
-            if sizes[key] >= (_BYTES if self._sent else _FIRST):
-                self._send(rest_of.pop(key), dtype)
+        for i, (count, dtype, device) in enumerate(forms):
+            key = (dtype, device)
+            rest_of.setdefault(key, []).append(i)
+            sizes[key] = sizes.get(key, 0) + count * dtype.itemsize
+            if sizes[key] >= (_BYTES if self._sent + len(self._messages) else _FIRST):
+                self._messages.append((dtype, rest_of.pop(key)))
                 sizes.pop(key)
-        for (dtype, _), rest in rest_of.items():
-            self._send(rest, dtype)
+        self._messages.extend((dtype, rest) for (dtype, _), rest in rest_of.items())
+
+    def put(self, i: int, tensor: torch.Tensor) -> None:
+        """Brings tensor i of the plan, which must not change until `finish`. A message leaves when all its tensors are
+        there and all messages before it have left, so that their order is the same in all processes."""
+        self._given[i] = tensor
+        while self._messages:
+            dtype, indices = self._messages[0]
+            while indices and indices[-1] in self._given:
+                self._message.append(self._given[indices.pop()])
+            if indices:
+                return
+            self._messages.popleft()
+            tensors, self._message = self._message[::-1], []
+            self._send(tensors, dtype)
 
     def _send(self, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:
         bucket = _Bucket(self.group, tensors, dtype)
@@ -139,11 +164,24 @@ def reduce_tensors(
 
     Source: `compatgrad/core/distributed/reducing.py`.
     """
-    forms = [(tuple(t.shape), str(t.dtype), str(d)) for t, d in zip(tensors, dtypes, strict=True)]
-    code = zlib.crc32(repr((list(names), forms)).encode())
-    total = sum(math.prod(shape) for shape, _, _ in forms)
-    words = detail or (lambda: f"{len(tensors)} arrays with {total} elements")
-    group.expect_same(name, words, len(tensors), total, code)
+    words = detail or (lambda: f"{len(tensors)} arrays with {sum(t.numel() for t in tensors)} elements")
+    announce(group, tensors, dtypes, name, names, words)
     buckets = Buckets(group, factor, name, words)
     buckets.add(tensors, dtypes)
     return buckets
+
+
+def announce(
+    group: Group,
+    tensors: Sequence[torch.Tensor],
+    dtypes: Sequence[torch.dtype],
+    name: str,
+    names: Sequence[str],
+    detail: Callable[[], str],
+) -> None:
+    """Makes sure that all processes are about to sum the same: raises DistributedError if shapes, dtypes of
+    communication or names differ. The arguments are those of `reduce_tensors`."""
+    forms = [(tuple(t.shape), str(t.dtype), str(d)) for t, d in zip(tensors, dtypes, strict=True)]
+    code = zlib.crc32(repr((list(names), forms)).encode())
+    total = sum(math.prod(shape) for shape, _, _ in forms)
+    group.expect_same(name, detail, len(tensors), total, code)

@@ -384,7 +384,7 @@ def cumsum(a, axis=None, dtype=None):
 
 
 @operator("data", aliases=("stop_gradient",))
-def BlockGrad(data):  # noqa: N802
+def BlockGrad(data):
     """The values as a constant: no gradient passes.
 
     Example:
@@ -427,7 +427,7 @@ def make_loss(data):
 
 
 @operator("data")
-def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):  # noqa: N802
+def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):
     """The values as a loss: their gradient is `grad_scale` for any head gradient.
 
     normalization: "batch" divides it by the length of axis 0, "valid" by the number of elements above `valid_thresh`.

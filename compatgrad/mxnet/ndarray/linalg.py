@@ -137,7 +137,7 @@ def _rows_at(name: str, arrays: list[NDArray], axis: int) -> tuple[list[NDArray]
 
 
 @operator("A, B, C")
-def linalg_gemm(A, B, C, transpose_a=False, transpose_b=False, alpha=1.0, beta=1.0, axis=-2):  # noqa: N803
+def linalg_gemm(A, B, C, transpose_a=False, transpose_b=False, alpha=1.0, beta=1.0, axis=-2):
     """alpha op(A) op(B) + beta C for matrices in batches; `axis` holds their rows, the last axis their columns.
 
     Args:
@@ -157,7 +157,7 @@ def linalg_gemm(A, B, C, transpose_a=False, transpose_b=False, alpha=1.0, beta=1
 
 
 @operator("A, B")
-def linalg_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0, axis=-2):  # noqa: N803
+def linalg_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0, axis=-2):
     """alpha op(A) op(B) for matrices in batches; `axis` holds their rows, the last axis their columns.
 
     Example:
@@ -183,7 +183,7 @@ def _square(name: str, a: NDArray, argument: str = "A") -> int:
 
 
 @operator("A")
-def linalg_potrf(A, lower=True):  # noqa: N803
+def linalg_potrf(A, lower=True):
     """Cholesky factors: lower triangular L with L L^T = A, or with `lower=False` upper triangular U with U^T U = A.
 
     Only that half of `A` is read. The gradient is that with respect to symmetric matrices. MXNetError if A is not
@@ -205,7 +205,7 @@ def linalg_potrf(A, lower=True):  # noqa: N803
 
 
 @operator("A")
-def linalg_potri(A, lower=True):  # noqa: N803
+def linalg_potri(A, lower=True):
     """(L L^T)^-1 of lower triangular matrices L = A, or (U^T U)^-1 of upper ones U = A.
 
     Args:
@@ -230,7 +230,7 @@ def _triangular(name: str, a: NDArray, b: NDArray, rightside: bool) -> None:
 
 
 @operator("A, B")
-def linalg_trmm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0):  # noqa: N803
+def linalg_trmm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0):
     """alpha op(A) B, or alpha B op(A) with `rightside`, for triangular matrices A; their other half is not read.
 
     Args:
@@ -248,7 +248,7 @@ def linalg_trmm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0): 
 
 
 @operator("A, B")
-def linalg_trsm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0):  # noqa: N803
+def linalg_trsm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0):
     """X of op(A) X = alpha B, or X op(A) = alpha B with `rightside`, for triangular A; the other half is not read.
 
     Args:
@@ -265,7 +265,7 @@ def linalg_trsm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0): 
 
 
 @operator("A")
-def linalg_syrk(A, transpose=False, alpha=1.0):  # noqa: N803
+def linalg_syrk(A, transpose=False, alpha=1.0):
     """alpha A A^T, or alpha A^T A with `transpose`.
 
     Example:
@@ -278,7 +278,7 @@ def linalg_syrk(A, transpose=False, alpha=1.0):  # noqa: N803
 
 
 @operator("A")
-def linalg_sumlogdiag(A):  # noqa: N803
+def linalg_sumlogdiag(A):
     """The sum of the logarithms of the diagonal of each matrix; shape (1,) for a single one.
 
     Args:
@@ -296,7 +296,7 @@ def linalg_sumlogdiag(A):  # noqa: N803
 
 
 @operator("A")
-def linalg_extractdiag(A, offset=0):  # noqa: N803
+def linalg_extractdiag(A, offset=0):
     """The diagonal of each square matrix, moved up by `offset`.
 
     Returns:
@@ -313,7 +313,7 @@ def linalg_extractdiag(A, offset=0):  # noqa: N803
 
 
 @operator("A")
-def linalg_makediag(A, offset=0):  # noqa: N803
+def linalg_makediag(A, offset=0):
     """Matrices with the vectors in the last axis on their diagonals, moved up by `offset`.
 
     Args:
@@ -338,7 +338,7 @@ def _triangle(n: int, offset: int, lower: bool, device: torch.device) -> NDArray
 
 
 @operator("A")
-def linalg_extracttrian(A, offset=0, lower=True):  # noqa: N803
+def linalg_extracttrian(A, offset=0, lower=True):
     """The elements of a triangle of each matrix as a vector: the lower or upper one, from the diagonal `offset` on.
 
     Returns:
@@ -356,7 +356,7 @@ def linalg_extracttrian(A, offset=0, lower=True):  # noqa: N803
 
 
 @operator("A")
-def linalg_maketrian(A, offset=0, lower=True):  # noqa: N803
+def linalg_maketrian(A, offset=0, lower=True):
     """Matrices with the vectors in the last axis as a triangle: the inverse of `linalg_extracttrian`.
 
     Args:
@@ -377,7 +377,7 @@ def linalg_maketrian(A, offset=0, lower=True):  # noqa: N803
 
 
 @operator("A")
-def linalg_inverse(A):  # noqa: N803
+def linalg_inverse(A):
     """The inverses of square matrices. MXNetError for a singular one.
 
     Args:
@@ -396,7 +396,7 @@ def linalg_inverse(A):  # noqa: N803
 
 
 @operator("A")
-def linalg_det(A):  # noqa: N803
+def linalg_det(A):
     """The determinants of square matrices; shape (1,) for a single one.
 
     Args:
@@ -414,7 +414,7 @@ def linalg_det(A):  # noqa: N803
 
 
 @operator("A", outputs=2)
-def linalg_slogdet(A):  # noqa: N803
+def linalg_slogdet(A):
     """Signs and logarithms of the absolute values of determinants, a list. Signs are constant.
 
     Args:
@@ -434,7 +434,7 @@ def linalg_slogdet(A):  # noqa: N803
 
 
 @operator("A", outputs=2)
-def linalg_gelqf(A):  # noqa: N803
+def linalg_gelqf(A):
     """Q and L, a list, with A = L Q for matrices with at least as many columns as rows: orthonormal rows of Q, lower
     triangular L.
 
@@ -460,7 +460,7 @@ def linalg_gelqf(A):  # noqa: N803
 
 
 @operator("A", outputs=2)
-def linalg_syevd(A):  # noqa: N803
+def linalg_syevd(A):
     """Eigenvectors, as the rows of U, and ascending eigenvalues L of symmetric matrices, a list: A = U^T diag(L) U.
 
     Only the lower half of `A` is read. The largest component of each eigenvector is positive.

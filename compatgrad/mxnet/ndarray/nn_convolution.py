@@ -63,7 +63,7 @@ def _check_positive(name: str, **values: tuple[int, ...]) -> None:
 
 # ---- convolution -----------------------------------------------------------------------------------------------------
 @operator("data, weight, bias? unless no_bias", aliases=("Convolution_v1",))
-def Convolution(  # noqa: N802
+def Convolution(
     data, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1, workspace=1024,
     no_bias=False, cudnn_tune=None, cudnn_off=False, layout=None,
 ):  # fmt: skip
@@ -128,7 +128,7 @@ def _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, gr
 
 
 @operator("data, weight, bias? unless no_bias")
-def Deconvolution(  # noqa: N802
+def Deconvolution(
     data, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), adj=(), target_shape=(), num_filter=None,
     num_group=1, workspace=512, no_bias=True, cudnn_tune=None, cudnn_off=False, layout=None,
 ):  # fmt: skip
@@ -186,7 +186,7 @@ _POOLS = ("max", "avg", "sum", "lp")
 
 
 @operator("data", aliases=("Pooling_v1",), outputs="output, kept?")
-def Pooling(  # noqa: N802
+def Pooling(
     data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False, pooling_convention="valid", stride=(),
     pad=(), p_value=None, count_include_pad=None, layout=None,
 ):  # fmt: skip
@@ -310,7 +310,7 @@ def _global_pool(x: NDArray, pool_type: str, p: Any) -> NDArray:
 
 # ---- upsampling ------------------------------------------------------------------------------------------------------
 @operator("*data")
-def UpSampling(  # noqa: N802
+def UpSampling(
     data, scale=None, num_filter=0, sample_type=None, multi_input_mode="concat", num_args=None, workspace=512
 ):
     """Images (batch, channels, height, width) `scale` times as large.

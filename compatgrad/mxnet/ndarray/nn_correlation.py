@@ -22,9 +22,7 @@ def _distance(x: NDArray, y: NDArray) -> NDArray:
 
 
 @operator("data1, data2", outputs="output, kept1?, kept2?")
-def Correlation(  # noqa: N802
-    data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, pad_size=0, is_multiply=True
-):
+def Correlation(data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, pad_size=0, is_multiply=True):
     """The correlation of patches of two images: (batch, displacements, height, width).
 
     Patches of kernel_size x kernel_size pixels lie `stride1` apart in data1 (batch, channels, height, width); each is

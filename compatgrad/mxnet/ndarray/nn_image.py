@@ -15,7 +15,7 @@ from .ndarray import NDArray
 
 # ---- along a grid ----------------------------------------------------------------------------------------------------
 @operator("data, grid", outputs="output, kept?")
-def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
+def BilinearSampler(data, grid, cudnn_off=None):
     """Samples data (batch, channels, height, width) bilinearly at the places of grid (batch, 2, height', width').
 
     The grid holds x, then y; -1 and 1 are the centres of the outermost pixels, and 0 is read outside of the image.
@@ -43,7 +43,7 @@ def _mesh(size: tuple[int, int], dtype: torch.dtype, device: torch.device) -> to
 
 
 @operator("data")
-def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
+def GridGenerator(data, transform_type=None, target_shape=(0, 0)):
     """A grid for `BilinearSampler`, (batch, 2, height, width).
 
     transform_type "affine": data (batch, 6) are matrices that map the target's coordinates, -1 ... 1, to the source's;
@@ -79,7 +79,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
 
 
 @operator("data, loc", outputs="output, grid?, kept?")
-def SpatialTransformer(  # noqa: N802
+def SpatialTransformer(
     data, loc, target_shape=(0, 0), transform_type="affine", sampler_type="bilinear", cudnn_off=None
 ):
     """Samples data (batch, channels, height, width) at the affine grids of loc (batch, 6), of size target_shape.
@@ -105,7 +105,7 @@ def SpatialTransformer(  # noqa: N802
 
 # ---- regions ---------------------------------------------------------------------------------------------------------
 @operator("data, rois")
-def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
+def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):
     """Maxima of pooled_size (height, width) bins of regions of images: (regions, channels, *pooled_size).
 
     data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, with both
@@ -134,7 +134,7 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
 
 
 @operator("*data")
-def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):  # noqa: N802
+def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):
     """A part of an image (batch, channels, height, width) in size h_w, or in that of a second image.
 
     The part begins at `offset`, or lies in the middle with `center_crop`. MXNetError if it does not fit.

@@ -22,7 +22,7 @@ _get_mode = _C.get_mode
 
 # ---- fully connected -------------------------------------------------------------------------------------------------
 @operator("data, weight, bias? unless no_bias")
-def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):  # noqa: N802
+def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
     """data @ weight.T + bias for weight (num_hidden, in) and bias (num_hidden,).
 
     data: (batch, ...), all axes but the first becoming `in`; without `flatten` (..., in), giving (..., num_hidden).
@@ -60,7 +60,7 @@ _ACTIVATIONS: dict[str, Callable[[NDArray], NDArray]] = {
 
 
 @operator("data")
-def Activation(data, act_type=""):  # noqa: N802
+def Activation(data, act_type=""):
     """One of relu, sigmoid, softrelu (log(1 + exp(x))), softsign (x / (1 + |x|)) and tanh of each element.
 
     MXNetError for another `act_type`.
@@ -97,7 +97,7 @@ _LEAKY = ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")
 
 
 @operator("data, gamma? if act_type=prelu")
-def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):  # noqa: N802
+def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):
     """x where it is positive, else a function of x with a smaller slope.
 
     act_type: "leaky": slope * x; "prelu": gamma * x, gamma of shape (1,), (channels,) or (batch, channels); "elu":
@@ -230,7 +230,7 @@ def softmin(data, axis=-1, temperature=None, dtype=None, use_length=False):
 
 
 @operator("data")
-def SoftmaxActivation(data, mode="instance"):  # noqa: N802
+def SoftmaxActivation(data, mode="instance"):
     """Softmax over the last axis, or with mode="channel" over axis 1. MXNetError for another mode.
 
     Args:
@@ -288,7 +288,7 @@ def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True
 
 # ---- dropout and embedding -------------------------------------------------------------------------------------------
 @operator("data", outputs="output, mask?")
-def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N802
+def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
     """Zeros each element with probability `p` and divides the others by 1 - p.
 
     It does so in training mode, or always with mode="always"; else the result is a copy. `axes`: axes along which all
@@ -322,7 +322,7 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N8
 
 
 @operator("data, weight")
-def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):  # noqa: N802
+def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):
     """Looks up rows of `weight` (input_dim, output_dim) by their numbers in `data`: (*data.shape, output_dim).
 
     Numbers are truncated to whole ones; those outside of the table stand for its first or last row. MXNetError where

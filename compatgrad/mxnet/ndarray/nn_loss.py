@@ -62,7 +62,7 @@ def _count(normalization: str, batch: int, label: torch.Tensor, ignore: float) -
 
 
 @operator("data, label", aliases=("Softmax",))
-def SoftmaxOutput(  # noqa: N802
+def SoftmaxOutput(
     data, label, grad_scale=1.0, ignore_label=-1.0, multi_output=False, use_ignore=False, preserve_shape=False,
     normalization="null", out_grad=False, smooth_alpha=0.0,
 ):  # fmt: skip
@@ -139,7 +139,7 @@ def _regression(name: str, data: NDArray, label: NDArray, grad_scale: float, out
 
 
 @operator("data, label")
-def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
+def LinearRegressionOutput(data, label, grad_scale=1.0):
     """data; its gradient is (data - label) * grad_scale / (elements per sample), for any gradient of the result.
 
     label has as many elements as data. MXNetError otherwise.
@@ -156,7 +156,7 @@ def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
 
 
 @operator("data, label")
-def LogisticRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
+def LogisticRegressionOutput(data, label, grad_scale=1.0):
     """sigmoid(data), whose gradient is (sigmoid(data) - label) * grad_scale / (elements per sample).
 
     It does not depend on the gradient of the result. label has as many elements as data. MXNetError otherwise.
@@ -173,7 +173,7 @@ def LogisticRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
 
 
 @operator("data, label")
-def MAERegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
+def MAERegressionOutput(data, label, grad_scale=1.0):
     """data, whose gradient is sign(data - label) * grad_scale / (elements per sample).
 
     It does not depend on the gradient of the result. label has as many elements as data. MXNetError otherwise.
@@ -190,7 +190,7 @@ def MAERegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
 
 
 @operator("data, label")
-def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linear=False):  # noqa: N802
+def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linear=False):
     """data (batch, classes), whose gradient is that of a hinge loss with label (batch,).
 
     The loss sums how far the label's score is below `margin`, and how far the other scores are above -margin, squared
@@ -258,9 +258,7 @@ class _SparsityPenalty(FunctionNodeBase):
 
 
 @operator("data, moving_avg", states="moving_avg")
-def IdentityAttachKLSparseReg(  # noqa: N802
-    data, moving_avg, sparseness_target=0.1, penalty=0.001, momentum=0.9
-):
+def IdentityAttachKLSparseReg(data, moving_avg, sparseness_target=0.1, penalty=0.001, momentum=0.9):
     """data; its gradient gets that of a penalty on units whose mean activation is not `sparseness_target`.
 
     The penalty is the Kullback-Leibler divergence of the running mean of each unit, a column of data, from the target,
@@ -309,7 +307,7 @@ def _label_lengths(label: torch.Tensor, padding: int) -> torch.Tensor:
     "data, label, data_lengths? if use_data_lengths, label_lengths? if use_label_lengths",
     aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"), outputs="output, grad?",
 )  # fmt: skip
-def CTCLoss(  # noqa: N802
+def CTCLoss(
     data, label, data_lengths=None, label_lengths=None, use_data_lengths=False, use_label_lengths=False,
     blank_label="first",
 ):  # fmt: skip

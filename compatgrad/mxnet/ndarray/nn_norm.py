@@ -61,7 +61,7 @@ def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_g
 
 
 @operator(_INPUTS, states=_STATES, outputs=_OUTPUTS)
-def BatchNorm(  # noqa: N802
+def BatchNorm(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
 ):  # fmt: skip
@@ -170,7 +170,7 @@ def sync_batch_norm(
 
 # ---- over parts of samples -------------------------------------------------------------------------------------------
 @operator("data, gamma, beta", outputs="output, mean? if output_mean_var, std? if output_mean_var")
-def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # noqa: N802
+def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics along `axis`; gamma and beta have its length.
 
     `output_mean_var`: also gives the mean and sqrt(var + eps), with length 1 along the axis. MXNetError if shapes do
@@ -211,7 +211,7 @@ def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # n
 
 
 @operator("data, gamma, beta", outputs="output, mean? if output_mean_var, std? if output_mean_var")
-def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):  # noqa: N802
+def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each sample's groups of channels.
 
     data: (batch, channels, ...); gamma, beta: (num_groups,). `output_mean_var`: also the mean and sqrt(var + eps),
@@ -246,7 +246,7 @@ def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):
 
 
 @operator("data, gamma, beta", outputs="output, mean?, var?")
-def InstanceNorm(data, gamma, beta, eps=1e-3):  # noqa: N802
+def InstanceNorm(data, gamma, beta, eps=1e-3):
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel of each sample.
 
     data: (batch, channels, ...) of at least three axes; gamma, beta: (channels,). MXNetError otherwise.
@@ -275,7 +275,7 @@ _OVER: dict[str, Callable[[int], tuple[int, ...]]] = {
 
 
 @operator("data", outputs="output, norm?")
-def L2Normalization(data, eps=1e-10, mode="instance"):  # noqa: N802
+def L2Normalization(data, eps=1e-10, mode="instance"):
     """data / sqrt(sum of squares + eps), summed over each sample ("instance"), over axis 1 ("channel") or over the
     axes from 2 on ("spatial"). MXNetError for another mode, and for less than three axes where it needs them.
 
@@ -298,7 +298,7 @@ def L2Normalization(data, eps=1e-10, mode="instance"):  # noqa: N802
 
 
 @operator("data", outputs="output, norm?")
-def LRN(data, alpha=1e-4, beta=0.75, knorm=2.0, nsize=None):  # noqa: N802
+def LRN(data, alpha=1e-4, beta=0.75, knorm=2.0, nsize=None):
     """data / (knorm + alpha / nsize * s) ** beta, s summing the squares of `nsize` channels around each one.
 
     data: (batch, channels, height, width). MXNetError for other shapes, and without nsize.

@@ -137,7 +137,7 @@ def _direction(
     "data, parameters, state, state_cell? if mode=lstm, sequence_length? if use_sequence_length",
     outputs="output, state_output if state_outputs, statecell_output if state_outputs and mode=lstm",
 )  # fmt: skip
-def RNN(  # noqa: N802
+def RNN(
     data, parameters, state, state_cell=None, sequence_length=None, state_size=None, num_layers=None,
     bidirectional=False, mode=None, p=0.0, state_outputs=False, projection_size=None, lstm_state_clip_min=None,
     lstm_state_clip_max=None, lstm_state_clip_nan=False, use_sequence_length=False,

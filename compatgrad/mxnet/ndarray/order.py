@@ -108,7 +108,7 @@ def argsort(data, axis=-1, is_ascend=True, dtype="float32"):
 def histogram(
     a: NDArray,
     bins: int | NDArray = 10,
-    range: tuple[float, float] | None = None,  # noqa: A002
+    range: tuple[float, float] | None = None,
 ) -> list[NDArray]:
     """Counts the elements in each bin.
 
@@ -150,7 +150,7 @@ def histogram(
 
 
 @operator("data, bins?", outputs=2)
-def _histogram(data, bins=None, bin_cnt=None, range=None):  # noqa: A002
+def _histogram(data, bins=None, bin_cnt=None, range=None):
     """The numbers of elements between `bins`, or in `bin_cnt` bins of equal width over `range`; and the bins' ends.
 
     Returns:

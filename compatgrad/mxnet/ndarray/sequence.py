@@ -27,7 +27,7 @@ def _lengths(name: str, data: NDArray, lengths: NDArray | None, used: bool, axis
 
 
 @operator("data, sequence_length? if use_sequence_length")
-def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):  # noqa: N802
+def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
     """Sequences filled with `value` after their ends. data: (time, batch, ...), or (batch, time, ...) with axis=1.
 
     Without use_sequence_length, the result is a copy. MXNetError if lengths do not fit.
@@ -54,7 +54,7 @@ def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.
 
 
 @operator("data, sequence_length? if use_sequence_length")
-def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
+def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):
     """The last element of each sequence: (batch, ...). See `SequenceMask`; a length of 0 is an MXNetError.
 
     Args:
@@ -80,7 +80,7 @@ def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):
 
 
 @operator("data, sequence_length? if use_sequence_length")
-def SequenceReverse(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
+def SequenceReverse(data, sequence_length=None, use_sequence_length=False, axis=0):
     """Reverses each sequence; elements after its end stay in place. data: (time, batch, ...); axis is 0.
 
     Args:

@@ -446,7 +446,7 @@ _WINDOW = """{title}'s window: factors that fade a signal out at both ends.
 def _window(name: str, result: str) -> Callable[..., Any]:
     body = getattr(onp, name)
 
-    def call(M: int, dtype: Dtype | None = onp.float32, ctx: Context | None = None) -> ndarray:  # noqa: N803
+    def call(M: int, dtype: Dtype | None = onp.float32, ctx: Context | None = None) -> ndarray:
         context = current_context() if ctx is None else Context(ctx)
         t = torch.from_numpy(onp.ascontiguousarray(body(int(M)))).to(context.torch_device, torch_dtype(dtype))
         return _on(ndarray(t), context)

@@ -299,7 +299,7 @@ for _name, _prefixes in (
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(_name, _prefixes)
 
 
-def _CachedOp(*args: Symbol, subgraph: str, **_: Any) -> Symbol:  # noqa: N802
+def _CachedOp(*args: Symbol, subgraph: str, **_: Any) -> Symbol:
     """The graph of a JSON text with symbols in the places of its `list_inputs()`; its nodes become nodes here."""
     inner = load_json(subgraph)
     return inner(**dict(zip(inner.list_inputs(), args, strict=True)))

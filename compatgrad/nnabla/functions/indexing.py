@@ -98,7 +98,7 @@ def slice(
 
 
 @function("Gather", "x, Indices", primitive=True, integers=("Indices",))
-def gather(x: Array, Indices: Array, axis: int = 0, batch_dims: int = 0) -> Array:  # noqa: N803 (nnabla's name)
+def gather(x: Array, Indices: Array, axis: int = 0, batch_dims: int = 0) -> Array:
     """Slices of an array along an axis, at integer indices.
 
     Args:

@@ -123,7 +123,7 @@ def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
         elif hasattr(target, "read"):
             opened = contextlib.nullcontext(target)
         else:
-            opened = open(target, f"w{_MODES[ext]}")  # noqa: SIM115 - closed below
+            opened = open(target, f"w{_MODES[ext]}")  # closed below
         with opened as file:
             yield file
     if hasattr(path, "seek"):

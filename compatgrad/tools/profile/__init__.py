@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools._words import agreeing, count
 
 _DESCRIPTION = """\
@@ -56,13 +57,11 @@ def _year(text: str) -> int | str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad profile",
+    parser = parser_of(
+        "profile",
+        _DESCRIPTION,
         usage="python -m compatgrad profile [OPTION ...] [--] train.py [ARGUMENT ...]",
-        description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--steps", type=_count, default=10, metavar="N", help="number of steps of each measurement (10)"
@@ -115,12 +114,10 @@ def _merge(arguments: list[str]) -> int:
     """`profile merge`."""
     from . import merge
 
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad profile merge",
+    parser = parser_of(
+        "profile merge",
+        merge.DESCRIPTION,
         usage="python -m compatgrad profile merge [OPTION ...] FILE ...",
-        description=merge.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     merge.add_files(parser)
     _add_report_options(parser)

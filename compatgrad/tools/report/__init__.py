@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compatgrad.tools._parser import parser_of
+
 if TYPE_CHECKING:
     from compatgrad.tools.report.collect import Collector
 
@@ -85,12 +87,8 @@ def report() -> Report:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad report", usage=_USAGE,
-        description=_DESCRIPTION + "\n`python -m compatgrad report merge --help` lists the options.\n",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    more = "\n`python -m compatgrad report merge --help` lists the options.\n"
+    parser = parser_of("report", _DESCRIPTION + more, usage=_USAGE)
     commands = parser.add_subparsers(dest="command", required=True, metavar="merge")
     merge = commands.add_parser(
         "merge", help="print one report of one or more processes", usage=_USAGE, description=_DESCRIPTION,

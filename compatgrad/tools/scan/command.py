@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from compatgrad.names.table import FRONTENDS, ORIGINALS
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools.scan import models, outputs, packages, sources
 from compatgrad.tools.scan.analysis import Analysis
 from compatgrad.tools.scan.findings import LEVELS, FileResult, Finding
@@ -47,14 +48,8 @@ exit status: 0 nothing found at the level of --fail-on, 1 something found, 2 wro
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad scan",
-        usage="python -m compatgrad scan [OPTION ...] PATH ...",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    usage = "python -m compatgrad scan [OPTION ...] PATH ..."
+    parser = parser_of("scan", _DESCRIPTION, usage=usage, epilog=_EPILOG)
     parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="folders, programs, notebooks, networks")
     parser.add_argument(
         "--framework",

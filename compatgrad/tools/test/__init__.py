@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import compatgrad
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools._words import count
 
 SCHEMA = 1
@@ -44,13 +45,7 @@ _MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent"}
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad test",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = parser_of("test", _DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
     parser.add_argument(
         "--timeout",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compatgrad import surroundings
+from compatgrad.tools._parser import parser_of
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, split
 from compatgrad.tools.verify import details, report, runs
 from compatgrad.tools.verify.findings import Finding, compare, crossed, lost
@@ -62,14 +63,8 @@ def _positive(text: str) -> float:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m compatgrad verify",
-        usage="python -m compatgrad verify --original ORIGINAL [OPTION ...] -- train.py ARGUMENT ...",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    usage = "python -m compatgrad verify --original ORIGINAL [OPTION ...] -- train.py ARGUMENT ..."
+    parser = parser_of("verify", _DESCRIPTION, usage=usage, epilog=_EPILOG)
     parser.add_argument(
         "--original",
         required=True,

@@ -24,7 +24,7 @@ import types
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import harness as programs  # noqa: E402
+import harness as programs
 
 sys.path.pop(0)
 

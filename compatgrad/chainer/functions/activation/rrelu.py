@@ -68,7 +68,7 @@ def rrelu(
     l: float = 1.0 / 8,  # noqa: E741
     u: float = 1.0 / 3,
     **kwargs: Any,
-) -> Variable | tuple[Variable, NdArray]:  # noqa: E741
+) -> Variable | tuple[Variable, NdArray]:
     """`x` where it is not negative, else `r * x` with slopes r drawn from [l, u).
 
     In test mode every slope is (l + u) / 2. The draws come from `numpy.random.uniform` (cupy's on a GPU).

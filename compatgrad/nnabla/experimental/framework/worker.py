@@ -15,7 +15,7 @@ def _hook(text: str, *names: str) -> Any:
     """Makes a method with these parameters that does nothing and is to be overridden."""
     scope: dict[str, Any] = {"Any": Any}
     parameters = "".join(f", {name}: int" for name in names)
-    exec(f"def method(self{parameters}) -> Any: pass", scope)  # noqa: S102 - callers may name the parameters
+    exec(f"def method(self{parameters}) -> Any: pass", scope)  # callers may name the parameters
     scope["method"].__doc__ = text
     return _Named(scope["method"])
 
@@ -138,12 +138,12 @@ class Worker:
             [self._eval_callback_on_finish],
         )
 
-    def _loopCallbackCondition(  # noqa: N802 - the original's name
+    def _loopCallbackCondition(  # the original's name
         self,
         i: int = 0,
         e: int = 0,
         ag: int = 0,
-        toExecute: Callable[..., Any] = lambda i, e, ag: True,  # noqa: N803
+        toExecute: Callable[..., Any] = lambda i, e, ag: True,
     ) -> Any:
         """Whether to run a step; True unless overridden."""
         return toExecute(i, e, ag)

@@ -51,7 +51,7 @@ def is_float(x: str) -> bool:
     return True
 
 
-def str_to_num(str: str) -> int:  # noqa: A002 - the original's name
+def str_to_num(str: str) -> int:  # the original's name of the argument
     """Reads a number that may be followed by k, m, g or t for powers of 1024.
 
     Args:
