@@ -26,7 +26,7 @@ CHECKS = {"address": "-fsanitize=address,undefined -fno-sanitize=vptr", "thread"
 LIBRARIES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 TESTS = {
     "address": ["tests/core", "tests/surgery", "-m", "not slow"],
-    "thread": ["tests/core/test_threads.py", "tests/core/test_engine_edges.py", "-m", "not slow"],
+    "thread": ["tests/kernels/test_threads.py", "tests/core/test_engine_edges.py", "-m", "not slow"],
 }
 OPTIONS = {
     # what Python keeps until its end is no leak; freed memory is held back for a while, but not so much that tests of

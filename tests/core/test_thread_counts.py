@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from compatgrad import nnabla as nn
 from compatgrad import ops
 from compatgrad.chainer import Variable
 from compatgrad.chainer import functions as F
+from compatgrad.nnabla import functions as NF
 
 RNG = np.random.RandomState(0)
 IMAGES = RNG.randn(16, 16, 32, 32).astype("f")
@@ -119,6 +121,27 @@ def test_in_recorded_passes_too(name, deterministic):
         torch.set_num_threads(before)
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_in_graphs_of_nnabla_too(deterministic):
+    def run(threads):
+        torch.set_num_threads(threads)
+        x, w = (nn.Variable.from_numpy_array(a, need_grad=True) for a in (IMAGES, FILTERS))
+        y = NF.sum(NF.sigmoid(NF.convolution(x, w, pad=(1, 1))))
+        y.forward()
+        x.grad.zero()
+        w.grad.zero()
+        y.backward()
+        return [y.d.copy(), x.g.copy(), w.g.copy()]
+
+    before = torch.get_num_threads()
+    try:
+        one, *others = (run(threads) for threads in (1, 2, 3))
+    finally:
+        torch.set_num_threads(before)
+    for other in others:
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_an_error_leaves_the_number_of_threads(deterministic):
