@@ -129,6 +129,7 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
     """Initialises `torch.distributed` for all processes of the job, unless the program did. Each process must call it.
     Returns the board, and torch's group if it is not that of all processes."""
     import torch.distributed as dist
+    from torch.distributed import DistNetworkError
 
     if not dist.is_available():
         raise RuntimeError(f"this is one of {launch.size} processes, and this torch has no torch.distributed")
@@ -140,7 +141,10 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
                 "processes that communicate. Create communicators in the main process only, below "
                 "`if __name__ == '__main__':`, or initialise torch.distributed yourself before"
             )
-        store, folder = _store(launch)
+        try:
+            store, folder = _store(launch)
+        except DistNetworkError as error:
+            raise DistributedError(_no_meeting(launch, error)) from error
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
         hook = sys.excepthook
         try:
@@ -166,6 +170,18 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
     board = Board(dist.distributed_c10d._get_default_store(), launch.rank, launch.size)
     atexit.register(_leave, board, folder)
     return board, handle
+
+
+def _no_meeting(launch: launching.Launch, error: BaseException) -> str:
+    """Words for processes that do not find each other."""
+    text = (
+        f"the {launch.size} processes ({launch.launcher}) do not meet; rank {launch.rank} at "
+        f"{program_line() or 'an unknown line'}: {_first_line(error)}"
+    )
+    if "EADDRINUSE" in text:
+        port = os.environ.get("MASTER_PORT", "it derives from the job's number")
+        text += f". Another program uses this port ({port}): set MASTER_PORT to a free one, the same for all processes"
+    return text
 
 
 def connection_time() -> datetime.timedelta:
