@@ -36,17 +36,18 @@ def test_a_rank_is_missing(what, tmp_path):
             open(f"/proc/{process}/stat")
 
 
-def test_the_port_is_taken(tmp_path):
+@pytest.mark.parametrize("rank, words", [(0, "Another"), (1, "no answer within 5 s .*Perhaps another")])
+def test_the_port_is_taken(rank, words, tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        variables = environment(RANK=0, WORLD_SIZE=2, LOCAL_RANK=0, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-        command = [sys.executable, "-m", "compatgrad", "run", str(PROGRAMS / "faults.py"), "leaves"]
+        variables = environment(RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        command = [sys.executable, "-m", "compatgrad", "run", str(PROGRAMS / "faults.py"), "port"]
         done = subprocess.run(command, cwd=tmp_path, env=variables, text=True, capture_output=True, timeout=120)
     assert done.returncode and re.search(
-        rf"DistributedError: the 2 processes \(torchrun\) do not meet; rank 0 at \S*faults.py:\d+: .*"
-        rf"Another program uses this port \({port}\): set MASTER_PORT to a free one",
+        rf"DistributedError: the 2 processes \(torchrun\) do not meet; rank {rank} at \S*faults.py:\d+: .*{words} "
+        rf"program uses this port \({port}\): set MASTER_PORT to a free one",
         done.stderr,
     ), done.stderr
 
