@@ -47,18 +47,37 @@ class Reason(NamedTuple):
 
 
 REASONS = {
-    "python": Reason("slow", "Python", "the program computes it in Python", "compose it of the framework's functions"),
-    "composed": Reason(
-        "slow", "Python", "several functions that Python calls", "nothing; no kernel computes it", False
+    "python": Reason(
+        "slow",
+        "Python",
+        "the program computes it in Python",
+        "write it with functions of the framework, which have kernels",
     ),
-    "numpy": Reason("slow", "NumPy", "computed by NumPy, on copies", "keep it out of the training step"),
-    "arrays": Reason("slow", "NumPy", "computed by NumPy (on a GPU by CuPy)", "nothing; Chainer does so, too", False),
-    "update": Reason("slow", "Python", "parameters are updated one by one", "a rule and hooks of the framework"),
-    "hook": Reason("slow", "Python", "a hook sees every function", "remove the hook where it is not needed"),
-    "debug": Reason("slow", "Python", "debug mode looks for NaN after each function", "switch debug mode off"),
-    "copy": Reason("slow", "NumPy", "copied at each use: torch cannot share it", "numpy.ascontiguousarray(x), once"),
-    "move": Reason("transfer", "", "copied between devices", "keep arrays on one device"),
-    "difference": Reason("deviation", "", "differs from the original", "see docs/deviations.md"),
+    "composed": Reason(
+        "slow",
+        "Python",
+        "several functions that Python calls",
+        "nothing: compatgrad has no single kernel for it",
+        False,
+    ),
+    "numpy": Reason(
+        "slow", "NumPy", "computed by NumPy, on copies", "call it less often, for example outside of the training step"
+    ),
+    "arrays": Reason(
+        "slow", "NumPy", "computed by NumPy (on a GPU by CuPy)", "nothing: Chainer computes it in the same way", False
+    ),
+    "update": Reason(
+        "slow", "Python", "parameters are updated one by one", "use an update rule and hooks that the framework has"
+    ),
+    "hook": Reason("slow", "Python", "a hook sees every function", "remove the hook where its output is not needed"),
+    "debug": Reason(
+        "slow", "Python", "debug mode looks for NaN after each function", "switch it off: chainer.set_debug(False)"
+    ),
+    "copy": Reason(
+        "slow", "NumPy", "copied at each use: torch cannot share it", "copy it once, by numpy.ascontiguousarray(x)"
+    ),
+    "move": Reason("transfer", "", "copied between devices", "keep arrays that are used together on one device"),
+    "difference": Reason("deviation", "", "differs from the original", "read docs/deviations.md"),
 }
 
 
@@ -68,7 +87,7 @@ class Difference(NamedTuple):
     Args:
         section: the anchor of the row's section.
         row: the text of its first column.
-        words: what happens here, in a few words.
+        words: what happens here, as a clause with subject and verb.
 
     Example:
         >>> from compatgrad.core.notes import DIFFERENCES
@@ -88,39 +107,50 @@ _ROWS = {
     "chainer": {
         "communicator": (
             "communicators `hierarchical`, `two_dimensional`, `single_node`",
-            "communicator pure_nccl in place of one that Chainer 7 removed",
+            "the communicator pure_nccl is used, because Chainer 7 removed the one that the program names",
         ),
-        "chainermn": ("`chainermn` without mpi4py", "processes communicate by torch.distributed"),
-        "onnx_chainer": ("`onnx_chainer.export`", "torch's exporter writes the file: other opset, other names"),
+        "chainermn": ("`chainermn` without mpi4py", "the processes communicate by torch.distributed"),
+        "onnx_chainer": (
+            "`onnx_chainer.export`", "torch's exporter writes the file, with another opset and other names of nodes"
+        ),
         "concat": (
             "`concat`, `stack`, `hstack`, `vstack`, `dstack` of one Variable or array in place of a list",
-            "the slices of one array are joined",
+            "the slices of the one array are joined",
         ),
     },
     "nnabla": {
-        "no GPU": ("contexts `cuda`, `cudnn` without a GPU", "a context of a GPU runs on the CPU"),
-        "SwapInOutScheduler": ("`nnabla.lms.SwapInOutScheduler`", "the scheduler moves nothing"),
+        "no GPU": ("contexts `cuda`, `cudnn` without a GPU", "there is no GPU, and its context runs on the CPU"),
+        "SwapInOutScheduler": ("`nnabla.lms.SwapInOutScheduler`", "the scheduler moves no arrays"),
         "memory cache": (
-            "array classes, memory caches, `prefer_cached_array`", "settings of the allocator have no effect"
+            "array classes, memory caches, `prefer_cached_array`",
+            "these settings have no effect, because torch manages the memory",
         ),
     },
     "mxnet": {
-        "hybridize": ("`hybridize`", "nothing is compiled; hybrid_forward runs in each call"),
-        "register_op_hook": ("`register_op_hook` of a hybridized block", "the callback is not called"),
-        "Monitor": ("a `Monitor` of executors", "sees the symbol's own operators"),
-        "profiler": ("`mx.profiler`", "records the operators of this thread"),
+        "hybridize": ("`hybridize`", "compatgrad compiles nothing: hybrid_forward runs in each call"),
+        "register_op_hook": ("`register_op_hook` of a hybridized block", "compatgrad does not call the callback"),
+        "Monitor": ("a `Monitor` of executors", "the monitor shows the operators of the symbol as it was written"),
+        "profiler": ("`mx.profiler`", "the profiler records only the operators of the thread that starts it"),
         "random": (
-            "random numbers, initial weights too", "torch's random numbers: a seed gives other numbers than MXNet's"
+            "random numbers, initial weights too",
+            "the random numbers are torch's, so that a seed gives other numbers than with MXNet",
         ),
-        "sparse": ("sparse arrays", "stored as dense arrays"),
-        "amp": ("`amp.init()` and hybridized blocks on the CPU", "on the CPU operators stay in float32"),
-        "export_model": ("`mx.onnx.export_model`", "torch's exporter writes the file: other opset, other names"),
-        "import_model": ("`mx.contrib.onnx.import_model`", "follows the ONNX specification where MXNet does not"),
+        "sparse": ("sparse arrays", "sparse arrays are stored as dense arrays"),
+        "amp": ("`amp.init()` and hybridized blocks on the CPU", "on the CPU all operators compute in float32"),
+        "export_model": (
+            "`mx.onnx.export_model`", "torch's exporter writes the file, with another opset and other names of nodes"
+        ),
+        "import_model": (
+            "`mx.contrib.onnx.import_model`", "the import follows the ONNX specification where MXNet does not"
+        ),
         "quantize": (
-            "graphs of `contrib.quantize_net`", "single operators in place of fused ones; numbers differ by some steps"
+            "graphs of `contrib.quantize_net`",
+            "single operators run in place of fused ones, and numbers differ by some steps of 8 bits",
         ),
-        "workers": ("`DataLoader` workers", "workers draw torch's random numbers"),
-        "mode auto": ("the Estimator's `mode='auto'`", "the metric's name decides what is better"),
+        "workers": ("`DataLoader` workers", "the workers draw torch's random numbers"),
+        "mode auto": (
+            "the Estimator's `mode='auto'`", "the name of the metric decides whether larger values are better"
+        ),
     },
 }  # fmt: skip
 DIFFERENCES: dict[str, Difference] = {

@@ -11,7 +11,7 @@ class is a list, whose first item is a letter:
 
 It is a capital letter (M, C, F, V, P) for what compatgrad does not have. A CALL is null if the parameters are
 unknown, else [keywords in the order of places (- for one by place only), how many arguments by place or -1, whether
-there may be further keywords (2: the original takes them, but compatgrad refuses those that are not false), keywords
+there may be further keywords (0 or 1), keywords
 refused here, {keyword refused in both: why}].
 """
 

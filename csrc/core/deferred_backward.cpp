@@ -10,6 +10,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/plan.h"
+#include "kernels/one_thread.h"
 
 namespace cg {
 
@@ -74,6 +75,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   if (last) free_early(f, in, wanted, *last);
   try {
     Unlocked unlocked(large && f.info());  // a function without info may run Python
+    const kernels::OneThread one(f.info());
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
     f.backward(c);
     fit_all(gxs, inputs);

@@ -9,6 +9,7 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/tally.h"
+#include "kernels/one_thread.h"
 
 namespace cg {
 
@@ -220,6 +221,7 @@ Tensors FunctionNode::forward_unlocked(VarsRef in) {
   bool large = false;
   for (const Var& x : in) large |= x.defined() && x.data.numel() >= kLarge;
   const Unlocked unlocked(large && info());  // without info it may run Python
+  const kernels::OneThread one(info());
   return forward(in);
 }
 

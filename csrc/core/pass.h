@@ -9,6 +9,7 @@
 #include "core/order.h"
 #include "core/plan.h"
 #include "core/slots.h"
+#include "kernels/one_thread.h"
 
 namespace cg {
 
@@ -230,6 +231,7 @@ class Pass : GradientSlots<T> {
   // memory.
   void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
     const Whole whole(f, inputs);
+    const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);

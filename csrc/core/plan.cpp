@@ -9,6 +9,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/tally.h"
+#include "kernels/one_thread.h"
 
 namespace cg {
 
@@ -192,6 +193,7 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
   const at::Tensor y = last && f.has_forward_into() ? memory_for_result(in, values, *last) : at::Tensor();
   try {
     Unlocked unlocked(large && f.info());  // without info it may run Python
+    const kernels::OneThread one(f.info());
     ys = y.defined() ? f.forward_into(y, values) : f.forward(values);
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ": " + e.what_without_backtrace());

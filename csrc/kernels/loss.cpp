@@ -99,11 +99,19 @@ void read_labels(const at::Tensor& t, int64_t ignore, int64_t classes, int64_t* 
     read(t.const_data_ptr<int64_t>());
 }
 
+// The loops read as many numbers. In backward an array may be another one than in forward: a program can replace it.
+void check_size(const char* name, const at::Tensor& t, int64_t n) {
+  TORCH_CHECK_VALUE(!t.defined() || t.numel() == n, "softmax_cross_entropy: ", name, " must have ", n,
+                    " numbers, not the shape ", t.sizes());
+}
+
 }  // namespace
 
 double softmax_cross_entropy(const CrossEntropy& p, const at::Tensor& x, const at::Tensor& t, const at::Tensor& weight,
                              const at::Tensor& log_sum, const at::Tensor& loss) {
   const int64_t batch = x.size(0), classes = x.size(1), inner = x.size(2), count = batch * inner;
+  check_size("labels", t, count);
+  check_size("class_weight", weight, classes);
   std::vector<int64_t> labels(count);
   read_labels(t, p.ignore_label, classes, labels.data());
   return with_dtype(x, [&]<class T>(T) {
@@ -137,6 +145,10 @@ void softmax_cross_entropy_grad(const CrossEntropy& p, double coefficient, const
                                 const at::Tensor& weight, const at::Tensor& log_sum, const at::Tensor& gy,
                                 const at::Tensor& gx) {
   const int64_t batch = x.size(0), classes = x.size(1), inner = x.size(2), count = batch * inner;
+  check_size("labels", t, count);
+  check_size("class_weight", weight, classes);
+  check_size("the result of forward", log_sum, count);
+  check_size("the gradient", gy, p.mean ? 1 : count);
   std::vector<int64_t> labels(count);
   read_labels(t, p.ignore_label, classes, labels.data());
   with_dtype(x, [&]<class T>(T) {

@@ -1,11 +1,14 @@
 #include "kernels/threads.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
+
+#include "kernels/one_thread.h"
 
 // Functions of the OpenMP library that torch has loaded. Linking another OpenMP library would give a second pool of
 // threads, which torch.set_num_threads does not control. Weak symbols, because a torch without OpenMP does not have
@@ -14,6 +17,9 @@ extern "C" {
 __attribute__((weak)) void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned flags);
 __attribute__((weak)) int omp_get_thread_num();
 __attribute__((weak)) int omp_get_num_threads();
+__attribute__((weak)) void omp_set_num_threads(int threads);
+// Of the MKL inside torch, for the calling thread; 0: as many as OpenMP has. Returns the last setting.
+__attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 }
 
 namespace cg::kernels {
@@ -23,6 +29,8 @@ namespace {
 // threads of its pool.
 bool forked = false;
 [[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+
+thread_local int withheld = 0;  // the number of threads that a OneThread has taken from torch; 0: none has
 
 struct Job {
   int64_t n, unit;
@@ -47,7 +55,7 @@ void run_share(void* data) {
 }  // namespace
 
 void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), void* context) {
-  const int64_t parts = std::min<int64_t>(at::get_num_threads(), (n + grain - 1) / grain);
+  const int64_t parts = std::min<int64_t>(withheld ? withheld : at::get_num_threads(), (n + grain - 1) / grain);
   if (parts <= 1 || forked || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
     return run(context, 0, n);
   // If parts have many elements, a part ends at a multiple of a cache line, so that two threads do not write to the
@@ -55,6 +63,22 @@ void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), 
   Job job{n, std::clamp<int64_t>(grain / 64, 1, 64), run, context};
   GOMP_parallel(run_share, &job, static_cast<unsigned>(parts), 0);
   if (job.error) std::rethrow_exception(job.error);
+}
+
+OneThread::OneThread(bool wanted) {
+  if (!wanted || withheld || !omp_set_num_threads || !at::globalContext().deterministicAlgorithms()) return;
+  // Inside a parallel region torch computes in one thread anyway.
+  if (at::in_parallel_region() || at::get_num_threads() == 1) return;
+  holds_ = true;
+  withheld = at::get_num_threads();
+  omp_set_num_threads(1);  // not at::set_num_threads, whose number new threads of the program would start with
+  if (MKL_Set_Num_Threads_Local) mkl_ = MKL_Set_Num_Threads_Local(1);
+}
+OneThread::~OneThread() {
+  if (!holds_) return;
+  omp_set_num_threads(withheld);
+  if (MKL_Set_Num_Threads_Local) MKL_Set_Num_Threads_Local(mkl_);
+  withheld = 0;
 }
 
 int simd_level() {

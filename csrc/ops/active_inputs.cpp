@@ -36,6 +36,7 @@ struct AddActive {
   }
   template <class T>
   void backward(Ctx<T>& c) {
+    check("add_active", active, c.inputs());
     for (size_t i = 0; i < c.inputs(); ++i)
       if (takes(active, i)) c.grad(i, [&] { return c.gy(); });
   }
@@ -58,6 +59,7 @@ struct MulActive {
   template <class T>
   void backward(Ctx<T>& c) {
     const size_t n = c.inputs();
+    check("mul_active", active, n);
     std::vector<T> right(n + 1);
     for (size_t i = n; i-- > 1;) {
       right[i] = right[i + 1];

@@ -8,12 +8,7 @@ namespace cg {
 Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps,
                        const Tensor& running_mean, const Tensor& running_var, double decay, Tensor& mean,
                        Tensor& inv_std) {
-  TORCH_CHECK_VALUE(running_mean.defined() == running_var.defined(),
-                    "batch_normalization: running_mean and running_var must be given together");
-  // the kernels would read or write beyond the end of a shorter tensor
-  for (const Tensor* p : {&gamma, &beta, &running_mean, &running_var})
-    TORCH_CHECK_VALUE(!p->defined() || p->numel() == k.sizes[1], "batch_normalization: a parameter of shape ",
-                      p->sizes(), " for ", k.sizes[1], " channels");
+  k.check_pair("running_mean", running_mean, "running_var", running_var);
   Tensor y;
   bool updated = !running_mean.defined();
   if (kernels::raw(x)) {
@@ -64,8 +59,9 @@ struct BatchNormalization {
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
     const Channels k(x, gamma, axis);
-    const Tensor y = normalize_batch(k, k.gather(x), k.flat(gamma), k.flat(beta), eps, running_mean.value_or(Tensor()),
-                                     running_var.value_or(Tensor()), decay, mean, inv_std);
+    const Tensor y =
+        normalize_batch(k, k.gather(x), k.flat("gamma", gamma), k.flat("beta", beta), eps,
+                        running_mean.value_or(Tensor()), running_var.value_or(Tensor()), decay, mean, inv_std);
     return k.scatter(y).to(x.scalar_type());
   }
   void backward(Ctx<Tensor>& c) {
@@ -95,8 +91,8 @@ struct FixedBatchNormalization {
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean, const Tensor& var) {
     const Channels k(x, gamma, axis);
     const Tensor cx = k.gather(x);
-    auto y =
-        std::get<0>(at::native_batch_norm(cx, k.flat(gamma), k.flat(beta), k.flat(mean), k.flat(var), false, 0.0, eps));
+    auto y = std::get<0>(at::native_batch_norm(cx, k.flat("gamma", gamma), k.flat("beta", beta), k.flat("mean", mean),
+                                               k.flat("var", var), false, 0.0, eps));
     return k.scatter(y).to(x.scalar_type());
   }
   template <class T>

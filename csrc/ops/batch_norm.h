@@ -65,7 +65,24 @@ struct Channels {
     if (value(p).scalar_type() != dtype) p = cast(p, dtype);
     return reshape(p, {1, sizes[1], 1});
   }
-  Tensor flat(const Tensor& p) const { return p.to(dtype).reshape({sizes[1]}).contiguous(); }
+  // A parameter, or a statistic, after checking that it has one number per channel: the kernels would read or write
+  // beyond a shorter one.
+  const Tensor& checked(const char* name, const Tensor& p) const {
+    TORCH_CHECK_VALUE(p.numel() == sizes[1], "batch_normalization: ", name, " must have ", sizes[1],
+                      " numbers, one per channel, not the shape ", p.sizes());
+    return p;
+  }
+  Tensor flat(const char* name, const Tensor& p) const {
+    return checked(name, p).to(dtype).reshape({sizes[1]}).contiguous();
+  }
+  // Running or given statistics: both, or none.
+  void check_pair(const char* mean_name, const Tensor& mean, const char* other_name, const Tensor& other) const {
+    TORCH_CHECK_VALUE(mean.defined() == other.defined(), "batch_normalization: ", mean_name, " and ", other_name,
+                      " must be given together");
+    if (!mean.defined()) return;
+    checked(mean_name, mean);
+    checked(other_name, other);
+  }
 };
 
 #define CG_NORM_PARAMS(OP) param("eps", &OP::eps), param("axis", &OP::axis)
@@ -82,14 +99,15 @@ struct BatchNormalizationGrad {
                                              const Tensor& inv_std, std::array<bool, 3> wanted, bool into_gy = false,
                                              bool into_x = false) const {
     const Channels k(x, gamma, axis);
+    k.check_pair("mean", mean, "inv_std", inv_std);
+    TORCH_CHECK_VALUE(gy.sizes() == x.sizes(), "batch_normalization: gy of shape ", gy.sizes(),
+                      " does not fit x of shape ", x.sizes());
     const Tensor cx = k.gather(x).contiguous();
     Tensor m = mean, r = inv_std;
-    if (!m.defined()) {
-      std::tie(m, r) = norm_statistics<Tensor>(cx, {}, {}, eps, Channels::over);
-      m = m.reshape(-1);
-      r = r.reshape(-1);
-    }
-    const Tensor g = k.flat(gamma), cgy = k.gather(gy).contiguous();
+    if (!m.defined()) std::tie(m, r) = norm_statistics<Tensor>(cx, {}, {}, eps, Channels::over);
+    m = k.flat("mean", m);
+    r = k.flat("inv_std", r);
+    const Tensor g = k.flat("gamma", gamma), cgy = k.gather(gy).contiguous();
     Tensor gx, ggamma, gbeta;
     if (kernels::raw(cx)) {
       if (wanted[0])
@@ -98,7 +116,7 @@ struct BatchNormalizationGrad {
                                              : at::empty(k.sizes, cx.options());
       if (wanted[1]) ggamma = at::empty(g.sizes(), g.options());
       if (wanted[2]) gbeta = at::empty(g.sizes(), g.options());
-      kernels::batch_norm_grad(cx, g, m.contiguous(), r.contiguous(), cgy, gx, ggamma, gbeta);
+      kernels::batch_norm_grad(cx, g, m, r, cgy, gx, ggamma, gbeta);
     } else {
       std::tie(gx, ggamma, gbeta) = at::native_batch_norm_backward(cgy, cx, g, {}, {}, m, r, true, eps, wanted);
     }

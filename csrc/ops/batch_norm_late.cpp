@@ -38,8 +38,10 @@ struct BatchNormalizationLate {
       TORCH_CHECK_VALUE(p->dim() == 1 && p->size(0) == channels, "gamma and beta must have shape [", channels,
                         "], not ", p->sizes());
     const Channels k(x, gamma, over(x.dim()));
-    return k.scatter(normalize_batch(k, k.gather(x), k.flat(gamma), k.flat(beta), eps, {}, {}, 1, mean, inv_std))
-        .to(x.scalar_type());
+    if (moving_mean && moving_var) k.check_pair("moving_mean", *moving_mean, "moving_var", *moving_var);
+    const Tensor y =
+        normalize_batch(k, k.gather(x), k.flat("gamma", gamma), k.flat("beta", beta), eps, {}, {}, 1, mean, inv_std);
+    return k.scatter(y).to(x.scalar_type());
   }
 
   void update_statistics() const {

@@ -58,19 +58,22 @@ struct BatchNormalizationStatistics {
     const Channels k = channels(x.sizes(), x.scalar_type());
     const Ints shape = parameter_shape(x.sizes());
     const auto options = x.options().dtype(k.dtype);
-    for (const Tensor* p : {&beta, &gamma, &running_mean, &running_var})
-      TORCH_CHECK_VALUE(!p->defined() || p->numel() == k.sizes[1], "batch_normalization: a parameter of shape ",
-                        p->sizes(), " for statistics of shape ", at::IntArrayRef(shape));
+    if (beta.defined()) k.checked("beta", beta);
+    if (gamma.defined()) k.checked("gamma", gamma);
+    k.check_pair("running_mean", running_mean, "running_var", running_var);
+    TORCH_CHECK_VALUE(batch_stat || running_mean.defined(),
+                      "batch_normalization: without batch_stat, running_mean and running_var must be given");
     if (x.is_meta()) {
       mean = inv_std = at::empty({k.sizes[1]}, options);
       std::vector<Tensor> r{at::empty(x.sizes(), x.options())};
       if (stats) r.insert(r.end(), 2, at::empty(shape, x.options()));
       return r;
     }
-    const Tensor cx = k.gather(x), b = beta.defined() ? k.flat(beta) : at::zeros({k.sizes[1]}, options),
-                 g = gamma.defined() ? k.flat(gamma) : at::ones({k.sizes[1]}, options);
+    const Tensor cx = k.gather(x), b = beta.defined() ? k.flat("beta", beta) : at::zeros({k.sizes[1]}, options),
+                 g = gamma.defined() ? k.flat("gamma", gamma) : at::ones({k.sizes[1]}, options);
     if (!batch_stat) {
-      const auto y = at::native_batch_norm(cx, g, b, k.flat(running_mean), k.flat(running_var), false, 0.0, eps);
+      const auto y = at::native_batch_norm(cx, g, b, k.flat("running_mean", running_mean),
+                                           k.flat("running_var", running_var), false, 0.0, eps);
       return {finished(k.scatter(std::get<0>(y)).to(x.scalar_type()), z)};
     }
     const bool updates = update && running_mean.defined();

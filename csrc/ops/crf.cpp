@@ -129,7 +129,10 @@ struct CrfLogPartition : Packed {
     return y.to(given.scalar_type());
   }
   void loop_back(Ctx<Tensor>& c) const {
+    check("crf_log_partition", c.in(0), c.in(1));  // other arrays than in forward, if a program has replaced them
     const Tensor x = c.in(1).to(at::kDouble).contiguous(), gy = c.gy().to(at::kDouble).contiguous();
+    TORCH_CHECK_VALUE(alpha.sizes() == x.sizes(), "crf_log_partition: x of shape ", x.sizes(),
+                      " replaced one of shape ", alpha.sizes());
     const Tensor gx = at::zeros_like(x), gcost = at::empty(c.in(0).sizes(), x.options());
     CrfChain chain(c.in(0));
     const int64_t k = x.size(1);

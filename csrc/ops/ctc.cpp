@@ -65,6 +65,14 @@ struct CtcLoss {
     TORCH_CHECK_VALUE(!wrong.any().item<bool>(), "ctc_loss: ", name, " must be at least 0 and at most ", most, "; ",
                       n.masked_select(wrong)[0].item<int64_t>(), " is not");
   }
+  // Returns `check_labels`.
+  bool check_inputs(const Tensor& x, const Tensor& labels, const Tensor& steps, const Tensor& lengths) const {
+    TORCH_CHECK_VALUE(x.dim() == 3 && labels.dim() == 2 && labels.size(0) == x.size(1), "ctc_loss: labels of shape ",
+                      labels.sizes(), " do not fit data of shape ", x.sizes());
+    check_counts("label lengths", lengths, x.size(1), labels.size(1));
+    check_counts("steps", steps, x.size(1), x.size(0));
+    return check_labels(labels, lengths, x.size(2));
+  }
   // The number of steps of each loss.
   Tensor counted(const Tensor& x, const Tensor& steps) const {
     return lowest ? steps.masked_fill(steps.eq(0), x.size(0)) : steps;
@@ -82,9 +90,7 @@ struct CtcLoss {
     TORCH_CHECK_VALUE(x.size(0) > 0, "ctc_loss: data of shape ", x.sizes(), " has no steps");
     log_p = at::log_softmax(wide(x), 2);
     if (!kernels::traced(x)) {
-      check_counts("label lengths", lengths, x.size(1), labels.size(1));
-      check_counts("steps", steps, x.size(1), x.size(0));
-      const bool has_blanks = check_labels(labels, lengths, x.size(2));
+      const bool has_blanks = check_inputs(x, labels, steps, lengths);
       if (!has_blanks) {
         std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, counted(x, steps), lengths, blank, true);
         if (!lowest || !loss.isinf().any().item<bool>()) return reduced(x);
@@ -105,6 +111,8 @@ struct CtcLoss {
     c.grad(0, [&] {
       const Tensor &x = c.in(0), &steps = c.in(2);
       if (!log_alpha.defined()) return value(gradient(Var(x), c.in(1), steps, c.in(3), Var(c.gy()), through));
+      // ATen would write beyond its memory if a program had put other numbers into the arrays since forward.
+      check_inputs(log_p, c.in(1), steps, c.in(3));
       Tensor gy = wide(c.gy());
       if (mean()) gy = (gy / x.size(1)).expand(x.size(1));
       Tensor g = at::_ctc_loss_backward(gy, log_p, c.in(1), counted(x, steps), c.in(3), loss, log_alpha, blank, true);

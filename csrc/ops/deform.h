@@ -60,6 +60,10 @@ struct DeformGeometry {
   static Tensor with_kernels(const Tensor& x, TensorList more, F&& f) {
     TORCH_CHECK_TYPE(x.is_floating_point(), "deform_columns: x must be of floating point numbers, not ",
                      x.scalar_type());
+    for (const Tensor& t : more)  // the kernels read all of them as numbers of one type
+      TORCH_CHECK_TYPE(!t.defined() || t.scalar_type() == x.scalar_type(),
+                       "deform_columns: x, offset and factors must have one dtype, not ", x.scalar_type(), " and ",
+                       t.scalar_type());
     const bool there = kernels::takes(x);
     const auto given = [&](const Tensor& t) {
       return !t.defined() ? t : there ? t.contiguous() : t.cpu().contiguous();

@@ -170,7 +170,11 @@ struct BoxNms {
         0 <= coord_start && coord_start <= width - 4 && 0 <= score_index && score_index < width && id_index < width,
         "box_nms: coord_start ", coord_start, ", score_index ", score_index, " and id_index ", id_index,
         " are not all within boxes of ", width, " numbers");
-    if (x.is_meta()) return at::empty(x.sizes(), x.options());
+    if (x.is_meta()) {
+      places = at::empty({batch, n, 1}, x.options().dtype(at::kLong));
+      there = changed = at::empty({batch, n, 1}, x.options());
+      return at::empty(x.sizes(), x.options());
+    }
     kernels::reads_values("box_nms", x);
     const auto options = at::TensorOptions(at::kCPU);
     const Tensor from = host(x, x.scalar_type()), y = at::full(x.sizes(), -1, options.dtype(x.scalar_type()));
@@ -209,7 +213,7 @@ struct BoxNms {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
-      const auto sizes = c.in_sizes(0);
+      const auto sizes = c.gy().sizes();  // those of x in forward
       T g = c.gy() * c.saved(there);
       if (centered_in != centered_out) {
         const T turned = matmul(g, transpose(T(matrix(value(g), sizes[2])), 0, 1));

@@ -70,6 +70,9 @@ struct SoftmaxCrossEntropy {
         "softmax_cross_entropy: labels of shape ", t.sizes(), " do not fit x of shape ", x.sizes());
     TORCH_CHECK_VALUE(x.size(1) > 0 || t.numel() == 0, "softmax_cross_entropy: x of shape ", x.sizes(),
                       " has no classes");
+    TORCH_CHECK_VALUE(!weight.defined() || (weight.dim() == 1 && weight.size(0) == x.size(1)),
+                      "softmax_cross_entropy: class_weight must have the shape (", x.size(1),
+                      ",), one number per class, not ", weight.sizes());
     Tensor y;
     if (kernels::raw(x)) {
       log_sum = at::empty(t.sizes(), x.options());

@@ -34,12 +34,12 @@ struct MaxWindow : Window {
     }
     return w;
   }
-  // Checks indexes of a map of `sizes` and converts them to `type`. Indexes from max_pooling, which are bytes, are
-  // valid; others may be outside the window, and kernels would read and write beyond the images.
-  Tensor places(const Tensor& indexes, at::IntArrayRef sizes, at::ScalarType type) const {
+  // Checks indexes of a map of `sizes` and converts them to `type`. Those that are not `own`, from max_pooling's
+  // kernel, may be outside the window, and kernels would read and write beyond the images.
+  Tensor places(const Tensor& indexes, at::IntArrayRef sizes, at::ScalarType type, bool own = false) const {
     TORCH_CHECK_VALUE(indexes.sizes() == sizes, "indexes of shape ", indexes.sizes(), " do not fit windows of shape ",
                       sizes);
-    if (indexes.scalar_type() != at::kByte && indexes.numel() && indexes.device().is_cpu()) {
+    if (!own && indexes.numel() && indexes.device().is_cpu()) {
       const auto [low, high] = at::aminmax(indexes);
       TORCH_CHECK_INDEX(low.item<int64_t>() >= 0 && high.item<int64_t>() < volume(),
                         "indexes must be at least 0 and less than ", volume(), ", the size of a window; got ",
@@ -91,7 +91,7 @@ struct MaxWindow : Window {
 Tensor rows(const Tensor& x) { return x.reshape({x.size(0) * x.size(1), -1}); }
 
 template <class T>
-T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize);
+T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize, bool own = false);
 template <class T>
 T pool_gather(const MaxWindow& w, const T& x, const T& indexes, bool flat);
 
@@ -135,8 +135,9 @@ struct MaxPooling : MaxWindow {
   }
   template <class T>
   void backward(Ctx<T>& c) {
+    constexpr bool own = std::is_same_v<T, Tensor>;  // in a recorded pass a program may reach the indexes
     if (value(c.gy()).defined())
-      c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), c.saved(indexes), flat, spatial(c.in_sizes(0))); });
+      c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), c.saved(indexes), flat, spatial(c.in_sizes(0)), own); });
   }
 };
 CG_OP("max_pooling", MaxPooling,
@@ -145,6 +146,7 @@ CG_OP("max_pooling", MaxPooling,
 struct MaxPoolingGrad : MaxWindow {
   Ints insize;
   bool flat = false;
+  bool own = false;  // see `places`; not a parameter
   static constexpr auto params() {
     return std::make_tuple(required("ksize", &MaxPoolingGrad::ksize), required("insize", &MaxPoolingGrad::insize),
                            param("stride", &MaxPoolingGrad::stride), param("pad", &MaxPoolingGrad::pad),
@@ -155,15 +157,17 @@ struct MaxPoolingGrad : MaxWindow {
 
   Tensor forward(const Tensor& gy, const Tensor& indexes) {
     complete(gy.dim() - 2);
+    TORCH_CHECK_VALUE(insize.size() == ndim(), "max_pooling_grad: insize must have ", ndim(), " numbers, not ", insize);
+    const auto places_of = [&](at::ScalarType type) { return places(indexes, gy.sizes(), type, own); };
     if (!flat && has_kernel(gy)) {
       Tensor gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
-      kernels::max_pool_scatter(for_kernel(), planes(gy), planes(places(indexes, gy.sizes(), at::kByte)), planes(gx));
+      kernels::max_pool_scatter(for_kernel(), planes(gy), planes(places_of(at::kByte)), planes(gx));
       return gx;
     }
     if (!flat && kernels::takes(gy)) {
       static const kernels::Kernel kernel("window_scatter");
       const Tensor given = gy.contiguous(), gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
-      kernel({gx, given, places(indexes, gy.sizes(), at::kInt)}, {}, integers(gx.sizes(), gy.sizes(), gy.is_cpu()));
+      kernel({gx, given, places_of(at::kInt)}, {}, integers(gx.sizes(), gy.sizes(), gy.is_cpu()));
       return gx;
     }
     const Ints large = padded(insize, spatial(gy.sizes()));
@@ -218,8 +222,8 @@ CG_OP("max_pooling_at", MaxPoolingAt,
       "The pixel of each window at the position in indexes; its gradient is max_pooling_grad.")
 
 template <class T>
-T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize) {
-  return run(MaxPoolingGrad{{w}, std::move(insize), flat}, gy, indexes);
+T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize, bool own) {
+  return run(MaxPoolingGrad{{w}, std::move(insize), flat, own}, gy, indexes);
 }
 template <class T>
 T pool_gather(const MaxWindow& w, const T& x, const T& indexes, bool flat) {

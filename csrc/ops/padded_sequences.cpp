@@ -116,8 +116,9 @@ struct PadPackedSequence : Packing {
     const auto sizes = numbers(batch_sizes, "pad_packed_sequence: batch_sizes");
     int64_t rows = 0;
     for (size_t t = 0; t < sizes.size(); ++t) {
-      TORCH_CHECK(sizes[t] >= 0 && (t == 0 || sizes[t] <= sizes[t - 1]),
-                  "pad_packed_sequence: batch_sizes must not increase");
+      TORCH_CHECK(sizes[t] >= 0 && sizes[t] <= x.size(0) && (t == 0 || sizes[t] <= sizes[t - 1]),
+                  "pad_packed_sequence: batch_sizes must be 0 to ", x.size(0),
+                  ", the number of rows, and must not increase");
       rows += sizes[t];
     }
     TORCH_CHECK(rows == x.size(0), "pad_packed_sequence: batch_sizes have the sum ", rows,

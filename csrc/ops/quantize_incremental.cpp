@@ -46,8 +46,9 @@ struct INQWeights {
       std::fill(fixed.begin(), fixed.end(), 1.0f);
     } else if (random) {
       std::bernoulli_distribution coin(0.5);
+      Mt& g = generator("inq_weights", random_state);
       for (float& f : fixed)
-        if (f == 0) f = coin(generator("inq_weights", random_state));
+        if (f == 0) f = coin(g);
     } else {
       std::vector<size_t> order;
       for (size_t i = 0; i < fixed.size(); ++i)
@@ -69,6 +70,7 @@ struct INQWeights {
                  const Tensor& steps, const Tensor& random_state) {
     if (w.is_meta()) return at::empty_like(w);
     kernels::reads_values("inq_weights", w, steps);
+    TORCH_CHECK_VALUE(num_bits >= 2 && num_bits <= 32, "inq_weights: num_bits must be 2 to 32, not ", num_bits);
     for (const Tensor* t : {&indicators, &old_w, &old_indicators})
       TORCH_CHECK_VALUE(t->numel() == w.numel(), "inq_weights: a state of shape ", t->sizes(), " for w of shape ",
                         w.sizes());

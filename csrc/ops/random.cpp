@@ -70,6 +70,15 @@ struct Draw {
                            required("shape", &Draw::shape), param("device", &Draw::device));
   }
   static constexpr Mask saves = 0;
+  // With other numbers the distributions of the standard library are undefined, and some would never end.
+  void check() const {
+    const bool positive = a > 0 && b > 0, whole = a < b && a >= INT32_MIN && b - 1 <= INT32_MAX;
+    const bool fits = kind == "integer"                   ? whole
+                      : kind == "binomial"                ? positive && b < 1 && a <= INT32_MAX
+                      : kind == "gamma" || kind == "beta" ? positive
+                                                          : true;
+    TORCH_CHECK_VALUE(fits, "draw: ", kind, " cannot have the parameters ", a, " and ", b);
+  }
   Tensor on_device(const Tensor& state, at::Device d) const {
     const at::Generator g = device_generator("draw", state, d);
     Tensor y = at::empty(shape, at::TensorOptions(at::kFloat).device(d));
@@ -79,6 +88,7 @@ struct Draw {
     return {};
   }
   Tensor forward(const Tensor& state) {
+    check();
     const at::Device d(device);
     if (!d.is_cpu()) {
       const Tensor y = on_device(state, d);

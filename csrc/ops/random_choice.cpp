@@ -45,6 +45,7 @@ struct RandomChoice {
     for (int64_t i = 0; i < count; ++i) to[i] = start + std::min(position(sums, static_cast<float>(uniform(g))), last);
   }
   void without_replacement(Mt& g, std::vector<float> w, int64_t count, int64_t start, int64_t* to) const {
+    TORCH_CHECK_VALUE(*std::min_element(w.begin(), w.end()) >= 0, "random_choice: weights must not be negative");
     const int64_t positive = std::count_if(w.begin(), w.end(), [](float v) { return v > 0; });
     TORCH_CHECK_VALUE(positive >= count, "random_choice: ", count,
                       " elements without replacement need as many positive", " weights, but there are ", positive);

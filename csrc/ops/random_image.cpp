@@ -164,8 +164,9 @@ struct ImageAugmentation {
     const int64_t w_in = x.size(-1), h_in = x.size(-2), channels = x.dim() > 2 ? x.size(-3) : 1;
     const int64_t w = result[x.dim() - 1], h = result[x.dim() - 2], images = x.numel() / (w_in * h_in * channels);
     const int64_t total = images * channels * h * w;
-    TORCH_CHECK_VALUE(c10::multiply_integers(result) == total, "image_augmentation: shape may only change height and ",
-                      "width of x, of shape ", x.sizes(), ", not make ", at::IntArrayRef(result));
+    TORCH_CHECK_VALUE(h >= 0 && w >= 0 && c10::multiply_integers(result) == total,
+                      "image_augmentation: shape may only change height and ", "width of x, of shape ", x.sizes(),
+                      ", not make ", at::IntArrayRef(result));
     if (x.is_meta()) {
       index = at::empty({4, total}, x.options().dtype(at::kLong));
       weight = at::empty({4, total}, x.options());

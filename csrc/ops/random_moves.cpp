@@ -100,8 +100,8 @@ struct RandomCrop : Move {
     const int64_t base = check_base_axis("random_crop", base_axis, x), lead = x.dim() - size.size();
     Ints result = ints(x.sizes());
     for (int64_t i = 0; i < static_cast<int64_t>(size.size()); ++i) {
-      TORCH_CHECK_VALUE(lead >= 0 && size[i] <= x.size(lead + i), "random_crop: shape ", at::IntArrayRef(size),
-                        " is larger than that of x, ", x.sizes());
+      TORCH_CHECK_VALUE(lead >= 0 && size[i] >= 0 && size[i] <= x.size(lead + i), "random_crop: shape ",
+                        at::IntArrayRef(size), " is not a part of that of x, ", x.sizes());
       result[lead + i] = size[i];
     }
     if (x.is_meta()) return unknown(x, result);

@@ -42,8 +42,8 @@ struct Taps {
   int64_t results() const { return index.size(1); }
   // The shape of x with `n` elements along the axis, after checking that x has `from` there.
   Ints resized(const Tensor& x, int64_t n, int64_t from) const {
-    TORCH_CHECK_VALUE(axis >= 0 && axis < x.dim() && index.dim() == 2 && n >= 0 && x.size(axis) == from &&
-                          (!weight || weight->sizes() == index.sizes()),
+    TORCH_CHECK_VALUE(axis >= 0 && axis < x.dim() && index.dim() == 2 && count() > 0 && n >= 0 &&
+                          x.size(axis) == from && (!weight || weight->sizes() == index.sizes()),
                       "resample: index ", index.sizes(), " along axis ", axis, " does not fit shape ", x.sizes());
     Ints r = ints(x.sizes());
     r[axis] = n;
@@ -116,12 +116,12 @@ struct Taps {
     Lines<S> r{1, size, results(), 1, count(), {}, {}};
     for (int64_t a = 0; a < static_cast<int64_t>(shape.size()); ++a)
       if (a != axis) (a < axis ? r.outer : r.inner) *= shape[a];
-    const Tensor positions = index.contiguous();
+    const Tensor positions = index.to(at::kCPU).contiguous();
     r.at.assign(positions.const_data_ptr<int64_t>(), positions.const_data_ptr<int64_t>() + positions.numel());
     for (int64_t i : r.at)
       TORCH_CHECK_INDEX(i >= 0 && i < size, "resample: index ", i, " is out of range for ", size, " elements");
     if (weight) {
-      const Tensor w = weight->to(c10::CppTypeToScalarType<S>::value).contiguous();
+      const Tensor w = weight->to(at::kCPU, c10::CppTypeToScalarType<S>::value).contiguous();
       r.weight.assign(w.const_data_ptr<S>(), w.const_data_ptr<S>() + w.numel());
     } else if (count() > 1) {
       r.weight.assign(r.at.size(), S(1));

@@ -48,6 +48,8 @@ struct TreeLSTMGrad {
   static constexpr Mask saves = kAllInputs;
   // c1, ..., cn, x, and the gradients of c' and h.
   std::vector<Tensor> forward(TensorList all) {
+    TORCH_CHECK_VALUE(all.size() >= 4, "tree_lstm_grad: expected the children's cells, x and two gradients, not ",
+                      all.size(), " tensors");
     const size_t n = all.size() - 2;
     return cell::vector(gradients(all.slice(0, n), all.slice(n)));
   }

@@ -38,6 +38,8 @@ struct RoiMaxGrad : P {
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = in_bit(1) | in_bit(2);
   Tensor forward(const Tensor& gy, const Tensor& regions, const Tensor& places) {
+    TORCH_CHECK_VALUE(gy.sizes() == at::IntArrayRef(this->result(regions.size(0), insize)),
+                      "regions: a gradient of shape ", gy.sizes(), " does not fit images of shape ", insize);
     if (gy.is_meta()) return at::empty(insize, gy.options());
     kernels::reads_values("maxima of regions", gy);
     static const Kernel kernel(samples<P> ? "sample_picks_grad" : "region_picks_grad");

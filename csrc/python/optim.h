@@ -1,5 +1,6 @@
 // Declarations shared by the bindings of update rules.
 #pragma once
+#include "kernels/one_thread.h"
 #include "kernels/optim_tensors.h"
 #include "python/common.h"
 
@@ -37,6 +38,7 @@ template <class F>
 void run_kernels(int64_t elements, F&& f) {
   at::AutoDispatchBelowADInplaceOrView guard;
   const Unlocked unlocked(elements >= kReleaseAbove);
+  const kernels::OneThread one;
   f();
 }
 

@@ -207,10 +207,6 @@ class Builder:
             return [letter.upper(), *([call(entry[1], None, {})] if letter in "cf" else [])]
         if letter in "cf":
             out = [letter, call(entry[1], *further_keywords(value, parameters(value)))]
-            ignored = getattr(value, "_IGNORED", None)
-            if out[1] and isinstance(ignored, frozenset):  # MXNet's reader of boxes refuses all others
-                out[1][0] += " " + " ".join(sorted((ignored | value._TAKEN) - set(out[1][0].split())))
-                out[1][2] = 2
             if isinstance(value, type):
                 out[0] = "c"
                 self.classes.setdefault(value, path)

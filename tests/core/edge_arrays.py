@@ -1,11 +1,12 @@
 """Calls every public function with edge cases of arrays: `python -m tests.core.edge_arrays mxnet` (or `chainer`, ...).
 
 `links` and `blocks` are the layers of Chainer and Gluon, which are made and called with the drawn arguments. The names
-are read from the modules, so new functions are included. Each function is called with many patterns of
-arguments until it accepts some; their arrays are then replaced by every kind of array below. Results are
-differentiated. A call may raise an error or return numbers. Reported are calls that end the process, take longer than
-SECONDS, raise errors that no caller can use (SystemError, torch's internal asserts, ...), or leave reference cycles of
-exceptions. Calls run in a child process; after a crash, a new child continues with the next function.
+are read from the modules, so new functions are included. Each function is called with many patterns of arguments until
+it accepts some, and with those of the example in its docstring; their arrays are then replaced by every kind of array
+below, and changed one at a time: other lengths, dtypes and numbers (labels, lengths and indices out of range). Results
+are differentiated. A call may raise an error or return numbers. Reported are calls that end the process, take longer
+than SECONDS, raise errors that no caller can use (SystemError, torch's internal asserts, ...), or leave reference
+cycles of exceptions. Calls run in a child process; after a crash, a new child continues with the next function.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import collections
 import contextlib
 import faulthandler
+import functools
 import gc
 import importlib
 import inspect
@@ -25,6 +27,7 @@ import resource
 import signal
 import struct
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -133,13 +136,69 @@ class Layer:
         return results[0] if results else None
 
 
+class Example:
+    """A function called as the example in its docstring calls it first, but with other arguments.
+
+    `pattern` has the example's arguments: the positional ones, then those with `names`.
+    """
+
+    def __init__(self, function: Callable[..., Any], frontend: str) -> None:
+        self.function, self.pattern, self.names = function, list[Any](), tuple[str, ...]()
+        found = examples.example(frontend, function)
+        if not found["spelled"]:
+            return
+        *owner, last = found["spelled"][0].split(".")
+        names = dict(probe.PROBES[frontend](frontend, "compatgrad.").names())
+
+        def record(*args: Any, **keywords: Any) -> Any:
+            if not self.pattern:
+                self.names = tuple(keywords)
+                self.pattern = [numbers(plain(a)) for a in (*args, *keywords.values())]
+            return function(*args, **keywords)
+
+        with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), elsewhere():
+            place = functools.reduce(getattr, owner[1:], names[owner[0]])
+            with mock.patch.object(place, last, record):
+                for source in found["source"]:
+                    if not self.pattern:
+                        exec(source, names)
+
+    def __call__(self, *args: Any) -> Any:
+        n = len(args) - len(self.names)
+        return self.function(*args[:n], **dict(zip(self.names, args[n:], strict=True)))
+
+
+@contextlib.contextmanager
+def elsewhere() -> Iterator[None]:
+    """A temporary working directory, because some examples write files."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(here)
+
+
+def numbers(x: Any) -> Any:
+    """Nested lists of numbers as an array, so that they are replaced, too."""
+    if isinstance(x, list) and x and not any(isinstance(v, np.ndarray) for v in x):
+        with contextlib.suppress(Exception):
+            a = np.array(x)
+            return a if a.dtype.kind in "biuf" else x
+    return x
+
+
 def plain(x: Any) -> Any:
     """Arrays of a frontend as NumPy's."""
     if isinstance(x, (list, tuple)):
         return type(x)(plain(v) for v in x)
     if hasattr(x, "asnumpy") and not hasattr(x, "list_arguments"):  # symbols refuse it
         return x.asnumpy()
-    return getattr(x, "array", x)
+    for name in ("array", "d", "data"):  # Chainer's Variables; nnabla's Variables and NdArrays
+        if isinstance(getattr(x, name, None), np.ndarray):
+            return getattr(x, name)
+    return x
 
 
 def layers(name: str) -> list[tuple[str, Callable[..., Any]]]:
@@ -169,7 +228,10 @@ def functions(frontend: str) -> list[tuple[str, Callable[..., Any]]]:
             if name.startswith("_") or name in LEFT_OUT or not callable(f) or inspect.isclass(f):
                 continue
             found.setdefault(id(f), (f"{path.removeprefix('compatgrad.')}.{name}", f))
-    return list(found.values())
+    if frontend == "ops":  # without examples
+        return list(found.values())
+    called = [(f"{name} as in its example", Example(f, frontend)) for name, f in found.values()]
+    return [*found.values(), *((name, f) for name, f in called if f.pattern)]
 
 
 class Frontend:
@@ -255,6 +317,32 @@ def patterns(n: int, chosen: random.Random) -> Iterator[list[Any]]:
         yield begin + [chosen.choice(CANDIDATES) for _ in range(n + more - len(begin))]
 
 
+def changes(a: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays like `a` but for a length, the dtype, or numbers."""
+    for axis in range(a.ndim if a.size else 0):
+        yield f"one less along {axis}", a.take(range(a.shape[axis] - 1), axis)
+        yield f"one more along {axis}", np.concatenate([a, a.take([0], axis)], axis)
+        yield f"none along {axis}", a.take([], axis)
+    yield "one axis more", a[None]
+    if a.ndim:
+        yield "one axis less", a.reshape(-1) if a.ndim == 1 or not a.shape[0] else a[0]
+    for dtype in ("bool", "int32", "int64", "float16", "float32", "float64"):
+        if a.dtype != dtype:
+            with np.errstate(all="ignore"):
+                other = a.astype(dtype)
+            yield dtype, other
+    yield "largest bytes", np.full(a.shape, 255, np.uint8)
+    for number in (np.nan, -1e30, 1e9) if a.dtype.kind == "f" else (-1, 9, 2**31 - 1, -(2**31)):
+        far = a.astype("int64") if a.dtype.kind != "f" else a.copy()
+        with np.errstate(all="ignore"):
+            far[...] = number
+        yield f"full of {number}", far
+        if a.size > 1:
+            last = a.astype(far.dtype)
+            last.flat[-1] = far.flat[-1]
+            yield f"with {number} at the end", last
+
+
 def calls(n: int, working: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
     """Yield a description and arguments (arrays are NumPy's): every kind of array, alone and in `working` arguments."""
     for kind, a in ARRAYS.items():
@@ -266,22 +354,25 @@ def calls(n: int, working: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
                 yield f"{kind} for {places} of pattern {w}", made
     for w, args in enumerate(working):
         for i, x in enumerate(args):
+            parts = x if isinstance(x, list) else [x]
+            for k, a in enumerate(parts):
+                for kind, other in changes(a) if isinstance(a, np.ndarray) else ():
+                    made = [*parts[:k], other, *parts[k + 1 :]] if isinstance(x, list) else other
+                    yield f"{kind} for {i}, {k} of pattern {w}", [*args[:i], made, *args[i + 1 :]]
             if not isinstance(x, (np.ndarray, list)):
                 for number in NUMBERS:
                     yield f"{number} for {i} of pattern {w}", [*args[:i], number, *args[i + 1 :]]
 
 
 UNUSABLE = (SystemError, NameError, RecursionError)
-# Chainer raises ZeroDivisionError itself for a stride of 0, nnabla ends the process, MXNet names the argument.
-UNUSABLE_ELSEWHERE = (ZeroDivisionError,)
-
-
 FAULTS = ("unusable:", "cycle:", "took too long:", "ended the process", "the child ended")
 
 
 def unusable(e: BaseException, frontend: str = "") -> bool:
-    known = UNUSABLE if frontend == "chainer" else UNUSABLE + UNUSABLE_ELSEWHERE
-    return isinstance(e, known) or "INTERNAL ASSERT" in str(e) or "please report a bug" in str(e)
+    # Chainer raises Python's ZeroDivisionError itself for a stride of 0, nnabla ends the process, MXNet names the
+    # argument.
+    divided = isinstance(e, ZeroDivisionError) and str(e).endswith("by zero") and frontend != "chainer"
+    return isinstance(e, UNUSABLE) or divided or "INTERNAL ASSERT" in str(e) or "please report a bug" in str(e)
 
 
 def collected() -> list[str]:
@@ -328,7 +419,7 @@ class Tried:
         """Search for arguments that the function accepts, then replace their arrays by those of every kind."""
         chosen, n, working = random.Random(self.name), required(self.f), list[list[Any]]()
         collected()
-        if isinstance(self.f, Layer):
+        if isinstance(self.f, (Layer, Example)):
             working, tries, n = [self.f.pattern], 0, len(self.f.pattern)
         for _, args in zip(range(tries), patterns(n, chosen), strict=False):
             seconds = self.call("a pattern", args)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import naming
+
 from .. import recordio
 from .._image_codec import decode
-from .._image_resize import resize
 from ..base import MXNetError
+from ._detection_augmenter import FIELDS, DetectionAugmenter
 from ._image_records import ImageRecordIter
 
 __all__ = ["ImageDetRecordIter"]
@@ -22,7 +23,10 @@ class ImageDetRecordIter(ImageRecordIter):
 
     A label is (channels, height, width, length of what follows), then the record's own: length of its header, width
     of an object, more header, and for each object (class, left, top, right, bottom, ...) as parts of the image; and
-    `label_pad_value` up to `label_pad_width` + 4 numbers.
+    `label_pad_value` up to `label_pad_width` + 4 numbers. Objects without width or height are left out.
+
+    Random changes come in this order: colours, mirror, border, part, size. The arguments of parts (`min_crop_...`,
+    `max_crop_...`) are one number, or a tuple with one for each sampler.
 
     Args:
         path_imgrec: the record file.
@@ -32,15 +36,39 @@ class ImageDetRecordIter(ImageRecordIter):
         label_width: how long the labels of all records are; -1: they differ.
         label_pad_width: what labels are filled up to; 0 for the longest one.
         label_pad_value: the number that fills up labels.
+        path_imglist: a file that has the labels, with white space between: id of the record, label, name of the file.
+        mean_r, mean_g, mean_b: what is subtracted from each channel, if one of them is positive.
+        std_r, std_g, std_b: what each channel is divided by, if positive.
+        mean_img: as for ImageRecordIter, if no mean_r, mean_g or mean_b is positive.
+        resize: the length to which the shorter side is brought at first; -1 for not.
+        rand_crop_prob: how often a part is taken.
+        num_crop_sampler: the number of samplers, which are asked for a part in a random order.
+        min_crop_scales, max_crop_scales: between which shares of the image's sides the scale of a part is.
+        min_crop_aspect_ratios, max_crop_aspect_ratios: between which numbers its width, divided by its height, is.
+        min_crop_overlaps, max_crop_overlaps: between which numbers its common area with an object, divided by the area
+            of both together, must be, for one of the objects.
+        min_crop_sample_coverages, max_crop_sample_coverages: the same for the common area divided by the part's.
+        min_crop_object_coverages, max_crop_object_coverages: the same for the common area divided by the object's.
+        crop_emit_mode: which objects of a part are left out: "center", those whose centre is outside; "overlap", those
+            of which not more than `emit_overlap_thresh` is inside. A part without objects is refused.
+        emit_overlap_thresh: described above.
+        max_crop_trials: how many parts a sampler tries.
+        rand_pad_prob: how often a border is added.
+        max_pad_scale: up to how many times as large the image with a border is.
+        max_random_hue, random_hue_prob: what is added at most to the hue (of 180), and how often.
+        max_random_saturation, random_saturation_prob: the same for the saturation (of 255).
+        max_random_illumination, random_illumination_prob: the same for the lightness (of 255).
+        max_random_contrast, random_contrast_prob: up to how far from 1 a factor of the image is, and how often.
         rand_mirror_prob: how often left and right are exchanged, boxes too.
-        std_r, std_g, std_b: what each channel is divided by; 0 is 1.
-        inter_method: the interpolation, as in `mx.image.imresize`.
-        resize_mode: "force".
-        **others: arguments of ImageRecordIter. Random parts, borders and colours are not supported.
+        fill_value: the value of borders.
+        inter_method: the interpolation, as in `mx.image.imresize`; 9 chooses it by the sizes, 10 at random.
+        resize_mode: "force" resizes to data_shape, "fit" to the largest size in it that has the image's ratio, "shrink"
+            does so only for images that are too large. Zeros are beside and below smaller images.
+        **others: arguments of ImageRecordIter that do not change images, and unknown ones, which MXNet ignores, too.
 
     Raises:
-        MXNetError: the file cannot be read, a label does not fit `label_width` or `label_pad_width`, or an argument is
-            not supported; the message names it.
+        MXNetError: the file cannot be read, a label has not this form or does not fit `label_width` or
+            `label_pad_width`, or an argument, which the message names, has a value that it cannot have.
 
     Example:
         >>> image = np.zeros((2, 2, 3), np.uint8)
@@ -54,22 +82,6 @@ class ImageDetRecordIter(ImageRecordIter):
     Source: `mxnet.io.ImageDetRecordIter` of MXNet 1.9.1.
     """
 
-    _IGNORED = frozenset(
-        "verbose prefetch_buffer ctx device_id path_imglist_root seed_aug shuffle_chunk_size shuffle_chunk_seed "
-        "aug_seq min_crop_scales max_crop_scales min_crop_aspect_ratios max_crop_aspect_ratios min_crop_overlaps "
-        "max_crop_overlaps min_crop_sample_coverages max_crop_sample_coverages min_crop_object_coverages "
-        "max_crop_object_coverages num_crop_sampler crop_emit_mode emit_overlap_thresh max_crop_trials max_pad_scale "
-        "max_random_hue max_random_saturation max_random_illumination max_random_contrast".split()
-    )  # arguments without effect, and of changes that a probability, another argument, switches on
-    _TAKEN = frozenset(
-        "mean_r mean_g mean_b scale shuffle seed num_parts part_index round_batch preprocess_threads data_name "
-        "label_name dtype fill_value".split()
-    )  # arguments of ImageRecordIter
-    _NEUTRAL = MappingProxyType({
-        "max_random_scale": 1, "min_random_scale": 1, "max_random_area": 1, "min_random_area": 1, "max_img_size": 1e10,
-        "max_crop_size": -1, "min_crop_size": -1, "rotate": -1,
-    })  # fmt: skip
-
     def __init__(
         self,
         path_imgrec: str,
@@ -79,54 +91,101 @@ class ImageDetRecordIter(ImageRecordIter):
         label_width: int = -1,
         label_pad_width: int = 0,
         label_pad_value: float = -1.0,
-        rand_mirror_prob: float = 0.0,
+        path_imglist: str = "",
+        mean_r: float = 0.0,
+        mean_g: float = 0.0,
+        mean_b: float = 0.0,
         std_r: float = 0.0,
         std_g: float = 0.0,
         std_b: float = 0.0,
+        mean_img: str = "",
+        resize: int = -1,
+        rand_crop_prob: float = 0.0,
+        min_crop_scales: Any = (0.0,),
+        max_crop_scales: Any = (1.0,),
+        min_crop_aspect_ratios: Any = (1.0,),
+        max_crop_aspect_ratios: Any = (1.0,),
+        min_crop_overlaps: Any = (0.0,),
+        max_crop_overlaps: Any = (1.0,),
+        min_crop_sample_coverages: Any = (0.0,),
+        max_crop_sample_coverages: Any = (1.0,),
+        min_crop_object_coverages: Any = (0.0,),
+        max_crop_object_coverages: Any = (1.0,),
+        num_crop_sampler: int = 1,
+        crop_emit_mode: str = "center",
+        emit_overlap_thresh: float = 0.3,
+        max_crop_trials: Any = (25,),
+        rand_pad_prob: float = 0.0,
+        max_pad_scale: float = 1.0,
+        max_random_hue: int = 0,
+        random_hue_prob: float = 0.0,
+        max_random_saturation: int = 0,
+        random_saturation_prob: float = 0.0,
+        max_random_illumination: int = 0,
+        random_illumination_prob: float = 0.0,
+        max_random_contrast: float = 0.0,
+        random_contrast_prob: float = 0.0,
+        rand_mirror_prob: float = 0.0,
+        fill_value: int = 127,
         inter_method: int = 1,
         resize_mode: str = "force",
         **others: Any,
     ) -> None:
-        given = {name: value for name, value in others.items() if value and value != self._NEUTRAL.get(name)}
-        refused = [name for name in given if name not in self._IGNORED | self._TAKEN | {"resize"}]
-        if refused:
-            raise MXNetError(f"{type(self).__name__}: argument {refused[0]} is not supported")
-        others = {name: value for name, value in others.items() if name in self._TAKEN or name == "resize"}
-        for name, value, only in (("resize_mode", resize_mode, "force"), ("resize", others.pop("resize", -1), -1)):
-            if value != only:
-                raise MXNetError(f"{type(self).__name__}: argument {name}={value!r} is not supported, only {only!r}")
+        given, owner = locals(), type(self).__name__
+        self._changes = DetectionAugmenter(tuple(data_shape), owner, **{name: given[name] for name in FIELDS})
+        self._length, self._pad_value, self._lists = label_width, label_pad_value, {}
+        if path_imglist:
+            self._lists = self._labels_of(path_imglist)
+        longest = max([label.size for label in self._lists.values()], default=0)
         record = recordio.MXRecordIO(path_imgrec, "r")
-        longest = 0
-        for start in self._positions(path_imgrec, path_imgidx):
+        for start in self._positions(path_imgrec, path_imgidx) if not path_imglist else ():
             record.handle.seek(start)
             n = np.asarray(recordio.unpack(record.read())[0].label).size
             if label_width > 0 and n != label_width:
-                raise MXNetError(f"{type(self).__name__}: a record has {n} labels, label_width is {label_width}")
+                raise MXNetError(f"{owner}: a record has {n} labels, label_width is {label_width}")
             longest = max(longest, n)
         if 0 < label_pad_width < longest:
-            raise MXNetError(
-                f"{type(self).__name__}: label_pad_width {label_pad_width} is smaller than the longest label, {longest}"
-            )
-        self._pad_value, self._mirror_prob, self._inter = label_pad_value, rand_mirror_prob, inter_method
+            raise MXNetError(f"{owner}: label_pad_width {label_pad_width} is smaller than the longest label, {longest}")
+        means = (mean_r, mean_g, mean_b)
+        if max(means) > 0:
+            mean_img = ""
+        else:
+            means = (0.0, 0.0, 0.0)
+        stds = [std if std > 0 else 1.0 for std in (std_r, std_g, std_b)]
         super().__init__(
             path_imgrec, data_shape, batch_size, path_imgidx, max(longest, label_pad_width) + 4,
-            std_r=std_r or 1.0, std_g=std_g or 1.0, std_b=std_b or 1.0, **others,
+            **dict(zip(("mean_r", "mean_g", "mean_b", "std_r", "std_g", "std_b"), (*means, *stds), strict=True)),
+            mean_img=mean_img, **{name: value for name, value in others.items() if name in _TAKEN},
         )  # fmt: skip
+
+    def _labels_of(self, path: str) -> dict[int, np.ndarray]:
+        """The labels that a list has for the numbers of records."""
+        found = {}
+        with open(path) as file, naming(path, ValueError, to=MXNetError):
+            for line in filter(str.strip, file):
+                number, *words = line.split()
+                if len(words) < max(self._length, 1) + 1:
+                    raise ValueError(f"a line has too few numbers: {line.strip()[:80]!r}")
+                found[int(number)] = np.array(words[: self._length] if self._length > 0 else words[:-1], np.float32)
+        return found
 
     def _decoded(self, job: tuple[bytes, random.Random]) -> tuple[np.ndarray, np.ndarray]:
         record, rng = job
         header, data = recordio.unpack(record)
         channels, height, width = self._shape
         x = decode(data, 0 if channels == 1 else 1, name=type(self).__name__)
-        x = x[..., None] if x.ndim == 2 else x
-        own = np.array(header.label, np.float32).reshape(-1)
-        if rng.random() < self._mirror_prob:
-            x = x[:, ::-1]
-            begin, step = int(own[0]), int(own[1])
-            left, right = own[begin + 1 :: step].copy(), own[begin + 3 :: step].copy()
-            own[begin + 1 :: step], own[begin + 3 :: step] = 1 - right, 1 - left
-        if x.shape[:2] != (height, width):
-            x = resize(np.ascontiguousarray(x), height, width, self._inter)
+        own = self._lists.get(header.id) if self._lists else np.asarray(header.label, np.float32).reshape(-1)
+        if own is None:
+            raise ValueError(f"path_imglist has no labels of record {header.id}")
+        x, own = self._changes(x[..., None] if x.ndim == 2 else x, own, rng)
         label = np.full((self._label_width,), self._pad_value, np.float32)
-        label[: 4 + own.size] = [channels, height, width, own.size, *own]
-        return self._finished(x.transpose(2, 0, 1)), label
+        label[: 4 + own.size] = [channels, *x.shape[:2], own.size, *own]
+        whole = np.zeros((height, width, channels), np.uint8)
+        whole[: x.shape[0], : x.shape[1]] = x
+        return self._finished(whole.transpose(2, 0, 1)), label
+
+
+# arguments of ImageRecordIter that do not change images
+_TAKEN = frozenset(
+    "scale shuffle seed seed_aug num_parts part_index round_batch preprocess_threads data_name label_name dtype".split()
+)

@@ -308,7 +308,7 @@ def _parts(name: str, argument: str, x: NDArray, heads: Any, count: int) -> list
 
 
 def _scores(q: NDArray, k: NDArray) -> NDArray:
-    return op.matmul(op.mul_scalar(q, value=1 / math.sqrt(q.shape[2])), k, transb=True)
+    return op.matmul(op.mul_scalar(q, value=1 / math.sqrt(max(q.shape[2], 1))), k, transb=True)
 
 
 def _attended(name: str, v: NDArray, attention: NDArray, heads: int) -> NDArray:

@@ -348,6 +348,8 @@ def UpSampling(
     size = [n * scale for n in data[0].shape[2:]]
     parts = []
     for x in data:
+        if 0 in x.shape[2:]:
+            raise MXNetError(f"{name}: data of shape {x.shape} has no pixels")
         factors = [n // m for n, m in zip(size, x.shape[2:], strict=True)]
         if any(f * m != n for f, m, n in zip(factors, x.shape[2:], size, strict=True)):
             raise MXNetError(f"{name}: the size of data of shape {x.shape} does not divide {tuple(size)}")
@@ -360,8 +362,8 @@ def UpSampling(
 # ---- patches ---------------------------------------------------------------------------------------------------------
 def _patches(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> dict[str, tuple[int, ...]]:
     kernel = tuple(as_ints(name, "kernel", required(name, "kernel", kernel)))
-    if len(kernel) != 2:
-        raise MXNetError(f"{name}: kernel must have 2 entries, got {kernel}")
+    if len(kernel) != 2 or min(kernel) < 1:
+        raise MXNetError(f"{name}: kernel must have 2 positive entries, got {kernel}")
     return {"ksize": kernel, "stride": _tuple(name, "stride", stride, 2, 1), "pad": _tuple(name, "pad", pad, 2, 0),
             "dilate": _tuple(name, "dilate", dilate, 2, 1)}  # fmt: skip
 

@@ -119,6 +119,8 @@ def channels_last(x: Any) -> Any:
 def on_images(f: Callable, x: Any, base_axis: int, last: bool) -> Any:
     """f(x) for an `f` of arrays (samples, channels, *space); `x` may have any number of axes for samples, and channels
     last."""
+    if x.ndim == 0:
+        raise RuntimeError("x must have axes for samples, channels and space, not the shape ()")
     base = base_axis % x.ndim
     if base == 1 and not last:
         return f(x)

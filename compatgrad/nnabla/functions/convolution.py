@@ -120,6 +120,8 @@ def _deconvolution(
     output_padding=None,
 ):
     _check_group("deconvolution", group)
+    if x.ndim == 0:
+        raise RuntimeError("deconvolution: x must have axes for samples, channels and space, not the shape ()")
     base = base_axis % x.ndim
     kernel = weight.shape[1:-1] if channel_last else weight.shape[2:]
     maps = weight.shape[-1 if channel_last else 1] * group

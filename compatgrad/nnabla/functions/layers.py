@@ -134,7 +134,7 @@ def multi_head_attention(
             "multi_head_attention: q_weight and k_weight must have the same number of columns, not "
             f"{width} and {k_weight.shape[1]}"
         )
-    if width % num_heads or value_width % num_heads:
+    if num_heads < 1 or width % num_heads or value_width % num_heads:
         raise ValueError(
             f"multi_head_attention: the widths {width} and {value_width} must be multiples of num_heads={num_heads}"
         )

@@ -99,7 +99,7 @@ def _check_frames(name, window_size, fft_size, window_type):
 def _check_overlap(name, frames, window_size, stride, fft_size, window_type, center):
     """Raises RuntimeError if frames cannot be overlapped: fft_size is not a multiple of stride, or no window covers
     a sample."""
-    if fft_size % stride:
+    if stride < 1 or fft_size % stride:
         raise RuntimeError(f"{name}: fft_size ({fft_size}) must be a multiple of stride ({stride})")
     squares = _window(window_type, window_size, fft_size) ** 2
     total = np.zeros((frames - 1) * stride + fft_size)

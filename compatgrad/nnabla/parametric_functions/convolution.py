@@ -261,6 +261,8 @@ def depthwise_deconvolution(
         (2, 2, 8, 8)
     """
     channels = axis_size("depthwise_deconvolution", inp, "base_axis", base_axis)
+    if divisor < 1:
+        raise ValueError(f"depthwise_deconvolution: divisor must be positive, not {divisor}")
     kernel = kernel_sizes("depthwise_deconvolution", kernel)
     init = glorot(rng, channels, channels, kernel) if w_init is None else w_init
     w = weight("W", (channels, *kernel), init, fix_parameters)

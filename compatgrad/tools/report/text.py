@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compatgrad.core.notes import REASONS
 from compatgrad.tools._words import count
 
 LINES = 25
@@ -35,7 +36,11 @@ def headline(data: dict[str, Any]) -> str:
     share = "All" if not functions else f"{_percent(fast, fast + functions)} %"
     kinds = len(slow)
     more = "None took a slower path" if not kinds else f"{count(kinds, 'kind')} of call took a slower path"
-    return f"{where}. {share} of {count(fast + functions, 'operator call')} on fast kernels. {more}."
+    if fast + functions == 1:
+        ran = f"Its only operator call ran on a {'slower path' if functions else 'fast kernel'}"
+    else:
+        ran = f"{share} of {count(fast + functions, 'operator call')} ran on fast kernels"
+    return f"{where}. {ran}. {more}."
 
 
 def _percent(part: int, whole: int) -> str:
@@ -51,7 +56,7 @@ def table_rows(data: dict[str, Any]) -> list[tuple[str, ...]]:
         rows.append((row["name"], f"{row['calls']:,}", row["where"], row["why"] + more, row["first"], row["help"]))
     for row in sorted(data["transfers"], key=lambda row: -row["bytes"]):
         why = f"copied between devices ({size(row['bytes'])})"
-        rows.append((row["name"], f"{row['calls']:,}", "", why, row["first"], "keep arrays on one device"))
+        rows.append((row["name"], f"{row['calls']:,}", "", why, row["first"], REASONS["move"].remedy))
     return rows
 
 
@@ -107,10 +112,12 @@ def text(data: dict[str, Any]) -> str:
     deviations = data["deviations"]
     for row in deviations[:_DEVIATIONS]:
         where = f"{count(row['calls'], 'call')}, first at {_short(row['first']) or 'an unknown line'}"
-        lines.append(f"differs from the original: {_what(row)} ({where}): {row['words']}; {row['anchor']}")
+        lines.append(f"differs from the original: {_what(row)} ({where}): {row['words']}; see {row['anchor']}")
     if len(deviations) > _DEVIATIONS:
-        lines += _listed("differs, too", [_what(row) for row in deviations[_DEVIATIONS:]])
-    lines += _listed("old names given back", _once([row["name"] for row in data["shims"]]))
+        lines += _listed("these differ, too", [_what(row) for row in deviations[_DEVIATIONS:]])
+    lines += _listed(
+        "old names of other packages that compatgrad provided", _once([row["name"] for row in data["shims"]])
+    )
     lines += _listed("names that compatgrad does not have", [
         f"{row['name']} ({_short(row['first'])})" if row["first"] else row["name"] for row in data["absent"]
     ], 4)  # fmt: skip

@@ -69,11 +69,6 @@ _MAIN_CLASSES = {
 }
 
 
-_NEUTRAL = {
-    **dict.fromkeys(("max_random_scale", "min_random_scale", "max_random_area", "min_random_area"), 1),
-    **dict.fromkeys(("max_crop_size", "min_crop_size", "rotate"), -1),
-    "max_img_size": 1e10,
-}
 # functions whose further keywords can only be these
 _OLD_NAMES = {
     "chainer.training.extensions.snapshot": ("num_retain",),
@@ -354,9 +349,7 @@ class Judge:
             name = keyword.arg
             if name is None or name in accepted:
                 continue
-            if more == 2 and isinstance(keyword.value, ast.Constant) and _changes_nothing(name, keyword.value.value):
-                continue
-            if more == 2 or name in refused.split():
+            if name in refused.split():
                 row = table.row_of(found.name)
                 message = "compatgrad does not take the argument"
                 status = "partial"
@@ -460,11 +453,6 @@ def _sentence(frontend: str, row: dict[str, str]) -> str:
     """What a row of docs/deviations.md says: the case, and what either side does in it."""
     sides = [(table.ORIGINALS[frontend], row["original"]), ("compatgrad", row["here"]), ("Reason", row["why"])]
     return ". ".join([f"The case: {row['what']}", *(f"{side}: {text}" for side, text in sides if text)]) + "."
-
-
-def _changes_nothing(argument: str, value: object) -> bool:
-    """Whether an argument of MXNet's readers of records has a value with which images stay as they are."""
-    return not value or value == _NEUTRAL.get(argument)
 
 
 def _frontend(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Gradients that ChainerMN's optimizer sends while backward goes on, in two processes. Each rank checks what it gets."""
+"""Gradients that ChainerMN's optimizer sends while backward goes on, in two processes, each of which checks them."""
 
 import chainer
 import chainer.functions as F
@@ -92,8 +92,8 @@ def messages_leave_during_backward():
 
 
 def failures():
-    """A pass that fails in all processes, at different places, is as if it had not been: the next step is right. One that
-    fails in one process is an error in the others."""
+    """A pass that fails in all processes, at different places, is as if it had not been: the next step is right. A pass
+    that fails in one process is an error in the others."""
     net = Net(rank)
     optimizer = optimizer_of(net)
     optimizer.update(lambda: net(batch(0, rank)))
