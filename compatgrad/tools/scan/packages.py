@@ -11,6 +11,7 @@ from pathlib import Path
 from compatgrad.names import table
 
 CODE = "CG330"
+LACKING = "the program's package has no such module; perhaps it is a C extension, which must be built"
 
 
 @functools.cache
