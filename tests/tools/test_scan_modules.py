@@ -185,6 +185,15 @@ def test_modules_that_a_package_of_the_program_lacks(scan, capsys):
         (5, ".net._gone"),
         (7, ".missing"),
     ]
+    scan(
+        pack__slash____init__="",
+        pack__slash__tensorflow__slash____init__="",
+        pack__slash__tensorflow__slash__importer="from tensorflow.core import x\nimport tensorflow.python\n",
+        main="import pack.tensorflow.importer\n",
+    )
+    (result,) = command.scan([pathlib.Path("pack/tensorflow/importer.py")])
+    assert [f.name for f in result.findings] in ([], ["tensorflow"])  # another package of that name, perhaps installed
+    scan(main="import net._sampler as s\n")
     command.main(["main.py"])
     out = capsys.readouterr().out
     where = "imported in 1 file, first at main.py:1:8"

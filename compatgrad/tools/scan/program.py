@@ -39,7 +39,8 @@ class Program:
         if not level and parts[0] in _ELSEWHERE:
             return False
         for folder in self.folders[level - 1 : level] if level else self.folders:
-            if level or _is_there(folder / parts[0] / "__init__"):
+            inside = _is_there(folder / "__init__")  # of a package, whose folder is not where modules are looked for
+            if level or (_is_there(folder / parts[0] / "__init__") and not inside):
                 return not _is_there(folder.joinpath(*parts))
         return False
 
