@@ -1,11 +1,14 @@
 """A process that is missing: the others end soon, with an error that names it, and no process is left."""
 
 import re
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from tests.distributed.launches import PROGRAMS, launch
+from tests.distributed.launches import PROGRAMS, environment, launch
 
 CASES = {
     # what rank 1 does -> what another rank says, and the deadline
@@ -16,6 +19,7 @@ CASES = {
     "differs": (r"rank [02] of 3: .*rank 1 is in broadcast_object at \S*faults\.py:\d+", 20),
     "parameters": (r"of the gradients of [24] \(/.*rank [01] is in \S*mean_grad of the gradients of [24] \(/", 20),
     "dtype": (r"the processes do not agree: .*/b/W\(2, 2\) float32.*/b/W\(2, 2\) float64", 20),
+    "network": (r"rank [02] of 3: no process has ended; Connection closed by peer \[127", 20),
     "batches": (r"rank 1 has ended$", 20),
 }
 
@@ -23,13 +27,29 @@ CASES = {
 @pytest.mark.parametrize("what", CASES)
 def test_a_rank_is_missing(what, tmp_path):
     words, timeout = CASES[what]
-    size = 3 if what in ("raises", "hangs", "differs") else 2
+    size = 3 if what in ("raises", "hangs", "differs", "network") else 2
     done = launch(size, PROGRAMS / "faults.py", what, folder=tmp_path, timeout=timeout)
     assert done.returncode, done.stdout + done.stderr
     assert re.search(words, done.stderr, re.M), done.stderr
     for process in re.findall(r"^\[\d\] (\d+)$", done.stdout, re.M):
         with pytest.raises(FileNotFoundError):
             open(f"/proc/{process}/stat")
+
+
+@pytest.mark.parametrize("rank, words", [(0, "Another"), (1, "no answer within 5 s .*Perhaps another")])
+def test_the_port_is_taken(rank, words, tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        variables = environment(RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        command = [sys.executable, "-m", "compatgrad", "run", str(PROGRAMS / "faults.py"), "port"]
+        done = subprocess.run(command, cwd=tmp_path, env=variables, text=True, capture_output=True, timeout=120)
+    assert done.returncode and re.search(
+        rf"DistributedError: the 2 processes \(torchrun\) do not meet; rank {rank} at \S*faults.py:\d+: .*{words} "
+        rf"program uses this port \({port}\): set MASTER_PORT to a free one",
+        done.stderr,
+    ), done.stderr
 
 
 def test_snapshots_are_whole(tmp_path):

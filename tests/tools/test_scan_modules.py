@@ -140,8 +140,8 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch, capsys):
     )
     assert command.main(["."]) == 0
     out = capsys.readouterr().out
-    listed = out.partition("that are not installed here:\n")[2].partition("\n\n")[0].splitlines()
-    how = "pip install no_such_package, if the package has the name of its module"
+    listed = out.partition("that are not here:\n")[2].partition("\n\n")[0].splitlines()
+    how = "compatgrad does not know it: a package, or a file that is not among those scanned"
     assert listed == [
         f"  no_such_package: imported in 2 files, first at lib/ops/fast.py:1:8: {how}",
         "  _mine: imported in 1 file, first at train.py:7:12: perhaps a C extension of the program, which must be "
@@ -150,7 +150,7 @@ def test_packages_that_are_not_installed(tmp_path, monkeypatch, capsys):
         "run on compatgrad: docs/conformance.md",
     ]
     assert command.main(["train.py", "--show", "all"]) == 0
-    assert "train.py:1:35: CG330 outside: no_such_package: not installed (pip install" in capsys.readouterr().out
+    assert "train.py:1:35: CG330 outside: no_such_package: not installed; compatgrad" in capsys.readouterr().out
     (tmp_path / "one").mkdir()
     (tmp_path / "one/main.py").write_text("import beside.thing\n")
     (tmp_path / "one/beside").mkdir()
@@ -161,3 +161,40 @@ def test_the_list_of_packages_is_complete():
     known = packages._known()
     assert len(known) > 50 and all(how == "-" or how.startswith("pip install ") for how, _ in known.values())
     assert not {"numpy", "chainer", "mxnet", "os"} & known.keys()
+
+
+def test_modules_that_a_package_of_the_program_lacks(scan, capsys):
+    found, result = scan(
+        net__slash____init__="",
+        net__slash__graph="x = 1\n",
+        net__slash__sub__slash__deep="x = 1\n",
+        main="""\
+            import net._sampler as s
+            import net.graph, net.sub
+            from net._fast import f
+            from net import _other
+            from .net._gone import g
+            from .net import graph
+            from .missing import h
+            import numpy.no_such
+            """,
+    )
+    assert [(f.line, f.name) for f in result.findings] == [
+        (1, "net._sampler"),
+        (3, "net._fast"),
+        (5, ".net._gone"),
+        (7, ".missing"),
+    ]
+    scan(
+        pack__slash____init__="",
+        pack__slash__tensorflow__slash____init__="",
+        pack__slash__tensorflow__slash__importer="from tensorflow.core import x\nimport tensorflow.python\n",
+        main="import pack.tensorflow.importer\n",
+    )
+    (result,) = command.scan([pathlib.Path("pack/tensorflow/importer.py")])
+    assert [f.name for f in result.findings] in ([], ["tensorflow"])  # another package of that name, perhaps installed
+    scan(main="import net._sampler as s\n")
+    command.main(["main.py"])
+    out = capsys.readouterr().out
+    where = "imported in 1 file, first at main.py:1:8"
+    assert f"  net._sampler: {where}: the program's package has no such module; perhaps it is a C extension" in out

@@ -136,6 +136,16 @@ def test_units_in_the_last_place_are_told_of_small_differences_only():
     assert "ulp" not in details.not_close(np.float32([np.nan]), np.float32([1]), 0)
 
 
+def test_differences_in_one_channel_are_described():
+    x = np.random.RandomState(0).standard_normal((3, 4, 8)).astype(np.float32)
+    one, all_of = x.copy(), x + 1
+    one[1:, :, 5] += 1
+    text = details.not_close(x, one, 1e-5)
+    assert "Mismatched elements: 8 / 96" in text and "all of these are at index 5 of axis 2; in a gradient" in text
+    assert "all of these" not in details.not_close(x, all_of, 1e-5)
+    assert "all of these" not in details.not_close(x[0, 0], x[0, 0] + np.eye(8, dtype="f")[3], 1e-5)
+
+
 @pytest.mark.parametrize(("name", "differs"), [("Gaussian", False), ("Mul", True)])
 def test_inputs_that_the_function_here_does_not_have_are_not_compared(name, differs):
     """`no_backprop_mode` records inputs only. Chainer's Gaussian gets the logarithm of the variance, ours the noise."""

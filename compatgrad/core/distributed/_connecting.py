@@ -16,7 +16,9 @@ import shutil
 import socket
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -129,6 +131,7 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
     """Initialises `torch.distributed` for all processes of the job, unless the program did. Each process must call it.
     Returns the board, and torch's group if it is not that of all processes."""
     import torch.distributed as dist
+    from torch.distributed import DistNetworkError
 
     if not dist.is_available():
         raise RuntimeError(f"this is one of {launch.size} processes, and this torch has no torch.distributed")
@@ -140,7 +143,10 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
                 "processes that communicate. Create communicators in the main process only, below "
                 "`if __name__ == '__main__':`, or initialise torch.distributed yourself before"
             )
-        store, folder = _store(launch)
+        try:
+            store, folder = _store(launch)
+        except (DistNetworkError, TimeoutError) as error:
+            raise DistributedError(_no_meeting(launch, error)) from error
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
         hook = sys.excepthook
         try:
@@ -166,6 +172,42 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
     board = Board(dist.distributed_c10d._get_default_store(), launch.rank, launch.size)
     atexit.register(_leave, board, folder)
     return board, handle
+
+
+def _in_time(make: Callable[[], Any]) -> Any:
+    """What `make` returns. Raises TimeoutError if it takes much longer than the time to connect: torch waits forever
+    where another program listens on the port and does not answer."""
+    results: list[Any] = []
+
+    def run() -> None:
+        try:
+            results.extend((make(), None))
+        except BaseException as error:  # raised below, in the thread of the program
+            results.extend((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    seconds = connection_time().total_seconds() + _LOOK
+    thread.join(seconds)
+    if len(results) < 2:
+        raise TimeoutError(f"no answer within {seconds:g} s from the port at which the processes meet")
+    store, error = results
+    if error is not None:
+        raise error
+    return store
+
+
+def _no_meeting(launch: launching.Launch, error: BaseException) -> str:
+    """Words for processes that do not find each other."""
+    text = (
+        f"the {launch.size} processes ({launch.launcher}) do not meet; rank {launch.rank} at "
+        f"{program_line() or 'an unknown line'}: {_first_line(error)}"
+    )
+    if "EADDRINUSE" in text or isinstance(error, TimeoutError):
+        port = os.environ.get("MASTER_PORT", "it derives from the job's number")
+        sure = "Another" if "EADDRINUSE" in text else "Perhaps another"
+        text += f". {sure} program uses this port ({port}): set MASTER_PORT to a free one, the same for all processes"
+    return text
 
 
 def connection_time() -> datetime.timedelta:
@@ -215,12 +257,13 @@ def _store(launch: launching.Launch) -> tuple[Any, str]:
         return FileStore(path, launch.size), ""
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
     if launch.launcher == "torchrun" or (host and port):
-        return next(iter(rendezvous("env://", launch.rank, launch.size, timeout=timeout)))[0], ""
+        return _in_time(lambda: next(iter(rendezvous("env://", launch.rank, launch.size, timeout=timeout)))[0]), ""
     if launch.launcher == "Slurm":
         address = host or _first_host(os.environ.get("SLURM_STEP_NODELIST", ""))
         job = "-".join(os.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
         if address and job != "-":
-            return TCPStore(address, int(port or _port(job)), launch.size, launch.rank == 0, timeout), ""
+            there = (address, int(port or _port(job)))
+            return _in_time(lambda: TCPStore(*there, launch.size, launch.rank == 0, timeout)), ""
     if on_one_host and not host:
         rank_variable = next(v[1] for v in launching._VARIABLES if v[0] == launch.launcher)
         job = ancestor_without(rank_variable)
@@ -229,7 +272,7 @@ def _store(launch: launching.Launch) -> tuple[Any, str]:
             return FileStore(os.path.join(folder, "store"), launch.size), folder
     meeting = _by_mpi4py()
     if meeting:
-        return TCPStore(meeting[0], meeting[1], launch.size, launch.rank == 0, timeout), ""
+        return _in_time(lambda: TCPStore(*meeting, launch.size, launch.rank == 0, timeout)), ""
     where = "on one host" if on_one_host else "on several hosts"
     raise RuntimeError(
         f"{launch.launcher} started {launch.size} processes {where}, and does not say where they can meet: set "

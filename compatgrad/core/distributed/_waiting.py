@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import re
 import sys
 import threading
 import time
@@ -147,8 +148,14 @@ def failure(board: Board, call: Call, ranks: Sequence[int], error: BaseException
         head += f"waited {waited}; "
     reason = "; ".join(listed)
     if not reason:
-        reason = "no process is missing" if error is None else (str(error).splitlines() or [""])[0]
+        reason = "no process is missing" if error is None else f"no process has ended; {_transport(error)}"
     return DistributedError(head + reason)
+
+
+def _transport(error: BaseException) -> str:
+    """What torch's transport says, without the place in its source and its advice."""
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    return re.sub(r"^\[\S+:\d+\] ", "", text).split(". This is typically", 1)[0]
 
 
 def _state(board: Board, rank: int, call: Call) -> str:

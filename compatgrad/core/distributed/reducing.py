@@ -179,8 +179,27 @@ def announce(
     names: Sequence[str],
     detail: Callable[[], str],
 ) -> None:
-    """Makes sure that all processes are about to sum the same: raises DistributedError if shapes, dtypes of
-    communication or names differ. The arguments are those of `reduce_tensors`."""
+    """Makes sure that all processes are about to sum the same tensors. All processes must call it.
+
+    Args:
+        group: the processes.
+        tensors: the tensors.
+        dtypes: the dtype in which each tensor travels.
+        name: name of the call, for errors.
+        names: names of the tensors.
+        detail: returns words for errors.
+
+    Raises:
+        DistributedError: shapes, dtypes or names differ between processes, or a process is missing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core import distributed
+        >>> from compatgrad.core.distributed.reducing import announce
+        >>> announce(distributed.world(), [torch.ones(2)], [torch.float32], "test", ["x"], lambda: "one array")
+
+    Source: `compatgrad/core/distributed/reducing.py`.
+    """
     forms = [(tuple(t.shape), str(t.dtype), str(d)) for t, d in zip(tensors, dtypes, strict=True)]
     code = zlib.crc32(repr((list(names), forms)).encode())
     total = sum(math.prod(shape) for shape, _, _ in forms)

@@ -74,12 +74,17 @@ class Analysis:
         for alias in node.names:
             bound = alias.name if alias.asname else alias.name.partition(".")[0]
             own = self.program.module(bound) if self.program else None
-            if own is None:
+            if own is None and self.program and "." in alias.name and self.program.lacks(alias.name):
+                self.judge.own_module(alias.name, alias)
+            elif own is None:
                 self.judge.module(alias.name, alias)
             self.scope.set(alias.asname or bound, own or Named(bound), bool(self.conditional))
 
     def import_from(self, node: ast.ImportFrom) -> None:
         own = self.program.module(node.module or "", node.level) if self.program else None
+        if own is None and node.module and self.program and (node.level or "." in node.module):
+            if self.program.lacks(node.module, node.level):
+                self.judge.own_module("." * node.level + node.module, node)
         if own is not None or node.level or node.module is None:
             self.import_own(node, own)
             return

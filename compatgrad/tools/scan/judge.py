@@ -167,6 +167,10 @@ class Judge:
             self._differs(found.name, node, None)
         return True
 
+    def own_module(self, name: str, node: ast.AST) -> None:
+        """An import of a module that the program's own package does not have."""
+        self._add(packages.CODE, "outside", name, node, packages.LACKING)
+
     def name(self, name: str, node: ast.alias) -> None:
         """`from module import name`."""
         if _frontend(name) is None:

@@ -54,7 +54,7 @@ def _by_name(findings: list[Finding]) -> list[str]:
             lines.append(f"    And {count(len(cases) - _CASES, 'more case')}; see {all_of[0].deviation}.")
     imported = _grouped(findings, packages.CODE)
     if imported:
-        lines += ["", "Other packages that the program imports and that are not installed here:"]
+        lines += ["", "Packages and modules that the program imports and that are not here:"]
     for name, all_of in imported:
         files = count(len(all_of), "file")
         optional = "" if any(not f.guarded for f in all_of) else "; the program expects that it may be missing"

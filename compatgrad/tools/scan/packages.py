@@ -11,6 +11,7 @@ from pathlib import Path
 from compatgrad.names import table
 
 CODE = "CG330"
+LACKING = "the program's package has no such module; perhaps it is a C extension, which must be built"
 
 
 @functools.cache
@@ -43,7 +44,7 @@ def about(root: str) -> tuple[str, str]:
     if not how and root.startswith("_"):
         return "not installed; perhaps a C extension of the program, which must be built", ""
     if not how:
-        return "not installed", f"pip install {root}, if the package has the name of its module"
+        return "not installed; compatgrad does not know it: a package, or a file that is not among those scanned", ""
     return f"not installed{f'; {known}' if known else ''}", how if how != "-" else ""
 
 

@@ -33,6 +33,17 @@ class Program:
                 return found
         return None
 
+    def lacks(self, name: str, level: int = 0) -> bool:
+        """Whether a package of the program has no module of this name: it is to be built or generated."""
+        parts = name.split(".")
+        if not level and parts[0] in _ELSEWHERE:
+            return False
+        for folder in self.folders[level - 1 : level] if level else self.folders:
+            inside = _is_there(folder / "__init__")  # of a package, whose folder is not where modules are looked for
+            if level or (_is_there(folder / parts[0] / "__init__") and not inside):
+                return not _is_there(folder.joinpath(*parts))
+        return False
+
     def names(self, module: OwnModule) -> dict[str, Value]:
         """The names of a module whose meaning is known."""
         return self.names_of(module.path)
@@ -66,6 +77,15 @@ def _module_at(folder: Path, parts: tuple[str, ...]) -> OwnModule | None:
         return next((OwnModule(file) for file in files if file.is_file()), None)
     except OSError:  # a name that is too long, or a folder that cannot be looked into
         return None
+
+
+@functools.cache
+def _is_there(path: Path) -> bool:
+    """Whether a folder or a file can be imported by this path without its suffix."""
+    try:
+        return path.is_dir() or any(f.suffix in (".py", ".so", ".pyd") for f in path.parent.glob(f"{path.name}.*"))
+    except (OSError, ValueError):  # a name that is too long, or none
+        return True
 
 
 def known(names: dict[str, Value]) -> dict[str, Value]:

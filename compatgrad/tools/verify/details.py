@@ -80,7 +80,21 @@ def not_close(x: Array, y: Array, allowed: float) -> str:
         text += f"; cosine {cosine:.7f}"
         if ratio.size and np.ptp(ratio) < 0.01 * abs(ratio.mean()) and abs(ratio.mean() - 1) > limit:
             text += f"; every element here is {ratio.mean():.6g} times the original's"
-    return text + _in_ulps(x, y)
+    return text + _in_ulps(x, y) + _in_one_slice(apart > limit)
+
+
+def _in_one_slice(wrong: Array) -> str:
+    """Where all wrong elements have one index, as those of one channel: what may be the reason."""
+    indices = np.nonzero(wrong)
+    if len(indices[0]) < 2:
+        return ""
+    for axis, (index, size) in enumerate(zip(indices, wrong.shape, strict=True)):
+        if size > 3 and (index == index[0]).all() and wrong.size > 4 * size:
+            return (
+                f"\nall of these are at index {index[0]} of axis {axis}; in a gradient, this is what a single element of a "
+                "ReLU\nor of a pooling does that rounding has put on the other side of its threshold"
+            )
+    return ""
 
 
 def _in_ulps(x: Array, y: Array) -> str:

@@ -169,7 +169,10 @@ class _Follower:
         """Whether a difference may come from single elements beyond a threshold, such as the 0 of ReLU. Where the
         arrays are not there, it is noted as doubtful."""
         d = finding.distance
-        if d.relative > rounding.of_single_elements(d.count) or (finding.share > 100 and d.count < finding.share):
+        most = rounding.of_single_elements(d.count) * (
+            2 if self.again else 1
+        )  # statistics are right to a factor of two
+        if d.relative > most or (finding.share > 100 and d.count < finding.share):
             return False  # too much for single elements
         if not finding.came_in:
             return False

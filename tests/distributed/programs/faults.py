@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import time
 
@@ -49,6 +50,12 @@ if what == "snapshots":
 
 from compatgrad.core import distributed  # noqa: E402
 
+if what == "port":
+    from compatgrad.core.distributed import _connecting
+
+    _connecting._CONNECTION = 2.0
+    os.environ["COMPATGRAD_TIMEOUT"] = "2"
+
 group = distributed.world()
 print(os.getpid(), flush=True)
 group.barrier()
@@ -61,6 +68,15 @@ if group.rank == 1:
         sys.exit(0)
     if what == "hangs":
         time.sleep(300)
+    if what == "network":  # every connection of this process is cut, while it goes on
+        for name in os.listdir("/proc/self/fd"):
+            try:
+                if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                    with socket.socket(fileno=os.dup(int(name))) as connection:
+                        connection.getpeername()
+                        connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # closed meanwhile, or not connected
     if what == "differs":
         group.broadcast_object("x")
 x = __import__("torch").ones(3)
