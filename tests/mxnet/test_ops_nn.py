@@ -487,3 +487,20 @@ def test_samplers_at_the_edges_of_images():
     np.testing.assert_allclose(y.asnumpy()[0, 0, 0], [0, 0.5, 1, 2.5, 3, 0], atol=1e-6)
     np.testing.assert_allclose(x.grad.asnumpy()[0, 0, 0], [1.5, 0.5, 1.5], atol=1e-6)
     np.testing.assert_allclose(grid.grad.asnumpy()[0, 0, 0], [1, 1, 1, 1, -3, 0], atol=1e-6)
+
+
+def test_what_would_divide_by_zero():
+    with pytest.raises(MXNetError, match=r"data of shape \(2, 3, 0, 4\) has no pixels"):
+        nd.UpSampling(nd.array(np.zeros((2, 3, 0, 4))), scale=2, sample_type="nearest")
+    with pytest.raises(MXNetError, match="kernel must have 2 positive entries"):
+        nd.col2im(nd.zeros((1, 4, 4)), (3, 3), (0, 0))
+    empty = nd.array(np.zeros((2, 1, 0)))
+    assert nd.contrib.interleaved_matmul_selfatt_qk(empty, heads=1).shape == (1, 2, 2)
+    np.testing.assert_array_equal(nd.smooth_l1(nd.array([-1.0, 0, 2]), scalar=0).asnumpy(), [0, 0, 0])
+
+
+def test_offsets_of_another_dtype_are_refused():
+    # as by MXNet 1.9.1; the kernel would read them as numbers of the images' type
+    x, w = nd.ones((1, 1, 9, 9), dtype="float64"), nd.ones((1, 1, 3, 3), dtype="float64")
+    with pytest.raises(MXNetError, match="must have one dtype, not Double and Float"):
+        nd.contrib.DeformableConvolution(x, nd.zeros((1, 18, 7, 7)), w, kernel=(3, 3), num_filter=1, no_bias=True)

@@ -5,6 +5,7 @@ import pytest
 
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
+import compatgrad.nnabla.parametric_functions as PF
 from tests.golden import nnabla_layers
 from tests.golden.nnabla_layers import CASES, GOLDEN, INTEGERS, A
 
@@ -321,3 +322,37 @@ def test_kernels_of_pixels_have_four_axes():
     x, kernel = nn.Variable((1, 1, 4, 4)), nn.Variable((1, 2, 3, 3))
     with pytest.raises(RuntimeError, match=r"both kernels must have 4 axes, not shapes .*\(1, 2, 3\)"):
         F.adaptive_separable_convolution(x, nn.Variable((1, 2, 3)), kernel)
+
+
+V = nn.Variable
+NOT_A_DIVISOR = {
+    "no axes": (RuntimeError, "deconvolution: x must have axes", lambda: F.deconvolution(V(()), V((1, 1, 1, 2)))),
+    "no axes of binary weights": (
+        RuntimeError,
+        "x must have axes",
+        lambda: F.binary_connect_convolution(V(()), V((1, 1, 2)), V((1, 1, 2))),
+    ),
+    "no heads": (
+        ValueError,
+        "must be multiples of num_heads=0",
+        lambda: F.multi_head_attention(*[V((3, 1, 4))] * 3, 0, *[V((4, 4))] * 4),
+    ),
+    "a divisor of 0": (
+        ValueError,
+        "divisor must be positive, not 0",
+        lambda: PF.depthwise_deconvolution(V((2, 4, 4, 4)), (2, 2), divisor=0),
+    ),
+    "a stride of 0": (
+        RuntimeError,
+        r"fft_size \(4\) must be a multiple of stride \(0\)",
+        lambda: F.istft(V((1, 3, 4)), V((1, 3, 4)), 4, 0, 4, pad_mode="constant"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_A_DIVISOR)
+def test_an_error_says_what_cannot_divide(name):
+    error, message, call = NOT_A_DIVISOR[name]
+    with pytest.raises(error, match=message):
+        call()
+    nn.clear_parameters()
