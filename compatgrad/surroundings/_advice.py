@@ -108,6 +108,14 @@ _TEXTS: list[tuple[type[BaseException], str, str]] = [
     ),
     (
         TypeError,
+        r"object of type '(map|filter|zip)' has no len|'(map|filter|zip|dict_(keys|values|items))' object (is not "
+        r"subscriptable|does not support)|'range' object does not support item|operand type\(s\) for \+: '(range|map|"
+        r"filter|zip|dict_(keys|values|items))'",
+        "in Python 2 map, filter, zip, range and the keys, values and items of a dict were lists: write list(...) "
+        "around the call",
+    ),
+    (
+        TypeError,
         r"'float' object cannot be interpreted as an integer|expected a sequence of integers or a single integer, got",
         "since NumPy 1.12 and Python 3.10 sizes and indices must be integers: int(...), or // for a division",
     ),

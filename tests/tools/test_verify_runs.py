@@ -257,3 +257,14 @@ def test_data_that_change_from_run_to_run_are_said_to_do_so(tmp_path):
     done = command(tmp_path, "verify", "--original", f"{sys.executable} -m compatgrad run", "--", program)
     assert done.returncode == 1, done.stderr
     assert "in the second run these arrays agree" in done.stdout and "Mismatched" not in done.stdout
+
+
+def test_an_original_that_fails_at_once_is_told_from_one_that_uses_no_framework(tmp_path):
+    fails = write(tmp_path / "fails.py", "import no_such_package\nimport chainer\n")
+    done = command(tmp_path, "verify", "--original", sys.executable, "--", fails)
+    assert done.returncode == 4
+    assert "the original's run failed before it computed anything (exit status 1)" in done.stderr + done.stdout
+    plain = write(tmp_path / "plain.py", "print(3)\n")
+    done = command(tmp_path, "verify", "--original", sys.executable, "--", plain)
+    assert done.returncode == 4
+    assert "the original's run used no framework (exit status 0)" in done.stderr + done.stdout

@@ -32,6 +32,8 @@ statuses of a use:
   missing   the original has the name, compatgrad does not
   unknown   neither the original's API nor compatgrad has the name or argument
   outside   CUDA source, C libraries: code that neither the original nor compatgrad runs
+
+The text also lists the other packages and modules that the programs import and that are not here.
 """
 _EPILOG = """\
 Methods of objects whose class was guessed are counted apart, and so are names that only a run could resolve.

@@ -117,7 +117,8 @@ class _Session:
         except RecordingError as error:
             return None, f"the original's run failed (exit status {first.status}): {error}\n{first.tail()}"
         if not original.events:
-            return None, f"the original's run used no framework (exit status {first.status})\n{first.tail()}"
+            how = "failed before it computed anything" if first.status else "used no framework"
+            return None, f"the original's run {how} (exit status {first.status})\n{first.tail()}"
         second = self.run("here")
         try:
             here = read(second.folder)

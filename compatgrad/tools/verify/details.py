@@ -91,8 +91,8 @@ def _in_one_slice(wrong: Array) -> str:
     for axis, (index, size) in enumerate(zip(indices, wrong.shape, strict=True)):
         if size > 3 and (index == index[0]).all() and wrong.size > 4 * size:
             return (
-                f"\nall of these are at index {index[0]} of axis {axis}; in a gradient, this is what a single element of a "
-                "ReLU\nor of a pooling does that rounding has put on the other side of its threshold"
+                f"\nall of these are at index {index[0]} of axis {axis}; in a gradient, a single element of a ReLU or "
+                "pooling\ndoes this, if rounding has put it on the other side of its threshold"
             )
     return ""
 

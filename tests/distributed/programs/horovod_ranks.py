@@ -3,20 +3,12 @@
 import horovod.mxnet as hvd
 import mxnet as mx
 import numpy as np
+from expecting import expect_error
 from mxnet import autograd, gluon, nd
 
 hvd.init()
 hvd.init()
 rank, size = hvd.rank(), hvd.size()
-
-
-def expect_error(kind, words, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"no error with {words!r}")
 
 
 def test_collectives():

@@ -2,19 +2,11 @@
 
 import mxnet as mx
 import numpy as np
+from expecting import expect_error
 from mxnet import autograd, gluon, nd
 
 kv = mx.kv.create("dist_device_sync")
 rank, size = kv.rank, kv.num_workers
-
-
-def expect_error(kind, words, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"no error with {words!r}")
 
 
 def pulled(store, key, shape, dtype="float32"):

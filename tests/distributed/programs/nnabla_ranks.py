@@ -9,6 +9,7 @@ import nnabla.functions as F
 import nnabla.parametric_functions as PF
 import nnabla.solvers as S
 import numpy as np
+from expecting import expect_error
 
 ctx = nn.Context(["cpu:float"], "CpuCachedArray", "0")
 comm = C.MultiProcessDataParalellCommunicator(ctx)
@@ -18,15 +19,6 @@ rank, size = comm.rank, comm.size
 
 def array(*values):
     return nn.NdArray.from_numpy_array(np.array(values, np.float32))
-
-
-def expect_error(kind, words, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"no error with {words!r}")
 
 
 def same(a, b, tolerance=1e-6):

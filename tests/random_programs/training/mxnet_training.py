@@ -338,6 +338,9 @@ class Training:
                 (g,) = autograd.grad(loss, [x], create_graph=True, retain_graph=True)
                 loss = loss.mean() + 0.1 * nd.sum(g * g)
         loss.backward()
+        parameters = sorted(self.net._collect_params_with_prefix().items())
+        # AdaDelta of the original changes gradients (docs/deviations.md)
+        self.computed = [(name, p.grad().copy()) for name, p in parameters if p.grad_req == "write"]
         if self.style == "update":
             self.trainer.allreduce_grads()
             self.trainer.update(self.batch)
@@ -361,8 +364,7 @@ class Training:
             yield from ((f"{index} {k}", array) for k, array in enumerate(flat) if array is not None)
 
     def gradients(self):
-        parameters = sorted(self.net._collect_params_with_prefix().items())
-        return ((name, p.grad()) for name, p in parameters if p.grad_req == "write")
+        return self.computed
 
     @staticmethod
     def read(array):
