@@ -92,6 +92,7 @@ struct Convolution : Placement {
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
     check_channels(x);
+    check_axes("w", w.sizes());
     Ints reach;
     if (outsize) {
       Ints map{0, 0};
@@ -188,6 +189,9 @@ struct Deconvolution : Placement {
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
     check_channels(x);
+    check_axes("w", w.sizes());
+    TORCH_CHECK_VALUE(!outsize || outsize->size() == stride.size(), "deconvolution: outsize must have ", stride.size(),
+                      " entries, not ", *outsize);
     if (!outsize) {
       outsize.emplace();
       for (size_t k = 0; k < stride.size(); ++k) outsize->push_back(touched(k, x.size(k + 2), w.size(k + 2)));

@@ -90,6 +90,22 @@ REFUSED = {
         lambda: ops.deform_columns(torch.rand(1, 1, 9, 9).double(), torch.zeros(1, 18, 7, 7), ksize=[3, 3]),
         "must have one dtype, not Double and Float",
     ),
+    "a filter of fewer axes": (
+        lambda: ops.convolution_grad_w(torch.rand(2, 3, 6, 5), torch.rand(2, 4, 4, 3), ksize=[3]),
+        r"a filter of shape \[4, 3, 3\] must have 4 axes",
+    ),
+    "a map of fewer axes": (
+        lambda: ops.convolution(torch.rand(1, 2, 7, 6), torch.rand(3, 2, 3, 2), outsize=[3]),
+        r"a map of shape \[0, 0, 3\] must have 4 axes",
+    ),
+    "an image of fewer axes": (
+        lambda: ops.deconvolution(torch.rand(1, 3, 3, 3), torch.rand(3, 2, 3, 2), outsize=[5]),
+        r"outsize must have 2 entries, not \[5\]",
+    ),
+    "strides for other axes": (
+        lambda: ops.convolution(torch.rand(1, 2, 7, 6), torch.rand(3, 2, 3, 2), stride=[1, 2, 1]),
+        r"must have one entry or as many as there are axes of space, 2, not \[1, 2, 1\]",
+    ),
     "two tensors for a tree": (
         lambda: ops.tree_lstm_grad([torch.rand(2, 3)] * 2),
         "expected the children's cells, x and two gradients, not 2 tensors",
