@@ -28,6 +28,7 @@ struct INQWeights {
     static int of(float v) {
       constexpr float middle = 0.58496250072115619f;  // log2(1.5), halfway between two powers
       const float b = std::log2(v);
+      if (!std::isfinite(b)) return b > 0 ? 128 : -150;  // beyond the exponents of all finite numbers
       return int(std::floor(b)) + (b - std::floor(b) >= middle);
     }
     Exponents(float largest, int64_t num_bits) {

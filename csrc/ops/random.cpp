@@ -33,11 +33,14 @@ struct NewGenerator {
 };
 CG_OP("new_generator", NewGenerator, "The state of a random generator, seeded with an integer.")
 
+template <class V, class F>
+void fill_by(Tensor& y, F&& next) {
+  V* p = y.data_ptr<V>();
+  for (int64_t i = 0, n = y.numel(); i < n; ++i) p[i] = next();
+}
 template <class D>
 void fill(Tensor& y, Mt& g, D distribution) {
-  using V = typename D::result_type;
-  V* p = y.data_ptr<V>();
-  for (int64_t i = 0, n = y.numel(); i < n; ++i) p[i] = distribution(g);
+  fill_by<typename D::result_type>(y, [&] { return distribution(g); });
 }
 
 // Beta by Johnk's rejection method if both parameters are at most 1, otherwise from two gamma variates.
@@ -97,9 +100,11 @@ struct Draw {
     Mt& g = generator("draw", state);
     Tensor y = at::empty(shape, kind == "integer" || kind == "binomial" ? at::kInt : at::kFloat);
     if (kind == "uniform")
-      fill(y, g, std::uniform_real_distribution<float>(a, b));
-    else if (kind == "normal")
-      fill(y, g, std::normal_distribution<float>(a, b));
+      fill_by<float>(y, [&] { return between(g, a, b); });
+    else if (kind == "normal")  // the standard one, because a deviation of 0 is undefined for the distribution
+      fill_by<float>(y, [&, d = std::normal_distribution<float>()]() mutable {
+        return d(g) * static_cast<float>(b) + static_cast<float>(a);
+      });
     else if (kind == "integer")
       fill(y, g, std::uniform_int_distribution<int>(a, b - 1));
     else if (kind == "binomial")

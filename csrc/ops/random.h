@@ -32,6 +32,11 @@ inline Mt& generator(const char* function, const Tensor& state) {
   TORCH_CHECK_VALUE(fits, "the state of a generator must be ", sizeof(Mt), " bytes on the CPU, made by new_generator");
   return *reinterpret_cast<Mt*>(state.data_ptr());
 }
+// A number from `low` to `high`, as std::uniform_real_distribution<float> gives it. That is undefined if `high` is
+// below `low`, which nnabla does not refuse.
+inline float between(Mt& g, float low, float high) {
+  return std::uniform_real_distribution<float>(0, 1)(g) * (high - low) + low;
+}
 // A generator of the device, seeded from `state`; while a CUDA graph is captured, torch's generator.
 at::Generator device_generator(const char* function, const Tensor& state, at::Device device);
 

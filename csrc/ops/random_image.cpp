@@ -35,13 +35,12 @@ struct RandomErase {
   static constexpr auto stored() { return std::make_tuple(param("kept", &RandomErase::kept)); }
 
   Patch draw(Mt& g, int64_t h, int64_t w) const {
-    std::uniform_real_distribution<float> area(area_low, area_high), aspect(aspect_low, aspect_high), chance(0, 1);
-    const float size = area(g) * (h * w), ratio = aspect(g);
+    const float size = between(g, area_low, area_high) * (h * w), ratio = between(g, aspect_low, aspect_high);
     const int64_t ph = std::min<int64_t>(std::sqrt(size * ratio), h),
                   pw = std::min<int64_t>(std::sqrt(size / ratio), w);
     std::uniform_int_distribution<int> row(0, h - ph), column(0, w - pw);
     Patch p;
-    p.chance = chance(g);
+    p.chance = between(g, 0, 1);
     p.top = row(g);
     p.left = column(g);
     p.bottom = p.top + ph;
@@ -63,7 +62,6 @@ struct RandomErase {
     std::vector<Patch> patches;
     for (int64_t i = 0; i < n * batch * per_sample; ++i) patches.push_back(draw(g, h, w));
     Tensor keep = at::ones({batch, channels, h, w}, at::kFloat), fill = at::zeros({batch, channels, h, w}, at::kFloat);
-    std::uniform_real_distribution<float> replacement(low, high);
     float *k = keep.data_ptr<float>(), *f = fill.data_ptr<float>();
     for (int64_t i = 0; i < n; ++i)
       for (int64_t b = 0; b < batch; ++b)
@@ -74,7 +72,7 @@ struct RandomErase {
             for (int64_t z = p.left; z <= std::min(p.right, w - 1); ++z) {
               const int64_t at = ((b * channels + c) * h + y) * w + z;
               k[at] = 0;
-              f[at] = replacement(g);
+              f[at] = between(g, low, high);
             }
         }
     const auto placed = [&](const Tensor& t) {
