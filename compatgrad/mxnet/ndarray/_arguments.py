@@ -65,6 +65,15 @@ def require_shape(name: str, argument: str, shape: tuple, expected: tuple) -> No
         raise MXNetError(f"{name}: {argument} must have the shape {tuple(expected)}, got {tuple(shape)}")
 
 
+def check_reach(name: str, data: NDArray, kernel: Sequence[int], dilate: Sequence[int], pad: Sequence[int]) -> None:
+    """Raises MXNetError if a kernel is larger than the padded data, whose axes follow those of batch and channels."""
+    for n, k, d, p in zip(data.shape[2:], kernel, dilate, pad, strict=True):
+        if d * (k - 1) + 1 > n + 2 * p:
+            raise MXNetError(
+                f"{name}: kernel {kernel} with dilate {dilate} exceeds data of shape {data.shape} with pad {pad}"
+            )
+
+
 def require_ndim(name: str, argument: str, array: Any, *allowed: int) -> None:
     if array.tensor.dim() not in allowed:
         wanted = " or ".join(f"{n}-D" for n in allowed)

@@ -13,6 +13,7 @@ from ..base import MXNetError
 from ._arguments import (
     as_ints,
     check_bias,
+    check_reach,
     one_of,
     pair,
     public_names,
@@ -171,11 +172,9 @@ def _deformable(name, data, offset, mask, weight, bias, kernel, stride, dilate, 
             raise MXNetError(f"{name}: {what} ({number}) must be a multiple of each number of groups, not of {parts}")
     require_shape(name, "weight", weight.shape, (num_filter, channels // num_group, *kernel))
     check_bias(name, bias, no_bias, num_filter)
+    check_reach(name, data, kernel, dilate, pad)
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1
            for n, p, d, k, s in zip(size, pad, dilate, kernel, stride, strict=True)]  # fmt: skip
-    if min(out) < 1:
-        raise MXNetError(f"{name}: kernel {kernel} with dilate {dilate} exceeds data of shape {data.shape} with pad "
-                         f"{pad}")  # fmt: skip
     require_shape(name, "offset", offset.shape, (batch, num_deformable_group * taps * 2, *out))
     if mask is not None:
         require_shape(name, "mask", mask.shape, (batch, num_deformable_group * taps, *out))

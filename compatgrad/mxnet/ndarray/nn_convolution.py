@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_ints, check_bias, one_of, public_names, require_ndim, require_shape, required
+from ._arguments import as_ints, check_bias, check_reach, one_of, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from .ndarray import NDArray
 
@@ -118,11 +118,7 @@ def _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, gr
     check_bias(name, bias, no_bias, num_filter)
     if last:
         data, weight = _to_first(data), _to_first(weight)
-    for k in range(n):
-        size, reach = data.shape[2 + k] + 2 * pad[k], dilate[k] * (kernel[k] - 1) + 1
-        if reach > size:
-            raise MXNetError(f"{name}: kernel {kernel} with dilate {dilate} exceeds data of shape {data.shape} with "
-                             f"pad {pad}")  # fmt: skip
+    check_reach(name, data, kernel, dilate, pad)
     y = op.convolution(data, weight, bias, stride=stride, pad=pad, dilate=dilate, groups=groups)
     return _to_last(y) if last else y
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import datetime
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -174,5 +173,5 @@ class _IteratorProgressBar(util.ProgressBar):
         return [
             self.format_bar("validation", epoch),
             f"{position:10} / {size} iterations\n" if size else f"{position:10} iterations\n",
-            f"{speed_t:10.5g} iters/sec. Estimated time to finish: {datetime.timedelta(seconds=seconds)}.\n",
+            self._format_speed(speed_t, seconds),
         ]

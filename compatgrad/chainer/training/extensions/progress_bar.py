@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.training import extension
@@ -77,5 +76,5 @@ class _TrainerProgressBar(util.ProgressBar):
             self.format_bar("     total", min(done / length, 1.0)),
             self.format_bar("this epoch", epoch - int(epoch)),
             f"{iteration:10} iter, {updater.epoch} epoch / {length} {unit}s\n",
-            f"{speed_t:10.5g} iters/sec. Estimated time to finish: {datetime.timedelta(seconds=seconds)}.\n",
+            self._format_speed(speed_t, seconds),
         ]

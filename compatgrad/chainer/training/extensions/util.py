@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import datetime
 import os
 import sys
 import time
@@ -72,6 +73,11 @@ class ProgressBar:
         """A line with a bar of which the fraction `rate` is filled."""
         marks = "#" * int(rate * self._bar_length)
         return f"{name} [{marks:.<{self._bar_length}}] {rate:6.2%}\n"
+
+    def _format_speed(self, speed: float, seconds: float) -> str:
+        """A line with the iterations per second and the time that is left."""
+        left = datetime.timedelta(seconds=seconds)
+        return f"{speed:10.5g} iters/sec. Estimated time to finish: {left}.\n"
 
     def get_lines(self) -> list[str]:
         """The lines to show."""
