@@ -34,7 +34,7 @@ inline bool takes(const at::Tensor& t) {
 // Applies f to the elements of tensors of one shape and dtype; returns an undefined tensor if ATen has to compute.
 template <class F, class... X>
 at::Tensor map(F f, const at::Tensor& x, const X&... xs) {
-  const auto alike = [&](const at::Tensor& t) {
+  [[maybe_unused]] const auto alike = [&](const at::Tensor& t) {
     return takes(t) && t.scalar_type() == x.scalar_type() && t.sizes() == x.sizes();
   };
   if (!takes(x) || !(alike(xs) && ...) || !nobody_watches()) return {};

@@ -186,7 +186,6 @@ bool to_var(PyObject* o, Var* out, Frontend*& f);
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
 // Runs a function on engine variables in the modes of a frontend, and creates no Python objects.
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants = false);
-void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 
 // ---- hooks.cpp, passes.cpp, registry.cpp ----------------------------------------------------------------------------
 void init_binding();
