@@ -268,3 +268,33 @@ def test_an_original_that_fails_at_once_is_told_from_one_that_uses_no_framework(
     done = command(tmp_path, "verify", "--original", sys.executable, "--", plain)
     assert done.returncode == 4
     assert "the original's run used no framework (exit status 0)" in done.stderr + done.stdout
+
+
+FETCHING = """
+    import threading
+    import mxnet as mx
+    from mxnet import nd
+
+    def fetch():
+        for _ in range(300):
+            nd.exp(nd.ones((2,)))
+
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    thread = threading.Thread(target=fetch)
+    thread.start()
+    for _ in range(30):
+        with mx.autograd.record():
+            loss = nd.tanh(net(nd.ones((3, 4))))
+        loss.backward()
+        trainer.step(3)
+    thread.join()
+    """
+
+
+def test_operators_of_threads_that_fetch_batches_are_not_recorded(tmp_path):
+    program = write(tmp_path / "fetching.py", FETCHING)
+    assert command(tmp_path, "record", "-o", "r", "--", program).returncode == 0
+    forward = [event for event in read(tmp_path / "r").events if event["k"] == "forward"]
+    assert {event["n"] for event in forward} == {"FullyConnected", "tanh"} and len(forward) == 60

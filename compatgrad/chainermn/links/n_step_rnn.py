@@ -23,7 +23,11 @@ class _MultiNodeNStepRNN(chainer.Chain):
     def __call__(self, *inputs):
         states = [None] * self.n_cells
         if self.rank_in is not None:
-            states = [functions.recv(self.communicator, rank=self.rank_in) for _ in states]
+            # The sender receives the gradients in reverse order. Backward may run nodes that do not depend on each
+            # other in any order, so each state depends on the one before.
+            before = None
+            for i in range(self.n_cells):
+                before = states[i] = functions.recv(self.communicator, self.rank_in, delegate_variable=before)
         outputs = self.actual_rnn(*states, *inputs)
         sent = None
         if self.rank_out is not None:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import zlib
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     def operator(name: str, f: Any, method: bool = False) -> Any:
         @functools.wraps(f)
         def call(*args: Any, **named: Any) -> Any:
-            if rec.inside or not rec.wanted():
+            if rec.inside or get_ident() != rec.thread or not rec.wanted():  # iterators fetch batches in threads
                 return f(*args, **named)
             rec.inside += 1
             try:
@@ -126,6 +127,8 @@ def watch_mxnet(rec: Recorder, mx: Any) -> None:
     def block_call(f: Any) -> Any:
         @functools.wraps(f)
         def call(self: Any, *args: Any, **named: Any) -> Any:
+            if get_ident() != rec.thread:
+                return f(self, *args, **named)
             rec.path.append(self.name)
             before = rec.count
             loss = isinstance(self, gluon.loss.Loss)  # one function here, several operators in MXNet

@@ -241,6 +241,27 @@ def mixed_precision():
     assert model.W.grad.tolist() == [[0, 1.5, 3, 4.5]]
 
 
+def recurrent_network():
+    """The states of an LSTM go from rank 0 to rank 1; rank 0 gets their gradients, each the gradient of its state."""
+    first, second = (L.NStepLSTM(2, 3, 3, 0.0) for _ in range(2))
+    for i, param in enumerate((*first.params(), *second.params())):
+        param.array[...] = rows(i, *param.shape)
+        param.cleargrad()
+    xs = [rows(100, 4, 3)]
+    if rank == 0:
+        *_, sent = ML.create_multi_node_n_step_rnn(first, comm, rank_out=1)(xs)
+        sent.backward()
+        got = [param.grad for param in first.params()]
+        first.cleargrads()
+        h, c, _ = first(None, None, xs)
+        F.sum(second(h, c, xs)[2][0] ** 2).backward()
+        for param, grad in zip(first.params(), got, strict=True):
+            np.testing.assert_allclose(grad, param.grad, rtol=1e-5, atol=1e-7, err_msg=param.name)
+    else:
+        ys = ML.create_multi_node_n_step_rnn(second, comm, rank_in=0)(xs)[2]
+        F.sum(ys[0] ** 2).backward()
+
+
 arrays()
 mpi()
 joined_batch("naive", None, 1e-5)
@@ -248,6 +269,7 @@ joined_batch("pure_nccl", "float16", 2e-2)
 double_buffering()
 second_derivatives()
 batch_normalization()
+recurrent_network()
 resuming()
 mixed_precision()
 print("done")
