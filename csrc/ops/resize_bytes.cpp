@@ -7,6 +7,7 @@
 
 #include "kernels/simd.h"
 #include "kernels/threads.h"
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -177,6 +178,7 @@ struct ResizeBytes {
   }
   Tensor forward(const Tensor& image, const Tensor& row_at, const Tensor& row_weights, const Tensor& column_at,
                  const Tensor& column_weights) const {
+    kernels::reads_values("resize_bytes", image, row_at, row_weights, column_at, column_weights);
     const Tensor row = taps(row_at, row_weights, "row_at"), row_weight = taps(row_weights, row_at, "row_weights");
     const Tensor column = taps(column_at, column_weights, "column_at");
     const Tensor column_weight = taps(column_weights, column_at, "column_weights");

@@ -17,7 +17,7 @@ REFUSED = {
     "bipartite_matching", "bool_gather", "box_nms", "box_suppression", "draw", "dropout_drawn", "image_augmentation",
     "inq_weights", "multibox_detection", "multibox_target", "new_generator", "nms_detection2d",
     "onnx_non_max_suppression", "nonzero", "pack_padded_sequence", "pad_packed_sequence", "random_choice",
-    "random_crop", "random_erase", "random_flip", "random_shift", "region_proposals", "unique",
+    "random_crop", "random_erase", "random_flip", "random_shift", "region_proposals", "resize_bytes", "unique",
 }  # fmt: skip
 OPS: dict[str, list[Sample]] = {}
 for s in SAMPLES:
