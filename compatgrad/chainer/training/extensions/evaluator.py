@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime  # noqa: F401  programs find it here, as in Chainer
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime  # noqa: F401  programs find it here, as in Chainer
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.training import extension
