@@ -105,9 +105,9 @@ class _MultiNodeOptimizer(_Wrapper):
             super()._backward(loss, target)
             return
         if not self._known(target)[0]:
-            names, params = zip(*sorted(target.namedparams()), strict=True)
-            finished = []
-            _watched(params, lambda i, _: finished.append(names[i]), super()._backward, loss, target)
+            named, finished = sorted(target.namedparams()), []
+            params = [param for _, param in named]
+            _watched(params, lambda i, _: finished.append(named[i][0]), super()._backward, loss, target)
             _OWN(self, "_finished", tuple(finished))
             return
         means = _gradients.Means(self.communicator, target, True, self._order)

@@ -137,8 +137,17 @@ def failures():
     assert len({float(s) for s in comm.allreduce_obj([net.a.W.array.astype("d").sum()])}) == 1
 
 
+def no_parameters():
+    x = chainer.Parameter(np.ones(2, "f"))
+    optimizer = optimizer_of(chainer.Chain())
+    for step in range(2):
+        optimizer.update(lambda: F.sum(x * 2))
+        assert x.grad.tolist() == [2 * (step + 1)] * 2
+
+
 same_as_after_backward()
 as_one_process()
 messages_leave_during_backward()
 failures()
+no_parameters()
 print("done")
