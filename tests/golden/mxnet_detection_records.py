@@ -5,15 +5,14 @@ labels in many epochs, whose distributions the tests compare.
 """
 
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from tests.golden import files
+from tests.golden.mxnet_image_records import parts
 
 GOLDEN = Path(__file__).with_suffix(".npz")
-EPOCHS = 60
 FIXED = {
     "plain": {},
     "mirror": {"rand_mirror_prob": 1.0},
@@ -91,41 +90,12 @@ def iterator(mx, folder, **how):
     )
 
 
-def fixed(mx):
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        write(mx, folder)
-        for name, how in FIXED.items():
-            batch = iterator(mx, folder, **how).next()
-            data = batch.data[0].asnumpy()
-            whole = np.array_equal(data, np.clip(np.rint(data), 0, 255))
-            found[name] = data.astype("uint8") if whole else data
-            found[f"{name}/label"] = batch.label[0].asnumpy()
-    return found
-
-
-def drawn(mx):
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        write(mx, folder)
-        plain = iterator(mx, folder, data_shape=(3, 20, 28)).next().data[0].asnumpy()
-        for name, how in DRAWN.items():
-            it, rows = iterator(mx, folder, data_shape=(3, 20, 28), **how), []
-            for _ in range(EPOCHS):
-                it.reset()
-                batch = it.next()
-                x, label = batch.data[0].asnumpy(), batch.label[0].asnumpy()
-                rows.append([figures(x[i], plain[i], label[i]) for i in (0, 3)])
-            found[name] = np.array(rows, "float32")
-    return found
-
-
 def figures(x, plain, label):
     colours = [x.mean(), x[0].mean(), x.std(), np.abs(x - plain).mean()]
     return [*colours, label[2], label[3], *label[8:12]]
 
 
-PARTS = {"fixed": fixed, "drawn": drawn}
+PARTS = parts(write, iterator, FIXED, DRAWN, figures)
 
 if __name__ == "__main__":
     import mxnet

@@ -85,39 +85,45 @@ def iterator(mx, folder, **how):
     return mx.io.ImageRecordIter(**{**paths, "data_shape": SHAPE, "batch_size": 4, "preprocess_threads": 1, **how})
 
 
-def fixed(mx):
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        write(mx, folder)
-        for name, how in FIXED.items():
-            batch = iterator(mx, folder, **how).next()
-            data = batch.data[0].asnumpy()
-            whole = np.array_equal(data, np.clip(np.rint(data), 0, 255))
-            found[name] = data.astype("uint8") if whole else data
-            found[f"{name}/label"] = batch.label[0].asnumpy()
-    return found
-
-
-def drawn(mx):
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        write(mx, folder)
-        plain = iterator(mx, folder, data_shape=(3, 20, 28)).next().data[0].asnumpy()
-        for name, how in DRAWN.items():
-            it, rows = iterator(mx, folder, data_shape=(3, 20, 28), **how), []
-            for _ in range(EPOCHS):
-                it.reset()
-                x = it.next().data[0].asnumpy()
-                rows.append([figures(x[i], plain[i]) for i in (0, 3)])
-            found[name] = np.array(rows, "float32")
-    return found
-
-
-def figures(x, plain):
+def figures(x, plain, label):
     return [x.mean(), x[0].mean(), x.std(), np.abs(x - plain).mean(), x[0, 0].mean(), x[2, :, 0].mean()]
 
 
-PARTS = {"fixed": fixed, "drawn": drawn}
+def parts(write, iterator, settings, random_settings, figures):
+    """The two parts of such a file: changes without chance, and random ones. `figures(image, plain image, label)` gives
+    the numbers of an image whose distribution is compared."""
+
+    def fixed(mx):
+        found = {}
+        with tempfile.TemporaryDirectory() as folder:
+            write(mx, folder)
+            for name, how in settings.items():
+                batch = iterator(mx, folder, **how).next()
+                data = batch.data[0].asnumpy()
+                whole = np.array_equal(data, np.clip(np.rint(data), 0, 255))
+                found[name] = data.astype("uint8") if whole else data
+                found[f"{name}/label"] = batch.label[0].asnumpy()
+        return found
+
+    def drawn(mx):
+        found = {}
+        with tempfile.TemporaryDirectory() as folder:
+            write(mx, folder)
+            plain = iterator(mx, folder, data_shape=(3, 20, 28)).next().data[0].asnumpy()
+            for name, how in random_settings.items():
+                it, rows = iterator(mx, folder, data_shape=(3, 20, 28), **how), []
+                for _ in range(EPOCHS):
+                    it.reset()
+                    batch = it.next()
+                    x, label = batch.data[0].asnumpy(), batch.label[0].asnumpy()
+                    rows.append([figures(x[i], plain[i], label[i]) for i in (0, 3)])
+                found[name] = np.array(rows, "float32")
+        return found
+
+    return {"fixed": fixed, "drawn": drawn}
+
+
+PARTS = parts(write, iterator, FIXED, DRAWN, figures)
 
 if __name__ == "__main__":
     import mxnet

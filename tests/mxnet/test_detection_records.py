@@ -97,7 +97,7 @@ NUMBERS = np.load(golden.GOLDEN)
 
 
 def test_changes_without_chance_are_the_originals():
-    found = golden.fixed(mx)
+    found = golden.PARTS["fixed"](mx)
     for name in golden.FIXED:
         expected = NUMBERS[f"fixed/{name}"]
         assert found[name].shape == expected.shape
@@ -107,7 +107,7 @@ def test_changes_without_chance_are_the_originals():
 
 def test_random_changes_have_the_originals_distributions():
     """Two samples of 60 of one distribution are further apart than 0.38 once in 3,000 cases."""
-    found = golden.drawn(mx)
+    found = golden.PARTS["drawn"](mx)
     for name in golden.DRAWN:
         expected, here = NUMBERS[f"drawn/{name}"], found[name]
         assert here.shape == expected.shape and here[:, 0, 3].std() > 0, name

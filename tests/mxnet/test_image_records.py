@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found():
-    return golden.fixed(mx)
+    return golden.PARTS["fixed"](mx)
 
 
 @pytest.mark.parametrize("name", golden.FIXED)
@@ -44,7 +44,7 @@ def greatest_gap(a, b):
 
 def test_random_changes_have_the_same_distributions():
     """Two samples of 60 of one distribution are further apart than 0.38 once in 3,000 cases."""
-    found = golden.drawn(mx)
+    found = golden.PARTS["drawn"](mx)
     for name in golden.DRAWN:
         expected, here = NUMBERS[f"drawn/{name}"], found[name]
         assert here.shape == expected.shape
