@@ -73,7 +73,10 @@ def test_what_is_refused(common, options, words):
         mx.io.ImageDetRecordIter(**{**common, **options})
 
 
-@pytest.mark.parametrize("label", [[2, 5, 0, 0, 0, 1], [1, 5, 0, 0, 0, 1, 1], [2, 4, 0, 0, 1, 1, 0], [2, 5] + [0] * 6])
+@pytest.mark.parametrize(
+    "label",
+    [[2, 5, 0, 0, 0, 1], [1, 5, 0, 0, 0, 1, 1], [2, 4, 0, 0, 1, 1, 0], [2, 5] + [0] * 6, [12, 5, 0, 0, 0, 1, 1]],
+)
 def test_labels_that_are_none_of_boxes(tmp_path, label):
     path = str(tmp_path / "b.rec")
     writer = mx.recordio.MXRecordIO(path, "w")

@@ -35,7 +35,7 @@ class Boxes:
         if label.size < 7:
             raise ValueError(f"a label of boxes has at least 7 numbers, got {label.size}")
         begin, width = int(label[0]), int(label[1])
-        if begin < 2 or width < 5 or (label.size - begin) % width:
+        if not 2 <= begin <= label.size or width < 5 or (label.size - begin) % width:
             raise ValueError(
                 f"a label of boxes has a header of 2 numbers or more and objects of 5 or more, got a header of {begin} "
                 f"and objects of {width} in {label.size} numbers"
