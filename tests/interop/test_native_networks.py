@@ -185,6 +185,22 @@ def test_gradients_end_where_those_of_the_network_do(name):
     assert text in accepted(result, *(["eval"] if frontend == "nnabla" else ["train", "eval"])).source
 
 
+def test_parameters_without_gradient_are_not_trained():
+    """nnabla's `fix_parameters`."""
+    nn.clear_parameters()
+
+    def forward(x):
+        return PF.affine(PF.affine(x, 4, name="fixed", fix_parameters=True), 4, name="trained")
+
+    forward(nn.Variable((5, 4)))
+    parameters = nn.get_parameters(grad_only=False)
+    result = accepted(interop.to_native(forward, image(5, 4), frontend="nnabla", parameters=parameters), "eval")
+    trained = {name for name, p in result.module.named_parameters() if p.requires_grad}
+    assert trained == {"trained.weight", "trained.bias"}
+    assert "self.fixed.requires_grad_(False)" in result.source
+    nn.clear_parameters()
+
+
 def test_normalized_and_quantized_weights_of_nnabla():
     for forward, text in (
         (lambda x: PF.affine(x, 3, apply_w=lambda w: PF.spectral_norm(w, dim=0, test=True)), "torch.mv("),

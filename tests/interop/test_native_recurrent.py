@@ -9,6 +9,7 @@ import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
 import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as NF
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad import interop
 from compatgrad.mxnet import gluon
@@ -184,6 +185,103 @@ def test_networks_of_nnabla(name, options):
     if name == "gru":
         assert any("elements that the network's GRU does not have" in note for note in result.notes)
     nn.clear_parameters()
+
+
+def steps(x):
+    h, c = (NF.constant(0, (x.shape[0], 4)) for _ in range(2))
+    for t in range(x.shape[1]):
+        h, c = PF.lstm_cell(x[:, t], h, c, 4)
+    return PF.affine(h, 2)
+
+
+def parts_of_one_sum(x, h, c):
+    f, i, o, g = (
+        (PF.affine(x, 16, name="x") + PF.affine(h, 16, name="h", with_bias=False))[:, 4 * k : 4 * k + 4]
+        for k in range(4)
+    )
+    c = NF.tanh(g) * NF.sigmoid(i) + c * NF.sigmoid(f)
+    return NF.tanh(c) * NF.sigmoid(o), c
+
+
+def layer_for_each_gate(x, h, c):
+    squares = x * x
+    for _ in range(2):
+        f, i, o, g = (PF.affine(NF.concatenate(x, h, squares), 4, name=n, with_bias=False) for n in "fiog")
+        c = NF.sigmoid(f) * c + NF.sigmoid(i) * NF.tanh(g)
+        h = NF.sigmoid(o) * NF.tanh(c)
+    return h
+
+
+CELLS = {
+    "PF.lstm_cell": (steps, (image(3, 5, 3),), "self.lstm = nn.LSTMCell(3, 4)"),
+    "one step": (lambda *args: PF.lstm_cell(*args, 4), (image(3, 3), image(3, 4), image(3, 4) + 1),
+                 "(input_0, (input_1, input_2))"),
+    "PF.LSTMCell": (lambda x: (cell := PF.LSTMCell(3, 4)) and [cell(x), cell(x * 2)], (image(3, 3),), "(x * 2, h1)"),
+    "parts of one sum": (parts_of_one_sum, (image(3, 3), image(3, 4), image(3, 4) + 1), "nn.LSTMCell(3, 4)"),
+    "layer for each gate": (layer_for_each_gate, (image(3, 3), image(3, 4), image(3, 4) + 1),
+                            "nn.LSTMCell(6, 4, bias=False)"),
+    "fixed": (lambda *args: PF.lstm_cell(*args, 4, fix_parameters=True), (image(3, 3), image(3, 4), image(3, 4) + 1),
+              "self.lstm.requires_grad_(False)"),
+}  # fmt: skip
+
+
+def randomized_of_nnabla():
+    for k, p in enumerate(nn.get_parameters(grad_only=False).values()):
+        p.d = np.random.RandomState(k).normal(0, 0.4, p.shape).astype("f")
+    return nn.get_parameters(grad_only=False)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_of_nnabla(name):
+    function, inputs, text = CELLS[name]
+    nn.clear_parameters()
+    function(*(nn.Variable(x.shape) for x in inputs))
+    result = interop.to_native(function, *inputs, parameters=randomized_of_nnabla(), frontend="nnabla")
+    assert text in accepted(result, "eval").source and "nn.LSTMCell" in result.source
+    assert "torch.sigmoid" not in result.source, "no part of the cell is left"
+    back = result.legacy_state()
+    assert all(np.array_equal(back[name].numpy(), p.d) for name, p in nn.get_parameters(grad_only=False).items())
+    nn.clear_parameters()
+
+
+def test_cells_in_a_graph_of_nnabla():
+    nn.clear_parameters()
+    x, h, c = nn.Variable((2, 3)), nn.Variable((2, 4)), nn.Variable((2, 4))
+    y = PF.lstm_cell(x, *PF.lstm_cell(x, h, c, 4), 4)[0]
+    result = accepted(interop.to_native(y, x, h, c, parameters=randomized_of_nnabla()), "eval")
+    assert "self.lstm = nn.LSTMCell(3, 4)" in result.source and "torch.sigmoid" not in result.source
+    nn.clear_parameters()
+
+
+def almost(x, h, c, kind):
+    f, i, o, g = (PF.affine(NF.concatenate(x, h), 4, name=n, with_bias=n != kind) for n in "fiog")
+    c = NF.sigmoid(f) * c + (1 - NF.sigmoid(f) if kind == "coupled" else NF.sigmoid(i)) * NF.tanh(g)
+    return NF.sigmoid(o) * (c if kind == "linear output" else NF.tanh(c))
+
+
+@pytest.mark.parametrize("kind", ["g", "coupled", "linear output"])
+def test_other_cells_stay_functions(kind):
+    """One gate has no bias, the gates are coupled, or the output is no tanh."""
+    nn.clear_parameters()
+    almost(nn.Variable((2, 3)), nn.Variable((2, 4)), nn.Variable((2, 4)), kind)
+    result = interop.to_native(
+        lambda *args: almost(*args, kind), image(2, 3), image(2, 4), image(2, 4), frontend="nnabla",
+        parameters=randomized_of_nnabla(),
+    )  # fmt: skip
+    assert "nn.LSTMCell" not in accepted(result, "eval").source
+    nn.clear_parameters()
+
+
+def test_cells_of_symbols():
+    cell = mx.rnn.SequentialRNNCell()
+    cell.add(mx.rnn.LSTMCell(4, prefix="l0_"))
+    cell.add(mx.rnn.LSTMCell(4, prefix="l1_"))
+    outputs, _ = cell.unroll(3, inputs=mx.sym.var("data"), layout="NTC", merge_outputs=True)
+    block = gluon.SymbolBlock(outputs, [mx.sym.var("data")])
+    block.initialize(mx.init.Uniform(0.5))
+    block(mx.nd.zeros((2, 3, 3)))
+    result = accepted(interop.to_native(block, image(2, 3, 3)), "train", "eval")
+    assert result.source.count("nn.LSTMCell(") == 2 and "torch.sigmoid" not in result.source
 
 
 def test_weights_used_twice_stay_functions():

@@ -17,7 +17,7 @@ from compatgrad.interop.native._calls import Text, call_text, literal, tight
 from compatgrad.interop.native._layers import Layer
 from compatgrad.interop.native._record import LAYER
 
-__all__ = ["MODULE", "VARIABLE", "Statement", "statements"]
+__all__ = ["MODULE", "VARIABLE", "Statement", "statements", "without_whole_slices"]
 
 # placeholders in the text of statements: paths of modules and parameters, and variables
 MODULE = re.compile("\x01([^\x02]*)\x02")
@@ -58,6 +58,23 @@ def statements(
     return _Writer(graph, module_of, state_text, without_dropout).run()
 
 
+def writes(graph: fx.Graph) -> bool:
+    """Whether calls of a graph write to tensors."""
+    return any(hasattr(n.target, "_schema") and n.target._schema.is_mutable for n in graph.nodes)
+
+
+def without_whole_slices(graph: fx.Graph) -> None:
+    """Removes slices that take all of an axis."""
+    if writes(graph):
+        return
+    for node in list(graph.nodes):
+        if node.target is torch.ops.aten.slice.Tensor:
+            own, of = ([t.shape for t in n.meta.get("runs", ())] for n in (node, node.args[0]))
+            if own and own == of:
+                node.replace_all_uses_with(node.args[0])
+                graph.erase_node(node)
+
+
 class _Writer:
     def __init__(self, graph: fx.Graph, module_of: Any, state_text: Any, without_dropout: bool) -> None:
         self.graph, self.module_of, self.state_text = graph, module_of, state_text
@@ -69,8 +86,8 @@ class _Writer:
         self.owners: dict[fx.Node, tuple[str, ...] | None] = {}  # the part of the network to which a node belongs
 
     def run(self) -> list[Statement]:
+        self.writes = writes(self.graph)
         nodes = list(self.graph.nodes)
-        self.writes = any(hasattr(n.target, "_schema") and n.target._schema.is_mutable for n in nodes)
         real = [
             n
             for n in nodes
@@ -170,8 +187,19 @@ class _Writer:
             return ""
         shown = [tight(x) if f"{{{k}}}." in layer.call else x for k, x in enumerate(inputs)]
         call = DROPPED.sub("", layer.call) if self.without_dropout else layer.call
+        if layer.kind == "nn.LSTMCell" and len(given) == 3 and (last := self._state(given[1:])):
+            call, shown = call.replace("({1}, {2})", "{1}"), [shown[0], last]
         text = call.format(*shown, m=module(self.module_of(layer)) if layer.kind else "")
         return Text(text)
+
+    def _state(self, given: list[fx.Node]) -> str | None:
+        """The text of the call of a cell whose two results these are, in torch's order."""
+        of = {n.args[0] if n.target is operator.getitem else None for n in given}
+        before: Any = of.pop()
+        if of or before is None or before.target is not LAYER or before.args[0].kind != "nn.LSTMCell":
+            return None
+        text = self.texts[before]
+        return text if [self.texts[n] for n in given] == [f"{text}[0]", f"{text}[1]"] else None
 
 
 def _uses(node: fx.Node, after: fx.Node) -> int:

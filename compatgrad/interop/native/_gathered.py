@@ -8,10 +8,12 @@ reorders them) is done to these numbers; afterwards they say where each element 
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import fx
 
 __all__ = ["Gathered", "Numbers"]
 
@@ -101,6 +103,22 @@ class Numbers:
             return inputs.get(id(x), x)
 
         return call.op(*real(call.args), **call.kwargs)
+
+    def of_node(self, node: fx.Node) -> torch.Tensor | None:
+        """The same for a node of a graph."""
+        if node.op == "get_attr":
+            return self.named(str(node.target))
+        args: Any = node.args
+        if node.target is operator.getitem:
+            whole: Any = self.of_node(args[0])
+            return None if whole is None else whole[args[1]]
+        if node.target not in _MOVES or (node.target is aten.constant_pad_nd.default and any(args[2:])):
+            return None
+        found = {n: self.of_node(n) for n in node.all_input_nodes}
+        if any(t is None for t in found.values()):
+            return None
+        made: Any = node.target(*fx.map_arg(args, found.get), **node.kwargs)
+        return made  # type: ignore[no-any-return]
 
     def gathered(self, numbers: torch.Tensor) -> Gathered:
         """The parameter whose elements have these numbers."""

@@ -119,6 +119,8 @@ class Places:
                   if o == owner or o.startswith(f"{owner}.")}  # fmt: skip
         if not parts or not inside <= own or self._path(parts) in self._used:
             parts.append(layer.kind.rpartition(".")[2].lower())
+        elif len(parts) > 1 and parts[-1] in _KINDS and self._alone(owner):
+            parts.pop()
         path = self._free(parts)
         self._layers.add(path)
         return path

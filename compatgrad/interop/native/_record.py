@@ -60,6 +60,8 @@ class _Trace(Trace):
         self._start = 0  # number of calls before it
         self._nodes: dict[int, tuple[Any, Value]] = {}  # variable nodes of known Values
         self._stopped: dict[int, Any] = {}  # variable nodes at which a gradient ends
+        self.trained: set[str] = set()  # parameters that functions read, with a gradient
+        self.fixed: set[str] = set()  # and without one
         self._writes: set[int] = set()  # calls that belong to a layer although they write to the state
         self.numbers = Numbers(state)
         self.stops = False  # whether gradients end where the network's do
@@ -240,6 +242,9 @@ class _Trace(Trace):
             start += len(self.calls) - before  # the calls of detach
             self._start = len(self.calls)
         inputs = [self._of_node(x) for x in view.inputs]
+        for node, value in zip(view.inputs, inputs, strict=True):
+            if value is not None and value.kind == "state":
+                (self.trained if node.requires_grad else self.fixed).add(value.source)
         params = {k: self.value(v) if isinstance(v, torch.Tensor) else v for k, v in (view.op_params or {}).items()}
         seen = Seen(view.op_name, params, inputs, [y for y in outputs if y is not None], self._train,
                     self.calls[start:], self.calls)  # fmt: skip

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from compatgrad.interop.native._attention import join_attention
-from compatgrad.interop.native._forward import Statement, module, rendered, statements
+from compatgrad.interop.native._cells import join_cells
+from compatgrad.interop.native._forward import Statement, module, rendered, statements, without_whole_slices
 from compatgrad.interop.native._layers import Layer, put, taken
 from compatgrad.interop.native._names import Places, class_name, identifier, shown
 from compatgrad.interop.native._record import LAYER, Recorder, layers
@@ -45,7 +46,8 @@ class Source:
     """Source for the recordings of a network, one or one for each mode.
 
     name: the class. recorders: "train" and "eval", or one of the two. names: the original names of parameters. parts:
-    those that stay calls of compatgrad (`_kept.Part`). attention: whether attention becomes torch's function.
+    those that stay calls of compatgrad (`_kept.Part`). joins: whether attention and cells that a network
+    composes of several functions become torch's function and layer.
     """
 
     def __init__(
@@ -55,27 +57,36 @@ class Source:
         names: Mapping[str, str],
         about: str,
         parts: Any = (),
-        attention: bool = True,
+        joins: bool = True,
     ) -> None:
-        self.attention = 0  # calls of scaled_dot_product_attention
+        self.joined = 0  # how many there are
         self.name, self.recorders, self.names, self.about = class_name(name), recorders, names, about
         self.state: dict[str, torch.Tensor] = {}
         self.constants: dict[str, torch.Tensor] = {}
+        traces: list[Any] = [recorder.assembly.traces[0] for recorder in recorders.values()]
+        trained = {name for trace in traces for name in trace.trained}
+        fixed = {name for trace in traces for name in trace.fixed} - trained
         for recorder in recorders.values():
             self.state.update(recorder.state)
+        self._untrained = {name for name, t in self.state.items()
+                           if isinstance(t, torch.nn.Parameter) and (not t.requires_grad or name in fixed)}  # fmt: skip
         self.places = Places(self.state)
         self.entries: list[_Entry] = []
         self._of_key: dict[Any, _Entry] = {}
         self._home: dict[str, tuple[Path, str, str]] = {}  # legacy name -> path of its module, attribute, layout
         self._parts: dict[str, Layer] = {}  # legacy names of parameters that a layer has joined, cut or reordered
-        for mode, recorder in recorders.items():
-            recorder.assembly.graph.eliminate_dead_code()
-            if attention:
-                self.attention += join_attention(recorder.assembly.graph, LAYER)
-            for layer in layers(recorder.assembly.graph):
+        for recorder in recorders.values():
+            graph: Any = recorder.assembly.graph
+            trace: Any = recorder.assembly.traces[0]
+            graph.eliminate_dead_code()
+            without_whole_slices(graph)
+            if joins:
+                self.joined += join_attention(graph, LAYER)
+                if recorder.whole:
+                    self.joined += join_cells(graph, LAYER, trace.numbers, recorder.assembly.constants)
+            for layer in layers(graph):
                 if layer.kind:
                     self._register(layer)
-            del mode
         by_name = {part.name: part for part in parts}
         self.kept: dict[str, tuple[str, Any]] = {}  # path -> argument of __init__, part
         for entry in self.entries:
@@ -122,6 +133,8 @@ class Source:
             else:
                 self._home[legacy] = (entry.path, own, layout)
         for _, gathered in layer.gathered:
+            if len({legacy in self._untrained for legacy in gathered.names}) > 1:
+                raise PartsShared(gathered.names[0])
             for legacy in gathered.names:
                 if legacy in self._home or self._parts.setdefault(legacy, layer) is not layer:
                     raise PartsShared(legacy)
@@ -360,7 +373,7 @@ class Source:
             tensor = self.state[entry.name]
             if not isinstance(tensor, torch.nn.Parameter):
                 return [f'{owner}.register_buffer("{own}", {make}){comment}'], []
-            grad = "" if tensor.requires_grad else ", requires_grad=False"
+            grad = ", requires_grad=False" if entry.name in self._untrained else ""
             return [f"{text} = nn.Parameter({make}{grad}){comment}"], []
         layer = entry.layer
         if layer.kind == "kept":
@@ -368,15 +381,19 @@ class Source:
             return [f"{text} = interop.as_torch_module({argument}{self._frontend(layer)})"], []
         comment = self._comment([legacy for _, legacy, _ in layer.state] or _names_of(layer), prefix)
         lines, after = [f"{text} = {layer.kind}({', '.join(layer.arguments)}){comment}"], []
-        for name in layer.spare:
-            lines.append(f"{text}.{name}.requires_grad_(False)")
+        untrained = list(layer.spare)
         for name, legacy, _ in layer.state:
             if entry.tied and name in entry.tied:
                 path, attribute = entry.tied[name]
                 after.append(f"{text}.{name} = {'.'.join(('self', *path[len(prefix) :], attribute))}")
-            elif isinstance(t := self.state[legacy], torch.nn.Parameter) and not t.requires_grad:
-                if not name.startswith("running_"):
-                    lines.append(f"{text}.{name}.requires_grad_(False)")
+            elif legacy in self._untrained and not name.startswith("running_"):
+                untrained.append(name)
+        untrained += [name for name, gathered in layer.gathered if gathered.names[0] in self._untrained]
+        named: Any = (*layer.state, *layer.gathered, *layer.extra)
+        if untrained and {*untrained} == {n for n, *_ in named if not n.startswith(("running_", "num_batches"))}:
+            lines.append(f"{text}.requires_grad_(False)")
+        else:
+            lines += [f"{text}.{name}.requires_grad_(False)" for name in untrained]
         return lines, after
 
     def _comment(self, names: Sequence[str], prefix: Path) -> str:

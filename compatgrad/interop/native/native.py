@@ -191,9 +191,9 @@ def to_native(
     with _in_single_precision(parameters):
         first: _Differs | None = None
         attempts = ((False, dynamic, True), (False, dynamic, False), (True, dynamic, False), (False, False, False))
-        for request.stops, sizes, request.attention in attempts:
-            if attempts.index((request.stops, sizes, request.attention)) == 1 and not request.joined:
-                continue  # there is no attention
+        for request.stops, sizes, request.joins in attempts:
+            if attempts.index((request.stops, sizes, request.joins)) == 1 and not request.joined:
+                continue  # nothing was joined
             request.whole = True
             try:
                 made = _made(request, sizes, name, check)
@@ -279,8 +279,8 @@ class _Request:
     training: Any
     keeper: Keeper | None = None
     whole: bool = True  # recurrent layers as layers
-    attention: bool = True  # as torch's function
-    joined: int = 0  # how many calls of it there were
+    joins: bool = True  # attention and cells of several functions become torch's
+    joined: int = 0  # how many there were
     stops: bool = False  # gradients end where the network's do
 
     def written(self, dynamic: Any, notes: list[str], name: str | None) -> Source:
@@ -299,8 +299,8 @@ class _Request:
         about = f"{_safe(title)}, a network of {adapter.name if adapter else 'torch'}, written for torch by compatgrad."
         parts = list(self.keeper.parts.values()) if self.keeper is not None else []
         names = _original_names(adapter, first, self.parameters)
-        made = Source(title, recorders, names, about, parts, self.attention)
-        self.joined = made.attention
+        made = Source(title, recorders, names, about, parts, self.joins)
+        self.joined = made.joined
         return made
 
     def _one(self, model: Any, train: bool, dynamic: Any, notes: list[str]) -> Recorder:
