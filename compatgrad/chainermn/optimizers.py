@@ -160,7 +160,8 @@ class _DoubleBufferingOptimizer(_Wrapper):
     def _step(self, target, args, kwds):
         self.wait()
         pairs = zip(sorted(target.namedparams()), sorted(self.communicated_target.namedparams()), strict=True)
-        for (_, own), (_, sent) in pairs:
+        # a parameter that links share has several names
+        for own, sent in {id(own): (own, sent) for (_, own), (_, sent) in pairs}.values():
             own.grad, sent.grad = sent.grad, own.grad
         exchange = self.communicator._multi_node_mean_grad_async(self.communicated_target, self.zero_fill, None)
         _OWN(self, "_exchange", exchange)

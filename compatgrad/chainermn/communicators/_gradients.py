@@ -53,6 +53,11 @@ class Means:
         self.alone = comm.size == 1 or comm._is_dummy
         named = [("", param) for param in all_params(model)] if self.alone else _ordered(model, order)
         kept = [(n, p) for n, p in named if p.tensor is not None and (zero_fill or p._grad_tensor is not None)]
+        if not self.alone:  # a parameter that links share has several names; the first one counts
+            every: dict[int, tuple[str, Any]] = {}
+            for name, param in kept:
+                every.setdefault(id(param), (name, param))
+            kept = list(every.values())
         self.names = [name for name, _ in kept]
         self.params = [param for _, param in kept]
         if self.alone or not kept:
@@ -65,6 +70,8 @@ class Means:
         # a communicator that divides in the gradients' own dtype does so after the sums have arrived
         self.buckets = Buckets(group, 1.0 if comm._divides_at_home else 1.0 / comm.size, who, words)
         self.sent: list[torch.Tensor | None] = [None] * len(kept)
+        self.copied: dict[int, torch.Tensor] = {}  # the gradients of which `sent` has copies
+        self.memory: set[int] = set()  # where the storages of the other gradients begin
         # behind the gradients travels a number: whether the pass of a process has failed
         self.failed = torch.zeros(1, dtype=tensors[-1].dtype, device=tensors[-1].device)
         forms = [(t.numel(), dtype, t.device) for t, dtype in zip(tensors, dtypes, strict=True)]
@@ -72,9 +79,19 @@ class Means:
 
     def put(self, i: int, gradient: torch.Tensor) -> None:
         """Sends the gradient of parameter i while the pass that has computed it goes on."""
-        # a gradient whose elements share memory cannot be written into; its parameter gets another one in `complete`
-        if not any(size > 1 and stride == 0 for size, stride in zip(gradient.shape, gradient.stride(), strict=True)):
-            self._send(i, gradient)
+        self._send(i, self._writable(i, gradient))
+
+    def _writable(self, i, gradient):
+        """The gradient, or a copy if some of its elements share memory with each other or with another gradient (as
+        those of x and y in x + y do), so that the mean cannot be written there."""
+        place = gradient.untyped_storage().data_ptr()
+        shared = any(size > 1 and not stride for size, stride in zip(gradient.shape, gradient.stride(), strict=True))
+        if shared or place in self.memory:
+            self.copied[i] = gradient
+            return gradient.clone(memory_format=torch.contiguous_format)
+        if place:  # it is 0 for an empty array
+            self.memory.add(place)
+        return gradient
 
     def _send(self, i, tensor):
         self.sent[i] = tensor
@@ -86,16 +103,21 @@ class Means:
             if param._grad_tensor is None:
                 param.grad = param.device.xp.zeros_like(param.array)
         if self.buckets is not None:
-            self.arrays = [param.grad for param in self.params]
-            for i, array in enumerate(self.arrays):
+            for i, param in enumerate(self.params):
                 sent = self.sent[i]
                 if sent is None:
-                    self._send(i, to_tensor(array))
-                elif not _is(array, sent):
+                    own = self._writable(i, param._grad_tensor)
+                    if i in self.copied:
+                        param._grad_tensor = own
+                    self._send(i, to_tensor(param.grad))
+                elif not _is(param.grad, self.copied.get(i, sent)):
                     raise RuntimeError(
                         f"the gradient of {self.names[i]} was replaced after it had been sent to the other processes: "
                         "replace gradients after backward, and not in a hook of a function"
                     )
+                elif i in self.copied:
+                    param._grad_tensor = sent
+            self.arrays = [param.grad for param in self.params]
             self.buckets.put(len(self.params), self.failed)
         return self
 

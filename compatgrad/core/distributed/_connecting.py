@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -219,6 +219,39 @@ def never_destroy(group: Any) -> None:
     for a process that hangs."""
     for thing in (group, *(group._get_backend(device) for device in group._device_types)):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+# the name of the group that a thread makes, and how many groups of the same processes this process has made
+_naming = threading.local()
+_made: dict[str, int] = {}
+
+
+def new_group(ranks: Sequence[int]) -> Any:
+    """torch's group of the processes with these numbers in the job; only they call it. It is never destroyed.
+
+    The number of groups that a process belongs to is part of the name that torch gives to such a group. Processes of
+    which some belong to more groups than others would wait for each other under different names.
+    """
+    import torch.distributed as dist
+
+    module = dist.distributed_c10d
+    own = module._process_group_name
+    if not hasattr(own, "_torch"):
+
+        def name_of(*args: Any, **kwargs: Any) -> Any:
+            return getattr(_naming, "name", None) or own(*args, **kwargs)
+
+        name_of._torch = own  # type: ignore[attr-defined]
+        module._process_group_name = name_of
+    members = "_".join(map(str, ranks))
+    _made[members] = _made.get(members, 0) + 1
+    _naming.name = f"{_PREFIX}_{members}_{_made[members]}"
+    try:
+        handle = dist.new_group(list(ranks), timeout=connection_time(), use_local_synchronization=True)
+    finally:
+        _naming.name = None
+    never_destroy(handle)
+    return handle
 
 
 def _first_line(error: BaseException) -> str:

@@ -132,7 +132,7 @@ class Messages:
                 try:
                     work.wait(datetime.timedelta(seconds=max(until - time.monotonic(), 0.001)))
                 except RuntimeError as error:
-                    raise _waiting.failure(self._watch.board, call, ranks, error) from None
+                    raise _waiting.failure(self._watch, call, ranks, error) from None
 
     def send(self, packet: Packet, dest: int, tag: int = 0) -> None:
         """Sends a packet to another process, and returns when it has begun to receive it.

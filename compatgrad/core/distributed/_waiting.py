@@ -31,6 +31,8 @@ class Call(NamedTuple):
     detail: str | Callable[[], str]
     group: str
     started: float
+    # which of the collectives of its processes it is; 0 for a message between two processes
+    number: int = 0
 
     @property
     def words(self) -> str:
@@ -48,8 +50,9 @@ class Watch:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        self.call: Call | None = None
-        self._owner = threading.get_ident()
+        self._calls: dict[int, Call] = {}  # by thread
+        self._threads: set[int] = set()  # all threads that have waited
+        self._counts: dict[str, int] = {}  # how many collectives each set of processes has begun
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="compatgrad-watch", daemon=True)
         self._thread.start()
@@ -63,27 +66,47 @@ class Watch:
     def _run(self) -> None:
         posted: Call | None = None
         while not self._ended.wait(_LATE / 2):
-            call = self.call
+            thread, call = min(list(self._calls.items()), key=lambda item: item[1].started, default=(0, None))
             if call is posted:
                 continue
             if call is None or time.monotonic() - call.started > _LATE:
-                self.board.post("stuck", None if call is None else self._place(call))
+                self.board.post("stuck", None if call is None else self._place(call, thread))
                 posted = call
 
-    def _place(self, call: Call) -> dict[str, str]:
-        frame = program_frame(sys._current_frames().get(self._owner))
-        line = "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
-        return {"name": call.name, "detail": call.words, "group": call.group, "line": line}
+    def _place(self, call: Call, thread: int) -> dict[str, Any]:
+        frame = program_frame(sys._current_frames().get(thread))
+        return self.place(call, "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}")
+
+    def place(self, call: Call, line: str) -> dict[str, Any]:
+        """What the others need to know of a call in which this process waits. The numbers of collectives of a process
+        in which several threads wait mean nothing."""
+        number = 0 if self.several else call.number
+        return {"name": call.name, "detail": call.words, "group": call.group, "line": line, "number": number}
+
+    @property
+    def several(self) -> bool:
+        """Whether several threads of this process have waited."""
+        return len(self._threads) > 1
+
+    def numbered(self, call: Call) -> Call:
+        """The call of a collective that begins, with its number."""
+        number = self._counts[call.group] = self._counts.get(call.group, 0) + 1
+        return call._replace(number=number)
 
     @contextlib.contextmanager
     def during(self, call: Call) -> Any:
         """Shows `call` while the block runs."""
-        outer, self.call = self.call, call
-        self._owner = threading.get_ident()
+        thread = threading.get_ident()
+        outer = self._calls.get(thread)
+        self._threads.add(thread)
+        self._calls[thread] = call
         try:
             yield
         finally:
-            self.call = outer
+            if outer is None:
+                del self._calls[thread]
+            else:
+                self._calls[thread] = outer
 
 
 def complete(watch: Watch, works: Sequence[Any], call: Call, ranks: Sequence[int]) -> None:
@@ -101,22 +124,25 @@ def complete(watch: Watch, works: Sequence[Any], call: Call, ranks: Sequence[int
                     break
                 except RuntimeError as error:
                     if work.is_completed():
-                        raise failure(watch.board, call, ranks, error) from None
-                    if left <= look:
-                        raise failure(watch.board, call, ranks, None) from None
-                    if _cannot_come(watch.board, call, ranks):
-                        raise failure(watch.board, call, ranks, None) from None
+                        raise failure(watch, call, ranks, error) from None
+                    if left <= look or _cannot_come(watch, call, ranks):
+                        raise failure(watch, call, ranks, None) from None
 
 
-def _cannot_come(board: Board, call: Call, ranks: Sequence[int]) -> bool:
-    """Whether a process has ended, or waits for this group in another call."""
+def _cannot_come(watch: Watch, call: Call, ranks: Sequence[int]) -> bool:
+    """Whether a process has ended, or waits for this group in another collective of the same number. A process that
+    waits in a collective of a lower number, or for a message, may come later: it may wait for a third process, or the
+    board may show what it did before."""
+    board = watch.board
     for rank in ranks:
         if rank == board.rank:
             continue
         stuck = board.read("stuck", rank)
-        if stuck is not None and stuck["group"] == call.group and _differs(stuck, call):
-            return True
-        if stuck is None and (board.read("failed", rank) or board.is_gone(rank)):
+        if stuck is not None and not watch.several:
+            meets = (stuck["group"], stuck["number"]) == (call.group, call.number)
+            if meets and _differs(stuck, call):
+                return True
+        if board.read("failed", rank) or board.is_gone(rank):
             return True
     return False
 
@@ -125,10 +151,10 @@ def _differs(stuck: dict[str, str], call: Call) -> bool:
     return (stuck["name"], stuck["detail"]) != (call.name, call.words)
 
 
-def failure(board: Board, call: Call, ranks: Sequence[int], error: BaseException | None) -> DistributedError:
+def failure(watch: Watch, call: Call, ranks: Sequence[int], error: BaseException | None) -> DistributedError:
     """The error for a `call` that did not succeed: `error`, or None for a process that waited in vain."""
-    line = program_line()
-    board.post("stuck", {"name": call.name, "detail": call.words, "group": call.group, "line": line})
+    board, line = watch.board, program_line()
+    board.post("stuck", watch.place(call, line))
     others = [rank for rank in ranks if rank != board.rank]
     until = time.monotonic() + _GRACE
     while True:

@@ -173,14 +173,15 @@ class Group(Messages):
         return _waiting.Call(name, detail, self._name, time.monotonic())
 
     def _run(self, call: _waiting.Call, start: Callable[[], Any]) -> None:
-        """Starts torch's works, and waits for them."""
+        """Starts torch's works of a collective, and waits for them."""
+        call = self._watch.numbered(call)
         _waiting.complete(self._watch, self._start(call, start), call, self.ranks)
 
     def _start(self, call: _waiting.Call, start: Callable[[], Any]) -> list[Any]:
         try:
             works = start()
         except RuntimeError as error:
-            raise _waiting.failure(self._watch.board, call, self.ranks, error) from None
+            raise _waiting.failure(self._watch, call, self.ranks, error) from None
         return works if isinstance(works, list) else [works]
 
     def agree(self, name: str, *numbers: int, detail: str | Callable[[], str] = "") -> list[tuple[int, ...]]:
@@ -277,7 +278,7 @@ class Group(Messages):
         import torch.distributed as dist
 
         kind = getattr(dist.ReduceOp, op.upper())
-        call = self._call(name, detail or (lambda: _words(tensor)))
+        call = self._watch.numbered(self._call(name, detail or (lambda: _words(tensor))))
         whole = tensor.contiguous()
         works = self._start(call, lambda: dist.all_reduce(whole, op=kind, group=self._handle, async_op=True))
 
@@ -396,10 +397,8 @@ class Group(Messages):
         in_job = [self.ranks[rank] for rank in ranks]
         handle = None
         if len(ranks) > 1:
-            import torch.distributed as dist
-
-            handle = dist.new_group(in_job, timeout=_connecting.connection_time(), use_local_synchronization=True)
-            _connecting.never_destroy(handle)
+            call = self._call("a new group", f"ranks {in_job}")
+            (handle,) = self._start(call, lambda: [_connecting.new_group(in_job)])
         return Group(in_job, list(ranks).index(self.rank), self._watch, handle)
 
     # ---- objects -----------------------------------------------------------------------------------------------------

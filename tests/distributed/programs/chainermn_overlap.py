@@ -145,9 +145,62 @@ def no_parameters():
         assert x.grad.tolist() == [2 * (step + 1)] * 2
 
 
+class Sharing(chainer.Chain):
+    """Parameters that two links share, and gradients that are one array in one process only: those of a sum's terms, of
+    which one is transposed."""
+
+    def __init__(self):
+        super().__init__()
+        weight = lambda: np.random.RandomState(5).uniform(-1, 1, (4, 4)).astype("d")  # noqa: E731
+        with self.init_scope():
+            self.first = L.Linear(4, 4, initialW=weight())
+            self.second = self.first
+            self.x, self.y, self.z = (chainer.Parameter(weight()) for _ in range(3))
+        self.first.b.array = np.zeros(4)
+
+    def forward(self, step, which):
+        value = batch(step, which)[:, :4].astype("d")
+        x = self.x + self.y + self.z.T if which else F.exp(self.x) * self.y * self.z
+        return F.sum(self.second(F.sin(x)) * self.first(value))
+
+
+def sharing():
+    for kind, double in (("naive", False), ("pure_nccl", False), ("pure_nccl", True)):
+        for early in (True, False):
+            net, alone, before = Sharing(), Sharing(), None
+            communicator = chainermn.create_communicator(kind, allreduce_grad_dtype="d" if kind != "naive" else None)
+            made = chainermn.create_multi_node_optimizer(chainer.optimizers.SGD(0.01), communicator, double).setup(net)
+            other = chainer.optimizers.SGD(0.01).setup(alone)
+            for each in (made, other):
+                each.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+            for step in range(5):
+                loss = net(step, rank)
+                if early:
+                    made.update(lambda: loss)  # noqa: B023
+                else:
+                    net.cleargrads()
+                    loss.backward()
+                    made.update()
+                if not step:
+                    continue
+                alone.cleargrads()
+                ((alone(step, 0) + alone(step, 1)) / 2).backward()
+                now = [param.grad.copy() for param in alone.params()]
+                if before or not double:
+                    for param, grad in zip(alone.params(), before if double else now, strict=True):
+                        param.grad = grad
+                    other.update()
+                before = now
+            if double:
+                made.wait()
+            for (name, p), (_, q) in zip(sorted(net.namedparams()), sorted(alone.namedparams()), strict=True):
+                np.testing.assert_allclose(p.array, q.array, 1e-12, err_msg=f"{name} {kind} {double} {early}")
+
+
 same_as_after_backward()
 as_one_process()
 messages_leave_during_backward()
 failures()
 no_parameters()
+sharing()
 print("done")

@@ -1,5 +1,7 @@
 """Groups of processes and their messages. Each rank checks what it gets; there are three."""
 
+import ctypes
+import threading
 import time
 
 import numpy as np
@@ -99,5 +101,28 @@ for call, words in (
     else:
         raise AssertionError("expected DistributedError")
     assert time.monotonic() - start < 5
+group.barrier()
+
+# a process that waits for a third one, or whose last long wait is still on the board, is not missing
+if rank == 0:
+    group.receive(1)
+elif rank == 1:
+    time.sleep(2.5)
+    group.send(Packet("late"), 0)
+group.barrier()
+time.sleep(1.8 if rank == 0 else 0)
+group.all_gather_objects(rank)
+if rank == 1:
+    ctypes.PyDLL(None).usleep(2_500_000)  # no other thread of Python runs meanwhile
+group.barrier()
+
+# waits of two threads, of which the first one to begin ends first
+other = group.split(0, rank)
+second = threading.Thread(target=lambda: (time.sleep(0.3 if rank else 0.1), other.barrier()))
+second.start()
+time.sleep(0.2 if rank else 0)
+group.agree("first")
+second.join()
+time.sleep(0 if rank else 2.5)
 group.barrier()
 print("done")
