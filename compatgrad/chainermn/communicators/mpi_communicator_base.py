@@ -215,7 +215,9 @@ class MpiCommunicatorBase(CommunicatorBase):
             if len(xs) != self.size:
                 what = "the first axis of the array" if _is_array(xs) else "the tuple"
                 raise ValueError(f"the length of {what} must be the communicator's size, {self.size}, not {len(xs)}")
-            packets = [_pack(x if _is_array(x) else numpy.asarray(x)) for x in xs]
+            # an element of an array with one axis is no array
+            xs = [x if _is_array(x) else numpy.asarray(x) for x in xs]
+            packets = [_pack(x) for x in xs]
         packet = self._group.scatter_packets(self._name("scatter"), packets, root)
         return xs[root].copy() if self.rank == root else _unpack(packet)
 

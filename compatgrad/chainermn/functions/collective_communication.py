@@ -145,7 +145,7 @@ class _Sum(_Communication):
         arrays = self.comm.gather(inputs[0], self.root)
         if not self._is_root:
             return (numpy.empty(0, numpy.float32),)
-        return (functools.reduce(operator.add, arrays),)
+        return (functools.reduce(operator.iadd, arrays),)  # `+` of arrays without axes is no array
 
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]

@@ -64,6 +64,18 @@ def arrays():
     assert reverse.rank == 1 - rank and reverse.bcast(np.array([rank])).tolist() == [1]
 
 
+def arrays_without_axes():
+    """They stay arrays in both directions."""
+    assert isinstance(comm.scatter(np.ones(2)), np.ndarray)
+    for communicate in (lambda x: MF.bcast(comm, x), lambda x: sum(MF.allgather(comm, x)), lambda x: MF.scatter(
+            comm, [x, x])):  # fmt: skip
+        x = chainer.Variable(np.array(2.0))
+        y = communicate(x)
+        assert isinstance(y.array, np.ndarray) and y.shape == ()
+        (y * (rank + 1)).backward()
+        assert x.grad is None or (type(x.grad), x.grad.shape, float(x.grad)) == (np.ndarray, (), 3), x.grad
+
+
 def mpi():
     """`import mpi4py` finds the same processes."""
     from mpi4py import MPI
@@ -263,6 +275,7 @@ def recurrent_network():
 
 
 arrays()
+arrays_without_axes()
 mpi()
 joined_batch("naive", None, 1e-5)
 joined_batch("pure_nccl", "float16", 2e-2)
