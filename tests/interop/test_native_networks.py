@@ -14,6 +14,7 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad import interop
+from compatgrad.nnabla.initializer import ConstantInitializer
 from tests.interop.test_native_layers import Model, accepted, image
 
 
@@ -175,6 +176,15 @@ STOPS = {
     "nnabla's quantization without limits": (
         lambda x: NF.fixed_point_quantize(x, sign=False, n=2, delta=0.5, ste_fine_grained=False), "nnabla",
         ".detach()"),
+    "nnabla's round": (lambda x: NF.round(x) * x, "nnabla", ".detach() + (x - x.detach())"),
+    "nnabla's ceil and floor": (lambda x: (NF.ceil(x) * NF.floor(x)) * x, "nnabla", "torch.floor(x).detach() + ("),
+    "nnabla's sign": (lambda x: NF.sign(x, alpha=0.0) * x, "nnabla", ".detach() + (x - x.detach())"),
+    "nnabla's binary_tanh": (lambda x: NF.binary_tanh(x) * x, "nnabla", "F.hardtanh("),
+    "nnabla's binary_sigmoid": (lambda x: NF.binary_sigmoid(x) * x, "nnabla", "0.5 * (F.hardtanh("),
+    "nnabla's powers of two": (lambda x: NF.pow2_quantize(x, n=3, m=0) * x, "nnabla", ".abs() < 1.41"),
+    "nnabla's positive powers": (lambda x: NF.pow2_quantize(x, sign=False, n=3, m=1) * x, "nnabla", "& (x >= 0)"),
+    "nnabla's prune": (lambda x: NF.prune(x, 0.5) * x, "nnabla", ".detach() + (x - x.detach())"),
+    "mxnet's round_ste": (lambda x: mx.nd.contrib.round_ste(x) * x, "mxnet", ".detach() + (x - x.detach())"),
 }  # fmt: skip
 
 
@@ -198,6 +208,27 @@ def test_parameters_without_gradient_are_not_trained():
     trained = {name for name, p in result.module.named_parameters() if p.requires_grad}
     assert trained == {"trained.weight", "trained.bias"}
     assert "self.fixed.requires_grad_(False)" in result.source
+    nn.clear_parameters()
+
+
+def test_learned_steps_of_nnabla():
+    """Numbers are rounded to multiples of a power of two, whose exponent is learned through the rounding."""
+    nn.clear_parameters()
+
+    def rounded(x):
+        step = nn.parameter.get_parameter_or_create("step", (), ConstantInitializer(0.3), need_grad=True)
+        step = 2 ** NF.round(NF.log(NF.minimum_scalar(NF.maximum_scalar(step, 0.01), 1)) / np.log(2))
+        step = NF.broadcast(NF.reshape(step, (1,) * x.ndim, inplace=False), x.shape)
+        return step * NF.round(NF.clip_by_value(x, -3 * step, 3 * step) / step)
+
+    def forward(x):
+        return PF.affine(rounded(x), 3, apply_w=rounded, with_bias=False)
+
+    forward(nn.Variable((5, 4)))
+    parameters = nn.get_parameters(grad_only=False)
+    result = accepted(interop.to_native(forward, image(5, 4), frontend="nnabla", parameters=parameters), "eval")
+    result.module(image(5, 4)).sum().backward()
+    assert float(result.module.step.grad.abs()) > 0.1, "the step is learned"
     nn.clear_parameters()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import fx
 
-__all__ = ["Text", "call_text", "literal"]
+__all__ = ["Text", "call_text", "literal", "loose"]
 
 
 class Text(str):
@@ -19,7 +19,8 @@ class Text(str):
     atom = True
 
 
-def _loose(text: str) -> Text:
+def loose(text: str) -> Text:
+    """An expression that binds as loosely as an operator."""
     made = Text(text)
     made.atom = False
     return made
@@ -110,7 +111,7 @@ def call_text(node: fx.Node, text: Callable[[Any], str], like: Callable[[torch.d
         return Text(f"{tight(text(node.args[0]))}[{node.args[1]}]")
     if target in _NUMBERS:
         a, b = (tight(text(v)) if isinstance(v, fx.Node) else repr(v) for v in node.args)
-        return _loose(f"{a} {_NUMBERS[target]} {b}")
+        return loose(f"{a} {_NUMBERS[target]} {b}")
     if target is torch.sym_max:
         return Text(f"max({', '.join(text(v) if isinstance(v, fx.Node) else repr(v) for v in node.args)})")
     call = _Call(node, text, like)
@@ -124,7 +125,7 @@ def _general(c: _Call) -> Text:
         alpha = c.keywords.get("alpha", 1)
         if not (set(c.keywords) - {"alpha"}):
             right = c.tight(1) if alpha == 1 else f"{c.text(alpha)} * {c.tight(1)}"
-            return _loose(f"{c.tight(0)} {_BINARY[c.name]} {right}")
+            return loose(f"{c.tight(0)} {_BINARY[c.name]} {right}")
     if c.name in _FUNCTIONAL:
         return Text(f"F.{c.name.replace('log_sigmoid', 'logsigmoid')}({c.arguments()})")
     if c.name.endswith("_") and hasattr(torch.Tensor, c.name):
@@ -212,17 +213,17 @@ def _elu(c: _Call) -> Text:
     if abs(alpha - 1.6732632423543772) < 1e-12 and abs(scale - 1.0507009873554805) < 1e-12:
         return Text(f"F.selu({x})")
     made = f"F.elu({x}{'' if alpha == 1 else f', {alpha}'})"
-    return Text(made) if scale == 1 else _loose(f"{scale} * {made}")
+    return Text(made) if scale == 1 else loose(f"{scale} * {made}")
 
 
 @_special("rsub")
 def _rsub(c: _Call) -> Text:
-    return _loose(f"{c.text(c.arg(1))} - {c.tight(0)}")
+    return loose(f"{c.text(c.arg(1))} - {c.tight(0)}")
 
 
 @_special("neg")
 def _neg(c: _Call) -> Text:
-    return _loose(f"-{c.tight(0)}")
+    return loose(f"-{c.tight(0)}")
 
 
 @_special("select")
@@ -302,4 +303,4 @@ def _max_pool(c: _Call) -> Text:
 def _addmm(c: _Call) -> Text | None:
     if c.keywords:
         return None
-    return _loose(f"{c.tight(0)} + {c.tight(1)} @ {c.tight(2)}")
+    return loose(f"{c.tight(0)} + {c.tight(1)} @ {c.tight(2)}")

@@ -13,9 +13,10 @@ from torch import fx
 from torch.utils import _pytree
 
 from compatgrad.interop.native._attention import DROPPED
-from compatgrad.interop.native._calls import Text, call_text, literal, tight
+from compatgrad.interop.native._calls import Text, call_text, literal, loose, tight
 from compatgrad.interop.native._layers import Layer
 from compatgrad.interop.native._record import LAYER
+from compatgrad.interop.native._straight import VALUE
 
 __all__ = ["MODULE", "VARIABLE", "Statement", "statements", "without_whole_slices"]
 
@@ -190,7 +191,7 @@ class _Writer:
         if layer.kind == "nn.LSTMCell" and len(given) == 3 and (last := self._state(given[1:])):
             call, shown = call.replace("({1}, {2})", "{1}"), [shown[0], last]
         text = call.format(*shown, m=module(self.module_of(layer)) if layer.kind else "")
-        return Text(text)
+        return loose(text) if layer.call.startswith(VALUE) else Text(text)
 
     def _state(self, given: list[fx.Node]) -> str | None:
         """The text of the call of a cell whose two results these are, in torch's order."""

@@ -248,7 +248,7 @@ class _Trace(Trace):
         params = {k: self.value(v) if isinstance(v, torch.Tensor) else v for k, v in (view.op_params or {}).items()}
         seen = Seen(view.op_name, params, inputs, [y for y in outputs if y is not None], self._train,
                     self.calls[start:], self.calls)  # fmt: skip
-        straight = straight_of(seen) if self.stops else None
+        straight = straight_of(seen, self.stops)
         if straight is not None and inputs[straight[2]] is not None:
             self._straight(view.outputs[0](), seen, *straight)
             return

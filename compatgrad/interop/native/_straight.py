@@ -10,9 +10,16 @@ import torch
 from compatgrad.exporting._trace import Call, Value
 from compatgrad.interop.native._layers import Layer, Seen
 
-__all__ = ["straight_of", "vectors_fixed"]
+__all__ = ["VALUE", "straight_of", "vectors_fixed"]
 
-_THROUGH = "{0}.detach() + {1} - {1}.detach()"
+# the value, to which all these functions add a difference that is exactly 0 and has the gradient
+VALUE = "{0}.detach() + "
+_THROUGH = VALUE + "({1} - {1}.detach())"
+_BETWEEN = VALUE + "{factor}(F.hardtanh({1}) - F.hardtanh({1}).detach())"
+
+
+def _where(condition: str) -> str:
+    return f"{VALUE}({{1}} - {{1}}.detach()).where({condition}, 0)"
 
 
 def _grid(params: Any) -> str:
@@ -21,7 +28,27 @@ def _grid(params: Any) -> str:
         return _THROUGH
     top = (2 ** (params["n"] - params["sign"]) - 1) * params["delta"]
     bottom = -top if params["sign"] else 0.0
-    return f"{{0}}.detach() + ({{1}} - {{1}}.detach()).where(({{1}} >= {bottom!r}) & ({{1}} <= {top!r}), 0)"
+    return _where(f"({{1}} >= {bottom!r}) & ({{1}} <= {top!r})")
+
+
+def _powers(params: Any) -> str:
+    """The gradient is 0 where a number is rounded, on a logarithmic scale, to more than the largest power."""
+    if not params["ste_fine_grained"]:
+        return _THROUGH
+    inside = f"{{1}}.abs() < {2.0 ** (params['m'] + 0.5)!r}"
+    return _where(inside if params["sign"] else f"({inside}) & ({{1}} >= 0)")
+
+
+# functions of one input that get their own value and another gradient
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys(
+        ("ste_round", "ste_ceil", "ste_floor", "ste_sign", "binary_weights", "prune"), lambda params: _THROUGH
+    ),
+    "binary_tanh": lambda params: _BETWEEN.replace("{factor}", ""),
+    "binary_sigmoid": lambda params: _BETWEEN.replace("{factor}", "0.5 * "),
+    "fixed_point_quantize": _grid,
+    "pow2_quantize": _powers,
+}
 
 
 def vectors_fixed(calls: Sequence[Any], new_tensor: Callable[[torch.Tensor], torch.Tensor]) -> list[Any]:
@@ -44,14 +71,12 @@ def vectors_fixed(calls: Sequence[Any], new_tensor: Callable[[torch.Tensor], tor
     return made
 
 
-def straight_of(seen: Seen) -> tuple[Layer, int | None, int] | None:
+def straight_of(seen: Seen, stops: bool) -> tuple[Layer, int | None, int] | None:
     """For a straight-through estimator: what is computed from its value and from the input that gets the gradient; the
     number of the input that is its value, None if it computes the value; and the number of the input that gets the
-    gradient. None for other functions."""
-    if seen.op == "straight_through":
+    gradient. None for other functions. stops: whether gradients end where the network's do."""
+    if seen.op == "straight_through" and stops:
         return Layer("", (), _THROUGH, (0, 1)), 0, 1
-    if seen.op in ("binary_weights", "prune"):
-        return Layer("", (), _THROUGH, (0, 1)), None, 0
-    if seen.op == "fixed_point_quantize":
-        return Layer("", (), _grid(seen.params), (0, 1)), None, 0
+    if seen.op in _TEXTS:
+        return Layer("", (), _TEXTS[seen.op](seen.params), (0, 1)), None, 0
     return None
