@@ -342,7 +342,7 @@ class Communicator:
             pack_size: number of elements from which on gathered gradients are sent.
             division: whether sums are divided by the number of processes.
             group: the name of the group.
-            scale_grad: factor by which gradients are multiplied.
+            scale_grad: factor by which gradients are multiplied before they are summed.
             keep_dtype: whether the arrays keep their dtypes; otherwise they are cast to the communicator's type.
         """
         return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad, keep_dtype)
@@ -409,7 +409,7 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
     def __init__(self, communicator, arrays, pack_size, division, group, scale, keep_dtype):
         self._communicator, self._group = communicator, communicator._enter("all_reduce_callback", group)
         self._arrays, self._pack_size, self._keep_dtype = arrays, pack_size, keep_dtype
-        self._factor = scale / self._group.size if division else scale
+        self._scale, self._factor = scale, 1 / self._group.size if division else 1.0
         self._sums = None
 
     def _begin(self, variable):
@@ -435,7 +435,7 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
         taking_part = _agree(self._group, "all_reduce_callback", self._arrays, flags, order)
         self._order = [i for i in order if taking_part[i]]
         self._next, self._pack, self._elements = 0, [], 0
-        self._sums = distributed.Buckets(self._group, self._factor, "all_reduce_callback")
+        self._sums = distributed.Buckets(self._group, self._factor, "all_reduce_callback", before=self._scale)
 
     def on_finish_function_backward(self, function):
         """Called after each function's backward."""
@@ -463,11 +463,11 @@ class _AllReduceCallback(CommunicatorBackwardCallback):
         """Called at the end of backward: sends the rest and waits for all sums."""
         if self._group.size == 1:
             dtype = self._communicator._dtype
-            if self._factor != 1 or any(array._dtype != dtype for array in self._arrays):
+            if self._scale != 1 or any(array._dtype != dtype for array in self._arrays):
                 written = [array for array in self._arrays if not array.zeroing]
                 tensors = [self._communicator._opened(array, self._keep_dtype) for array in written]
-                if self._factor != 1 and tensors:
-                    torch._foreach_mul_(tensors, self._factor)
+                if self._scale != 1 and tensors:
+                    torch._foreach_mul_(tensors, self._scale)
             return
         if self._sums is None:  # called by the program
             self._begin(None)

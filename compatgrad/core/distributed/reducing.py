@@ -29,8 +29,12 @@ class _Bucket:
         self.views = [piece.view(t.shape) for piece, t in zip(pieces, self.tensors, strict=True)]
         self.pending: Pending | None = None
 
-    def start(self, group: Group, name: str, detail: Callable[[], str] | None) -> None:
-        torch._foreach_copy_(self.views, self.tensors)
+    def start(self, group: Group, name: str, detail: Callable[[], str] | None, factor: float) -> None:
+        if factor == 1:
+            torch._foreach_copy_(self.views, self.tensors)
+        else:  # in the wider dtype
+            for view, tensor in zip(self.views, self.tensors, strict=True):
+                torch.mul(tensor, factor, out=view)
         self.pending = group.all_reduce(self.flat, wait=False, name=name, detail=detail)
 
     def finish(self, factor: float) -> None:
@@ -54,6 +58,7 @@ class Buckets:
         factor: by which the sums are multiplied, in the dtype of communication.
         name: name of the call, for errors.
         detail: returns what the call is about, for errors; None is sizes and dtypes.
+        before: by which the tensors are multiplied before they are summed, so that sums stay finite in float16.
 
     Example:
         >>> import torch
@@ -69,8 +74,10 @@ class Buckets:
     Source: `compatgrad/core/distributed/reducing.py`.
     """
 
-    def __init__(self, group: Group, factor: float, name: str, detail: Callable[[], str] | None = None) -> None:
-        self.group, self.factor, self.name, self.detail = group, factor, name, detail
+    def __init__(
+        self, group: Group, factor: float, name: str, detail: Callable[[], str] | None = None, before: float = 1.0
+    ) -> None:
+        self.group, self.factor, self.name, self.detail, self.before = group, factor, name, detail, before
         self._started: list[_Bucket] = []
         self._sent = 0
         self._messages: deque[tuple[torch.dtype, list[int]]] = deque()
@@ -116,7 +123,7 @@ class Buckets:
     def _send(self, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:
         bucket = _Bucket(self.group, tensors, dtype)
         if bucket.flat.numel():
-            bucket.start(self.group, self.name, self.detail)
+            bucket.start(self.group, self.name, self.detail, self.before)
             self._started.append(bucket)
         self._sent += 1
 

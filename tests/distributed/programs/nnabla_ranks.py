@@ -160,6 +160,20 @@ def test_callback_sends_during_backward():
     assert len(sent) == len(grads) == 8 and sent[0] < len(seen) // 2 and sent == sorted(sent), (sent, seen)
 
 
+def test_gradients_are_scaled_before_they_are_summed():
+    half = C.MultiProcessDataParallelCommunicator(nn.Context(["cpu:half"], "CpuCachedArray", "0"))
+    half.init()
+    x = nn.Variable.from_numpy_array(np.ones(2, np.float32), need_grad=True)
+    for keep_dtype, factor in ((False, 40000.0), (True, 80000.0)):  # the sums, and 80000, are too large for float16
+        loss = F.sum(x * factor)
+        x.grad.zero()
+        loss.forward()
+        done = half.all_reduce_callback([x.grad], 1, scale_grad=0.25, keep_dtype=keep_dtype)
+        loss.backward(communicator_callbacks=done)
+        assert x.grad.dtype == (np.float32 if keep_dtype else np.float16)
+        same(x.g, [0.75 * factor] * 2, 1e-3)
+
+
 def test_disagreement():
     """Graphs that differ are an error in all processes, with the name of the call."""
     xs = [nn.Variable.from_numpy_array(np.ones(n, np.float32), need_grad=True) for n in (2, 3)]
