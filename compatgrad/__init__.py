@@ -20,6 +20,7 @@ if _TYPE_CHECKING:
         grad,
         no_backprop_mode,
         register,
+        release_memory,
         show_registry,
     )
 
@@ -38,6 +39,7 @@ __all__ = [
     "no_backprop_mode",
     "ops",
     "register",
+    "release_memory",
     "show_registry",
     "uninstall",
 ]

@@ -9,6 +9,7 @@ from compatgrad.core.backprop import backward, grad
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode, using_debug, using_mode
 from compatgrad.core.function import Function, FunctionNode
 from compatgrad.core.hooks import FunctionHook
+from compatgrad.core.kept_memory import release_memory
 from compatgrad.core.registry import register, show_registry
 from compatgrad.core.variable import Variable, VariableNode
 
@@ -23,6 +24,7 @@ __all__ = [
     "grad",
     "no_backprop_mode",
     "register",
+    "release_memory",
     "show_registry",
     "using_debug",
     "using_mode",

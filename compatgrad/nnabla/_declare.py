@@ -66,6 +66,9 @@ class Spec:
         self.drawn: tuple[str, ...] = tuple(options.pop("drawn", ()))
         self.host: Callable[..., Any] = options.pop("host", Composite)
         self.dtypes: str | None = options.pop("dtypes", None)
+        #: Whether forward records the body for backward, which otherwise runs the body again: a choice between memory
+        #: and time.
+        self.records: bool = options.pop("records", False)
         #: Whether the node of the body's op may be the function itself.
         self.claims = self.primitive and not self.draws and self.setup is None
         integers = set(options.pop("integers", ()))
@@ -111,6 +114,11 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
+def _versions(tensors: Sequence[torch.Tensor | None]) -> list[int | None]:
+    """Numbers that change when a tensor is written to."""
+    return [None if t is None else t._version for t in tensors]
+
+
 class Composite:
     """A function made of several ops, with the methods of the engine's host protocol (csrc/python/host.cpp)."""
 
@@ -129,6 +137,8 @@ class Composite:
         self.sources = [None if x is None else x.data for x in inputs] if spec.setup == "data" else None
         self.first: list[torch.Tensor] | None = None  # the results that `infer` has already computed
         self.half, self.device = _context.is_half(_context.current_ctx), device()
+        self.records = spec.records and not self.half and any(x is not None and x.requires_grad for x in inputs)
+        self.recorded: tuple[list[int | None], Any, list[Any], tuple[Any, ...]] | None = None
 
     def _source(self, i: int, array: NdArray | None) -> torch.Tensor | None:
         """The tensor of input i, in the dtype in which the body gets it, for `infer`."""
@@ -166,12 +176,25 @@ class Composite:
             notes.listener("composed", self.spec.type_name)
         if self.state is not None:
             self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
+        self.recorded = None
+        if self.records:
+            xs, ys = self._record(tensors, [t is not None and t.is_floating_point() for t in tensors])
+            self.recorded = _versions(tensors), tensors, xs, ys
+            return [y.tensor for y in ys]
         global updating
         updating = True
         try:
             return self.forward_again(tensors)
         finally:
             updating = False
+
+    def _record(self, tensors: Sequence[torch.Tensor | None], wanted: list[bool]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Runs the body as a graph of the native frontend, with gradients of the inputs that are `wanted`."""
+        with using_modes(plain=True, deferred=False, enable_backprop=True):
+            xs = [
+                None if t is None else _core.Variable(t, requires_grad=w) for t, w in zip(tensors, wanted, strict=True)
+            ]
+            return xs, self._body(xs)
 
     def forward_again(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         with using_modes(plain=True, deferred=False, enable_backprop=False):
@@ -180,11 +203,12 @@ class Composite:
         return [y.half() if y.dtype == torch.float32 else y for y in ys] if self.half else ys
 
     def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[torch.Tensor | None]:
+        recorded, self.recorded = self.recorded, None
+        if recorded is not None and recorded[0] == _versions(recorded[1]):  # as in nnabla, the values of forward
+            xs, ys = recorded[2:]
+        else:
+            xs, ys = self._record(inputs, wanted)
         with using_modes(plain=True, deferred=False, enable_backprop=True):
-            xs = [
-                None if t is None else _core.Variable(t, requires_grad=w) for t, w in zip(inputs, wanted, strict=True)
-            ]
-            ys = self._body(xs)
             gxs = self._gradient(
                 _C.native_frontend, xs, ys, [None if g is None else constant(g) for g in gradients], wanted, False
             )

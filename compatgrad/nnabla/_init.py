@@ -115,7 +115,7 @@ def reset_array_preference() -> None:
 
 
 def clear_memory_cache() -> None:
-    """Frees cached GPU memory that is not in use. Without a GPU it does nothing.
+    """Returns memory that is not in use, but kept for new arrays, to the system and to the GPU.
 
     Example:
         >>> from compatgrad.nnabla_ext import cuda
@@ -125,6 +125,9 @@ def clear_memory_cache() -> None:
     """
     import torch
 
+    from compatgrad import _C
+
+    _C.release_memory()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 

@@ -90,3 +90,37 @@ def test_an_lstm_is_its_steps():
         np.testing.assert_allclose(ys.d[t], state, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(last_h.d[0, 0], state, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(last_c.d[0, 0], cell, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_forward_and_backward_in_other_orders(name):
+    """Backward uses what forward has recorded, or runs the network again."""
+    xs = [nn.Variable.from_numpy_array(v).apply(need_grad=True) for v in arrays(name, 2, 2)]
+    loss = F.sum(F.concatenate(*(F.reshape(y * y, (-1,)) for y in network(name, xs, 2, 2)), axis=0))
+
+    def gradients(*steps):
+        for x in xs:
+            x.g = 0
+        for step in steps:
+            step()
+        return [x.g.copy() for x in xs]
+
+    expected = gradients(loss.forward, loss.backward)
+    for steps, times in (
+        ([loss.forward, loss.forward, loss.backward], 1),
+        ([loss.forward, loss.backward, loss.backward], 2),
+        ([loss.backward], 1),
+        ([loss.forward, lambda: loss.backward(clear_buffer=True)], 1),
+        ([lambda: loss.forward(clear_no_need_grad=True), loss.backward], 1),
+    ):
+        for g, e in zip(gradients(*steps), expected, strict=True):
+            np.testing.assert_allclose(g, times * e, rtol=1e-4, atol=1e-5)
+    xs[-2].d = weight = xs[-2].d * 2
+    assert not np.allclose(gradients(loss.forward, loss.backward)[0], expected[0])
+    xs[-2].d = weight / 2
+    for g, e in zip(gradients(loss.forward, loss.backward), expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-5)
+    xs[0].need_grad = False  # after the graph was built
+    xs[0].g = 5
+    for g, e in zip(gradients(loss.forward, loss.backward)[1:], expected[1:], strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-5)

@@ -109,7 +109,7 @@ def _layers(mode: str, x: Any, states: list, weight_l0: Any, weight: Any, bias: 
     return tuple(ys if training else map(op.inference_only, ys))
 
 
-@function("RNN", "x, h, weight_l0, weight?, bias?", shared=(_SHARED,))
+@function("RNN", "x, h, weight_l0, weight?, bias?", shared=(_SHARED,), records=True)
 def rnn(
     x: Array,
     h: Array,
@@ -147,7 +147,7 @@ def rnn(
     return _layers(f"rnn_{nonlinearity}", x, [h], weight_l0, weight, bias, training)
 
 
-@function("LSTM", "x, h, c, weight_l0, weight?, bias?", shared=(_SHARED,))
+@function("LSTM", "x, h, c, weight_l0, weight?, bias?", shared=(_SHARED,), records=True)
 def lstm(
     x: Array,
     h: Array,
@@ -182,7 +182,7 @@ def lstm(
     return _layers("lstm", x, [h, c], weight_l0, weight, bias, training)
 
 
-@function("GRU", "x, h, weight_l0, weight?, bias?", shared=(_SHARED,))
+@function("GRU", "x, h, weight_l0, weight?, bias?", shared=(_SHARED,), records=True)
 def gru(
     x: Array,
     h: Array,
