@@ -119,6 +119,11 @@ class DistributedStore(KVStore):
         for key, _ in pairs:
             self._stored(key)
         self._settle(name, pairs)
+        for key, arrays in pairs:
+            value, given = self._stored(key).tensor, arrays[0].tensor
+            if (given.numel(), given.dtype) != (value.numel(), value.dtype):
+                words = [f"{str(t.dtype).removeprefix('torch.')} of shape {tuple(t.shape)}" for t in (value, given)]
+                raise MXNetError(f"KVStore.{name}: key {key} holds {words[0]}, got {words[1]}")
         with autograd.pause():
             for key, total in self._sums(name, pairs):
                 self._apply(key, total)

@@ -28,6 +28,10 @@ def test_sums():
     expect_error(mx.MXNetError, "has not been inited", kv.push, "c", nd.ones(2))
     expect_error(mx.MXNetError, "ignore_sparse", kv.pull, "a", out=out, ignore_sparse=False)
     expect_error(RuntimeError, "different keys or arrays", kv.push, "a" if rank else "b", nd.ones((1, 2)))
+    expect_error(
+        mx.MXNetError, "key a holds float32 of shape (2,), got float32 of shape (3,)", kv.push, "a", nd.ones(3)
+    )
+    expect_error(mx.MXNetError, "got float64 of shape (2,)", kv.push, "a", nd.ones(2, dtype="float64"))
     expect_error(mx.MXNetError, "'dist_sync'", mx.kv.create, "dist_async")
     kv._barrier()
 
