@@ -131,10 +131,12 @@ def _meet(
     number: int = 0,
     first_differs: bool = False,
     wrong: str = "",
+    how: str = "",
 ) -> list[int]:
     """Makes sure that all processes call the same with arrays of the same form. Returns each process's `number`.
 
-    first_differs: the first dimensions may differ. wrong: why this process cannot take part.
+    first_differs: the first dimensions may differ. wrong: why this process cannot take part. how: the operation and its
+    factors, which must be the same.
     """
     forms = []
     for array in arrays:
@@ -145,10 +147,10 @@ def _meet(
             wrong = wrong or f"arrays of {array.tensor.dtype} cannot be sent"
         shape = tuple(array.shape)
         forms.append((shape[1:] if first_differs and shape else shape, len(shape), str(array.tensor.dtype)))
-    code = zlib.crc32(repr((None if name is None else str(name), forms)).encode())
+    code = zlib.crc32(repr((None if name is None else str(name), forms, how)).encode())
     rows = members.agree(f"hvd.{who}", code, number, bool(wrong))
     if any(row[2] or row[0] != rows[0][0] for row in rows):
-        mine = wrong or f"{'no name' if name is None else f'name {name!r}'}, {[(f[0], f[2]) for f in forms[:8]]}"
+        mine = wrong or f"{'no name' if name is None else f'name {name!r}'}, {[(f[0], f[2]) for f in forms[:8]]}{how}"
         texts = members.all_gather_objects(mine)
         listed = "; ".join(f"rank {members.ranks[i]}: {text}" for i, text in enumerate(texts))
         what = "a process cannot take part" if any(row[2] for row in rows) else "the processes do not pass the same"
@@ -172,6 +174,11 @@ def _operation(op: int | None, average: bool | None) -> int:
     if op not in _OPERATIONS:
         raise ValueError(f"hvd.allreduce: op must be hvd.Average, Sum, Min, Max or Product, got {op!r}")
     return op
+
+
+def _how(op: int, before: float, after: float) -> str:
+    names = ("Average", "Sum", "Adasum", "Min", "Max", "Product")
+    return f", op {names[op]}, factors {before:g} and {after:g}"
 
 
 def _scaled(tensor: torch.Tensor, factor: float, divisor: int = 1) -> torch.Tensor:
@@ -213,7 +220,7 @@ def _all_reduce(
 ) -> list[torch.Tensor]:
     members = process_set._members(who)
     op = _operation(op, average)
-    _meet(who, name, members, tensors, op)
+    _meet(who, name, members, tensors, how=_how(op, before, after))
     with autograd.pause():
         return _reduced(members, [t.tensor.detach() for t in tensors], op, before, after)
 
@@ -467,7 +474,7 @@ def _scattered(
     if any(t.shape == () for t in tensors):
         raise ValueError(f"hvd.{who}: scalars cannot be scattered")
     members = process_set._members(who)
-    _meet(who, name, members, tensors, op)
+    _meet(who, name, members, tensors, how=_how(op, before, after))
     with autograd.pause():
         sums = _reduced(members, [t.tensor.detach() for t in tensors], op, before, after)
         return [_as(t, y.tensor_split(members.size)[members.rank].clone()) for t, y in zip(tensors, sums, strict=True)]

@@ -42,6 +42,8 @@ def test_errors():
     expect_error(mx.MXNetError, "rank 1: no name, [((3,), 'torch.float32')]", hvd.allreduce, nd.ones(2 + rank))
     expect_error(mx.MXNetError, "name 'b'", hvd.allreduce, nd.ones(2), name="ab"[rank])
     expect_error(mx.MXNetError, "int32", hvd.allreduce, nd.ones(2, dtype=["float32", "int32"][rank]))
+    expect_error(mx.MXNetError, "op Sum, factors 1 and 1", hvd.allreduce, nd.ones(2), op=[hvd.Sum, hvd.Average][rank])
+    expect_error(mx.MXNetError, "factors 2 and 1", hvd.allreduce, nd.ones(2), prescale_factor=2 - rank)
     expect_error(mx.MXNetError, "different root ranks: [0, 1]", hvd.broadcast, nd.ones(2), rank)
     expect_error(mx.MXNetError, "multiple of the 2 processes", hvd.alltoall, nd.ones(2 + rank))
     expect_error(ValueError, "only one of them", hvd.allreduce, nd.ones(2), average=True, op=hvd.Sum)
