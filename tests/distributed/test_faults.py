@@ -21,6 +21,8 @@ CASES = {
     "dtype": (r"the processes do not agree: .*/b/W\(2, 2\) float32.*/b/W\(2, 2\) float64", 20),
     "network": (r"rank [02] of 3: no process has ended; Connection closed by peer \[127", 20),
     "batches": (r"rank 1 has ended$", 20),
+    "absent": (r"did not all connect within 2 s; rank 0 at \S*faults\.py:\d+: rank 1 did not come$", 2),
+    "text": (r"has ended by ValueError: the second line$", 20),
 }
 
 

@@ -149,6 +149,8 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
             raise DistributedError(_no_meeting(launch, error)) from error
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
         hook = sys.excepthook
+        with contextlib.suppress(RuntimeError):
+            store.set(f"{_PREFIX}-came/{launch.rank}", "")
         try:
             dist.init_process_group(
                 backend, store=store, rank=launch.rank, world_size=launch.size,
@@ -157,8 +159,8 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
         except RuntimeError as error:
             raise DistributedError(
                 f"the {launch.size} processes ({launch.launcher}) did not all connect within "
-                f"{connection_time().total_seconds():g} s; rank "
-                f"{launch.rank} at {program_line() or 'an unknown line'}: {_first_line(error)}"
+                f"{connection_time().total_seconds():g} s; rank {launch.rank} at "
+                f"{program_line() or 'an unknown line'}: {_absent(store, launch.size) or _first_line(error)}"
             ) from error
         # torch's hook begins each line with the rank, and cannot be told from one that the program sets
         sys.excepthook = hook
@@ -254,8 +256,18 @@ def new_group(ranks: Sequence[int]) -> Any:
     return handle
 
 
+def _absent(store: Any, size: int) -> str:
+    """Which processes never came to the store, in words; "" if all did, or if the store does not answer."""
+    try:
+        ranks = [rank for rank in range(size) if not store.check([f"{_PREFIX}-came/{rank}"])]
+    except RuntimeError:
+        return ""
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:8]))}{more} did not come" if ranks else ""
+
+
 def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def _leave(board: Board, folder: str) -> None:

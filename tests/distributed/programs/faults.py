@@ -50,7 +50,9 @@ if what == "snapshots":
 
 from compatgrad.core import distributed  # noqa: E402
 
-if what == "port":
+if what == "absent" and os.environ["RANK"] == "1":
+    sys.exit()
+if what in ("port", "absent"):
     from compatgrad.core.distributed import _connecting
 
     _connecting._CONNECTION = 2.0
@@ -62,6 +64,8 @@ group.barrier()
 if group.rank == 1:
     if what == "raises":
         raise ValueError("boom")
+    if what == "text":
+        raise ValueError("\nthe second line")
     if what == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "leaves":
