@@ -105,22 +105,31 @@ def _files_below(folder: Path) -> Iterator[Path]:
 def _write_wheel(
     folder: str, tag: str, contents: Iterator[tuple[str, bytes]], version: str = compatgrad.__version__
 ) -> str:
-    """Writes the files and the record of their hashes; returns the wheel's file name."""
+    """Writes the files and the record of their hashes; returns the wheel's file name.
+
+    The module is compiled while this runs. The wheel gets its name at the end, so that a build that fails leaves no
+    wheel with a part of the files.
+    """
     name = f"compatgrad-{version}-{tag}.whl"
     record = []
-    with zipfile.ZipFile(Path(folder) / name, "w", zipfile.ZIP_DEFLATED) as archive:
+    new = Path(folder) / f"{name}.new"
+    try:
+        with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
 
-        def add(path: str, data: bytes) -> None:
-            info = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))
-            info.external_attr = 0o644 << 16
-            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+            def add(path: str, data: bytes) -> None:
+                info = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, data, zipfile.ZIP_DEFLATED)
 
-        for path, data in contents:
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            record.append(f"{path},sha256={digest},{len(data)}\n")
-            add(path, data)
-        path = f"{_dist_info(version)}/RECORD"
-        add(path, "".join([*record, f"{path},,\n"]).encode())
+            for path, data in contents:
+                digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                record.append(f"{path},sha256={digest},{len(data)}\n")
+                add(path, data)
+            path = f"{_dist_info(version)}/RECORD"
+            add(path, "".join([*record, f"{path},,\n"]).encode())
+        os.replace(new, new.with_name(name))
+    finally:
+        new.unlink(missing_ok=True)
     return name
 
 

@@ -58,6 +58,13 @@ def test_without_torch_there_is_no_such_wheel(checkout):
     assert done.returncode == 1 and "install the torch that the wheel is for" in done.stderr
 
 
+def test_a_build_that_fails_leaves_no_wheel(checkout):
+    checkout.write("site/csrc/ops/broken.cpp", "int broken( {\n")
+    done = checkout.python("-m", "compatgrad._build", "--wheel", "out", cwd=checkout.root)
+    assert done.returncode == 1 and "broken.cpp" in done.stderr
+    assert not list((checkout.root / "out").iterdir())
+
+
 def install(wheel: Path, python: Path) -> None:
     command = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel]
     subprocess.run([*map(str, command), "--quiet", "--disable-pip-version-check"], check=True)
