@@ -97,7 +97,8 @@ class _MultiNodeOptimizer(_Wrapper):
         from compatgrad.chainermn.communicators.mpi_communicator_base import MpiCommunicatorBase
 
         comm = self.communicator
-        own = getattr(type(comm), "multi_node_mean_grad", None) is MpiCommunicatorBase.multi_node_mean_grad
+        mean = getattr(getattr(comm, "multi_node_mean_grad", None), "__func__", None)
+        own = mean is MpiCommunicatorBase.multi_node_mean_grad
         return self.zero_fill and own and comm.size > 1 and not comm._is_dummy
 
     def _backward(self, loss, target):
@@ -110,7 +111,7 @@ class _MultiNodeOptimizer(_Wrapper):
             _watched(params, lambda i, _: finished.append(named[i][0]), super()._backward, loss, target)
             _OWN(self, "_finished", tuple(finished))
             return
-        means = _gradients.Means(self.communicator, target, True, self._order)
+        means = self._new_means(target)
         try:
             _watched(means.params, means.put, super()._backward, loss, target)
         except BaseException:
@@ -118,17 +119,22 @@ class _MultiNodeOptimizer(_Wrapper):
             raise
         _OWN(self, "_means", means)
 
+    def _new_means(self, target):
+        return _gradients.Means(self.communicator, target, True, self._order, early=True)
+
     def _restart(self, target):
         if self._early():
-            _OWN(self, "_order", self.communicator._group.broadcast_object(self._finished))
+            group = self.communicator._group
+            _OWN(self, "_order", group.broadcast_object(self._finished))
+            group.twin()  # all processes make it here
 
     def _step(self, target, args, kwds):
         means = self._means
         _OWN(self, "_means", None)
         if means is not None:
             means.complete().finish()
-        elif self._order:
-            _gradients.Means(self.communicator, target, True, self._order).complete().finish()
+        elif self._early():
+            self._new_means(target).complete().finish()
         else:
             self.communicator.multi_node_mean_grad(target, self.zero_fill)
         self.actual_optimizer.update(None, *args, **kwds)

@@ -45,9 +45,11 @@ class Means:
         zero_fill: whether a gradient that is None counts as zeros. Otherwise it is skipped.
         order: names of parameters in the order in which their gradients are sent, the same in all processes; others
             follow by name.
+        early: whether gradients are sent while functions of the pass may communicate, too. The messages then travel in
+            the group's twin, because a process in which a gradient is missing sends later than the others.
     """
 
-    def __init__(self, comm: Any, model: Link, zero_fill: bool, order: Sequence[str] = ()) -> None:
+    def __init__(self, comm: Any, model: Link, zero_fill: bool, order: Sequence[str] = (), early: bool = False) -> None:
         self.comm = comm
         self.buckets = None
         self.alone = comm.size == 1 or comm._is_dummy
@@ -62,7 +64,7 @@ class Means:
         self.params = [param for _, param in kept]
         if self.alone or not kept:
             return
-        group, who = comm._group, comm._name("multi_node_mean_grad")
+        group, who = comm._group.twin() if early else comm._group, comm._name("multi_node_mean_grad")
         words = lambda: f"the gradients of {_listed(self.names)}"  # noqa: E731
         tensors = [param.tensor for param in self.params]
         dtypes = [_wire(comm, param.dtype) for param in self.params]

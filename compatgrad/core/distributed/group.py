@@ -95,6 +95,7 @@ class Group(Messages):
         rank: this process's number in the group.
         watch: what shows the others where this process waits; None in a group of one without a launcher.
         handle: torch's group; None is that of all processes.
+        label: what tells the group from others of the same processes.
 
     Example:
         >>> import torch
@@ -107,14 +108,15 @@ class Group(Messages):
     Source: `compatgrad/core/distributed/group.py`.
     """
 
-    def __init__(self, ranks: Sequence[int], rank: int, watch: Any, handle: Any) -> None:
+    def __init__(self, ranks: Sequence[int], rank: int, watch: Any, handle: Any, label: str = "") -> None:
         super().__init__()
         self.ranks = list(ranks)
         self.rank = rank
         self.size = len(self.ranks)
         self._watch = watch
         self._handle = handle
-        self._name = f"{zlib.crc32(repr(self.ranks).encode()):x}"
+        self._name = f"{zlib.crc32(repr(self.ranks).encode()):x}{label}"
+        self._twin: Group | None = None
         # torch orders a group by the numbers in the job
         self._order = [sorted(self.ranks).index(r) for r in self.ranks]
         self._agreed: set[tuple[int, ...]] = set()
@@ -393,13 +395,20 @@ class Group(Messages):
             raise DistributedError(f"subgroup: the processes give different ranks: {'; '.join(self._tell(str(ranks)))}")
         return self._make(ranks) if self.rank in ranks else None
 
-    def _make(self, ranks: Sequence[int]) -> Group:
+    def twin(self) -> Group:
+        """Another group of the same processes, the same in each call: its collectives and those of this group may come
+        in an order that differs between processes. All processes must make the first call at the same place."""
+        if self._twin is None:
+            self._twin = self if self.size == 1 else self._make(range(self.size), "twin")
+        return self._twin
+
+    def _make(self, ranks: Sequence[int], label: str = "") -> Group:
         in_job = [self.ranks[rank] for rank in ranks]
         handle = None
         if len(ranks) > 1:
             call = self._call("a new group", f"ranks {in_job}")
             (handle,) = self._start(call, lambda: [_connecting.new_group(in_job)])
-        return Group(in_job, list(ranks).index(self.rank), self._watch, handle)
+        return Group(in_job, list(ranks).index(self.rank), self._watch, handle, label)
 
     # ---- objects -----------------------------------------------------------------------------------------------------
 

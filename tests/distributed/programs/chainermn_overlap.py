@@ -91,6 +91,36 @@ def messages_leave_during_backward():
     assert counts[0] >= 1, counts
 
 
+def functions_that_communicate():
+    """Backward itself communicates, while one process sends gradients that the other does not have yet."""
+
+    class Normalized(Net):
+        def __init__(self):
+            super().__init__(1)
+            with self.init_scope():
+                self.normalize = chainermn.links.MultiNodeBatchNormalization(UNITS, comm)
+
+        def forward(self, x, step):
+            h = F.tanh(self.c(F.tanh(self.b(self.normalize(self.a(x))))))
+            if (step + rank + 1) % 2:
+                h = self.sometimes(h)  # its gradients make the first message
+            return F.sum(h**2) / x.size
+
+    early, late = Normalized(), Normalized()
+    made = chainermn.create_multi_node_optimizer(chainer.optimizers.SGD(0.1), comm).setup(early)
+    other = chainer.optimizers.SGD(0.1).setup(late)
+    made.update(early, batch(0, rank), 0)
+    for step in range(1, 4):
+        made.update(early, batch(step, rank), step)
+        loss = late(batch(step, rank), step)
+        late.cleargrads()
+        loss.backward()
+        comm.multi_node_mean_grad(late, zero_fill=True)
+        other.update()
+    for (name, p), (_, q) in zip(sorted(early.namedparams()), sorted(late.namedparams()), strict=True):
+        np.testing.assert_allclose(p.array, q.array, 1e-4, 1e-6, err_msg=name)
+
+
 def failures():
     """A pass that fails in all processes, at different places, is as if it had not been: the next step is right. A pass
     that fails in one process is an error in the others."""
@@ -203,4 +233,5 @@ messages_leave_during_backward()
 failures()
 no_parameters()
 sharing()
+functions_that_communicate()
 print("done")
