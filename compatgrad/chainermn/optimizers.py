@@ -124,9 +124,8 @@ class _MultiNodeOptimizer(_Wrapper):
 
     def _restart(self, target):
         if self._early():
-            group = self.communicator._group
-            _OWN(self, "_order", group.broadcast_object(self._finished))
-            group.twin()  # all processes make it here
+            _OWN(self, "_order", self.communicator._group.broadcast_object(self._finished))
+            self._new_means(target)  # here all processes agree on what they will send
 
     def _step(self, target, args, kwds):
         means = self._means
