@@ -5,6 +5,7 @@ import chainer.functions as F
 import chainer.links as L
 import chainermn
 import numpy as np
+import random_networks
 
 comm = chainermn.create_communicator("pure_nccl")
 rank, size = comm.rank, comm.size
@@ -234,4 +235,5 @@ failures()
 no_parameters()
 sharing()
 functions_that_communicate()
+random_networks.compare(chainermn.create_communicator("naive"), range(30))
 print("done")
