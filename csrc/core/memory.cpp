@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 namespace cg::memory {
@@ -20,12 +21,12 @@ constexpr size_t kFromHuge = 2 * kHuge;
 // The number of blocks handed out after which the peak of the blocks in use is taken anew.
 constexpr size_t kWindow = 4096;
 
-void* from_system(size_t bytes) {
+char* from_system(size_t bytes) {
   const size_t spare = bytes >= kFromHuge ? kHuge : 0;
   void* const memory = mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  if (!spare) return memory;
   char* const begin = static_cast<char*>(memory);
+  if (!spare) return begin;
   char* const aligned = begin + (kHuge - reinterpret_cast<size_t>(begin) % kHuge) % kHuge;
   if (aligned != begin) munmap(begin, aligned - begin);
   if (const size_t after = spare - (aligned - begin)) munmap(aligned + bytes, after);
@@ -33,6 +34,7 @@ void* from_system(size_t bytes) {
   return aligned;
 }
 
+// Whole pages. Those that are kept are divided and joined again as tensors need them.
 class Blocks {
  public:
   std::mutex lock;
@@ -41,61 +43,64 @@ class Blocks {
   void* take(size_t wanted) {
     const size_t bytes = (wanted + kPage - 1) / kPage * kPage;
     begin_window();
-    auto found = kept_.lower_bound({bytes, 0});
-    if (found != kept_.end() && found->first.first <= bytes + bytes / 8) {
-      void* const block = found->second;
-      lend(block, found->first.first);
-      amounts_.kept -= found->first.first;
-      kept_.erase(found);
-      return block;
+    if (const auto found = by_size_.lower_bound({bytes, nullptr}); found != by_size_.end()) {
+      const auto [size, place] = *found;
+      remove(place, size);
+      if (size > bytes) insert(place + bytes, size - bytes);
+      lend(place, bytes);
+      return place;
     }
-    if (size_t& times = dropped_[bytes]) {
-      --times;
-      slack_ += bytes;
-    }
+    if (handed_ > kWindow && amounts_.used + bytes <= peak()) slack_ += bytes;
     shrink(std::max(most(), amounts_.used + bytes), bytes);
-    void* block = from_system(bytes);
-    if (!block && amounts_.kept) {
+    char* place = from_system(bytes);
+    if (!place && amounts_.kept) {
       release();
-      block = from_system(bytes);
+      place = from_system(bytes);
     }
-    if (block) lend(block, bytes);
-    return block;
+    if (place) lend(place, bytes);
+    return place;
   }
   // Whether the block is one of these.
   bool give(void* block) {
     const auto found = lent_.find(block);
     if (found == lent_.end()) return false;
-    const size_t bytes = found->second;
+    size_t bytes = found->second;
     lent_.erase(found);
     amounts_.used -= bytes;
-    amounts_.kept += bytes;
-    kept_.emplace(Key{bytes, --newest_}, block);
+    char* place = static_cast<char*>(block);
+    auto next = kept_.lower_bound(place);
+    if (next != kept_.end() && next->first == place + bytes) {
+      bytes += next->second;
+      remove(next->first, next->second);
+    }
+    next = kept_.lower_bound(place);
+    if (next != kept_.begin()) {
+      const auto [before, size] = *std::prev(next);
+      if (before + size == place) {
+        remove(before, size);
+        place = before;
+        bytes += size;
+      }
+    }
+    insert(place, bytes);
     shrink(most(), 0);
     return true;
   }
   size_t release() {
     const size_t before = amounts_.kept;
-    while (!kept_.empty()) drop(kept_.begin());
+    while (!kept_.empty()) drop(kept_.begin()->first, kept_.begin()->second, 0);
     return before;
   }
   Amounts amounts() const { return amounts_; }
 
  private:
-  // Bytes, and a number that is smaller the later the block came: the newest of a size, which caches still hold, is
-  // found first.
-  using Key = std::pair<size_t, uint64_t>;
-  using Kept = std::map<Key, void*>;
-
-  // How large the blocks in use and those that are kept may be together.
-  size_t most() const {
-    const size_t peak = std::max(this_peak_, last_peak_);
-    return peak + std::min(slack_, peak / 4);
-  }
+  size_t peak() const { return std::max(this_peak_, last_peak_); }
+  // How large the blocks in use and the pages that are kept may be together. At first less than the peak, because
+  // memory that comes from elsewhere (oneDNN's for a convolution, pages of code) has its peak at another time.
+  size_t most() const { return peak() - peak() / 16 + std::min(slack_, peak() / 8); }
   void begin_window() {
     if (++handed_ % kWindow) return;
     last_peak_ = std::exchange(this_peak_, amounts_.used);
-    dropped_.clear();
     shrink(most(), 0);
   }
   void lend(void* block, size_t bytes) {
@@ -103,28 +108,42 @@ class Blocks {
     amounts_.used += bytes;
     this_peak_ = std::max(this_peak_, amounts_.used);
   }
-  // Returns the oldest blocks until all of them and `more` bytes are at most `most` bytes.
+  // Returns pages, those of the shortest rows first, until all pages and `more` bytes are at most `most` bytes.
   void shrink(size_t most, size_t more) {
-    while (!kept_.empty() && (amounts_.used + amounts_.kept + more > most || amounts_.kept > kMostKept))
-      drop(std::max_element(kept_.begin(), kept_.end(),
-                            [](const auto& a, const auto& b) { return a.first.second < b.first.second; }));
+    while (!kept_.empty()) {
+      const size_t all = amounts_.used + amounts_.kept + more;
+      const size_t over =
+          std::max(all > most ? all - most : 0, amounts_.kept > kMostKept ? amounts_.kept - kMostKept : 0);
+      if (!over) return;
+      const auto [size, place] = *by_size_.begin();
+      drop(place, size, size > over ? size - over : 0);
+    }
   }
-  void drop(Kept::iterator block) {
-    munmap(block->second, block->first.first);
-    amounts_.kept -= block->first.first;
-    ++dropped_[block->first.first];
-    kept_.erase(block);
+  // Returns a row of pages to the system, but for its first `rest` bytes.
+  void drop(char* place, size_t bytes, size_t rest) {
+    rest = rest / kPage * kPage;
+    munmap(place + rest, bytes - rest);
+    remove(place, bytes);
+    if (rest) insert(place, rest);
+  }
+  void insert(char* place, size_t bytes) {
+    kept_.emplace(place, bytes);
+    by_size_.emplace(bytes, place);
+    amounts_.kept += bytes;
+  }
+  void remove(char* place, size_t bytes) {
+    kept_.erase(place);
+    by_size_.erase({bytes, place});
+    amounts_.kept -= bytes;
   }
 
-  Kept kept_;
+  std::map<char*, size_t> kept_;
+  std::set<std::pair<size_t, char*>> by_size_;  // the same
   std::unordered_map<void*, size_t> lent_;
   Amounts amounts_{};
   size_t this_peak_ = 0, last_peak_ = 0, handed_ = 0;  // peaks of the blocks in use, in this window and the last one
-  // Sizes of blocks that were returned in this window, with their numbers. If such a size is wanted again, the next
-  // steps may keep so much more: a step has a peak of some sizes, and another peak of others.
-  std::unordered_map<size_t, size_t> dropped_;
+  // Grows by what steps that are repeated had to get from the system.
   size_t slack_ = 0;
-  uint64_t newest_ = ~uint64_t(0);
 };
 
 // Never destroyed: tensors may be freed after static objects are.

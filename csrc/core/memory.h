@@ -1,9 +1,9 @@
 // Memory of large tensors on the CPU, which is kept for the next ones.
 //
 // The C library returns a large block to the system when a tensor is freed, and the system clears each page of the next
-// one: a step of training pays for both, for each of its arrays. A freed block is kept here instead, and the next
-// tensor of about its size gets it. Blocks that are kept and blocks in use are together never larger than the blocks in
-// use were at some time, so that keeping memory does not raise the peak of a process.
+// one: a step of training pays for both, for each of its arrays. Freed pages are kept here instead, and the next
+// tensors get them. Pages that are kept and blocks in use are together hardly larger than the blocks in use were at
+// their peak, so that keeping memory does not raise the peak of a process.
 #pragma once
 #include <cstddef>
 

@@ -34,16 +34,39 @@ def in_process(text, **environment):
     return made.stdout.split()
 
 
-def test_the_block_that_was_freed_last_comes_first():
-    a, b, c = (bytes_of(3 * MB) for _ in range(3))
-    first, second = a.data_ptr(), b.data_ptr()
-    del a
-    del b
-    again = bytes_of(3 * MB - 100)  # somewhat smaller ones, too
-    assert again.data_ptr() == second
-    assert bytes_of(3 * MB).data_ptr() == first
-    assert bytes_of(2 * MB).data_ptr() != first  # much smaller ones get none
-    assert c.data_ptr() not in (first, second)
+def test_kept_pages_are_divided_and_joined():
+    text = """
+import torch
+from compatgrad import _C
+made = lambda mb: torch.empty(mb << 20, dtype=torch.uint8)
+whole = made(64)
+start = whole.data_ptr()
+del whole
+parts = [made(8) for _ in range(7)]  # 60 of the 64 MB are kept
+print({p.data_ptr() - start for p in parts} == {k << 23 for k in range(7)})
+places = [p.data_ptr() for p in parts]
+for k in (1, 3, 2):  # joined with what follows, with what comes before, with both
+    parts[k] = None
+print(made(24).data_ptr() == places[1], _C.memory_amounts() == (32 << 20, 28 << 20))
+parts.clear()
+print(made(60).data_ptr() == start, _C.memory_amounts() == (0, 60 << 20))
+"""
+    assert in_process(text) == ["True"] * 5
+
+
+def test_tensors_never_overlap():
+    draw, alive = random.Random(1), []
+    for k in range(2000):
+        if alive and draw.random() < 0.48:
+            t, value = alive.pop(draw.randrange(len(alive)))
+            assert int(t[0]) == int(t[-1]) == int(t[len(t) // 2]) == value
+        else:
+            t = bytes_of(draw.randrange(1 << 18, 6 * MB))
+            t[:: 1 << 12] = k % 251
+            t[-1] = t[len(t) // 2] = k % 251
+            alive.append((t, k % 251))
+    spans = sorted((t.data_ptr(), t.data_ptr() + t.nbytes) for t, _ in alive)
+    assert all(end <= begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False))
 
 
 @pytest.mark.parametrize("size", [0, 1, 1 << 18, (1 << 18) - 1, 4 * MB, 5 * MB + 3, 256 * MB + 1])
@@ -67,8 +90,8 @@ for _ in range(3000):
         alive.append(torch.empty(size, dtype=torch.uint8))
     used, kept = _C.memory_amounts()
     peak, bytes = max(peak, used), sum(t.nbytes for t in alive)
-    assert used + kept <= peak * 5 // 4, (used, kept, peak)
-    assert bytes <= used <= bytes * 9 // 8 + 4096 * len(alive), (used, bytes)
+    assert used + kept <= peak * 17 // 16, (used, kept, peak)
+    assert bytes <= used <= bytes + 4096 * len(alive), (used, bytes)
 alive.clear()
 print(_C.memory_amounts()[0])
 """
@@ -77,26 +100,38 @@ print(_C.memory_amounts()[0])
 
 def test_a_step_that_is_repeated_asks_the_system_for_nothing():
     text = """
-import random, torch
+import torch
 from compatgrad import _C
-def step():
-    draw, places, alive = random.Random(0), set(), []
-    for _ in range(200):
-        alive.append(torch.empty(draw.choice([300_000, 1 << 20, 3 << 20, 5 << 20]), dtype=torch.uint8))
-        places.add(alive[-1].data_ptr())
-        if len(alive) > draw.randrange(1, 20):
-            del alive[draw.randrange(len(alive))]
-    return places
-known = set().union(*(step() for _ in range(10)))
-print(all(step() <= known for _ in range(100)))
+sizes = [300_000, 400_000, 1_000_000, 2_000_000, 300_000, 1_000_000, 700_000]
+def made(size):
+    t = torch.empty(size, dtype=torch.uint8)
+    t[::4096] = 1
+    return t
+def step():  # forward keeps a result of each layer, backward has two gradients at a time
+    kept = []
+    for size in sizes:
+        made(2 * size)
+        kept.append(made(size))
+    gradient = made(300_000)
+    while kept:
+        gradient = made(kept.pop().nbytes)
+faults = lambda: int(open("/proc/self/stat").read().split()[9])
+for _ in range(300):
+    step()
+before = faults()
+for _ in range(20):
+    step()
+print(faults() - before)
 """
-    assert in_process(text) == ["True"]
+    at_once = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}  # as glibc begins
+    (few,), (many,) = (in_process(text, COMPATGRAD_KEEP_MEMORY=k, **at_once) for k in "10")
+    assert int(few) < 20 < int(many)
 
 
 def test_memory_of_a_large_phase_goes_back_to_the_system():
     large = [bytes_of(20 * MB) for _ in range(10)]
     del large
-    assert _C.memory_amounts()[1] >= 200 * MB
+    assert _C.memory_amounts()[1] >= 180 * MB
     for _ in range(2 * 4096 + 10):
         bytes_of(MB)
     assert _C.memory_amounts()[1] <= 10 * MB
@@ -114,16 +149,18 @@ def test_release_memory_returns_it_to_the_system():
             "print(before, (compatgrad.release_memory(), resident())[1], compatgrad.release_memory())\n"
         ),
     )
-    assert before - after > 190e6
+    assert before - after > 180e6
     assert bytes_ == 0
     bytes_of(3 * MB)
-    assert compatgrad.release_memory() == 3 * MB
+    assert 2 * MB < compatgrad.release_memory() <= 3 * MB
 
 
 def test_nothing_is_kept_if_the_environment_says_so():
     text = "import torch\nfrom compatgrad import _C\nt = torch.ones(10_000_000)\ndel t\nprint(*_C.memory_amounts())"
     assert in_process(text, COMPATGRAD_KEEP_MEMORY="0") == ["0", "0"]
-    assert in_process(text, COMPATGRAD_KEEP_MEMORY="") == ["0", "40001536"]
+    used, kept = map(int, in_process(text, COMPATGRAD_KEEP_MEMORY=""))
+    assert used == 0
+    assert 36e6 < kept < 40e6
 
 
 def test_arrays_of_numpy_and_storages_hold_their_blocks():
