@@ -183,17 +183,3 @@ def test_network_of_nnabla(name):
     )  # fmt: skip
     assert text in accepted(result, "eval").source and "torch.ops" not in result.source
     nn.clear_parameters()
-
-
-def test_attention_of_other_scales_and_weights_that_are_returned():
-    def forward(q, k, v, scale):
-        weights = CF.softmax(CF.matmul(q, k, transb=True) * scale, axis=2)
-        return CF.matmul(weights, v), weights
-
-    inputs = [image(2, 5, 4), image(2, 6, 4) * 2, image(2, 6, 3)]
-    result = accepted(interop.to_native(lambda q, k, v: forward(q, k, v, 0.3)[0], *inputs, frontend="chainer"),
-                      "train", "eval")  # fmt: skip
-    assert "F.scaled_dot_product_attention(q, k, v, scale=0.3)" in result.source
-    result = accepted(interop.to_native(lambda q, k, v: forward(q, k, v, 0.5), *inputs, frontend="chainer"),
-                      "train", "eval")  # fmt: skip
-    assert "scaled_dot_product_attention" not in result.source and result.notes == []

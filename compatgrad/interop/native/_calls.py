@@ -221,9 +221,14 @@ def _rsub(c: _Call) -> Text:
     return loose(f"{c.text(c.arg(1))} - {c.tight(0)}")
 
 
-@_special("neg")
-def _neg(c: _Call) -> Text:
-    return loose(f"-{c.tight(0)}")
+@_special("neg", "bitwise_not")
+def _sign(c: _Call) -> Text:
+    return loose(f"{'-' if c.name == 'neg' else '~'}{c.tight(0)}")
+
+
+@_special("lift_fresh")
+def _constant(c: _Call) -> Text:
+    return Text(c.text(c.arg(0)))
 
 
 @_special("select")

@@ -190,6 +190,9 @@ class _Writer:
         call = DROPPED.sub("", layer.call) if self.without_dropout else layer.call
         if layer.kind == "nn.LSTMCell" and len(given) == 3 and (last := self._state(given[1:])):
             call, shown = call.replace("({1}, {2})", "{1}"), [shown[0], last]
+        if layer.kind == "nn.MultiheadAttention" and all(n.args[1] == 0 for n in node.users):
+            rest = "" if "mask=" in call else ", need_weights=False"
+            call = call.replace(", average_attn_weights=False", rest)
         text = call.format(*shown, m=module(self.module_of(layer)) if layer.kind else "")
         return loose(text) if layer.call.startswith(VALUE) else Text(text)
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
-from compatgrad import _C
 from compatgrad.interop.native._gathered import Gathered, Numbers
 from compatgrad.interop.native._layers import Layer, Seen
+from compatgrad.interop.native._multihead import nnabla_attention
+from compatgrad.interop.native._watch import Watch, is_zero, tensor_of
 
 __all__ = ["cell_of", "watching"]
 
@@ -72,69 +72,11 @@ class _Stack:
                      tuple(own for own, _, _ in extra), "", tuple(notes), tuple(gathered), results)  # fmt: skip
 
 
-def _tensor(v: Any) -> torch.Tensor:
-    if isinstance(v, _C.DeferredVariable):
-        return v.data.read()  # type: ignore[no-any-return]
-    return v.tensor if isinstance(v, _C.Variable) else torch.as_tensor(v)
-
-
-class _Watch:
-    """Replaces the calls of a stack in a trace. trace: a trace of `_record`."""
-
-    def __init__(self, trace: Any, numbers: Numbers) -> None:
-        self.trace, self.numbers = trace, numbers
-        self.start = 0
-
-    def new_call(self, layer: Layer, inputs: list[Any], outputs: list[torch.Tensor | None]) -> tuple[list[Any], Any]:
-        found: tuple[list[Any], Any] = self.trace.new_call(layer, inputs, outputs, self.start)
-        return found
-
-    def names(self, v: Any) -> torch.Tensor | None:
-        """The numbers of a Variable."""
-        with _disable_current_modes():
-            return self.numbers.of(self.trace.value(_tensor(v)))
-
-    def states(self, given: Sequence[Any], change: str = "") -> tuple[list[Any], str]:
-        """First states as Values, and as text of the call's second argument; none for zeros."""
-        values = [self.trace.value(_tensor(v)) for v in given]
-        with _disable_current_modes():
-            if all(map(_is_zero, values)):
-                return [], ""
-        texts = [f"{{{k + 1}}}{change}" for k in range(len(values))]
-        return values, f", ({', '.join(texts)})" if len(texts) > 1 else f", {texts[0]}"
-
-    def run(self, original: Callable[[], Any], write: Callable[[Any], list[Any] | None]) -> Any:
-        """The original's result. write: makes of the result the calls that replace the original's, or None."""
-        self.trace._finish()
-        start = len(self.trace.calls)
-        result = original()
-        self.trace._finish()
-        self.start = start
-        with _disable_current_modes():
-            made = write(result)
-        if made is not None:
-            del self.trace.calls[start:]
-            self.trace.calls += made
-            self.trace._start = len(self.trace.calls)
-        return result
-
-
-def _is_zero(v: Any) -> bool:
-    while v.kind == "result" and v.source.op in (torch.ops.aten.view.default, torch.ops.aten.clone.default,
-                                                 torch.ops.aten.unbind.int, torch.ops.aten.expand.default):  # fmt: skip
-        v = v.source.args[0]
-    if v.kind == "constant":
-        return bool((v.source == 0).all())
-    if v.kind != "result":
-        return False
-    op = str(v.source.op)
-    return op.startswith(("aten.zeros.", "aten.zeros_like.")) or (op == "aten.full.default" and v.source.args[1] == 0)
-
-
 @contextlib.contextmanager
 def watching(trace: Any, numbers: Numbers, frontend: str) -> Iterator[None]:
-    """A block in which stacks of recurrent layers of a frontend are recorded as torch's layers."""
-    watch = _Watch(trace, numbers)
+    """A block in which stacks of recurrent layers of a frontend, and nnabla's attention, are recorded as torch's
+    layers."""
+    watch = Watch(trace, numbers)
     with contextlib.ExitStack() as stack:
         for module, owner, name, wrap in _WATCHED.get(frontend, ()):
             place: Any = importlib.import_module(f"compatgrad.{module}")
@@ -148,7 +90,7 @@ def watching(trace: Any, numbers: Numbers, frontend: str) -> Iterator[None]:
 # ---- Chainer ---------------------------------------------------------------------------------------------------------
 
 
-def _chainer_stack(watch: _Watch, mode: str, ws: Any, bs: Any, directions: int, dropout: float) -> _Stack:
+def _chainer_stack(watch: Watch, mode: str, ws: Any, bs: Any, directions: int, dropout: float) -> _Stack:
     gates = {"lstm": 4, "gru": 3}.get(mode, 1)
     weights: list[dict[str, torch.Tensor | None]] = []
     for own_w, own_b in zip(ws, bs, strict=True):
@@ -170,14 +112,14 @@ def _mode_of_link(link: Any) -> str | None:
     return found
 
 
-def _chainer_link(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any]:
+def _chainer_link(watch: Watch, original: Callable[..., Any]) -> Callable[..., Any]:
     """A link of samples of different lengths: torch packs them."""
 
     def call(link: Any, hs: Any, xs: Any, **kwargs: Any) -> Any:
         mode = _mode_of_link(link)
         if mode is None or not isinstance(xs, (list, tuple)) or kwargs:
             return original(link, hs, xs, **kwargs)
-        given = [watch.trace.value(_tensor(x)) for x in xs]
+        given = [watch.trace.value(tensor_of(x)) for x in xs]
         states = [] if any(h is None for h in hs) else hs
         if len(states) != len(hs) and any(h is not None for h in hs):
             return original(link, hs, xs, **kwargs)
@@ -193,9 +135,9 @@ def _chainer_link(watch: _Watch, original: Callable[..., Any]) -> Callable[..., 
             if layer is None:
                 return None
             hys, ys = result
-            packed, ran = watch.new_call(layer, [given[0], *first, *given[1:]], [None, *(_tensor(h) for h in hys)])
+            packed, ran = watch.new_call(layer, [given[0], *first, *given[1:]], [None, *(tensor_of(h) for h in hys)])
             unpack = Layer("", (), "nn.utils.rnn.unpack_sequence({0})", (0,))
-            _, unpacked = watch.new_call(unpack, [packed[0]], [_tensor(y) for y in ys])
+            _, unpacked = watch.new_call(unpack, [packed[0]], [tensor_of(y) for y in ys])
             return [ran, unpacked]
 
         return watch.run(lambda: original(link, hs, xs), write)
@@ -203,12 +145,12 @@ def _chainer_link(watch: _Watch, original: Callable[..., Any]) -> Callable[..., 
     return call
 
 
-def _chainer_function(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any]:
+def _chainer_function(watch: Watch, original: Callable[..., Any]) -> Callable[..., Any]:
     """The function of steps, of which each contains the samples that are long enough: the rows of a PackedSequence."""
 
     def call(mode: str, weights: Any, n_layers: int, dropout: float, hx: Any, cx: Any, ws: Any, bs: Any, xs: Any,
              both: bool) -> Any:  # fmt: skip
-        given = [watch.trace.value(_tensor(x)) for x in xs]
+        given = [watch.trace.value(tensor_of(x)) for x in xs]
         batches = [x.shape[0] for x in xs]
         first, text = watch.states([hx] if cx is None else [hx, cx])
 
@@ -223,10 +165,10 @@ def _chainer_function(watch: _Watch, original: Callable[..., Any]) -> Callable[.
             if layer is None:
                 return None
             hy, cy, ys = result
-            lasts = [_tensor(hy)] + ([] if cy is None else [_tensor(cy)])
+            lasts = [tensor_of(hy)] + ([] if cy is None else [tensor_of(cy)])
             packed, ran = watch.new_call(layer, [given[0], *first, *given[1:]], [None, *lasts])
             apart = "{0}.unbind()" if equal else f"{{0}}.data.split({batches})"
-            _, split = watch.new_call(Layer("", (), apart, (0,)), [packed[0]], [_tensor(y) for y in ys])
+            _, split = watch.new_call(Layer("", (), apart, (0,)), [packed[0]], [tensor_of(y) for y in ys])
             return [ran, split]
 
         return watch.run(lambda: original(mode, weights, n_layers, dropout, hx, cx, ws, bs, xs, both), write)
@@ -237,7 +179,7 @@ def _chainer_function(watch: _Watch, original: Callable[..., Any]) -> Callable[.
 # ---- MXNet -----------------------------------------------------------------------------------------------------------
 
 
-def _mxnet_run(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any]:
+def _mxnet_run(watch: Watch, original: Callable[..., Any]) -> Callable[..., Any]:
     def call(net: Any, x: Any, parameters: Any, states: Any, p: float, goes_on: Any, state_outputs: bool) -> Any:
         def whole() -> Any:
             return original(net, x, parameters, states, p, goes_on, state_outputs)
@@ -245,7 +187,7 @@ def _mxnet_run(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any
         numbers = watch.names(parameters)
         if goes_on is not None or net.projection or numbers is None:
             return whole()
-        given = watch.trace.value(_tensor(x))
+        given = watch.trace.value(tensor_of(x))
         first, text = watch.states(states)
 
         def write(result: Any) -> list[Any] | None:
@@ -270,7 +212,7 @@ def _mxnet_run(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any
             if layer is None:
                 return None
             results = result if isinstance(result, (list, tuple)) else [result]
-            return [watch.new_call(layer, [given, *first], [_tensor(y) for y in results])[1]]
+            return [watch.new_call(layer, [given, *first], [tensor_of(y) for y in results])[1]]
 
         return watch.run(whole, write)
 
@@ -280,7 +222,7 @@ def _mxnet_run(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any
 # ---- nnabla ----------------------------------------------------------------------------------------------------------
 
 
-def _nnabla_layers(watch: _Watch, original: Callable[..., Any]) -> Callable[..., Any]:
+def _nnabla_layers(watch: Watch, original: Callable[..., Any]) -> Callable[..., Any]:
     def call(mode: str, x: Any, states: Any, weight_l0: Any, weight: Any, bias: Any, training: bool) -> Any:
         def whole() -> Any:
             return original(mode, x, states, weight_l0, weight, bias, training)
@@ -289,7 +231,7 @@ def _nnabla_layers(watch: _Watch, original: Callable[..., Any]) -> Callable[...,
         if first_w is None or (weight is not None and more_w is None) or (bias is not None and b is None):
             return whole()
         layers, directions, _, units = states[0].shape
-        given = watch.trace.value(_tensor(x))
+        given = watch.trace.value(tensor_of(x))
         first, text = watch.states(states, ".flatten(0, 1)")
 
         def write(result: Any) -> list[Any] | None:
@@ -313,7 +255,7 @@ def _nnabla_layers(watch: _Watch, original: Callable[..., Any]) -> Callable[...,
             )
             if layer is None:
                 return None
-            return [watch.new_call(layer, [given, *first], [_tensor(y) for y in result])[1]]
+            return [watch.new_call(layer, [given, *first], [tensor_of(y) for y in result])[1]]
 
         return watch.run(whole, write)
 
@@ -327,7 +269,10 @@ _WATCHED: dict[str, tuple[tuple[str, str, str, Callable[..., Any]], ...]] = {
         ("chainer.functions.rnn.n_step_rnn", "", "_run_layers", _chainer_function),
     ),
     "mxnet": (("mxnet.ndarray.nn_rnn", "", "_run", _mxnet_run),),
-    "nnabla": (("nnabla.functions.recurrent", "", "_layers", _nnabla_layers),),
+    "nnabla": (
+        ("nnabla.functions.recurrent", "", "_layers", _nnabla_layers),
+        ("nnabla.functions", "", "multi_head_attention", nnabla_attention),
+    ),
 }
 
 
@@ -399,9 +344,9 @@ def _lstm_cell(seen: Seen, numbers: Numbers) -> tuple[Layer, list[Any]] | None:
     if len(x.fake.shape) != 2 or len({tuple(t.shape) for t in (memory.fake, seen.outputs[0].fake)}) != 1:
         return None
     inputs, state = [x], ""
-    if h is not None and not (_is_zero(h) and _is_zero(memory)):
+    if h is not None and not (is_zero(h) and is_zero(memory)):
         inputs, state = [x, h, memory], ", ({1}, {2})"
-    elif h is None and not _is_zero(memory):
+    elif h is None and not is_zero(memory):
         inputs, state = [x, memory], ", (torch.zeros_like({1}), {1})"
     layer = Layer("nn.LSTMCell", (str(x.fake.shape[1]), str(units)), f"{{m}}({{0}}{state})",
                   tuple(range(len(inputs))), (), tuple(extra), tuple(own for own, _, _ in extra), "", (),

@@ -70,6 +70,7 @@ class Source:
             self.state.update(recorder.state)
         self._untrained = {name for name, t in self.state.items()
                            if isinstance(t, torch.nn.Parameter) and (not t.requires_grad or name in fixed)}  # fmt: skip
+        parameters = {name for name, t in self.state.items() if isinstance(t, torch.nn.Parameter)}
         self.places = Places(self.state)
         self.entries: list[_Entry] = []
         self._of_key: dict[Any, _Entry] = {}
@@ -81,7 +82,7 @@ class Source:
             graph.eliminate_dead_code()
             without_whole_slices(graph)
             if joins:
-                self.joined += join_attention(graph, LAYER)
+                self.joined += join_attention(graph, LAYER, recorder.assembly.constants, parameters)
                 if recorder.whole:
                     self.joined += join_cells(graph, LAYER, trace.numbers, recorder.assembly.constants)
             for layer in layers(graph):
