@@ -211,6 +211,29 @@ def test_parameters_without_gradient_are_not_trained():
     nn.clear_parameters()
 
 
+def test_amplified_rounding_is_no_difference():
+    """A sum of large numbers loses digits in float32, and torch's attention adds in another order."""
+
+    def forward(q, k, v):
+        weights = NF.softmax(NF.batch_matmul(q, k, transpose_b=True) * 0.5, axis=2)
+        return NF.batch_matmul(weights, v + 1e4) - 1e4
+
+    inputs = image(3, 5, 4), image(3, 6, 4) * 2, image(3, 6, 3)
+    result = accepted(interop.to_native(forward, *inputs, frontend="nnabla"), "eval")
+    assert "scaled_dot_product_attention" in result.source
+    assert any("differ by rounding" in note and "output 0: " in note for note in result.notes)
+    found = result.differences["eval"]
+    assert found.rounded and found.outputs == 0 and found.wrong == ""
+
+
+def test_small_differences_that_are_no_rounding_are_noticed():
+    def forward(x):
+        return x + 0.01 * NF.pow_scalar(x, 2).get_unlinked_variable(need_grad=False)
+
+    result = accepted(interop.to_native(forward, image(5, 4), frontend="nnabla"), "eval")
+    assert ".detach()" in result.source and result.notes == []
+
+
 def test_learned_steps_of_nnabla():
     """Numbers are rounded to multiples of a power of two, whose exponent is learned through the rounding."""
     nn.clear_parameters()

@@ -264,6 +264,7 @@ def attempt(network, args, options, size, mode):
         for mode, d in result.differences.items()
     }
     row["layers"] = len(re.findall(r"= nn\.(?!Module|Parameter)\w+\(", result.source))
+    row["computed"] = len(re.findall(r"\bF\.(conv|linear)", result.source))  # layers whose weights are computed
     row["lines"] = result.source.count("\n")
     row["imports"] = sorted(set(re.findall(r"^(?:import|from) (\w+)", result.source, re.M)))
     row["aten"] = result.source.count("torch.ops.aten.")
@@ -312,7 +313,7 @@ def in_process(options):
                 report["tried"].append({"model": model, "parameters": size, "why": f"{type(e).__name__}: {e}"})
                 if options.trace:
                     traceback.print_exc()
-        if row is None or row["layers"] < FEWEST:
+        if row is None or row["layers"] + row["computed"] < FEWEST:
             continue
         report.update(row)
         if options.save:
@@ -379,6 +380,7 @@ def line(name, row):
     worst = max(max(m["outputs"], m["gradients"]) for m in row["modes"].values())
     where = ", ".join(f"{mode} {m['dtype']}" for mode, m in row["modes"].items())
     model = f"{row['model']}, {row['layers']} layers"
+    model += f" and {row['computed']} with computed weights" if row["computed"] else ""
     return f"| {row['repository']} ({name}) | {row['frontend']} | {model} | {worst:.0e} ({where}) |"
 
 

@@ -258,6 +258,9 @@ def _made(request: _Request, dynamic: Any, name: str | None, check: bool) -> Nat
         for mode, recorder in recorders.items():
             found = _check.compare(recorder, source, module, mode)
             result.differences[mode] = found
+            for what in found.rounded:
+                result.notes.append(f"in {mode} mode, in float32, the module and the network differ by rounding, which "
+                                    f"float64 shows, in {what} of its size")  # fmt: skip
             if found.wrong:
                 raise _Differs(
                     f"to_native: in {mode} mode {found.wrong} differs from the network's: {found.text()}. The network "
