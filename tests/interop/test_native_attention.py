@@ -127,7 +127,8 @@ class Lengths(gluon.HybridBlock):
     def hybrid_forward(self, F, q, k, v, length):
         scores = F.batch_dot(q * 0.5, k, transpose_b=True)
         steps = F.arange(0, 5).reshape((1, 1, 5))
-        keep = F.broadcast_axis(F.broadcast_lesser(steps, length.reshape((-1, 1, 1))), axis=1, size=5)
+        keep = F.broadcast_lesser(steps, length.reshape((-1, 1, 1)))
+        keep = F.broadcast_mul(keep, F.ones_like(F.arange(0, 5)).reshape((1, 5, 1)))
         weights = F.softmax(F.where(keep, scores, -1e18 * F.ones_like(scores)), axis=-1)
         return F.batch_dot(F.Dropout(weights * (1 - keep if self.inverted else keep), p=0.1), v)
 

@@ -27,6 +27,7 @@ _MULS = {aten.mul.Scalar, aten.mul.Tensor}
 _DIVS = {aten.div.Scalar, aten.div.Tensor}
 _NOTS = {aten.bitwise_not.default, aten.logical_not.default}
 _LIKES = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default}
+_FILLED = {aten.ones_like.default, aten.zeros_like.default, aten.ones.default, aten.zeros.default}
 _MOVES = {*_VIEWS, aten.unsqueeze.default, aten.permute.default, aten.select.int, aten.slice.Tensor}
 _DROPOUT = re.compile(r"F\.dropout\(\{0\}, ([\d.e+-]+), training=self\.training\)")
 _SOFTMAX = re.compile(r"F\.softmax\(\{0\}, (-?\d+)\)")
@@ -104,6 +105,8 @@ def _binary(node: Any) -> bool:
     while isinstance(node, fx.Node) and _dtype(node) != torch.bool:
         if node.target in _MULS and len(node.all_input_nodes) == 2:
             return all(map(_binary, node.args))
+        if node.target in _FILLED:
+            return True
         if node.target not in {*_MOVES, aten._to_copy.default}:
             return False
         node = node.args[0]
