@@ -76,7 +76,8 @@ class _Cells:
     def sum(self, node: fx.Node) -> _Sum | None:
         """What a node computes, if it is a sum of products with parameters."""
         if node not in self._sums:
-            self._sums[node] = self._sum(node) if _shapes(node) or node.target is operator.getitem else None
+            flat = any(len(s) < 4 for s in _shapes(node)) or node.target is operator.getitem
+            self._sums[node] = self._sum(node) if flat else None
         return self._sums[node]
 
     def _sum(self, node: fx.Node) -> _Sum | None:
