@@ -19,6 +19,8 @@ CASES = {
     "differs": (r"rank [02] of 3: .*rank 1 is in broadcast_object at \S*faults\.py:\d+", 20),
     "parameters": (r"of the gradients of [24] \(/.*rank [01] is in \S*mean_grad of the gradients of [24] \(/", 20),
     "dtype": (r"the processes do not agree: .*/b/W\(2, 2\) float32.*/b/W\(2, 2\) float64", 20),
+    "later dtype": (r"rank 1 is in \S*mean_grad of the gradients of 4 \(.*, other ones than before at", 20),
+    "later parameters": (r"of the gradients of 4 .*rank 1 is in bcast_data of the parameters 6 \(", 20),
     "network": (r"rank [02] of 3: no process has ended; Connection closed by peer \[127", 20),
     "batches": (r"rank 1 has ended$", 20),
     "absent": (r"did not all connect within 2 s; rank 0 at \S*faults\.py:\d+: rank 1 did not come$", 2),

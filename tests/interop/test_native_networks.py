@@ -211,6 +211,11 @@ def test_parameters_without_gradient_are_not_trained():
     nn.clear_parameters()
 
 
+def test_sign_of_integers_has_no_gradient():
+    result = interop.to_native(lambda x: NF.sign(x) * 2, torch.tensor([[3, 0], [-1, 2]]), frontend="nnabla")
+    assert "detach" not in accepted(result, "eval").source
+
+
 def test_amplified_rounding_is_no_difference():
     """A sum of large numbers loses digits in float32, and torch's attention adds in another order."""
 

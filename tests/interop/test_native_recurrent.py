@@ -272,6 +272,43 @@ def test_other_cells_stay_functions(kind):
     nn.clear_parameters()
 
 
+@pytest.mark.parametrize("given", [False, True], ids=["from zeros", "from a state"])
+@pytest.mark.parametrize(("activation", "text"), [("tanh", "nn.RNNCell(3, 4)"),
+                                                  ("relu", "nn.RNNCell(3, 4, nonlinearity='relu')")])  # fmt: skip
+def test_plain_cells_of_gluon(activation, text, given):
+    cell = gluon.rnn.RNNCell(4, activation=activation)
+    cell.initialize(mx.init.Uniform(0.5))
+    cell.unroll(3, mx.nd.zeros((2, 3, 3)), merge_outputs=True)
+    first = [image(2, 4)] if given else []
+    result = interop.to_native(
+        lambda x, *h: cell.unroll(3, x, begin_state=list(h) or None, merge_outputs=True), image(2, 3, 3), *first,
+        parameters=cell,
+    )  # fmt: skip
+    accepted(result, "train", "eval")
+    assert text in result.source and "nn.Linear" not in result.source
+
+
+def test_one_state_for_output_and_memory():
+    nn.clear_parameters()
+
+    def forward(x, h):
+        return PF.lstm_cell(x, *PF.lstm_cell(x, h, h, 4), 4)
+
+    forward(nn.Variable((2, 3)), nn.Variable((2, 4)))
+    result = interop.to_native(
+        forward, image(2, 3), image(2, 4), frontend="nnabla", parameters=randomized_of_nnabla()
+    )  # fmt: skip
+    assert "self.lstm(x, (h, h))" in accepted(result, "eval").source
+    nn.clear_parameters()
+
+
+def test_sums_of_two_layers_are_no_cells():
+    """As in additive attention: nothing says that one of the inputs is a state."""
+    link = Model(lambda self, x, y: F.tanh(self.a(x) + self.b(y)), a=L.Linear(4, 4), b=L.Linear(4, 4))
+    result = accepted(interop.to_native(link, image(2, 4), image(2, 4) + 1), "train", "eval")
+    assert "nn.RNNCell" not in result.source
+
+
 def test_cells_of_symbols():
     cell = mx.rnn.SequentialRNNCell()
     cell.add(mx.rnn.LSTMCell(4, prefix="l0_"))

@@ -52,7 +52,7 @@ class Watch:
         self.board = board
         self._calls: dict[int, Call] = {}  # by thread
         self._threads: set[int] = set()  # all threads that have waited
-        self._counts: dict[str, int] = {}  # how many collectives each set of processes has begun
+        self.begun: dict[str, int] = {}  # how many collectives of each of its groups this process has begun
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="compatgrad-watch", daemon=True)
         self._thread.start()
@@ -80,8 +80,10 @@ class Watch:
     def place(self, call: Call, line: str) -> dict[str, Any]:
         """What the others need to know of a call in which this process waits. The numbers of collectives of a process
         in which several threads wait mean nothing."""
-        number = 0 if self.several else call.number
-        return {"name": call.name, "detail": call.words, "group": call.group, "line": line, "number": number}
+        return {
+            "name": call.name, "detail": call.words, "group": call.group, "line": line,
+            "number": 0 if self.several else call.number, "begun": self.begun,
+        }  # fmt: skip
 
     @property
     def several(self) -> bool:
@@ -90,8 +92,8 @@ class Watch:
 
     def numbered(self, call: Call) -> Call:
         """The call of a collective that begins, with its number."""
-        number = self._counts[call.group] = self._counts.get(call.group, 0) + 1
-        return call._replace(number=number)
+        self.begun[call.group] += 1
+        return call._replace(number=self.begun[call.group])
 
     @contextlib.contextmanager
     def during(self, call: Call) -> Any:
@@ -130,21 +132,27 @@ def complete(watch: Watch, works: Sequence[Any], call: Call, ranks: Sequence[int
 
 
 def _cannot_come(watch: Watch, call: Call, ranks: Sequence[int]) -> bool:
-    """Whether a process has ended, or waits for this group in another collective of the same number. A process that
-    waits in a collective of a lower number, or for a message, may come later: it may wait for a third process, or the
-    board may show what it did before."""
+    """Whether a process has ended, or waits in a collective that does not fit to `call`."""
     board = watch.board
     for rank in ranks:
         if rank == board.rank:
             continue
         stuck = board.read("stuck", rank)
-        if stuck is not None and not watch.several:
-            meets = (stuck["group"], stuck["number"]) == (call.group, call.number)
-            if meets and _differs(stuck, call):
-                return True
+        if stuck is not None and not watch.several and stuck["number"] and not _fits(watch, stuck, call):
+            return True
         if board.read("failed", rank) or board.is_gone(rank):
             return True
     return False
+
+
+def _fits(watch: Watch, stuck: dict[str, Any], call: Call) -> bool:
+    """False if two processes wait in collectives of which neither can end. Otherwise the other process may come later:
+    it may wait for a third process, or the board may show what it did before."""
+    group, number = stuck["group"], stuck["number"]
+    if group == call.group:
+        return number != call.number or not _differs(stuck, call)
+    # each waits in a group of both, for a collective that the other has not begun
+    return bool(watch.begun.get(group, number) >= number or stuck["begun"].get(call.group, 0) >= call.number)
 
 
 def _differs(stuck: dict[str, str], call: Call) -> bool:

@@ -117,6 +117,8 @@ class Group(Messages):
         self._handle = handle
         self._name = f"{zlib.crc32(repr(self.ranks).encode()):x}{label}"
         self._twin: Group | None = None
+        if watch is not None:
+            watch.begun.setdefault(self._name, 0)
         # torch orders a group by the numbers in the job
         self._order = [sorted(self.ranks).index(r) for r in self.ranks]
         self._agreed: set[tuple[int, ...]] = set()
@@ -240,7 +242,9 @@ class Group(Messages):
         key = (zlib.crc32(name.encode()), *numbers)
         if self.size == 1 or key in self._agreed:
             return
-        rows = self.agree(name, *numbers, detail=detail)
+        again = any(agreed[0] == key[0] for agreed in self._agreed)
+        words = (lambda: f"{detail()}, other ones than before") if again else detail
+        rows = self.agree(name, *numbers, detail=words)
         if any(row != numbers for row in rows):  # in all processes, or in none
             texts = self._tell(detail())
             listed = "; ".join(f"rank {rank}: {texts[rank]}" for rank in range(self.size))

@@ -116,21 +116,44 @@ def _binary(node: Any) -> bool:
 class _Known:
     """Values of nodes that depend on no input and no parameter. constants: those of the graph. parameters: names."""
 
-    def __init__(self, constants: Mapping[str, torch.Tensor], parameters: Container[str]) -> None:
-        self.constants, self.parameters = constants, parameters
+    def __init__(self, graph: fx.Graph, constants: Mapping[str, torch.Tensor], parameters: Container[str]) -> None:
+        self.constants = constants
+        self._values: dict[tuple[fx.Node, int], Any] = {}
+        self._open: set[fx.Node] = set()  # nodes that depend on inputs, buffers or random numbers
+        self._learned: set[fx.Node] = set()  # nodes that depend on parameters and known values alone
+        for node in graph.nodes:  # in order, because a network may be deeper than Python's stack
+            before = node.all_input_nodes if node.target is not aten.sym_size.int else []
+            if node.op == "get_attr" and str(node.target) in parameters:
+                self._learned.add(node)
+            elif self._starts(node) or any(n in self._open for n in before):
+                self._open.add(node)
+            elif any(n in self._learned for n in before):
+                self._learned.add(node)
+
+    def _starts(self, node: fx.Node) -> bool:
+        if node.op != "call_function":
+            return str(node.target) not in self.constants
+        target = node.target
+        drawn = isinstance(target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in target.tags
+        return drawn or bool(node.args and isinstance(node.args[0], Layer))
 
     def value(self, node: Any, run: int = 0) -> Any:
         """The value in a run; None if it is not known."""
         if not isinstance(node, fx.Node):
             return node
-        if node.op != "call_function":
-            return self.constants.get(str(node.target)) if node.op == "get_attr" else None
+        if node in self._open or node in self._learned:
+            return None
+        if (node, run) not in self._values:
+            self._values[node, run] = self._value(node, run)
+        return self._values[node, run]
+
+    def _value(self, node: fx.Node, run: int) -> Any:
+        if node.op == "get_attr":
+            return self.constants[str(node.target)]
         if node.target is aten.sym_size.int:
             return node.args[0].meta["runs"][run].shape[node.args[1]]  # type: ignore[union-attr]
-        if isinstance(node.target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in node.target.tags:
-            return None
         found = {n: self.value(n, run) for n in node.all_input_nodes}
-        if any(v is None for v in found.values()) or (node.args and isinstance(node.args[0], Layer)):
+        if any(v is None for v in found.values()):  # a node that was made after the sets
             return None
         args, kwargs = fx.map_arg((node.args, dict(node.kwargs)), found.get)
         return node.target(*args, **kwargs)  # type: ignore[operator]
@@ -157,12 +180,12 @@ class _Known:
 
     def learned(self, node: fx.Node) -> bool:
         """Whether a node depends on parameters and on known values alone, and no known value hides an element."""
+        if node in self._open:
+            return False
+        if node in self._learned:
+            return all(map(self.learned, node.all_input_nodes))
         known = self.value(node)
-        if isinstance(known, torch.Tensor):
-            return bool((known > _HIDES).all())
-        if node.op != "call_function" or known is not None:
-            return known is not None or str(node.target) in self.parameters
-        return all(map(self.learned, node.all_input_nodes))
+        return not isinstance(known, torch.Tensor) or bool((known > _HIDES).all())
 
 
 @dataclass
@@ -381,4 +404,4 @@ def join_attention(
 ) -> int:
     """Replaces attention by calls of torch's function; returns how many there are. call: the target of a layer.
     constants: the graph's constants. parameters: the names of the network's parameters, without buffers."""
-    return _Joiner(graph, call, _Known(constants, parameters)).join()
+    return _Joiner(graph, call, _Known(graph, constants, parameters)).join()

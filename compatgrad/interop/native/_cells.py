@@ -1,4 +1,4 @@
-"""LSTM cells that a network composes of elementary functions, in a recorded graph, as `nn.LSTMCell`."""
+"""Cells that a network composes of elementary functions, in a recorded graph, as `nn.LSTMCell` and `nn.RNNCell`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VIEWS = {aten.view.default, aten._unsafe_view.default, aten.reshape.default}
 _PARTS = {
     aten.select.int: 1, aten.slice.Tensor: 1, aten.unbind.int: 1, aten.split.Tensor: 2, aten.split_with_sizes.default: 2
 }  # fmt: skip
-_CALLS = {"sigmoid": "torch.sigmoid({0})", "tanh": "torch.tanh({0})"}
+_CALLS = {"sigmoid": "torch.sigmoid({0})", "tanh": "torch.tanh({0})", "relu": "F.relu({0})"}
 
 
 def _shapes(node: Any) -> list[tuple[int, ...]]:
@@ -30,7 +30,7 @@ def _shapes(node: Any) -> list[tuple[int, ...]]:
 
 
 def _before(node: Any, name: str) -> fx.Node | None:
-    """The input of a call of sigmoid or tanh, or None."""
+    """The input of a call of a function of `_CALLS`, or None."""
     if not isinstance(node, fx.Node):
         return None
     if node.args and isinstance(node.args[0], Layer):
@@ -69,13 +69,15 @@ class _Cells:
         self.graph, self.call, self.numbers, self.constants = graph, call, numbers, constants
         self._sums: dict[fx.Node, _Sum | None] = {}
         self._states: set[int] = set()  # first numbers of weights that cells before this one apply to the state
+        self._new: dict[fx.Node, fx.Node] = {}  # what has replaced nodes that sums still name
 
     # ---- gates -------------------------------------------------------------------------------------------------------
 
     def sum(self, node: fx.Node) -> _Sum | None:
         """What a node computes, if it is a sum of products with parameters."""
         if node not in self._sums:
-            self._sums[node] = self._sum(node) if _shapes(node) or node.target is operator.getitem else None
+            flat = any(len(s) < 4 for s in _shapes(node)) or node.target is operator.getitem
+            self._sums[node] = self._sum(node) if flat else None
         return self._sums[node]
 
     def _sum(self, node: fx.Node) -> _Sum | None:
@@ -205,6 +207,7 @@ class _Cells:
         inputs = [x for x, _ in i.products]
         fit = [x for x in inputs if self._like(x, node)]
         fit = [x for x, w in i.products if int(w[0, 0]) in self._states] or sorted(fit, key=self._is_zero)
+        fit = [memory] if memory in inputs else fit  # a cell with one state
         if len(inputs) < 2 or len(set(inputs)) < len(inputs) or len(i.biases) > 2 or not fit:
             return None
         starts = self._is_zero(fit[-1]) and self._is_zero(memory)
@@ -224,35 +227,78 @@ class _Cells:
     def _write(
         self, node: fx.Node, output: fx.Node, state: fx.Node, memory: fx.Node, gates: Mapping[str, _Sum]
     ) -> None:
-        units = _shapes(node)[0][1]
-        inputs = [x for x, _ in gates["i"].products]
-        weights = {x: torch.cat([dict(g.products)[x].t() for g in gates.values()]) for x in inputs}
-        self._states.add(int(weights[state][0, 0]))
-        others = [x for x in inputs if x is not state]
-        gathered = [("weight_ih", torch.cat([weights[x] for x in others], 1)), ("weight_hh", weights[state])]
-        biases = [torch.cat([g.biases[k][0] for g in gates.values()]) for k in range(len(gates["i"].biases))]
-        gathered += zip(("bias_ih", "bias_hh"), biases, strict=False)
-        extra = (("bias_hh", 0.0, (4 * units,)),) if len(biases) == 1 else ()
-        sizes = (str(gathered[0][1].shape[1]), str(units), *(() if biases else ("bias=False",)))
-        starts = self._is_zero(state) and self._is_zero(memory)
-        layer = Layer("nn.LSTMCell", sizes, "{m}({0})" if starts else "{m}({0}, ({1}, {2}))", (0,) if starts else
-                      (0, 1, 2), (), extra, tuple(own for own, _, _ in extra), "", (),
-                      tuple((own, self.numbers.gathered(t)) for own, t in gathered), ("{0}[0]", "{0}[1]"))  # fmt: skip
+        self._states.add(int(dict(gates["i"].products)[state][0, 0]))
+        call = self._call("nn.LSTMCell", (), node, list(gates.values()), state, memory)
         with self.graph.inserting_before(node):
-            x = others[0]
-            if len(others) > 1:
-                x = self.graph.call_function(aten.cat.default, (others, 1))
-                runs = zip(*(o.meta["runs"] for o in others), strict=True)
-                x.meta["runs"] = [torch.cat(ts, 1) for ts in runs]
-            given: Any = (layer, [x] if starts else [x, state, memory])
-            call = self.graph.create_node("call_function", self.call, given, {}, name="cell")
             for k, old in enumerate((output, node)):
                 new = self.graph.call_function(operator.getitem, (call, k))
                 new.meta["runs"] = old.meta["runs"]
                 old.replace_all_uses_with(new)
 
+    def _call(
+        self, kind: str, options: tuple[str, ...], node: fx.Node, gates: list[_Sum], state: fx.Node, memory: fx.Node
+    ) -> fx.Node:
+        """A call of a cell before a node. memory: the second state of an LSTM."""
+        inputs = [x for x, _ in gates[0].products if x is not state]
+        weights = {x: torch.cat([dict(g.products)[x].t() for g in gates]) for x in (*inputs, state)}
+        gathered = [("weight_ih", torch.cat([weights[x] for x in inputs], 1)), ("weight_hh", weights[state])]
+        biases = [torch.cat([g.biases[k][0] for g in gates]) for k in range(len(gates[0].biases))]
+        gathered += zip(("bias_ih", "bias_hh"), biases, strict=False)
+        rows, units = weights[state].shape
+        extra = (("bias_hh", 0.0, (rows,)),) if len(biases) == 1 else ()
+        sizes = (str(gathered[0][1].shape[1]), str(units), *(() if biases else ("bias=False",)), *options)
+        starts = self._is_zero(state) and self._is_zero(memory)
+        pair = kind == "nn.LSTMCell"
+        states = [] if starts else [state, memory] if pair else [state]
+        text = ("", ", {1}", ", ({1}, {2})")[len(states)]
+        layer = Layer(kind, sizes, f"{{m}}({{0}}{text})", tuple(range(1 + len(states))), (), extra,
+                      tuple(own for own, _, _ in extra), "", (),
+                      tuple((own, self.numbers.gathered(t)) for own, t in gathered),
+                      ("{0}[0]", "{0}[1]") if pair else ())  # fmt: skip
+        given = [self._new.get(x, x) for x in (*inputs, *states)]
+        with self.graph.inserting_before(node):
+            if len(inputs) > 1:
+                x = self.graph.call_function(aten.cat.default, (given[: len(inputs)], 1))
+                x.meta["runs"] = [torch.cat(ts, 1) for ts in zip(*(i.meta["runs"] for i in inputs), strict=True)]
+                given = [x, *given[len(inputs) :]]
+            arguments: Any = (layer, given)
+            return self.graph.create_node("call_function", self.call, arguments, {}, name="cell")
+
+    def join_plain(self) -> int:
+        """The same for tanh and relu of the sum of an input and a state. A state is zero, or computed by the same
+        weights: otherwise two layers are meant whose results are added."""
+        self._sums.clear()
+        found: dict[fx.Node, tuple[str, _Sum]] = {}
+        states: set[int] = set()
+        for node in self.graph.nodes:
+            name = next((n for n in ("tanh", "relu") if _before(node, n) is not None), "")
+            made = self.sum(_before(node, name)) if name and [len(s) for s in _shapes(node)[:1]] == [2] else None  # type: ignore[arg-type]
+            if made is None or not made.products:
+                continue
+            for x, w in made.products:
+                same = found.get(x, ("", None))
+                weights = [int(v[0, 0]) for _, v in same[1].products] if same[1] is not None else []
+                if self._is_zero(x) or (same[0] == name and weights == [int(v[0, 0]) for _, v in made.products]):
+                    states.add(int(w[0, 0]))
+            found[node] = name, made
+        count = 0
+        for node, (name, made) in found.items():
+            state = next((x for x, w in made.products if int(w[0, 0]) in states), None)
+            if state is None or self._state({"i": made}, state, node) is not state:
+                continue
+            options = ("nonlinearity='relu'",) if name == "relu" else ()
+            new = self._call("nn.RNNCell", options, node, [made], state, state)
+            new.meta["runs"] = node.meta["runs"]
+            self._new[node] = new
+            node.replace_all_uses_with(new)
+            count += 1
+        if count:
+            self.graph.eliminate_dead_code()
+        return count
+
 
 def join_cells(graph: fx.Graph, call: Any, numbers: Numbers, constants: Mapping[str, torch.Tensor]) -> int:
-    """Replaces LSTM cells by calls of torch's layer; returns how many there are. call: the target of a layer. numbers:
+    """Replaces cells by calls of torch's layers; returns how many there are. call: the target of a layer. numbers:
     those of the network's parameters. constants: the graph's constants."""
-    return _Cells(graph, call, numbers, constants).join()
+    cells = _Cells(graph, call, numbers, constants)
+    return cells.join() + cells.join_plain()

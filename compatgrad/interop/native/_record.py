@@ -249,7 +249,8 @@ class _Trace(Trace):
         seen = Seen(view.op_name, params, inputs, [y for y in outputs if y is not None], self._train,
                     self.calls[start:], self.calls)  # fmt: skip
         straight = straight_of(seen, self.stops)
-        if straight is not None and inputs[straight[2]] is not None:
+        through = None if straight is None else inputs[straight[2]]
+        if straight is not None and through is not None and through.fake.is_floating_point():
             self._straight(view.outputs[0](), seen, *straight)
             return
         with _disable_current_modes():  # it compares values of constants

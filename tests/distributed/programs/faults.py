@@ -31,6 +31,25 @@ if what in ("parameters", "dtype", "batches"):
         optimizer.update()
     sys.exit()
 
+if what in ("later dtype", "later parameters"):  # after steps in which the processes agreed
+    import chainer
+    import chainer.functions as F
+    import chainer.links as L
+    import chainermn
+
+    comm = chainermn.create_communicator("naive")
+    model = chainer.Chain(a=L.Linear(2, 2), b=L.Linear(2, 2))
+    optimizer = chainermn.create_multi_node_optimizer(chainer.optimizers.SGD(0.1), comm).setup(model)
+    for step in range(4):
+        if step == 3 and comm.rank == 1:
+            if what == "later dtype":
+                for param in model.params():
+                    param.array = param.array.astype("d")
+            else:
+                model.add_link("c", L.Linear(2, 2))
+        optimizer.update(lambda: F.sum(model.b(model.a(np.ones((1, 2), model.a.W.dtype)))))
+    sys.exit()
+
 if what == "snapshots":
     import threading
 
