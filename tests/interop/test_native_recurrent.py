@@ -288,6 +288,21 @@ def test_plain_cells_of_gluon(activation, text, given):
     assert text in result.source and "nn.Linear" not in result.source
 
 
+def test_cell_beside_a_gradient_that_ends():
+    nn.clear_parameters()
+
+    def forward(x, h, c):
+        y = PF.lstm_cell(x, h, c, 4)[0]
+        return y * NF.exp(x[:, :1]).get_unlinked_variable(need_grad=False)
+
+    inputs = image(2, 3), image(2, 4), image(2, 4) + 1
+    forward(*(nn.Variable(x.shape) for x in inputs))
+    result = interop.to_native(forward, *inputs, frontend="nnabla", parameters=randomized_of_nnabla())
+    source = accepted(result, "eval").source
+    assert ".detach()" in source and "nn.LSTMCell(3, 4)" in source
+    nn.clear_parameters()
+
+
 def test_one_state_for_output_and_memory():
     nn.clear_parameters()
 

@@ -190,10 +190,10 @@ def to_native(
     request = _Request(model, example_inputs, dict(kwargs or {}), parameters, frontend, train, training, keeper)
     with _in_single_precision(parameters):
         first: _Differs | None = None
-        attempts = ((False, dynamic, True), (False, dynamic, False), (True, dynamic, False), (False, False, False))
-        for request.stops, sizes, request.joins in attempts:
-            if attempts.index((request.stops, sizes, request.joins)) == 1 and not request.joined:
-                continue  # nothing was joined
+        attempts = [(stops, dynamic, joins) for stops in (False, True) for joins in (True, False)]
+        for k, (request.stops, sizes, request.joins) in enumerate([*attempts, (False, False, False)]):
+            if k in (1, 3) and not request.joined:
+                continue  # the attempt before joined nothing
             request.whole = True
             try:
                 made = _made(request, sizes, name, check)
