@@ -453,6 +453,18 @@ def test_contrastive_at_distance_zero():
     np.testing.assert_array_equal(x1.grad, np.zeros_like(A))
 
 
+@pytest.mark.parametrize("reduce", NO)
+def test_triplet_far_from_the_anchor(reduce):
+    """The gradient of the anchor is a difference of the other two, whose digits do not depend on the anchor."""
+    a, b, c = [chainer.Variable(x) for x in (A + 1e10, B, C)]
+    loss = F.triplet(a, b, c, 1e13, reduce=reduce)
+    F.sum(loss).backward()
+    rows = 1 if reduce == "no" else len(A)
+    np.testing.assert_allclose(a.grad, 2 * (C - B) / rows, rtol=1e-14)
+    np.testing.assert_allclose(b.grad, 2 * (B - a.array) / rows, rtol=1e-14)
+    np.testing.assert_allclose(c.grad, 2 * (a.array - C) / rows, rtol=1e-14)
+
+
 def test_negative_sampling_gives_its_samples():
     loss, samples = F.negative_sampling(A, T, W, sampler, 3, return_samples=True)
     np.testing.assert_array_equal(samples, np.column_stack([T, sampler((4, 4))[:, 1:]]))

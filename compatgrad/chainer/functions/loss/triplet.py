@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.relu import relu
+from compatgrad.chainer.functions.array.broadcast import broadcast_to
 from compatgrad.chainer.functions.loss import _margin
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compatgrad.chainer._typing import VariableOrArray
     from compatgrad.chainer.variable import Variable
 
@@ -28,7 +32,22 @@ class Triplet(_margin.MarginLoss):
     def compose(self, anchor: Variable, positive: Variable, negative: Variable) -> Variable:
         near, far = (anchor - positive) ** 2, (anchor - negative) ** 2
         loss = relu(_sum(near - far, axis=1) + self.margin)
+        self._costs = loss.array > 0
         return self._reduced(loss)
+
+    def backward(self, target_input_indexes: Sequence[int], grad_outputs: Sequence[Variable]) -> tuple[Variable, ...]:
+        return _composed.unobserved(lambda: self._gradients(target_input_indexes, grad_outputs[0]))
+
+    def _gradients(self, targets: Sequence[int], gy: Variable) -> tuple[Variable, ...]:
+        """Differences of the inputs: those of `anchor - positive` and `anchor - negative` lose the digits of both if
+        the anchor is far from them.
+        """
+        anchor, positive, negative = self.get_retained_inputs()
+        rows = gy[:, None] if self.reduce == "no" else gy / len(anchor)
+        costs = self._costs[:, None].astype(anchor.dtype)
+        factor = broadcast_to(rows, anchor.shape) * broadcast_to(2 * costs, anchor.shape)
+        pairs = ((negative, positive), (positive, anchor), (anchor, negative))
+        return tuple([factor * (pairs[i][0] - pairs[i][1]) for i in targets])
 
 
 def triplet(
