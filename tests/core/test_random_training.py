@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.golden import files
-from tests.random_programs.training.__main__ import difference, results
+from tests.random_programs.training.__main__ import difference, known, results
 
 GOLDEN = {name: files.read(files.GOLDEN / f"random_training_{name}.json.gz") for name in files.ORIGINALS}
 
@@ -25,3 +25,9 @@ def test_random_training(framework):
     found = {seed: difference(want, ours[seed]) for seed, want in theirs.items()}
     wrong = {s: (d, theirs[s]["what"], ours[s]["error"]) for s, d in found.items() if not d <= theirs[s]["tolerance"]}
     assert not wrong
+
+
+@pytest.mark.parametrize(("text", "expected"), [("139704706186112 ... 139704706186112", True), ("'x' ... 'x'", False)])
+def test_a_key_error_of_an_address_is_the_original_fault(text, expected):
+    theirs = {"error": "KeyError after 8 steps", "text": text, "steps": [[1.0]], "what": ""}
+    assert known(theirs, {"error": "", "text": "", "steps": [[1.0]] * 20, "what": ""}) is expected

@@ -16,6 +16,7 @@ import importlib
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,12 +43,23 @@ DEVIATIONS = (
     "process died",
     "local learning rate should be positive or zero",  # nnabla's Lars after NaN in a gradient (`norms` of zeros)
     "This function is not called since the function is the composite",  # nn.grad of nnabla's clip_grad_by_value and kin
+    "to.IsDefaultData()",  # MXNet's attention with a convolution of 8 channels, with oneDNN
+    "is non-differentiable because it didn't register",  # MXNet's operators without a second derivative
     "name 'func' is not defined",  # nn.grad of nnabla's pad(mode="reflect")
 )
 
 
+# The same for a program that is followed step by step: nn.grad of nnabla's dynamic graphs, in some runs alone.
+FREED = re.compile(r"KeyError after \d+ steps \d{9,} ")
 # Words of programs whose numbers are wrong, or less precise, in the original: docs/deviations.md.
-WRONG = (("float64;", "; resize;"), ("LocalConvolution2D", "penalty True"), ("; prod;",), ("; deformable;",))
+WRONG = (
+    ("float64;", "; resize;"),
+    ("float64;", "; gelu;"),
+    ("LocalConvolution2D", "penalty True"),
+    ("; prod;",),
+    ("; deformable;",),
+    ("; dynamic;", "penalty True"),
+)
 
 
 def command(framework, python, seeds, options):
@@ -114,7 +126,7 @@ def known(theirs, ours):
     """Whether the difference is a known fault of the original."""
     text = theirs["error"] + " " + theirs.get("text", "")
     later = not ours["error"] or len(ours["steps"]) > len(theirs["steps"])
-    if later and any(text_of_one in text for text_of_one in DEVIATIONS):
+    if later and (any(text_of_one in text for text_of_one in DEVIATIONS) or FREED.match(text)):
         return True
     if "loss ctc" in theirs["what"] and theirs["steps"] and ours["steps"]:  # Chainer's CTC of NaN is about 1e10
         x, y = theirs["steps"][0], ours["steps"][0]
@@ -143,6 +155,9 @@ def followed(framework, peer, seeds):
                         raise RuntimeError(f"seed {s} with rounding errors: {runs[s]['error']} {runs[s].get('text')}")
                     perturbed[s].append((follow.load(here[str(k)], s), runs[s]))
             for s in left:
+                if FREED.match(theirs[s]["error"] + " " + theirs[s].get("text", "")) and known(theirs[s], ours[s]):
+                    found[s] = "original's fault", ""
+                    continue
                 found[s] = follow.verdict(arrays["recorded"][s], theirs[s], arrays["found"][s], ours[s], perturbed[s])
     return found
 
