@@ -57,6 +57,7 @@ WRONG = (
     ("float64;", "; gelu;"),
     ("LocalConvolution2D", "penalty True"),
     ("; prod;",),
+    ("; mish;",),
     ("; deformable;",),
     ("; dynamic;", "penalty True"),
 )
