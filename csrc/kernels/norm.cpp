@@ -175,7 +175,8 @@ void batch_norm_grad(const at::Tensor& x, const at::Tensor& gamma, const at::Ten
     std::vector<T> a(s.channels), b(s.channels), k(s.channels);
     for (int64_t c = 0; c < s.channels; ++c) {
       a[c] = w[c] * r[c];
-      b[c] = static_cast<T>(a[c] * r[c] * r[c] * gd[c] * scale);
+      // In this order, because r * r * r is 0 for large standard deviations
+      b[c] = static_cast<T>(gd[c] * scale * r[c] * r[c] * a[c]);
       k[c] = static_cast<T>(a[c] * g[c] * scale);
     }
     combine_to(s, px, pg, m, a.data(), b.data(), k.data(), gx.data_ptr<T>());

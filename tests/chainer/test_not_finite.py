@@ -105,3 +105,17 @@ def test_masked_attention_trains():
         losses.append(float(loss.array))
     recorded = [1.586218, 1.377248, 1.145655, 0.917675, 0.765824]  # with Chainer 7.8.1
     np.testing.assert_allclose(losses[::5] + losses[-1:], recorded, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [("f", 1e14), ("f", 1e17), ("d", 1e110), ("d", 1e150)])
+def test_batch_normalization_of_large_numbers(dtype, scale):
+    """The gradient with respect to `scale * x` is the one with respect to x, divided by scale."""
+    random = np.random.RandomState(0)
+    values, weights, ones = random.randn(4, 6).astype(dtype), random.randn(4, 6).astype(dtype), np.ones(6, dtype)
+    gradients = []
+    for s in (1, scale):
+        x = chainer.Variable((values * s).astype(dtype))
+        F.sum(F.batch_normalization(x, ones, ones * 0, eps=1e-12) * weights).backward()
+        gradients.append(x.grad * x.dtype.type(s))
+    rtol, atol = (1e-3, 1e-4) if dtype == "f" else (1e-9, 1e-10)
+    np.testing.assert_allclose(gradients[1], gradients[0], rtol=rtol, atol=atol)
