@@ -59,7 +59,6 @@ WRONG = (
     ("; prod;",),
     ("; mish;",),
     ("; deformable;",),
-    ("; dynamic;", "penalty True"),
 )
 
 
