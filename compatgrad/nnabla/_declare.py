@@ -114,9 +114,9 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-def _versions(tensors: Sequence[torch.Tensor | None]) -> list[int | None]:
-    """Numbers that change when a tensor is written to."""
-    return [None if t is None else t._version for t in tensors]
+def _versions(xs: Sequence[Any]) -> list[int | None]:
+    """Numbers that change when the tensor of a Variable is written to."""
+    return [None if x is None else x.tensor._version for x in xs]
 
 
 class Composite:
@@ -138,7 +138,7 @@ class Composite:
         self.first: list[torch.Tensor] | None = None  # the results that `infer` has already computed
         self.half, self.device = _context.is_half(_context.current_ctx), device()
         self.records = spec.records and not self.half and any(x is not None and x.requires_grad for x in inputs)
-        self.recorded: tuple[list[int | None], Any, list[Any], tuple[Any, ...]] | None = None
+        self.recorded: tuple[list[int | None], list[Any], tuple[Any, ...]] | None = None
 
     def _source(self, i: int, array: NdArray | None) -> torch.Tensor | None:
         """The tensor of input i, in the dtype in which the body gets it, for `infer`."""
@@ -177,16 +177,16 @@ class Composite:
         if self.state is not None:
             self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
         self.recorded = None
-        if self.records:
-            xs, ys = self._record(tensors, [t is not None and t.is_floating_point() for t in tensors])
-            self.recorded = _versions(tensors), tensors, xs, ys
-            return [y.tensor for y in ys]
         global updating
         updating = True
         try:
-            return self.forward_again(tensors)
+            if not self.records:
+                return self.forward_again(tensors)
+            xs, ys = self._record(tensors, [t is not None and t.is_floating_point() for t in tensors])
         finally:
             updating = False
+        self.recorded = _versions(xs), xs, ys
+        return [y.tensor for y in ys]
 
     def _record(self, tensors: Sequence[torch.Tensor | None], wanted: list[bool]) -> tuple[list[Any], tuple[Any, ...]]:
         """Runs the body as a graph of the native frontend, with gradients of the inputs that are `wanted`."""
@@ -205,7 +205,7 @@ class Composite:
     def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[torch.Tensor | None]:
         recorded, self.recorded = self.recorded, None
         if recorded is not None and recorded[0] == _versions(recorded[1]):  # as in nnabla, the values of forward
-            xs, ys = recorded[2:]
+            _, xs, ys = recorded
         else:
             xs, ys = self._record(inputs, wanted)
         with using_modes(plain=True, deferred=False, enable_backprop=True):
