@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 
-from tests.benchmarks import chain, worker
+from tests.benchmarks import chain, second, worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
@@ -45,6 +45,7 @@ FRONTENDS = {
 CANNOT = {("chain dbl", MXNET), ("wgan_gp", MXNET)}
 PAIRS = [
     (NATIVE, TORCH),
+    (NATIVE, JAX),
     (FRONTEND, TORCH),
     (FRONTEND, CHAINER),
     (FRONTEND, COMPILED),
@@ -79,6 +80,8 @@ RECURRENT = {
         "tree, 2", "tree, 3", "child sum, 4",
     )
 }  # fmt: skip
+# programs that differentiate twice, which run only if --only names them
+SECOND = {name: (1, 3 if name == "second penalty" else 9) for name in second.NAMES}
 # (workload, framework, other framework) -> the largest ratio of their times that meets the target
 TARGETS = {
     ("chain fb", NATIVE, TORCH): 0.45,
@@ -105,6 +108,7 @@ TARGETS = {
     **{(workload, MX, MXNET): 1.0 for workload in ("mlp_mnist", "cnn", "lstm_lm")},
     ("memory", FRONTEND, TORCH): 1.0,
     **{(workload, STATIC, NNABLA_STATIC): 1.0 for workload in ("memory cold", "memory warm")},
+    **{(name, here, other): 0.8 for name in second.NAMES for here in (NATIVE, FRONTEND) for other in (TORCH, JAX)},
 }
 
 
@@ -151,8 +155,14 @@ def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]
         found[COMPILED] = [*run, "tests.benchmarks.steps_torch", "compiled"]
     if module == "steps" and pythons.get("jax"):
         found[JAX] = [pythons["jax"], "-m", "tests.benchmarks.steps_jax"]
-    if module == "chain":
-        found[NATIVE] = [*run, "tests.benchmarks.chain_native"]
+    if module in ("chain", "second"):
+        found[NATIVE] = [*run, f"tests.benchmarks.{module}_native"]
+    if module == "second":
+        if pythons.get("jax"):
+            found[JAX] = [pythons["jax"], "-m", "tests.benchmarks.second_jax"]
+        if pythons.get("chainer"):
+            found[CHAINER] = [pythons["chainer"], "-m", "tests.benchmarks.second_chainer"]
+        return found
     for framework, original, name, *mode in [
         (FRONTEND, CHAINER, "chainer"),
         (STATIC, NNABLA_STATIC, "nnabla", "static"),
@@ -291,6 +301,7 @@ def main():
         ("chain", ORDERS, "us", 1e6),
         ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
         ("recurrent", RECURRENT, "ms", 1e3),
+        ("second", SECOND if args.only else {}, "ms", 1e3),
     ]:
         frameworks = commands(module, pythons)
         if args.frontend:
