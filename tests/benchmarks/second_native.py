@@ -19,7 +19,7 @@ from tests.benchmarks.second import (
     programs,
 )
 from tests.benchmarks.steps_torch import training_step
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import THREADS, serve
 
 
 class Leaves(dict):
@@ -128,6 +128,6 @@ def images(n_steps):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     serve(programs(penalty, hessian, sine, images))

@@ -21,7 +21,7 @@ from tests.benchmarks.second import (
     programs,
 )
 from tests.benchmarks.steps_torch import training_step
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import THREADS, serve
 
 
 class Block(nn.Module):
@@ -165,6 +165,6 @@ def images(n_steps):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     serve(programs(penalty, hessian, sine, images))
