@@ -52,15 +52,17 @@ void write_columns(const Placement& p, const Sizes& s, const T* x, T* y) {
 }  // namespace
 
 // A plain product of columns is two to four times as fast as oneDNN while its preparation, some 40 us, takes longer
-// than the products. From about a million multiplications on oneDNN is faster, except for one or two images with
-// filters that exceed the caches: oneDNN rearranges filters first, which takes longer than the product. Shapes that do
-// not fit are left to at::convolution, which raises the error.
+// than the products; fewer than 16 places of an image take as long as 16, because each product reads all filters. From
+// about a million multiplications on oneDNN is faster, except for one or two images with filters that exceed the
+// caches: oneDNN rearranges filters first, which takes longer than the product. Shapes that do not fit are left to
+// at::convolution, which raises the error.
 bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
-  constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64;
+  constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64, kAtOnce = 16;
   if (!has_columns(p, x, w) || (b.defined() && !kernels::raw(x, b))) return false;
   if (map_numel == 0 || p.pad[0] < 0 || p.pad[1] < 0 || p.dilate[0] != 1 || p.dilate[1] != 1) return false;
-  if (x.size(0) <= 2 && w.numel() >= kLargeFilters && map_numel <= kFewPlaces * x.size(0) * w.size(0)) return true;
-  return map_numel * (w.numel() / w.size(0)) < kProducts;
+  const int64_t places = map_numel / (x.size(0) * w.size(0));
+  if (x.size(0) <= 2 && w.numel() >= kLargeFilters && places <= kFewPlaces) return true;
+  return x.size(0) * w.numel() * std::max(places, kAtOnce) < kProducts;
 }
 
 bool columns_fit(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
