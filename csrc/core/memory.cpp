@@ -16,6 +16,9 @@ namespace {
 constexpr size_t kPage = size_t(1) << 12, kHuge = size_t(1) << 21;
 // Smaller blocks cost the C library little; larger ones would be too much to keep from other programs.
 constexpr size_t kLeast = size_t(1) << 18, kMost = size_t(1) << 28, kMostKept = size_t(1) << 30;
+// So much is kept whatever the peak is: a program with a single large tensor would otherwise get new pages in each
+// step.
+constexpr size_t kAlwaysKept = size_t(1) << 23;
 // From this size on a block consists of huge pages, which the system clears faster and processors find faster.
 constexpr size_t kFromHuge = 2 * kHuge;
 // The number of blocks handed out after which the peak of the blocks in use is taken anew.
@@ -97,7 +100,7 @@ class Blocks {
   size_t peak() const { return std::max(this_peak_, last_peak_); }
   // How large the blocks in use and the pages that are kept may be together. At first less than the peak, because
   // memory that comes from elsewhere (oneDNN's for a convolution, pages of code) has its peak at another time.
-  size_t most() const { return peak() - peak() / 16 + std::min(slack_, peak() / 8); }
+  size_t most() const { return std::max(peak() - peak() / 16 + std::min(slack_, peak() / 8), kAlwaysKept); }
   void begin_window() {
     if (++handed_ % kWindow) return;
     last_peak_ = std::exchange(this_peak_, amounts_.used);

@@ -2,7 +2,7 @@
 #include <ATen/ops/linear.h>
 
 #include "kernels/trace.h"
-#include "ops/functions.h"
+#include "ops/row_sums.h"
 
 namespace cg {
 namespace {
@@ -50,6 +50,13 @@ struct MatMul {
       const T g = ta ? product(b, tb, gy, true) : product(gy, false, b, !tb);
       return sa.size() == 1 ? cg::sum_to(g, {1, sa[0]}) : g;
     });
+    if (sa.size() == 2 && sb.size() == 2 && !transa) {
+      if (c.needs(1)) {
+        const T a = c.in(0);
+        c.template grad_of_rows<ProductOfRows>(1, transb ? gy : a, transb ? a : gy);
+      }
+      return;
+    }
     c.grad(1, [&]() -> T {
       T a = c.in(0);
       if (sa.size() == 1) a = reshape(a, {1, sa[0]});
@@ -72,8 +79,8 @@ struct Linear {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return matmul(c.gy(), c.in(1)); });
-    c.grad(1, [&] { return MatMul::product(c.gy(), true, c.in(0), false); });
-    c.grad(2, [&] { return sum(c.gy(), {0}); });
+    if (c.needs(1)) c.template grad_of_rows<ProductOfRows>(1, c.gy(), c.in(0));
+    c.template grad_of_rows<TotalOfRows>(2, T(), c.gy());
   }
 };
 CG_OP("linear", Linear, "x @ w.T + b for x (batch, in), w (out, in), b (out,).")
@@ -81,5 +88,6 @@ CG_OP("linear", Linear, "x @ w.T + b for x (batch, in), w (out, in), b (out,).")
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) { return run(MatMul{}, a, b); }
+Var product_of_rows(const Var& a, const Var& b) { return run(MatMul{true, false}, a, b); }
 
 }  // namespace cg

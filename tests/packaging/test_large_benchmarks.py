@@ -15,11 +15,12 @@ from tests.benchmarks import large, large_torch, worker
 
 @pytest.fixture(scope="module")
 def large_chainer():
-    """The Chainer programs, which the import of `chainer` lets compatgrad run."""
+    """The Chainer programs, run by compatgrad."""
     compatgrad.install("chainer")
     import tests.benchmarks.large_chainer
 
-    return tests.benchmarks.large_chainer
+    yield tests.benchmarks.large_chainer
+    compatgrad.uninstall("chainer")
 
 
 def waves(array):
