@@ -66,7 +66,8 @@ bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor
 }
 
 bool columns_fit(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
-  if (!has_columns(p, map, w) || image.size() != 4 || map.size(1) != w.size(0) || p.dilate[0] != 1 || p.dilate[1] != 1)
+  if (!has_columns(p, map, w) || image.size() != 4 || image[0] != map.size(0) || image[1] != w.size(1) ||
+      map.size(1) != w.size(0) || p.dilate[0] != 1 || p.dilate[1] != 1)
     return false;
   for (size_t k = 0; k < 2; ++k) {
     const int64_t room = image[k + 2] + 2 * p.pad[k] - w.size(k + 2);
@@ -96,7 +97,9 @@ Tensor columns_grad_w(const Placement& p, const Tensor& map, const Tensor& image
   if (!has_columns(p, map, image) || c10::multiply_integers(filters) < kLargeFilters) return {};
   const Sizes s{image.size(0), filters[1], image.size(2), image.size(3),
                 filters[2],    filters[3], map.size(2),   map.size(3)};
-  if (s.map_height * s.map_width > kFewPlaces || image.size(1) != s.channels || map.size(1) != filters[0]) return {};
+  if (s.map_height * s.map_width > kFewPlaces || image.size(1) != s.channels || map.size(1) != filters[0] ||
+      map.size(0) != s.n)
+    return {};
   const Tensor x = image.contiguous();
   const Tensor columns = at::empty({s.channels * s.rows * s.columns, s.n * s.map_height * s.map_width}, x.options());
   kernels::with_dtype(x, [&]<class T>(T) { write_columns(p, s, x.const_data_ptr<T>(), columns.data_ptr<T>()); });

@@ -36,11 +36,22 @@ struct LayerNormalizationGrad {
   }
   // Whether a kernel has computed the gradients, in one pass over memory instead of some thirty.
   bool by_kernel(Ctx<Tensor>& c) const {
+    if (!kernels::raw(c.in(0))) return false;
     const auto rows = [](const Tensor& t) { return t.defined() ? t.contiguous() : t; };
     const Tensor x = rows(c.in(0)), gamma = rows(c.in(1)), gy = rows(c.in(2)), v = rows(c.gy(0));
-    if (!v.defined() || !kernels::raw(x, gy) || !kernels::raw(x, v) || !kernels::raw(x, gamma)) return false;
+    // The formula raises the errors for arrays of other shapes, by which a program may have replaced these.
+    if (!v.defined() || x.dim() != 2 || gy.sizes() != x.sizes() || v.sizes() != x.sizes()) return false;
     const auto [m, r] = norm_statistics<Tensor>(x, c.in(3), c.in(4), eps, over);
     const Tensor mean = rows(m), inv_std = rows(r), w = rows(c.gy(1)), b = rows(c.gy(2));
+    const auto fits = [&](const Tensor& t, int64_t n) {
+      return !t.defined() || (kernels::raw(x, t) && t.numel() == n);
+    };
+    for (const Tensor& t : {gy, v})
+      if (!fits(t, x.numel())) return false;
+    for (const Tensor& t : {gamma, w, b})
+      if (!fits(t, x.size(1))) return false;
+    for (const Tensor& t : {mean, inv_std})
+      if (!fits(t, x.size(0))) return false;
     std::array<Tensor, 3> g;
     for (size_t i = 0; i < 3; ++i)
       if (c.needs(i)) g[i] = at::empty_like(i == 1 ? gamma : x);
