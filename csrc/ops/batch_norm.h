@@ -1,9 +1,11 @@
 // Declarations shared by batch normalizations: the layout of channels, and the first derivatives as a separate op.
 #pragma once
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 
 #include "kernels/norm.h"
+#include "kernels/norm_second.h"
 #include "kernels/raw.h"
 #include "ops/norm.h"
 
@@ -129,9 +131,31 @@ struct BatchNormalizationGrad {
                                              const Tensor& inv_std) {
     return compute(x, gamma, gy, mean, inv_std, {true, true, true});
   }
+  // Whether a kernel has computed the gradients, in two passes over memory instead of some thirty.
+  bool by_kernel(Ctx<Tensor>& c, const Channels& k) const {
+    if (!c.gy(0).defined() || !kernels::raw(c.in(0))) return false;
+    const auto rows = [&](const Tensor& t) { return k.gather(t).contiguous(); };
+    const Tensor x = rows(c.in(0)), gy = rows(c.in(2)), v = rows(c.gy(0));
+    if (!kernels::raw(x) || !kernels::raw(gy) || !kernels::raw(v)) return false;
+    const auto channel = [&](const char* name, const Tensor& t) { return t.defined() ? k.flat(name, t) : t; };
+    auto [mean, inv_std] = norm_statistics<Tensor>(x, c.in(3), c.in(4), eps, Channels::over);
+    mean = k.flat("mean", mean);
+    inv_std = k.flat("inv_std", inv_std);
+    const Tensor gamma = k.flat("gamma", c.in(1)), w = channel("ggamma", c.gy(1)), b = channel("gbeta", c.gy(2));
+    std::array<Tensor, 3> g;
+    for (size_t i = 0; i < 3; ++i)
+      if (c.needs(i)) g[i] = at::empty_like(i == 1 ? gamma : x);
+    kernels::batch_norm_second({x, gamma, gy, mean, inv_std, v, w, b, g[0], g[1], g[2]});
+    c.grad(0, [&] { return k.scatter(g[0]); });
+    c.grad(1, [&] { return g[1].reshape(c.in_sizes(1)); });
+    c.grad(2, [&] { return k.scatter(g[2]); });
+    return true;
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     const Channels k(c.in_sizes(0), c.in_sizes(1).size(), axis, c10::promoteTypes(c.in_dtype(0), c.in_dtype(1)));
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (by_kernel(c, k)) return;
     auto saved = [&](size_t i) {
       const Tensor t = known(c.in(i));
       return t.defined() ? k.parameter(t) : t;

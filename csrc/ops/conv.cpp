@@ -4,15 +4,13 @@
 // and w. So the gradients of each op are the other two, to any order. "Image" means the larger side (x), "map" the
 // smaller one (y).
 #include <ATen/Parallel.h>
-#include <ATen/ops/_slow_conv2d_backward.h>
-#include <ATen/ops/_slow_conv2d_forward.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 
-#include "kernels/trace.h"
+#include "kernels/raw.h"
 #include "ops/axes.h"
-#include "ops/placement.h"
+#include "ops/conv_columns.h"
 
 namespace cg {
 namespace {
@@ -37,33 +35,10 @@ int64_t images_at_once(const Tensor& x, int64_t map_size) {
 Mask saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
 
-// Whether the convolution of x with w takes less time than the preparation of oneDNN's kernels, some 40 us; a plain
-// matrix product of columns is then two to four times as fast. From about a million multiplications on oneDNN is
-// faster, except for one or two images with filters that exceed the caches: oneDNN rearranges filters first, which
-// takes longer than the product. Shapes that do not fit are left to at::convolution, which raises the error.
-bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
-  constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64;
-  const auto fits = [&](const Tensor& t) { return t.is_cpu() && t.scalar_type() == x.scalar_type(); };
-  if (x.dim() != 4 || w.dim() != 4 || !fits(x) || !fits(w) || (b.defined() && !fits(b))) return false;
-  if (x.scalar_type() != at::kFloat && x.scalar_type() != at::kDouble) return false;
-  if (p.groups != 1 || map_numel == 0 || kernels::traced(x)) return false;
-  if (p.stride.size() != 2 || p.pad.size() != 2 || p.pad[0] < 0 || p.pad[1] < 0) return false;
-  if (p.dilate[0] != 1 || p.dilate[1] != 1) return false;
-  if (x.size(0) <= 2 && w.numel() >= kLargeFilters && map_numel <= kFewPlaces * x.size(0) * w.size(0)) return true;
-  return map_numel * (w.numel() / w.size(0)) < kProducts;
-}
 // Without channels ATen raises an error in some cases and returns a result without channels in others.
 void check_channels(const Tensor& x) {
   TORCH_CHECK_VALUE(x.dim() < 2 || x.size(1) > 0, "convolution: x of shape ", x.sizes(), " has no channels");
 }
-// t with the strides of C order. ATen's column kernels infer the order of axes from the strides; the strides of axes of
-// length 1 can make them take one argument for channels last, which gives wrong gradients of filters.
-Tensor in_rows(const Tensor& t) {
-  const Tensor r = t.contiguous();
-  if (r.suggest_memory_format() == at::MemoryFormat::Contiguous) return r;
-  return r.view(-1).view(r.sizes());
-}
-
 Var convolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var convolution_grad_w(const Placement& p, const Var& x, const Var& gy, Ints ksize);
@@ -102,8 +77,7 @@ struct Convolution : Placement {
     const int64_t map = map_size(x.sizes(), w.sizes(), reach);
     const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
     if (fits && is_small(*this, x, w, b, map * x.size(0)))
-      return at::_slow_conv2d_forward(in_rows(extended(x, reach)), in_rows(w), spatial(w.sizes()), bias(b), stride,
-                                      pad);
+      return small_convolution(*this, extended(x, reach), w, bias(b));
     const auto part = [&](const Tensor& images) {
       return at::convolution(extended(images, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0),
                              groups);
@@ -130,12 +104,8 @@ struct Convolution : Placement {
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
     const bool small = is_small(*this, gy, w, {}, gy.numel());
     const auto part = [&](const Tensor& g, const Tensor& images) {
-      const std::array<bool, 3> needs{c.needs(0), c.needs(1), false};
-      auto [gx, gw, _] = small ? at::_slow_conv2d_backward(in_rows(g), in_rows(extended(images, reach)), in_rows(w),
-                                                           spatial(w.sizes()), stride, pad, needs)
-                               : at::convolution_backward(g, extended(images, reach), w, {}, stride, pad, dilate, false,
-                                                          Ints(stride.size(), 0), groups, needs);
-      return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, c.in_sizes(0)), gw};
+      auto [gx, gw] = convolution_grads(*this, g, extended(images, reach), w, {c.needs(0), c.needs(1)}, small);
+      return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, images.sizes()), gw};
     };
     const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1));
     std::array<Tensor, 2> sum;
@@ -180,12 +150,6 @@ struct Deconvolution : Placement {
       r.push_back(std::max<int64_t>(0, image[k] - touched(k, map[k + 2], filter[k + 2])));
     return r;
   }
-  // Whether a convolution of the image has exactly the positions of the map.
-  bool touches_all(at::IntArrayRef image, at::IntArrayRef filter, at::IntArrayRef map) const {
-    for (size_t k = 0; k < stride.size(); ++k)
-      if ((image[k + 2] + 2 * pad[k] - filter[k + 2]) / stride[k] + 1 != map[k + 2]) return false;
-    return true;
-  }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
     check_channels(x);
@@ -197,11 +161,15 @@ struct Deconvolution : Placement {
       for (size_t k = 0; k < stride.size(); ++k) outsize->push_back(touched(k, x.size(k + 2), w.size(k + 2)));
     }
     for (int64_t n : *outsize) TORCH_CHECK_VALUE(n > 0, "deconvolution: outsize must be positive, not ", n);
+    Ints sizes{x.size(0), w.size(1) * groups};
+    sizes.append(outsize->begin(), outsize->end());
+    if (!b.defined() || (kernels::raw(b, x) && b.numel() == sizes[1])) {
+      const Tensor y = columns_grad_x(*this, x, sizes, w);
+      if (y.defined()) return b.defined() ? y.add_(b.reshape({-1, 1, 1})) : y;
+    }
     const Ints more = untouched(x.sizes(), w.sizes(), *outsize);
     Tensor y = at::convolution(x, w, bias(b), stride, pad, dilate, true, more, groups);
     if (y.sizes().slice(2) == at::IntArrayRef(*outsize)) return y;
-    Ints sizes{0, 0};
-    sizes.append(outsize->begin(), outsize->end());
     return cropped(std::move(y), sizes);
   }
   void backward(Ctx<Tensor>& c) {
@@ -210,20 +178,18 @@ struct Deconvolution : Placement {
     c.grad(2, [&] { return sum_over_positions(c.gy()); });
     if (!c.needs(0) && !c.needs(1)) return;
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
-    if (is_small(*this, x, w, {}, x.numel()) && touches_all(gy.sizes(), w.sizes(), x.sizes())) {
-      const Tensor g = in_rows(gy), f = in_rows(w);
-      c.grad(0, [&] { return at::_slow_conv2d_forward(g, f, spatial(w.sizes()), std::nullopt, stride, pad); });
-      c.grad(1, [&] {
-        return std::get<1>(
-            at::_slow_conv2d_backward(in_rows(x), g, f, spatial(w.sizes()), stride, pad, {false, true, false}));
-      });
+    if (is_small(*this, x, w, {}, x.numel()) && columns_fit(*this, x, gy.sizes(), w)) {
+      c.grad(0, [&] { return small_convolution(*this, gy, w, std::nullopt); });
+      c.grad(1, [&] { return convolution_grads(*this, x, gy, w, {false, true}, true)[1]; });
       return;
     }
-    auto [gx, gw, _] = at::convolution_backward(gy, x, w, {}, stride, pad, dilate, true,
-                                                untouched(x.sizes(), w.sizes(), image.slice(2)), groups,
-                                                {c.needs(0), c.needs(1), false});
+    const Tensor columns = c.needs(1) ? columns_grad_w(*this, x, gy, w.sizes()) : Tensor();
+    const bool rest = c.needs(1) && !columns.defined();
+    auto [gx, gw, _] =
+        at::convolution_backward(gy, x, w, {}, stride, pad, dilate, true,
+                                 untouched(x.sizes(), w.sizes(), image.slice(2)), groups, {c.needs(0), rest, false});
     c.grad(0, [&] { return gx; });
-    c.grad(1, [&] { return gw; });
+    c.grad(1, [&] { return rest ? gw : columns; });
   }
   void backward(Ctx<Var>& c) {
     c.grad(0, [&] { return convolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });
@@ -250,9 +216,9 @@ struct ConvolutionGradW : Placement {
                       " does not fit x of shape ", x.sizes());
     Ints shape{gy.size(1), x.size(1) / groups};
     shape.append(ksize.begin(), ksize.end());
-    const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape));
-    return std::get<1>(at::convolution_backward(gy, image, at::empty(shape, gy.options()), {}, stride, pad, dilate,
-                                                false, Ints(stride.size(), 0), groups, {false, true, false}));
+    const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape)), w = at::empty(shape, gy.options());
+    const bool small = is_small(*this, gy, w, {}, gy.numel()) && columns_fit(*this, gy, image.sizes(), w);
+    return convolution_grads(*this, gy, image, w, {false, true}, small)[1];
   }
   template <class T>
   void backward(Ctx<T>& c);

@@ -1,6 +1,7 @@
 // Products of matrices and vectors.
 #include <ATen/ops/linear.h>
 
+#include "kernels/trace.h"
 #include "ops/row_sums.h"
 
 namespace cg {
@@ -12,12 +13,21 @@ struct MatMul {
     return std::make_tuple(param("transa", &MatMul::transa), param("transb", &MatMul::transb));
   }
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
-  template <class T>
-  static T turned(const T& x, bool swap) {
-    return swap && x.dim() > 1 ? transpose(x, -1, -2) : x;
+  static Tensor turned(const Tensor& x, bool swap) {
+    if (!swap || x.dim() < 2) return x;
+    const Tensor y = x.transpose(-1, -2);
+    // at::matmul copies batches with several axes that lie apart, slowly if it reads rows as columns.
+    const bool copied = x.dim() > 3 && x.is_cpu() && !kernels::traced(x) && !x.is_contiguous() && !y.is_contiguous();
+    return copied ? x.contiguous().transpose(-1, -2) : y;
   }
+  static Tensor product(const Tensor& a, bool transa, const Tensor& b, bool transb) {
+    return MatMul{transa, transb}.forward(a, b);
+  }
+  static Var product(const Var& a, bool transa, const Var& b, bool transb) { return run(MatMul{transa, transb}, a, b); }
   Tensor forward(const Tensor& a, const Tensor& b) { return at::matmul(turned(a, transa), turned(b, transb)); }
-  // Vectors are treated as matrices of one row or one column; the pass sums over broadcast batch axes.
+  // Vectors are treated as matrices of one row or one column; the pass sums over broadcast batch axes. Factors are
+  // transposed by the flags of a product: the gradient of a transposed factor would be transposed itself, and is slow
+  // to add to another one.
   template <class T>
   void backward(Ctx<T>& c) {
     const at::IntArrayRef sa = c.in_sizes(0), sb = c.in_sizes(1);
@@ -26,6 +36,7 @@ struct MatMul {
       c.grad(1, [&] { return c.gy() * c.in(0); });
       return;
     }
+    const bool ta = transa && sa.size() > 1, tb = transb && sb.size() > 1;
     T gy = c.gy();
     if (sa.size() == 1 || sb.size() == 1) {
       Ints s = ints(gy.sizes());
@@ -36,9 +47,7 @@ struct MatMul {
       T b = c.in(1);
       if (sb.size() == 1) b = reshape(b, {sb[0], 1});
       // gy b^T, or its transpose if a was transposed
-      const bool turn = transa && sa.size() > 1;
-      T g = turn ? matmul(turned(b, transb && sb.size() > 1), transpose(gy, -1, -2))
-                 : matmul(gy, turned(b, !transb || sb.size() == 1));
+      const T g = ta ? product(b, tb, gy, true) : product(gy, false, b, !tb);
       return sa.size() == 1 ? cg::sum_to(g, {1, sa[0]}) : g;
     });
     if (sa.size() == 2 && sb.size() == 2 && !transa) {
@@ -51,9 +60,7 @@ struct MatMul {
     c.grad(1, [&]() -> T {
       T a = c.in(0);
       if (sa.size() == 1) a = reshape(a, {1, sa[0]});
-      const bool turn = transb && sb.size() > 1;
-      T g = turn ? matmul(transpose(gy, -1, -2), turned(a, transa && sa.size() > 1))
-                 : matmul(turned(a, !transa || sa.size() == 1), gy);
+      const T g = tb ? product(gy, true, a, ta) : product(a, !ta, gy, false);
       if (sb.size() > 1) return g;
       return reshape(cg::sum_to(g, {sb[0], 1}), {sb[0]});
     });
@@ -81,5 +88,6 @@ CG_OP("linear", Linear, "x @ w.T + b for x (batch, in), w (out, in), b (out,).")
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) { return run(MatMul{}, a, b); }
+Var product_of_rows(const Var& a, const Var& b) { return run(MatMul{true, false}, a, b); }
 
 }  // namespace cg

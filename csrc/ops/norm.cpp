@@ -6,8 +6,11 @@
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
 
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/eq.h>
 
+#include "kernels/norm_second.h"
+#include "kernels/raw.h"
 #include "ops/pool.h"
 
 namespace cg {
@@ -31,8 +34,35 @@ struct LayerNormalizationGrad {
                                              const Tensor& inv_std) {
     return compute(x, gamma, gy, mean, inv_std, {true, true, true});
   }
+  // Whether a kernel has computed the gradients, in one pass over memory instead of some thirty.
+  bool by_kernel(Ctx<Tensor>& c) const {
+    if (!kernels::raw(c.in(0))) return false;
+    const auto rows = [](const Tensor& t) { return t.defined() ? t.contiguous() : t; };
+    const Tensor x = rows(c.in(0)), gamma = rows(c.in(1)), gy = rows(c.in(2)), v = rows(c.gy(0));
+    // The formula raises the errors for arrays of other shapes, by which a program may have replaced these.
+    if (!v.defined() || x.dim() != 2 || gy.sizes() != x.sizes() || v.sizes() != x.sizes()) return false;
+    const auto [m, r] = norm_statistics<Tensor>(x, c.in(3), c.in(4), eps, over);
+    const Tensor mean = rows(m), inv_std = rows(r), w = rows(c.gy(1)), b = rows(c.gy(2));
+    const auto fits = [&](const Tensor& t, int64_t n) {
+      return !t.defined() || (kernels::raw(x, t) && t.numel() == n);
+    };
+    for (const Tensor& t : {gy, v})
+      if (!fits(t, x.numel())) return false;
+    for (const Tensor& t : {gamma, w, b})
+      if (!fits(t, x.size(1))) return false;
+    for (const Tensor& t : {mean, inv_std})
+      if (!fits(t, x.size(0))) return false;
+    std::array<Tensor, 3> g;
+    for (size_t i = 0; i < 3; ++i)
+      if (c.needs(i)) g[i] = at::empty_like(i == 1 ? gamma : x);
+    kernels::layer_norm_second({x, gamma, gy, mean, inv_std, v, w, b, g[0], g[1], g[2]});
+    for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
+    return true;
+  }
   template <class T>
   void backward(Ctx<T>& c) {
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (by_kernel(c)) return;
     auto [m, r] = norm_statistics(c.in(0), known(c.in(3)), known(c.in(4)), eps, over);
     NormGrads<T> g = norm_second(c.in(0), c.in(1), c.in(2), m, r, c.gy(0), c.gy(1), c.gy(2), over);
     c.grad(0, [&] { return g.x; });

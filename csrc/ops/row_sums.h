@@ -4,11 +4,15 @@
 
 namespace cg {
 
+// aᵀ b, in a recorded pass as one function: the gradient of a function for aᵀ would be transposed, and slow to add.
+inline Tensor product_of_rows(const Tensor& a, const Tensor& b) { return at::matmul(a.transpose(0, 1), b); }
+Var product_of_rows(const Var& a, const Var& b);  // matmul.cpp
+
 // aᵀ b: the gradient of a matrix that the rows `a` were multiplied by.
 struct ProductOfRows {
   template <class T>
   static T of(const T& a, const T& b, at::IntArrayRef sizes) {
-    return shaped(matmul(transpose(a, 0, 1), b), sizes);
+    return shaped(product_of_rows(a, b), sizes);
   }
 };
 // The gradient of what was added to each of the rows `b`.

@@ -14,6 +14,10 @@ SHAPES = {  # images, filters; the limit is 2**20 products
     "one by one": ((2, 3, 4, 4), (5, 3, 1, 1)),
     "large filters": ((2, 500, 5, 6), (360, 500, 3, 3)),
     "large filters, three images": ((3, 500, 5, 6), (360, 500, 3, 3)),
+    "large filters, few places": ((3, 300, 4, 4), (400, 300, 3, 3)),
+    "few channels": ((4, 3, 24, 24), (48, 3, 3, 3)),
+    "few filters": ((4, 48, 24, 24), (3, 48, 3, 3)),  # the transposed convolution has few channels
+    "few places": ((5, 64, 4, 4), (64, 64, 3, 3)),
 }
 
 
@@ -77,6 +81,55 @@ def test_axes_of_length_1_may_have_any_stride(x_shape, w_shape, pad, last):
     for found in results:
         for f, e in zip(found, expected, strict=True):
             torch.testing.assert_close(f, e.detach(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name, functions",
+    [
+        ("above", {"_convolution", "convolution_backward"}),
+        ("tiny", {"_slow_conv2d_forward", "_slow_conv2d_backward"}),
+        ("few channels", {"_convolution", "convolution_backward", "_slow_conv2d_backward"}),
+        ("large filters, few places", {"_convolution", "convolution_backward", "mm"}),
+        ("few places", {"_convolution", "convolution_backward"}),
+    ],
+)
+def test_ways(name, functions):
+    """Which of ATen's functions compute a convolution and its gradients."""
+    image, filters = SHAPES[name]
+    x, w = compatgrad.Variable(torch.randn(image)), compatgrad.Variable(torch.randn(filters))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        compatgrad.backward(compatgrad.ops.sum(compatgrad.ops.convolution(x, w, pad=1)))
+    called = {event.key.removeprefix("aten::") for event in profile.key_averages()}
+    assert called & {"_convolution", "convolution_backward", "_slow_conv2d_forward", "_slow_conv2d_backward", "mm"} == (
+        functions
+    )
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", ["large filters, few places", "few channels", "few filters", "few places", "tiny"])
+def test_recorded_gradients(name, order):
+    """The gradients of gradients, of which each is a convolution of another kind, against double precision."""
+    torch.manual_seed(0)
+    image, filters = SHAPES[name]
+    data = [torch.randn(image), torch.randn(filters) / np.sqrt(np.prod(filters[1:]))]
+
+    def of_torch(x, w):
+        x, w = x.double().requires_grad_(), w.double().requires_grad_()
+        outputs = [torch.conv2d(x, w, None, (2, 1), 1)]
+        for _ in range(order):
+            outputs = torch.autograd.grad(sum((y * y).sum() for y in outputs), (x, w), create_graph=True)
+        return [g.detach() for g in outputs]
+
+    def of_engine(x, w):
+        x, w = compatgrad.Variable(x), compatgrad.Variable(w)
+        outputs = [compatgrad.ops.convolution(x, w, stride=[2, 1], pad=1)]
+        for _ in range(order):
+            total = sum(compatgrad.ops.sum(y * y) for y in outputs)
+            outputs = compatgrad.grad([total], [x, w], enable_double_backprop=True)
+        return [g.tensor for g in outputs]
+
+    for found, expected in zip(of_engine(*data), of_torch(*data), strict=True):
+        torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-4 * expected.abs().max().item())
 
 
 @pytest.mark.parametrize("needs", [(True, True), (True, False), (False, True)])

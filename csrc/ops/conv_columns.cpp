@@ -1,0 +1,130 @@
+#include "ops/conv_columns.h"
+
+#include <ATen/ops/_slow_conv2d_backward.h>
+#include <ATen/ops/_slow_conv2d_forward.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+#include "kernels/raw.h"
+#include "kernels/simd.h"
+#include "ops/axes.h"
+
+namespace cg {
+namespace {
+
+// Whether columns can be made: of images of floats or doubles in main memory, without groups.
+bool has_columns(const Placement& p, const Tensor& x, const Tensor& w) {
+  if (x.dim() != 4 || w.dim() != 4 || p.groups != 1 || p.stride.size() != 2 || p.pad.size() != 2) return false;
+  return kernels::raw(x, w);
+}
+// t with the strides of C order. ATen's column kernels infer the order of axes from the strides; the strides of axes of
+// length 1 can make them take one argument for channels last, which gives wrong gradients of filters.
+Tensor in_rows(const Tensor& t) {
+  const Tensor r = t.contiguous();
+  if (r.suggest_memory_format() == at::MemoryFormat::Contiguous) return r;
+  return r.view(-1).view(r.sizes());
+}
+
+struct Sizes {
+  int64_t n, channels, height, width, rows, columns, map_height, map_width;  // rows, columns: of a filter
+};
+// y (channels, rows, columns, n, map_height, map_width): the image's number below each element of the filter at each
+// position, 0 beyond the image.
+template <class T>
+void write_columns(const Placement& p, const Sizes& s, const T* x, T* y) {
+  for (int64_t c = 0; c < s.channels; ++c)
+    for (int64_t i = 0; i < s.rows; ++i)
+      for (int64_t j = 0; j < s.columns; ++j)
+        for (int64_t n = 0; n < s.n; ++n) {
+          const T* const image = x + (n * s.channels + c) * s.height * s.width;
+          for (int64_t a = 0; a < s.map_height; ++a) {
+            const int64_t row = a * p.stride[0] - p.pad[0] + i * p.dilate[0];
+            const bool inside = row >= 0 && row < s.height;
+            for (int64_t b = 0; b < s.map_width; ++b) {
+              const int64_t column = b * p.stride[1] - p.pad[1] + j * p.dilate[1];
+              *y++ = inside && column >= 0 && column < s.width ? image[row * s.width + column] : T(0);
+            }
+          }
+        }
+}
+
+}  // namespace
+
+// A plain product of columns is two to four times as fast as oneDNN while its preparation, some 40 us, takes longer
+// than the products; fewer than 16 places of an image take as long as 16, because each product reads all filters. From
+// about a million multiplications on oneDNN is faster, except for one or two images with filters that exceed the
+// caches: oneDNN rearranges filters first, which takes longer than the product. Shapes that do not fit are left to
+// at::convolution, which raises the error.
+bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
+  constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64, kAtOnce = 16;
+  if (!has_columns(p, x, w) || (b.defined() && !kernels::raw(x, b))) return false;
+  if (map_numel == 0 || p.pad[0] < 0 || p.pad[1] < 0 || p.dilate[0] != 1 || p.dilate[1] != 1) return false;
+  const int64_t places = map_numel / (x.size(0) * w.size(0));
+  if (x.size(0) <= 2 && w.numel() >= kLargeFilters && places <= kFewPlaces) return true;
+  return x.size(0) * w.numel() * std::max(places, kAtOnce) < kProducts;
+}
+
+bool columns_fit(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
+  if (!has_columns(p, map, w) || image.size() != 4 || image[0] != map.size(0) || image[1] != w.size(1) ||
+      map.size(1) != w.size(0) || p.dilate[0] != 1 || p.dilate[1] != 1)
+    return false;
+  for (size_t k = 0; k < 2; ++k) {
+    const int64_t room = image[k + 2] + 2 * p.pad[k] - w.size(k + 2);
+    if (p.pad[k] < 0 || room < 0 || room / p.stride[k] + 1 != map.size(k + 2)) return false;
+  }
+  return true;
+}
+
+Tensor small_convolution(const Placement& p, const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) {
+  return at::_slow_conv2d_forward(in_rows(x), in_rows(w), spatial(w.sizes()), b, p.stride, p.pad);
+}
+
+// oneDNN computes 16 channels at a time, however few there are: with 1 to 4 channels columns take a seventh to a half
+// of its time, with 8 the same.
+Tensor columns_grad_x(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
+  constexpr int64_t kFew = 4;
+  if (!columns_fit(p, map, image, w) || map.numel() == 0) return {};
+  if (w.size(1) > kFew && !is_small(p, map, w, {}, map.numel())) return {};
+  return std::get<0>(at::_slow_conv2d_backward(in_rows(map), at::empty(image, map.options()), in_rows(w),
+                                               spatial(w.sizes()), p.stride, p.pad, {true, false, false}));
+}
+
+// For filters of 512 x 512 x 3 x 3 at 2 x 2 places of 8 images, oneDNN takes 16 to 27 ms, one product of columns 3. For
+// filters of half as many numbers, and for more places, the two take the same time.
+Tensor columns_grad_w(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
+  constexpr int64_t kLargeFilters = 1 << 20, kFewPlaces = 16;
+  if (!has_columns(p, map, image) || c10::multiply_integers(filters) < kLargeFilters) return {};
+  const Sizes s{image.size(0), filters[1], image.size(2), image.size(3),
+                filters[2],    filters[3], map.size(2),   map.size(3)};
+  if (s.map_height * s.map_width > kFewPlaces || image.size(1) != s.channels || map.size(1) != filters[0] ||
+      map.size(0) != s.n)
+    return {};
+  const Tensor x = image.contiguous();
+  const Tensor columns = at::empty({s.channels * s.rows * s.columns, s.n * s.map_height * s.map_width}, x.options());
+  kernels::with_dtype(x, [&]<class T>(T) { write_columns(p, s, x.const_data_ptr<T>(), columns.data_ptr<T>()); });
+  return at::mm(map.transpose(0, 1).reshape({filters[0], -1}), columns.t()).view(filters);
+}
+
+std::array<Tensor, 2> convolution_grads(const Placement& p, const Tensor& map, const Tensor& image, const Tensor& w,
+                                        std::array<bool, 2> wanted, bool small) {
+  const Ints none(p.stride.size(), 0);
+  if (small) {
+    auto [gx, gw, _] = at::_slow_conv2d_backward(in_rows(map), in_rows(image), in_rows(w), spatial(w.sizes()), p.stride,
+                                                 p.pad, {wanted[0], wanted[1], false});
+    return {gx, gw};
+  }
+  std::array<Tensor, 2> g;
+  if (wanted[0]) g[0] = columns_grad_x(p, map, image.sizes(), w);
+  if (wanted[1]) g[1] = columns_grad_w(p, map, image, w.sizes());
+  wanted[0] &= !g[0].defined();
+  wanted[1] &= !g[1].defined();
+  if (!wanted[0] && !wanted[1]) return g;
+  auto [gx, gw, _] = at::convolution_backward(map, image, w, {}, p.stride, p.pad, p.dilate, false, none, p.groups,
+                                              {wanted[0], wanted[1], false});
+  if (wanted[0]) g[0] = gx;
+  if (wanted[1]) g[1] = gw;
+  return g;
+}
+
+}  // namespace cg
