@@ -44,6 +44,7 @@ environment:
   COMPATGRAD_REPORT              1 or a file's name: report what ran where, as `run --report` does
   COMPATGRAD_STRICT              what raises an error, as for `run --strict`
   COMPATGRAD_TIMEOUT             seconds that a process waits for another (`launch --help`)
+  COMPATGRAD_KEEP_MEMORY=0       do not keep memory of freed CPU tensors for the next ones
   COMPATGRAD_CUDA_KERNELS=0      do not use compatgrad's CUDA kernels; ATen computes on GPUs
 """
 

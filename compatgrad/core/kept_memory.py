@@ -9,9 +9,8 @@ def release_memory() -> int:
     """Returns memory on the CPU that is not in use, but kept for new tensors, to the system.
 
     The memory of a freed tensor of 256 KiB to 256 MiB is kept, because a new tensor gets it much faster than memory of
-    the system. At most 1 GiB is kept, and memory in use and kept memory together are at most a sixteenth larger than
-    the memory in use was at its recent peak. The environment variable `COMPATGRAD_KEEP_MEMORY=0`, set before compatgrad
-    is imported, keeps nothing.
+    the system. `docs/guide/performance.md` says how much is kept. The environment variable `COMPATGRAD_KEEP_MEMORY=0`,
+    set before compatgrad is imported, keeps nothing.
 
     Returns:
         The number of bytes.

@@ -86,6 +86,17 @@ def _torch_rows() -> Iterator[tuple[str, str]]:
     names = [running.cuda.get_device_name(i) for i in range(running.cuda.device_count())]
     yield "CUDA devices", ", ".join(names) or "none"
     yield "threads", f"{running.get_num_threads()} of {os.cpu_count()} cores"
+    if stamp is not None:
+        yield "kept memory", _kept_memory()
+
+
+def _kept_memory() -> str:
+    try:
+        from compatgrad import _C
+    except (ImportError, ValueError) as error:
+        return f"unknown: {error}"
+    most = _C.memory_amounts()[2]
+    return f"up to {most >> 20} MiB of freed CPU tensors" if most else "none"
 
 
 def _compiler() -> str:

@@ -47,9 +47,9 @@ print({p.data_ptr() - start for p in parts} == {k << 23 for k in range(7)})
 places = [p.data_ptr() for p in parts]
 for k in (1, 3, 2):  # joined with what follows, with what comes before, with both
     parts[k] = None
-print(made(24).data_ptr() == places[1], _C.memory_amounts() == (32 << 20, 28 << 20))
+print(made(24).data_ptr() == places[1], _C.memory_amounts()[:2] == (32 << 20, 28 << 20))
 parts.clear()
-print(made(60).data_ptr() == start, _C.memory_amounts() == (0, 60 << 20))
+print(made(60).data_ptr() == start, _C.memory_amounts()[:2] == (0, 60 << 20))
 """
     assert in_process(text) == ["True"] * 5
 
@@ -88,9 +88,9 @@ for _ in range(3000):
     else:
         size = draw.choice([300_000, 1 << 20, 3 << 20, 5 << 20, 5 * 1001 << 10])
         alive.append(torch.empty(size, dtype=torch.uint8))
-    used, kept = _C.memory_amounts()
+    used, kept, _ = _C.memory_amounts()
     peak, bytes = max(peak, used), sum(t.nbytes for t in alive)
-    assert used + kept <= peak * 17 // 16, (used, kept, peak)
+    assert used + kept <= peak * 23 // 16, (used, kept, peak)
     assert bytes <= used <= bytes + 4096 * len(alive), (used, bytes)
 alive.clear()
 print(_C.memory_amounts()[0])
@@ -116,7 +116,7 @@ def step():  # forward keeps a result of each layer, backward has two gradients 
     while kept:
         gradient = made(kept.pop().nbytes)
 faults = lambda: int(open("/proc/self/stat").read().split()[9])
-for _ in range(300):
+for _ in range(30):
     step()
 before = faults()
 for _ in range(20):
@@ -157,10 +157,11 @@ def test_release_memory_returns_it_to_the_system():
 
 def test_nothing_is_kept_if_the_environment_says_so():
     text = "import torch\nfrom compatgrad import _C\nt = torch.ones(10_000_000)\ndel t\nprint(*_C.memory_amounts())"
-    assert in_process(text, COMPATGRAD_KEEP_MEMORY="0") == ["0", "0"]
-    used, kept = map(int, in_process(text, COMPATGRAD_KEEP_MEMORY=""))
-    assert used == 0
-    assert 36e6 < kept < 40e6
+    assert in_process(text, COMPATGRAD_KEEP_MEMORY="0") == ["0", "0", "0"]
+    for on in ("", "1"):
+        used, kept, most = map(int, in_process(text, COMPATGRAD_KEEP_MEMORY=on))
+        assert used == 0
+        assert 36e6 < kept < 40e6 < most <= 1 << 30
 
 
 def test_arrays_of_numpy_and_storages_hold_their_blocks():
