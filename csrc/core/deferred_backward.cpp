@@ -48,16 +48,10 @@ void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<boo
     if (once.input(i) && in[i] && last.input(i)) f.call->last_reads |= in_bit(i);
 }
 
-// What a pass collects in addition to the gradients of its own graph.
-struct Collected {
-  std::vector<std::pair<Ref<VariableNode>, at::Tensor>>
-      crossing;  // gradients of variables in the graph that runs at once
-  LeafGradients leaves;
-};
-
 void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last,
                  Collected* collected) {
-  const Nodes inputs = f.inputs;  // a backward in Python may cut the function off
+  if (collected && !f.info()) collected->compute_rows();  // the function may run Python
+  const Nodes inputs = f.inputs;                          // a backward in Python may cut the function off
   const auto in = input_stores(f);
   for (auto& x : in)
     if (x && !f.info()) x->data->move(f.call->device);  // other functions move the arrays that they read
@@ -71,12 +65,14 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     gys.push_back(none ? at::Tensor() : cast_real(*f.call, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
+  std::optional<Collected::Taker> taker;
+  if (collected && collected->joins && f.info()) taker.emplace(*collected, inputs, accum);
   const Setting reads(f.call->last_reads, Mask());
   if (last) free_early(f, in, wanted, *last);
   try {
     Unlocked unlocked(large && f.info());  // a function without info may run Python
     const kernels::OneThread one(f.info());
-    Ctx<at::Tensor> c(f, gys, gxs, wanted);
+    Ctx<at::Tensor> c(f, gys, gxs, wanted, nullptr, taker ? &*taker : nullptr);
     f.backward(c);
     fit_all(gxs, inputs);
   } catch (const c10::Error& e) {
@@ -84,7 +80,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   }
   gys.clear();
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!wanted[i]) continue;
+    if (!wanted[i] || (taker && taker->taken.input(i))) continue;
     if (!inputs[i]->deferred) {
       if (collected && gxs[i].defined()) collected->crossing.emplace_back(inputs[i], std::move(gxs[i]));
       continue;
@@ -195,7 +191,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
   PointerSet<VariableNode> kept;
   Order order;
   Recomputation recomputation(options);
-  Collected collected;
+  Collected collected(!options.before && !options.after && !options.finished);
   // Data that a function outside this pass reads is kept, because that function's own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
     if (!o) return false;
@@ -266,6 +262,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       if (const auto& p = inputs[i]->creator; p && p->call) order.push(p.get());
     }
   });
+  collected.compute_rows();
   if (!collected.crossing.empty()) {
     // One further pass continues in the graph that runs at once. Where variables of that graph come from this graph, it
     // continues here again.

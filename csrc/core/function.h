@@ -30,14 +30,23 @@ struct Snapshot {
   explicit Snapshot(const FunctionNode& f);
 };
 
+// A gradient that is a sum over the rows of two matrices, such as aᵀb: its value for `a`, `b` and the shape of the input.
+// Several such gradients of one input are the same function of all their rows, and computed together cost less.
+using RowSum = at::Tensor (*)(const at::Tensor& a, const at::Tensor& b, at::IntArrayRef sizes);
+// Where a formula leaves the rows of such a gradient to be joined with others.
+struct RowTaker {
+  // Whether the gradient of input i will be computed later.
+  virtual bool take(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) = 0;
+};
+
 // What a backward formula gets: gradients of the outputs, saved inputs and outputs, and which input gradients are
 // wanted. T = at::Tensor in a plain pass, T = Var in a pass that is itself recorded.
 template <class T>
 class Ctx {
  public:
   Ctx(FunctionNode& fn, c10::ArrayRef<T> gys, c10::SmallVectorImpl<T>& gxs, c10::ArrayRef<bool> wanted,
-      const Snapshot* kept = nullptr)
-      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted), kept_(kept) {}
+      const Snapshot* kept = nullptr, RowTaker* taker = nullptr)
+      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted), kept_(kept), taker_(taker) {}
 
   const T& gy(size_t j = 0) const { return gys_[j]; }  // undefined if the output has no gradient
   size_t outputs() const { return gys_.size(); }
@@ -53,6 +62,14 @@ class Ctx {
   void grad(size_t i, F&& f) {
     if (needs(i)) gxs_[i] = f();
   }
+  // Sets the gradient of input i, a sum over the rows of a and b, to Sum::of(a, b, in_sizes(i)), now or later.
+  template <class Sum>
+  void grad_of_rows(size_t i, const T& a, const T& b) {
+    if (!needs(i)) return;
+    if constexpr (std::is_same_v<T, at::Tensor>)
+      if (taker_ && taker_->take(i, &Sum::template of<T>, a, b)) return;
+    gxs_[i] = Sum::of(a, b, in_sizes(i));
+  }
   inline at::IntArrayRef in_sizes(size_t i) const;  // known even if the input is not saved
   inline at::IntArrayRef out_sizes(size_t j) const;
   inline at::ScalarType in_dtype(size_t i) const;
@@ -64,6 +81,7 @@ class Ctx {
   c10::SmallVectorImpl<T>& gxs_;
   c10::ArrayRef<bool> wanted_;
   const Snapshot* kept_;
+  RowTaker* taker_;
 };
 
 struct OutputSlot {

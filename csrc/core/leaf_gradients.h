@@ -1,10 +1,10 @@
-// The gradients of leaves of a graph that runs later, kept by a pass so that it can restore them if it fails.
+// What a backward pass over deferred functions keeps besides the gradients in the arrays of its graph.
 #pragma once
 #include <utility>
 #include <vector>
 
 #include "core/deferred.h"
-#include "core/pointer_map.h"
+#include "core/rows.h"
 
 namespace cg {
 
@@ -24,6 +24,39 @@ class LeafGradients {
  private:
   std::vector<std::pair<Ref<Array>, ArrayContent>> kept_;
   PointerSet<Array> seen_;
+};
+
+struct Collected : Pinned {
+  const bool joins;  // whether nothing looks at gradients while the pass runs, so that rows may wait
+  std::vector<std::pair<Ref<VariableNode>, at::Tensor>> crossing;  // gradients of variables in the graph that runs at
+                                                                   // once
+  LeafGradients leaves;
+  explicit Collected(bool j) : joins(j) {}
+
+  void compute_rows() {
+    rows_.compute_all([](VariableNode& x, at::Tensor g) { accumulate(*x.deferred->store->grad, std::move(g), false); });
+  }
+  // Lets rows wait that would be added to the gradient that a leaf already has.
+  struct Taker final : RowTaker {
+    Collected& collected;
+    const Nodes& inputs;
+    c10::ArrayRef<bool> accum;  // whether the gradient of an input is added to
+    Mask taken;                 // the inputs whose gradients are computed later
+    Taker(Collected& c, const Nodes& in, c10::ArrayRef<bool> a) : collected(c), inputs(in), accum(a) {}
+    bool take(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) override {
+      VariableNode& x = *inputs[i];
+      if (x.creator || !x.deferred || !accum[i]) return false;
+      Array& grad = *x.deferred->store->grad;
+      if (!grad.tensor.defined() || !grad.touched || grad.zeroing || grad.cleared) return false;
+      const auto add = [&](at::Tensor g) { accumulate(grad, std::move(g), false); };
+      if (!collected.rows_.join(x, sum, a, b, add)) return false;
+      taken |= in_bit(i);
+      return true;
+    }
+  };
+
+ private:
+  RowsOfLeaves rows_;
 };
 
 }  // namespace cg

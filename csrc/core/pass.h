@@ -4,6 +4,7 @@
 
 #include "core/backprop.h"
 #include "core/door.h"
+#include "core/formula.h"
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/order.h"
@@ -12,48 +13,6 @@
 #include "kernels/one_thread.h"
 
 namespace cg {
-
-// An old-style function's gradients have no history: differentiating them again would give wrong results silently.
-inline void check_old_style(const VariableNode& x) {
-  if (x.old_style_generator)
-    throw std::runtime_error("cannot twice-differentiate an old style Function \"" + *x.old_style_generator + "\"");
-}
-
-[[noreturn]] inline void throw_released() {
-  throw ReleasedGraph("an earlier backward pass has freed this graph; a pass with retain_graph keeps it");
-}
-inline void check_released(const VariableNode& x) {
-  if (x.creator && x.creator->released) throw_released();
-}
-
-// The creator of x, or null. A creator that does not point to x raises an error, because the gradient of x would
-// silently be lost.
-inline FunctionNode* creator_of(const VariableNode& x) {
-  FunctionNode* f = x.creator.get();
-  if (f && !f->call && (x.output_index >= f->outputs.size() || f->outputs[x.output_index].node != &x))
-    throw std::runtime_error(binding.label(*f) + ": the function was applied again since, and has other outputs now");
-  return f;
-}
-
-// Runs the formula of `f`, which is written for real numbers. The gradient of a complex function, as torch defines it,
-// is the conjugate of the formula's result for the conjugate gradient; functions for which this is wrong are refused
-// when they are recorded.
-template <class T>
-void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVectorImpl<T>& gxs,
-                 c10::ArrayRef<bool> wanted, const Snapshot* kept = nullptr) {
-  const bool complex = f.info() && std::any_of(gys.begin(), gys.end(),
-                                               [](const T& g) { return value(g).defined() && value(g).is_complex(); });
-  const auto conjugate = [&](c10::SmallVectorImpl<T>& gs) {
-    for (T& g : gs)
-      if (complex && value(g).defined()) g = conj(g);
-  };
-  conjugate(gys);
-  {
-    Ctx<T> c(f, gys, gxs, wanted, kept);
-    f.backward(c);
-  }
-  conjugate(gxs);
-}
 
 template <class T>
 class Pass : GradientSlots<T> {
@@ -98,7 +57,7 @@ class Pass : GradientSlots<T> {
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
 
  private:
-  using GradientSlots<T>::open, GradientSlots<T>::add, GradientSlots<T>::collapse;
+  using GradientSlots<T>::open, GradientSlots<T>::add, GradientSlots<T>::collapse, GradientSlots<T>::compute_all_rows;
   bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
@@ -157,20 +116,24 @@ class Pass : GradientSlots<T> {
 
     const bool observed = f.hooks || (!f.call && binding.observing && binding.observing());
     const OpInfo* info = f.info();
-    if (observed || !info || info->override_backward) order_.remember();  // user code may run
+    if (observed || !info || info->override_backward) {  // user code may run
+      order_.remember();
+      compute_all_rows();
+    }
     if (observed) user_code(binding.before_backward, f, gys);
     if (observed || f.python)  // gradients that user code sets from here on are ignored
       for (size_t i = 0; i < inputs.size(); ++i)
         if (wanted[i]) reach(*inputs[i]);
     const Vars final = options_.retain_grad && !selective_ ? gys : Vars();
     Vars gxs(wanted.size());
+    Taker taker(*this, inputs);
     if (f.python) {
       user_code(binding.python_backward, f, inputs, gys, gxs, wanted, this, &Pass::take_pending);
     } else if (info && info->override_backward && (later || !f.call)) {
       user_code(binding.overridden_backward, f, gys, gxs, wanted);
       fit_all(gxs, inputs);
     } else if (!(later && registered(f, inputs, gys, gxs, wanted))) {
-      run_native(f, inputs, gys, gxs, wanted, observed);
+      run_native(f, inputs, gys, gxs, wanted, observed, taker);
     }
     if (observed) user_code(binding.after_backward, f, gys);
     gys.clear();
@@ -179,7 +142,8 @@ class Pass : GradientSlots<T> {
 
     const bool debug = mode(Mode::debug);
     for (size_t i = 0; i < gxs.size(); ++i) {
-      if (wanted[i] && !gxs[i].defined() && options_.zeros && !f.call) gxs[i] = zeros_of(*inputs[i]);
+      if (wanted[i] && !gxs[i].defined() && options_.zeros && !f.call && !taker.taken.input(i))
+        gxs[i] = zeros_of(*inputs[i]);
       if (!wanted[i] || !gxs[i].defined()) continue;
       if (f.python && !selective_) binding.check_gradient(f, *inputs[i], i, gxs[i].data);
       if (debug && !(gxs[i].node && gxs[i].node->deferred) && has_nan(gxs[i].data))
@@ -227,9 +191,22 @@ class Pass : GradientSlots<T> {
       if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
     }
   };
+  // Lets the rows of leaves' gradients wait in the slots, if nothing looks at gradients while the pass runs.
+  struct Taker final : RowTaker {
+    Pass& pass;
+    const Nodes& inputs;
+    Mask taken;  // the inputs whose gradients are computed later
+    Taker(Pass& p, const Nodes& in) : pass(p), inputs(in) {}
+    bool take(size_t i, RowSum sum, const Tensor& a, const Tensor& b) override {
+      if (inputs[i]->creator || !pass.join(*inputs[i], sum, a, b)) return false;
+      taken |= in_bit(i);
+      return true;
+    }
+  };
   // `keep`: hooks still need `gys`. Otherwise the gradients are moved into the formula, so that it can reuse their
   // memory.
-  void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
+  void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep,
+                  Taker& taker) {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
@@ -238,6 +215,7 @@ class Pass : GradientSlots<T> {
       return;
     }
     if (f.call) compute_missing(f, wanted);
+    Taker* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &taker;
     Tensors gy, gx(wanted.size());
     bool large = false;
     for (Var& g : gys) {
@@ -248,12 +226,12 @@ class Pass : GradientSlots<T> {
     if (large && f.info() && !f.call) {  // a function without info may run Python
       const Snapshot kept(f);
       Unlocked unlocked(true);
-      run_formula(f, gy, gx, wanted, &kept);
+      run_formula(f, gy, gx, wanted, &kept, joins);
       for (size_t i = 0; i < gx.size(); ++i)
         if (gx[i].defined()) gx[i] = fit(std::move(gx[i]), kept.in_sizes[i], kept.in_dtypes[i]);
     } else {
       Unlocked unlocked(large && f.info());
-      run_formula(f, gy, gx, wanted);
+      run_formula(f, gy, gx, wanted, nullptr, joins);
       fit_all(gx, inputs);
     }
     for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);

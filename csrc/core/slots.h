@@ -4,6 +4,7 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/pointer_map.h"
+#include "core/rows.h"
 
 namespace cg {
 
@@ -36,8 +37,17 @@ class GradientSlots {
     } else {
       if (!s.more) s.more = std::make_unique<c10::SmallVector<Var, 4>>();
       s.more->push_back(std::move(g));
-      if (!create_graph_ && s.more->size() >= kPending) collapse(s);
+      if (!create_graph_ && s.more->size() >= kPending) sum(s);
     }
+  }
+  // Whether the rows of a leaf's gradient wait. The first gradient of a leaf is computed at once: most programs use a
+  // weight once, and its operands are in the cache now.
+  bool join(VariableNode& leaf, RowSum sum, const Tensor& a, const Tensor& b) {
+    GradientSlot* s = find(leaf);
+    return s && s->first.defined() && rows_.join(leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
+  }
+  void compute_all_rows() {
+    rows_.compute_all([&](VariableNode& leaf, Tensor g) { accumulate(leaf, Var(std::move(g))); });
   }
   void replace(VariableNode& node, Var g) {
     GradientSlot& s = open(node);
@@ -53,6 +63,12 @@ class GradientSlots {
     return std::move(s.first);
   }
   void collapse(GradientSlot& s) {
+    if (s.leaf) rows_.compute(*s.node, [&](Tensor g) { add(s, Var(std::move(g))); });
+    sum(s);
+  }
+
+ private:
+  void sum(GradientSlot& s) {
     if (!s.more || s.more->empty()) return;
     if constexpr (std::is_same_v<T, Var>) {
       Vars all{s.first};
@@ -66,11 +82,10 @@ class GradientSlots {
     }
     s.more->clear();
   }
-
- private:
   static constexpr size_t kPending = 4;
   const bool create_graph_;
   PointerMap<VariableNode, GradientSlot> slots_;
+  RowsOfLeaves rows_;
 };
 
 }  // namespace cg

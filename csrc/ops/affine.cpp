@@ -3,7 +3,7 @@
 #include <ATen/ops/mm.h>
 
 #include "core/deferred.h"
-#include "ops/named.h"
+#include "ops/row_sums.h"
 
 namespace cg {
 namespace {
@@ -48,12 +48,12 @@ struct Affine {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
-    const Ints xm = matrix(x, wrap_base_axis(base_axis, x.size())), wm = matrix(w, 1);
+    const at::IntArrayRef x = c.in_sizes(0);
+    const Ints xm = matrix(x, wrap_base_axis(base_axis, x.size())), wm = matrix(c.in_sizes(1), 1);
     const T gy = shaped(c.gy(), {xm[0], wm[1]});
     c.grad(0, [&] { return shaped(matmul(gy, transpose(shaped(c.in(1), wm), 0, 1)), x); });
-    c.grad(1, [&] { return shaped(matmul(transpose(shaped(c.in(0), xm), 0, 1), gy), w); });
-    c.grad(2, [&] { return shaped(sum(gy, {0}), c.in_sizes(2)); });
+    if (c.needs(1)) c.template grad_of_rows<ProductOfRows>(1, shaped(c.in(0), xm), gy);
+    c.template grad_of_rows<TotalOfRows>(2, T(), gy);
   }
 };
 CG_OP("affine", Affine,

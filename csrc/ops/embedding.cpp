@@ -63,6 +63,14 @@ struct EmbeddingGrad : Lookup {
 CG_OP("embedding_grad", EmbeddingGrad,
       "The gradient of embedding with respect to its table of `rows` rows, from the gradient of the result.")
 
+// The gradient of a table whose rows `ids` were looked up.
+struct RowsToTable {
+  template <class T>
+  static T of(const T& ids, const T& gy, at::IntArrayRef table) {
+    return run(EmbeddingGrad{{}, table[0]}, gy, ids);
+  }
+};
+
 struct Embedding : Lookup {
   static constexpr auto params() { return std::make_tuple(param("ignore_index", &Embedding::ignore_index)); }
   static constexpr bool any_dtype = true;
@@ -77,7 +85,10 @@ struct Embedding : Lookup {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(EmbeddingGrad{*this, c.in_sizes(0)[0]}, c.gy(), c.in(1)); });
+    if (ignore_index)
+      c.grad(0, [&] { return run(EmbeddingGrad{*this, c.in_sizes(0)[0]}, c.gy(), c.in(1)); });
+    else
+      c.template grad_of_rows<RowsToTable>(0, c.in(1), c.gy());
   }
 };
 CG_OP("embedding", Embedding, "Rows w[ids]; zeros where an id is ignore_index. Negative ids count from the end.")

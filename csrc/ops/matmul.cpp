@@ -1,7 +1,7 @@
 // Products of matrices and vectors.
 #include <ATen/ops/linear.h>
 
-#include "ops/functions.h"
+#include "ops/row_sums.h"
 
 namespace cg {
 namespace {
@@ -41,6 +41,13 @@ struct MatMul {
                  : matmul(gy, turned(b, !transb || sb.size() == 1));
       return sa.size() == 1 ? cg::sum_to(g, {1, sa[0]}) : g;
     });
+    if (sa.size() == 2 && sb.size() == 2 && !transa) {
+      if (c.needs(1)) {
+        const T a = c.in(0);
+        c.template grad_of_rows<ProductOfRows>(1, transb ? gy : a, transb ? a : gy);
+      }
+      return;
+    }
     c.grad(1, [&]() -> T {
       T a = c.in(0);
       if (sa.size() == 1) a = reshape(a, {1, sa[0]});
@@ -65,8 +72,8 @@ struct Linear {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return matmul(c.gy(), c.in(1)); });
-    c.grad(1, [&] { return matmul(transpose(c.gy(), 0, 1), c.in(0)); });
-    c.grad(2, [&] { return sum(c.gy(), {0}); });
+    if (c.needs(1)) c.template grad_of_rows<ProductOfRows>(1, c.gy(), c.in(0));
+    c.template grad_of_rows<TotalOfRows>(2, T(), c.gy());
   }
 };
 CG_OP("linear", Linear, "x @ w.T + b for x (batch, in), w (out, in), b (out,).")

@@ -1,8 +1,10 @@
 """python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--jax PYTHON]
-                           [--compiled] [--limit] [--frontend NAME] [--json FILE] [--only WORD...]
+                           [--compiled] [--limit] [--large [--device cuda]] [--threads N]
+                           [--frontend NAME] [--json FILE] [--only WORD...]
 
-Starts one process per framework, which take turns at each workload, on one thread. Prints the medians over the
-rounds, and medians of the ratios within each round, which do not depend on changes of the machine's speed.
+Starts one process per framework, which take turns at each workload, on one thread unless --threads says otherwise.
+Prints the medians over the rounds, and medians of the ratios within each round, which do not depend on changes of the
+machine's speed.
 """
 
 from __future__ import annotations
@@ -18,20 +20,18 @@ import statistics
 import subprocess
 import sys
 
-from tests.benchmarks import chain, worker
+from tests.benchmarks import chain, large, second, worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ENVIRONMENT = {
-    **os.environ,
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-}
+# The environment of the programs; --threads changes the number of threads.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+ENVIRONMENT = {**os.environ, **dict.fromkeys(THREADS, "1")}
 # Options of glibc for measuring memory: large blocks are returned to the system at once.
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
 COMPILED, JAX = "compiled torch", "JAX"
+BEST = "torch best"  # with channels last, fused attention and fused optimizers
 # nnabla programs with static and dynamic graphs, on compatgrad and on the original
 STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
 MX, MXNET = "mx", "MXNet"
@@ -45,16 +45,20 @@ FRONTENDS = {
 CANNOT = {("chain dbl", MXNET), ("wgan_gp", MXNET)}
 PAIRS = [
     (NATIVE, TORCH),
+    (NATIVE, JAX),
     (FRONTEND, TORCH),
+    (FRONTEND, BEST),
     (FRONTEND, CHAINER),
     (FRONTEND, COMPILED),
     (FRONTEND, JAX),
     (STATIC, TORCH),
+    (STATIC, BEST),
     (STATIC, NNABLA_STATIC),
     (STATIC, JAX),
     (DYNAMIC, TORCH),
     (DYNAMIC, NNABLA_DYNAMIC),
     (MX, TORCH),
+    (MX, BEST),
     (MX, MXNET),
     (MX, JAX),
 ]
@@ -79,6 +83,10 @@ RECURRENT = {
         "tree, 2", "tree, 3", "child sum, 4",
     )
 }  # fmt: skip
+# training steps and inference of large networks, which run only if --large is given or --only names them
+LARGE = {name: (1, 3) for name in large.names()}
+# programs that differentiate twice, which run only if --only names them
+SECOND = {name: (1, 3 if name == "second penalty" else 9) for name in second.NAMES}
 # (workload, framework, other framework) -> the largest ratio of their times that meets the target
 TARGETS = {
     ("chain fb", NATIVE, TORCH): 0.45,
@@ -105,6 +113,13 @@ TARGETS = {
     **{(workload, MX, MXNET): 1.0 for workload in ("mlp_mnist", "cnn", "lstm_lm")},
     ("memory", FRONTEND, TORCH): 1.0,
     **{(workload, STATIC, NNABLA_STATIC): 1.0 for workload in ("memory cold", "memory warm")},
+    **{
+        (name, here, other): 0.9
+        for name in LARGE
+        for here, original in ((FRONTEND, CHAINER), (STATIC, NNABLA_STATIC), (MX, MXNET))
+        for other in (TORCH, BEST, original)
+    },
+    **{(name, here, other): 0.8 for name in second.NAMES for here in (NATIVE, FRONTEND) for other in (TORCH, JAX)},
 }
 
 
@@ -137,8 +152,11 @@ class Worker:
         self.process.wait(30)
 
 
-def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]]:
-    """Framework -> the command of `tests.benchmarks.<module>_…`; `pythons`: interpreters of the available originals."""
+def commands(module: str, pythons: dict[str, str | None], device: str = "cpu") -> dict[str, list[str]]:
+    """Framework -> the command of `tests.benchmarks.<module>_…`; `pythons`: interpreters of the available originals.
+
+    `device`: where the programs of large networks compute; on a GPU those of Chainer and torch.
+    """
     run = [sys.executable, "-m"]
     legacy = [*run, "compatgrad", "run", "-m"]
     found = {
@@ -147,18 +165,32 @@ def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]
     }
     if module == "memory":
         return found
+    if module == "large":
+        found[BEST] = [*found[TORCH], "best"]
+        if device == "cuda":
+            if pythons.get("chainer"):
+                found[CHAINER] = [pythons["chainer"], "-m", "tests.benchmarks.large_chainer"]
+            return {framework: [*command, device] for framework, command in found.items()}
     if module == "steps" and pythons.get("compiled"):
         found[COMPILED] = [*run, "tests.benchmarks.steps_torch", "compiled"]
     if module == "steps" and pythons.get("jax"):
         found[JAX] = [pythons["jax"], "-m", "tests.benchmarks.steps_jax"]
-    if module == "chain":
-        found[NATIVE] = [*run, "tests.benchmarks.chain_native"]
+    if module in ("chain", "second"):
+        found[NATIVE] = [*run, f"tests.benchmarks.{module}_native"]
+    if module == "second":
+        if pythons.get("jax"):
+            found[JAX] = [pythons["jax"], "-m", "tests.benchmarks.second_jax"]
+        if pythons.get("chainer"):
+            found[CHAINER] = [pythons["chainer"], "-m", "tests.benchmarks.second_chainer"]
+        return found
     for framework, original, name, *mode in [
         (FRONTEND, CHAINER, "chainer"),
         (STATIC, NNABLA_STATIC, "nnabla", "static"),
         (DYNAMIC, NNABLA_DYNAMIC, "nnabla", "dynamic"),
         (MX, MXNET, "mxnet"),
     ]:
+        if module == "large" and framework == DYNAMIC:
+            continue
         program = [f"tests.benchmarks.{module}_{name}", *mode]
         found[framework] = [*legacy, *program]
         if python := pythons.get(name):
@@ -238,7 +270,7 @@ def show(row):
     # Targets against the originals are shown as factors of speed.
     fast = row["against"] in ORIGINALS and row["unit"] != "MB"
     if row["target"] is not None:
-        target = f"{1 / row['target']:.0f} x faster" if fast else f"<= {row['target']:.2f}"
+        target = f"{1 / row['target']:.3g} x faster" if fast else f"<= {row['target']:.2f}"
         met = "met" if row["met"] else "NOT MET"
     ratio = f"{1 / row['ratio']:.1f} x faster" if fast else f"{row['ratio']:.2f}"
     values = (f"{row['value']:.3f}", f"{row['other']:.3f}", row["unit"])
@@ -262,6 +294,9 @@ def main():
     parser.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
     parser.add_argument("--compiled", action="store_true", help="training steps also against torch.compile")
     parser.add_argument("--limit", action="store_true", help="how close training steps are to the machine's limit")
+    parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a program (default 1)")
     parser.add_argument("--frontend", choices=list(FRONTENDS), help="programs of this frontend alone")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE, or - for standard output")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
@@ -270,10 +305,19 @@ def main():
     for name, python in pythons.items():
         if python and not shutil.which(python):
             parser.error(f"--{name}: there is no interpreter {python}")
+    if args.device != "cpu" and not args.large:
+        parser.error("--device: only large networks (--large) compute on a GPU")
+    if args.threads < 1:
+        parser.error(f"--threads: expected at least 1, got {args.threads}")
+    if args.threads > 1 and args.jax:
+        parser.error("--threads: the programs of JAX use one thread")
+    ENVIRONMENT.update(dict.fromkeys(THREADS, str(args.threads)))
     pythons["compiled"] = sys.executable if args.compiled else None
     rounds = args.rounds or (3 if args.quick else 7)
 
-    def chosen(workloads):
+    def chosen(workloads, module=None):
+        if args.large and module != "large":
+            return {}
         return {k: v for k, v in workloads.items() if not args.only or any(word in k for word in args.only)}
 
     result, limits = [], {}
@@ -291,12 +335,14 @@ def main():
         ("chain", ORDERS, "us", 1e6),
         ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
         ("recurrent", RECURRENT, "ms", 1e3),
+        ("second", SECOND if args.only else {}, "ms", 1e3),
+        ("large", LARGE if args.large or args.only else {}, "ms", 1e3),
     ]:
-        frameworks = commands(module, pythons)
+        frameworks = commands(module, pythons, args.device)
         if args.frontend:
             others = {key for name, keys in FRONTENDS.items() if name != args.frontend for key in keys}
             frameworks = {key: command for key, command in frameworks.items() if key not in others}
-        for name, settings in chosen(workloads).items():
+        for name, settings in chosen(workloads, module).items():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale)
             if args.limit and module == "steps":

@@ -5,9 +5,9 @@ import torch
 import compatgrad
 import compatgrad.ops as ops
 from tests.benchmarks.chain import LENGTH, values, workloads
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import THREADS, serve
 
-torch.set_num_threads(1)
+torch.set_num_threads(THREADS)
 x = compatgrad.Variable(torch.from_numpy(values(0)))
 w = compatgrad.Variable(torch.from_numpy(values(1)))
 

@@ -3,7 +3,7 @@
 import torch
 
 from tests.benchmarks.chain import LENGTH, values, workloads
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import THREADS, serve
 
 x = torch.from_numpy(values(0)).requires_grad_()
 w = torch.from_numpy(values(1)).requires_grad_()
@@ -31,7 +31,7 @@ def grad_of_grad():
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
 
     def gradient(y, again):
         return torch.autograd.grad(y, x, create_graph=again)[0]

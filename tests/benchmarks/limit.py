@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from tests.benchmarks import steps_torch
+from tests.benchmarks.worker import THREADS
 
 # bytes that an update moves for a parameter: reads of parameter, gradient and states, writes of parameter and states
 _UPDATE = {"Adam": 4 * (4 + 3), "SGD": 4 * (2 + 1)}
@@ -106,6 +107,6 @@ def least(make) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     programs = steps_torch.programs()
     print(json.dumps({name: least(programs[name]) for name in sys.argv[1:] if name in programs}))

@@ -3,11 +3,11 @@
 import torch
 from torch import nn
 
-from tests.benchmarks.worker import serve
+from tests.benchmarks.worker import THREADS, serve
 
 TIME, BATCH, UNITS = 50, 32, 256  # the sizes in all programs `recurrent_*`
 
-torch.set_num_threads(1)
+torch.set_num_threads(THREADS)
 torch.manual_seed(0)
 
 

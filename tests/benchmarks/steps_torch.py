@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.benchmarks.worker import BATCHES, serve
+from tests.benchmarks.worker import BATCHES, THREADS, serve
 
 # whether losses are compiled, and what optimizers are told for that
 COMPILED = sys.argv[1:] == ["compiled"]
@@ -106,6 +106,6 @@ def programs():
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     serve(programs())

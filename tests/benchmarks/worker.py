@@ -1,21 +1,27 @@
 """A process that times workloads on request, so that frameworks can take turns without restarts."""
 
 import json
+import os
 import sys
 import time
 
 # the sizes of batches on which training steps are timed
 BATCHES = (1, 4, 16, 64, 256)
+# The threads of a program. Several threads wait for each other, so the time of their steps is wall-clock time.
+THREADS = int(os.environ.get("OMP_NUM_THREADS", 1))
 
 
-def serve(workloads, clock=time.process_time):
+def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_counter, finish=None):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
 
     `workloads` maps a name to a function that sets up and returns the step; for other names the answer is null.
     Set-up and two warm-up runs happen once, at the first request. Times are CPU time of all threads, which excludes
-    other programs on a busy machine.
+    other programs on a busy machine, and wall-clock time if there is more than one.
     `clock`: another clock; a wall clock for MXNet, whose own threads compute while Python continues.
+    `finish`: a function that waits until a GPU has done its work; then the time is wall-clock time, too.
     """
+    clock = time.perf_counter if finish else clock
+    finish = finish or (lambda: None)
     steps = {}
     for line in sys.stdin:
         request = json.loads(line)
@@ -28,11 +34,13 @@ def serve(workloads, clock=time.process_time):
                 steps[name] = workloads[name]()
                 for _ in range(2 * inner):
                     steps[name]()
+                finish()
             step, times = steps[name], []
             for _ in range(request["samples"]):
                 start = clock()
                 for _ in range(inner):
                     step()
+                finish()
                 times.append((clock() - start) / inner)
             answer = {"seconds": sorted(times)[len(times) // 2]}
         except Exception as error:

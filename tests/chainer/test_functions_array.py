@@ -298,3 +298,16 @@ def test_debug_mode_checks_indices():
             F.get_item(var(X), (Ellipsis, Ellipsis))
         with pytest.raises(ValueError):
             F.split_axis(var(X), [3, 1], 1)
+
+
+@pytest.mark.parametrize("index", [3, -4])
+def test_an_index_beyond_the_first_axis_has_numpy_s_error(index):
+    """Python asks a Variable for such an index at the end of each loop over it."""
+    array = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(IndexError) as expected:
+        array[index]
+    for x in (array, chainer.Variable(array)):
+        with pytest.raises(IndexError) as raised:
+            F.get_item(x, index)
+        assert str(raised.value) == str(expected.value)
+    assert [row.array.tolist() for row in chainer.Variable(array)] == array.tolist()

@@ -9,6 +9,7 @@ import compatgrad.chainer.functions as F
 import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
+from compatgrad.core.arrays import tensor_of_device_array
 from compatgrad.nnabla.ext_utils import get_extension_context
 
 cuda = chainer.backends.cuda
@@ -72,3 +73,29 @@ def test_nnabla_arrays_move(name):
     x.grad.zero()
     y.backward()
     assert x.grad.tensor.is_cuda and x.g.tolist() == [2, 4]
+
+
+@cupy
+@pytest.mark.parametrize("dtype", ["?", "b", "B", "e", "f", "d", "i", "q", "F"])
+def test_cupy_arrays_become_tensors_that_share_their_memory(dtype):
+    xp = cuda.cupy
+    for a in (xp.ones((3, 4), dtype), xp.ones((3, 4), dtype)[::2, 1:].T, xp.ones((), dtype), xp.ones((0, 2), dtype)):
+        t = tensor_of_device_array(a, "a")
+        assert t.device == torch.device("cuda", a.device.id) and tuple(t.shape) == a.shape
+        a[...] = 0
+        np.testing.assert_array_equal(t.cpu().numpy(), xp.asnumpy(a))
+        assert not t.numel() or t.data_ptr() == a.data.ptr
+
+
+@cupy
+def test_a_tensor_waits_for_the_stream_of_its_array():
+    xp, here, there = cuda.cupy, torch.cuda.Stream(), cuda.cupy.cuda.Stream(non_blocking=True)
+    for _ in range(5):
+        with there:
+            a = xp.zeros(1 << 24, "f")
+            for _ in range(50):
+                a += 1
+            with torch.cuda.stream(here):
+                t = tensor_of_device_array(a, "a") * 2
+        here.synchronize()
+        assert (t == 100).all()

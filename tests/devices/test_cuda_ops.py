@@ -14,6 +14,8 @@ from all_samples import SAMPLES
 # Their numbers are the device's own, or come from a state on the host.
 RANDOM = {s.op for s in SAMPLES if "rng" in s.params}
 RANDOM |= {"new_generator", "draw", "dropout", "dropout_hashed", "to_device"}
+# It resizes images that were just decoded, which are in main memory, and refuses those of another device.
+HOST_ONLY = {"resize_bytes"}
 TOLERANCE = {torch.float16: 4e-3, torch.float32: 2e-5}
 
 
@@ -47,7 +49,7 @@ CUDA = [
     pytest.mark.cuda,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
 ]
-CASES = [s for s in SAMPLES if s.op not in RANDOM]
+CASES = [s for s in SAMPLES if s.op not in RANDOM | HOST_ONLY]
 
 
 @pytest.mark.parametrize(
@@ -66,3 +68,10 @@ def test_values_and_gradients(sample, device):
             assert b.device.type == device.type and b.dtype == a.dtype and b.shape == a.shape
             tolerance = TOLERANCE.get(a.dtype, 1e-9) * max(1.0, sample.tolerance)
             torch.testing.assert_close(b.cpu(), a, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+@pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=CUDA)])
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op in HOST_ONLY], ids=str)
+def test_an_op_on_main_memory_refuses_other_devices(sample, device):
+    with pytest.raises(TypeError, match="on the CPU, not"):
+        run(sample, torch.device(device))

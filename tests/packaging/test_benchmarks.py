@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from tests.benchmarks import limit, steps_torch
+from tests.benchmarks import limit, second, second_native, second_torch, steps_torch
 
 
 def test_operations_and_bytes_of_a_perceptron():
@@ -62,3 +63,33 @@ def test_derivatives_of_an_order(order):
     made = workloads(None, None, chain_torch.forward, lambda y: y.sum(), grad)
     made[f"order {order}"]()()
     assert seen == [True] * (order - 1) + [False]
+
+
+@pytest.mark.parametrize("name", second.NAMES)
+def test_programs_that_differentiate_twice_compute_the_same(name, monkeypatch):
+    def outcome(module):
+        torch.manual_seed(0)
+        step = second.programs(module.penalty, module.hessian, module.sine, module.images)[name]()
+        if name == "second hessian":
+            return [v if isinstance(v, torch.Tensor) else v.tensor for v in step()]
+        optimizer, lossfun = step
+        loss = lossfun()
+        loss.backward()
+        value = loss.detach() if isinstance(loss, torch.Tensor) else loss.tensor
+        return [value, *(p.grad for p in optimizer.param_groups[0]["params"])]
+
+    for module in (second_torch, second_native):
+        monkeypatch.setattr(module, "training_step", lambda *arguments: arguments)
+    for expected, actual in zip(outcome(second_torch), outcome(second_native), strict=True):
+        # a bias before a batch normalization has no gradient, only rounding errors
+        torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-6 + 1e-3 * expected.abs().max().item())
+
+
+def test_programs_that_differentiate_twice_run_if_they_are_named():
+    command = [sys.executable, "-m", "tests.benchmarks", "--quick", "--rounds", "1", "--json", "-"]
+    done = subprocess.run([*command, "--only", "second sine, 1"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = [
+        (row["workload"], row["framework"], row["against"], row["target"]) for row in json.loads(done.stdout)["rows"]
+    ]
+    assert found == [("second sine, 1", name, "torch", 0.8) for name in ("native", "compatgrad")]
