@@ -17,9 +17,6 @@ constexpr size_t kFromHuge = 2 * kHugePage;
 // longer time is cheap in comparison with that time.
 constexpr size_t kWindow = 4096;
 constexpr long kSeconds = 10;
-// So much is kept whatever the peak is: a program with a single large tensor would otherwise get new pages in each
-// step.
-constexpr size_t kAlwaysKept = size_t(1) << 23;
 
 char* from_system(size_t bytes) {
   const size_t spare = bytes >= kFromHuge ? kHugePage : 0;
@@ -109,7 +106,7 @@ size_t Blocks::peak() const { return std::max(this_peak_, last_peak_); }
 // sizes that vary, half as much as the peak, which the C library needs for them, too.
 size_t Blocks::most() const {
   const size_t slack = missed_ > peak() ? (missed_ - peak()) / 8 : 0;
-  return std::max(peak() - peak() / 16 + std::min(slack, peak() / 2), kAlwaysKept);
+  return peak() - peak() / 16 + std::min(slack, peak() / 2);
 }
 
 void Blocks::begin_window() {
