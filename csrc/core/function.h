@@ -30,8 +30,8 @@ struct Snapshot {
   explicit Snapshot(const FunctionNode& f);
 };
 
-// A gradient that is a sum over the rows of two matrices, such as aᵀb: its value for `a`, `b` and the shape of the input.
-// Several such gradients of one input are the same function of all their rows, and computed together cost less.
+// A gradient that is a sum over the rows of two matrices, such as aᵀb: its value for `a`, `b` and the shape of the
+// input. Several such gradients of one input are the same function of all their rows, and computed together cost less.
 using RowSum = at::Tensor (*)(const at::Tensor& a, const at::Tensor& b, at::IntArrayRef sizes);
 // Where a formula leaves the rows of such a gradient to be joined with others.
 struct RowTaker {
