@@ -12,6 +12,7 @@ BATCHES = {
     "transformer": (8,),
     "bert": (4,),
 }
+WARM = 4  # seconds for which a program runs before it is measured
 CLASSES = 100
 SIZE = 64  # pixels of a side of an image
 # blocks and channels of the four stages of a ResNet, as in the paper

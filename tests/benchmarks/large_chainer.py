@@ -376,4 +376,4 @@ NETWORKS = {
 if __name__ == "__main__":
     if GPU:
         cuda.get_device_from_id(0).use()
-    serve(large.programs(NETWORKS), finish=cuda.Device(0).synchronize if GPU else None)
+    serve(large.programs(NETWORKS), finish=cuda.Device(0).synchronize if GPU else None, warm=large.WARM)

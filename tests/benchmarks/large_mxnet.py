@@ -1,7 +1,5 @@
 """Large networks of Gluon's model zoo, hybridized, as MXNet programs."""
 
-import time
-
 import mxnet as mx
 import numpy as np
 from mxnet import autograd, gluon, nd
@@ -47,4 +45,4 @@ if __name__ == "__main__":
         name: lambda mode, batch, network=network: classifier(mode, batch, network)
         for name, network in NETWORKS.items()
     }
-    serve(large.programs(programs), time.perf_counter)
+    serve(large.programs(programs), warm=large.WARM)

@@ -140,4 +140,4 @@ def dcgan(mode, batch):
 
 
 if __name__ == "__main__":
-    serve(large.programs({"resnet18": resnet18, "unet": unet, "dcgan": dcgan}))
+    serve(large.programs({"resnet18": resnet18, "unet": unet, "dcgan": dcgan}), warm=large.WARM)

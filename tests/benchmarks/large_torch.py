@@ -343,4 +343,4 @@ NETWORKS = {
 if __name__ == "__main__":
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    serve(large.programs(NETWORKS), finish=torch.cuda.synchronize if DEVICE == "cuda" else None)
+    serve(large.programs(NETWORKS), finish=torch.cuda.synchronize if DEVICE == "cuda" else None, warm=large.WARM)

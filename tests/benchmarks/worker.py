@@ -11,13 +11,14 @@ BATCHES = (1, 4, 16, 64, 256)
 THREADS = int(os.environ.get("OMP_NUM_THREADS", 1))
 
 
-def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_counter, finish=None):
+def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_counter, finish=None, warm=0):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
 
     `workloads` maps a name to a function that sets up and returns the step; for other names the answer is null.
-    Set-up and two warm-up runs happen once, at the first request. Times are CPU time of all threads, which excludes
-    other programs on a busy machine, and wall-clock time if there is more than one.
+    Set-up and at least two warm-up runs happen once, at the first request. Times are CPU time of all threads, which
+    excludes other programs on a busy machine, and wall-clock time if there is more than one.
     `clock`: another clock; a wall clock for MXNet, whose own threads compute while Python continues.
+    `warm`: seconds for which steps run before they are timed, in which memory allocators adapt to large networks.
     `finish`: a function that waits until a GPU has done its work; then the time is wall-clock time, too.
     """
     clock = time.perf_counter if finish else clock
@@ -32,9 +33,11 @@ def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_coun
         try:
             if name not in steps:
                 steps[name] = workloads[name]()
-                for _ in range(2 * inner):
+                count, end = 0, time.perf_counter() + warm
+                while count < 2 * inner or time.perf_counter() < end:
                     steps[name]()
-                finish()
+                    finish()
+                    count += 1
             step, times = steps[name], []
             for _ in range(request["samples"]):
                 start = clock()

@@ -99,5 +99,5 @@ def test_a_worker_waits_for_the_device_before_it_reads_the_clock(monkeypatch, ca
     seen = []
     monkeypatch.setattr(sys, "stdin", io.StringIO('{"name": "a", "inner": 2, "samples": 1}\n'))
     worker.serve({"a": lambda: lambda: seen.append("step")}, finish=lambda: seen.append("finish"))
-    assert seen == ["step"] * 4 + ["finish"] + ["step"] * 2 + ["finish"]
+    assert seen == ["step", "finish"] * 4 + ["step"] * 2 + ["finish"]
     assert json.loads(capsys.readouterr().out)["seconds"] > 0
