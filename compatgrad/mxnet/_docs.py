@@ -49,6 +49,7 @@ _ELSEWHERE = {
 _TITLES = ("Args", "Returns", "Raises", "Example")
 _OWN = re.compile(r"\n *(Args|Returns|Raises|Example):\n")
 _NAME = re.compile(r"\*{0,2}(\w+)")
+_UNINDENTED = re.compile(r"\n(?=\S)")
 _OF_DEFAULT = {bool: "bool", int: "int", float: "float", str: "str", tuple: "Sequence[Any]"}
 
 
@@ -77,6 +78,13 @@ def parameters_of(function: Any) -> list[str]:
     return names
 
 
+def _indented(text: str) -> str:
+    """A docstring with the indentation that it has in the source, which Python 3.13 removes from the lines after the
+    first.
+    """
+    return re.sub(r"\n(?=[^\n])", "\n    ", text) if _UNINDENTED.search(text) else text
+
+
 def composed(
     text: str | None, parameters: Iterable[str], source: str, returns: str, raises: str, arrays: Mapping[str, str],
     words: Mapping[str, tuple[str, str]] = WORDS,
@@ -85,7 +93,7 @@ def composed(
     `source`: the original's name of the function; `returns`, `raises`: these sections where `text` has none; `arrays`:
     types of the parameters that are arrays; `words`: types and meanings of parameters that `text` does not describe.
     """
-    parts = _OWN.split(text or "")
+    parts = _OWN.split(_indented(text or ""))
     own = dict(zip(parts[1::2], parts[2::2], strict=True))
     told: dict[str, str] = {}
     last = ""
@@ -128,7 +136,7 @@ def sharing(text: str, **values: Any) -> Callable[[_T], _T]:
 
     def complete(thing: _T) -> _T:
         if thing.__doc__:  # python -OO leaves none
-            own, common = _blocks(thing.__doc__), _blocks(text.format(name=thing.__name__, **values))
+            own, common = _blocks(_indented(thing.__doc__)), _blocks(text.format(name=thing.__name__, **values))
             found = {title: own.get(title) or common.get(title, "") for title in ("", *_TITLES, "Source")}
             found[""] = "\n\n    ".join(filter(None, (own[""], common[""])))
             if own.get("Args") and common.get("Args"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ _TITLES = ("Args", "Attributes", "Returns", "Yields", "Raises", "Note", "Example
 _SECTION = re.compile(rf"^({'|'.join(_TITLES)}):", re.M)
 _ENTRY = re.compile(r"^    (?=\S)", re.M)
 
-_DEDENTED = sys.version_info >= (3, 13)  # Python 3.13 removes the indentation of docstrings
+_UNINDENTED = re.compile(r"\n(?=\S)")  # in docstrings of Python 3.13, which removes their indentation
 
 F = TypeVar("F", bound=Callable[..., Any])  # a function or a class
 
@@ -82,7 +81,7 @@ def merged(
     taken from `shared` where `text` does not have them. `more` are further sections.
     """
     text = text.strip()
-    head, own = _parts(text if _DEDENTED else text.replace("\n    ", "\n"))
+    head, own = _parts(text if _UNINDENTED.search(text) else text.replace("\n    ", "\n"))
     arguments, errors, others = _shared(shared)
     described = arguments | _arguments(own.get("Args", ""))
     lines = dict.fromkeys(described[name] for name in names if name in described)
