@@ -1,8 +1,8 @@
 """python -m tests.packaging.dedented [dedent]
 
-Prints the docstrings of public names as JSON, name -> docstring without indentation. With `dedent`, compatgrad's modules
-are compiled as Python 3.13 compiles them: it removes the indentation of docstrings, which decorators that complete
-docstrings must stand.
+Prints the docstrings of public names as JSON, name -> docstring without indentation. With `dedent`, the modules of
+compatgrad are compiled as Python 3.13 compiles them: it removes the indentation of docstrings, which decorators that
+complete docstrings must stand.
 """
 
 import ast
