@@ -93,9 +93,10 @@ def _torch_rows() -> Iterator[tuple[str, str]]:
 def _kept_memory() -> str:
     try:
         from compatgrad import _C
-    except (ImportError, ValueError) as error:
+
+        most = _C.memory_amounts()[2]
+    except (AttributeError, ImportError, ValueError) as error:  # a module from other sources may lack the function
         return f"unknown: {error}"
-    most = _C.memory_amounts()[2]
     return f"up to {most >> 20} MiB of freed CPU tensors" if most else "none"
 
 
