@@ -18,6 +18,8 @@ SHAPES = {  # images, filters; the limit is 2**20 products
     "few channels": ((4, 3, 24, 24), (48, 3, 3, 3)),
     "few filters": ((4, 48, 24, 24), (3, 48, 3, 3)),  # the transposed convolution has few channels
     "few places": ((5, 64, 4, 4), (64, 64, 3, 3)),
+    "one image, few places": ((1, 130, 4, 4), (120, 130, 3, 3)),
+    "few places, one by one": ((2, 400, 3, 4), (350, 400, 1, 1)),
 }
 
 
