@@ -62,5 +62,5 @@ def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
         raise TypeError(f"{what}: expected an array or a torch tensor, got {type(array)}")
     if _current_stream and type(array).__module__ == "cupy":
         # What torch.from_dlpack does for such an array, without the layers of Python that take most of its time
-        return torch.from_dlpack(array.__dlpack__(stream=_current_stream(array.device.id) or _DEFAULT_STREAM))
+        array = array.__dlpack__(stream=_current_stream(array.device.id) or _DEFAULT_STREAM)
     return torch.from_dlpack(array)  # type: ignore[attr-defined]
