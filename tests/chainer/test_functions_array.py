@@ -311,3 +311,10 @@ def test_an_index_beyond_the_first_axis_has_numpy_s_error(index):
             F.get_item(x, index)
         assert str(raised.value) == str(expected.value)
     assert [row.array.tolist() for row in chainer.Variable(array)] == array.tolist()
+
+
+@pytest.mark.parametrize("index", [0, 5])
+@pytest.mark.parametrize("x", [3.0, None, [1.0, 2.0]], ids=["float", "None", "list"])
+def test_an_index_into_what_is_no_array(x, index):
+    with pytest.raises(TypeError):
+        F.get_item(x, index)

@@ -74,9 +74,10 @@ def get_item(x: VariableOrArray, slices: Any) -> Variable:
 
     Source: `chainer.functions.get_item` of Chainer 7.8.1.
     """
-    if slices.__class__ is int and x.shape and not -x.shape[0] <= slices < x.shape[0]:
+    shape = getattr(x, "shape", ())  # what is no array gets its error below
+    if slices.__class__ is int and shape and not -shape[0] <= slices < shape[0]:
         # Python asks for this index at the end of each loop over a Variable; ATen's error would take 20 times as long
-        raise IndexError(f"index {slices} is out of bounds for axis 0 with size {x.shape[0]}")
+        raise IndexError(f"index {slices} is out of bounds for axis 0 with size {shape[0]}")
     return _get_item(x, _as_index(slices))
 
 
