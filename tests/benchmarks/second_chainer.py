@@ -6,22 +6,7 @@ import chainer.links as L
 import numpy as np
 from chainer import optimizers
 
-from tests.benchmarks.second import (
-    BATCH,
-    CLASSES,
-    HEADS,
-    INNER_RATE,
-    LAYERS,
-    LENGTH,
-    PENALTY,
-    SHOTS,
-    SIDE,
-    TASKS,
-    UNITS,
-    VOCABULARY,
-    WAYS,
-    programs,
-)
+from tests.benchmarks import second
 from tests.benchmarks.steps_chainer import floats, labels, training_step
 from tests.benchmarks.worker import serve
 
@@ -57,7 +42,7 @@ class ResNet18(chainer.Chain):
             self.conv = L.Convolution2D(3, 64, 7, 2, 3, nobias=True)
             self.bn = L.BatchNormalization(64)
             self.blocks = chainer.Sequential()
-            self.fc = L.Linear(512, CLASSES)
+            self.fc = L.Linear(512, second.CLASSES)
         n_in = 64
         for n_out, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
             self.blocks.append(Block(n_in, n_out, stride))
@@ -71,13 +56,13 @@ class ResNet18(chainer.Chain):
 
 def penalty():
     model = ResNet18()
-    images, t = floats(BATCH, 3, SIDE, SIDE), labels(CLASSES, BATCH)
+    images, t = floats(second.BATCH, 3, second.SIDE, second.SIDE), labels(second.CLASSES, second.BATCH)
 
     def lossfun():
         x = chainer.Variable(images)
         loss = cross_entropy(model(x), t)
         (g,) = chainer.grad([loss], [x], enable_double_backprop=True)
-        return loss + PENALTY * F.sum(g * g)
+        return loss + second.PENALTY * F.sum(g * g)
 
     return training_step(model, optimizers.MomentumSGD(lr=0.01), lossfun)
 
@@ -88,15 +73,15 @@ class Layer(chainer.Chain):
     def __init__(self):
         super().__init__()
         with self.init_scope():
-            self.norm1, self.norm2 = L.LayerNormalization(UNITS), L.LayerNormalization(UNITS)
-            self.qkv, self.out = L.Linear(UNITS, 3 * UNITS), L.Linear(UNITS, UNITS)
-            self.up, self.down = L.Linear(UNITS, 4 * UNITS), L.Linear(4 * UNITS, UNITS)
+            self.norm1, self.norm2 = L.LayerNormalization(second.UNITS), L.LayerNormalization(second.UNITS)
+            self.qkv, self.out = L.Linear(second.UNITS, 3 * second.UNITS), L.Linear(second.UNITS, second.UNITS)
+            self.up, self.down = L.Linear(second.UNITS, 4 * second.UNITS), L.Linear(4 * second.UNITS, second.UNITS)
 
     def forward(self, x):
-        h = F.reshape(self.qkv(self.norm1(x)), (-1, LENGTH, 3, HEADS, UNITS // HEADS))
+        h = F.reshape(self.qkv(self.norm1(x)), (-1, second.LENGTH, 3, second.HEADS, second.UNITS // second.HEADS))
         q, k, v = F.separate(F.transpose(h, (2, 0, 3, 1, 4)))
-        weights = F.softmax(F.matmul(q, k, transb=True) * (UNITS // HEADS) ** -0.5, axis=3)
-        x = x + self.out(F.reshape(F.transpose(F.matmul(weights, v), (0, 2, 1, 3)), (-1, UNITS)))
+        weights = F.softmax(F.matmul(q, k, transb=True) * (second.UNITS // second.HEADS) ** -0.5, axis=3)
+        x = x + self.out(F.reshape(F.transpose(F.matmul(weights, v), (0, 2, 1, 3)), (-1, second.UNITS)))
         return x + self.down(F.relu(self.up(self.norm2(x))))
 
 
@@ -104,19 +89,19 @@ class Transformer(chainer.Chain):
     def __init__(self):
         super().__init__()
         with self.init_scope():
-            self.embed, self.places = L.EmbedID(VOCABULARY, UNITS), L.EmbedID(LENGTH, UNITS)
-            self.layers = chainer.Sequential(*(Layer() for _ in range(LAYERS)))
-            self.norm, self.out = L.LayerNormalization(UNITS), L.Linear(UNITS, VOCABULARY)
+            self.embed, self.places = L.EmbedID(second.VOCABULARY, second.UNITS), L.EmbedID(second.LENGTH, second.UNITS)
+            self.layers = chainer.Sequential(*(Layer() for _ in range(second.LAYERS)))
+            self.norm, self.out = L.LayerNormalization(second.UNITS), L.Linear(second.UNITS, second.VOCABULARY)
 
     def forward(self, tokens):
         h = self.embed(tokens)
         h = h + F.broadcast_to(self.places.W, h.shape)
-        return self.out(self.norm(self.layers(F.reshape(h, (-1, UNITS)))))
+        return self.out(self.norm(self.layers(F.reshape(h, (-1, second.UNITS)))))
 
 
 def hessian():
     model = Transformer()
-    x, t = labels(VOCABULARY, 2, BATCH, LENGTH)
+    x, t = labels(second.VOCABULARY, 2, second.BATCH, second.LENGTH)
     params = list(model.params())
     vector = [chainer.Variable(floats(*p.shape)) for p in params]
 
@@ -138,7 +123,7 @@ def maml(model, forward, lossfun, tasks, n_steps):
             fast = params
             for _ in range(n_steps):
                 gradient = chainer.grad([lossfun(forward(fast, x), t)], fast, enable_double_backprop=True)
-                fast = [p - INNER_RATE * g for p, g in zip(fast, gradient)]  # noqa: B905
+                fast = [p - second.INNER_RATE * g for p, g in zip(fast, gradient)]  # noqa: B905
             total += lossfun(forward(fast, new_x), new_t)
         return total / len(tasks)
 
@@ -152,7 +137,7 @@ def sine(n_steps):
         h = F.relu(F.linear(x, p[0], p[1]))
         return F.linear(F.relu(F.linear(h, p[2], p[3])), p[4], p[5])
 
-    return maml(model, forward, F.mean_squared_error, floats(TASKS, 4, SHOTS, 1), n_steps)
+    return maml(model, forward, F.mean_squared_error, floats(second.TASKS, 4, second.SHOTS, 1), n_steps)
 
 
 class Scale(chainer.Link):
@@ -169,9 +154,9 @@ def images(n_steps):
     for n_in in (1, 64, 64, 64):
         model.append(L.Convolution2D(n_in, 64, 3))
         model.append(Scale(64))
-    model.append(L.Linear(64, WAYS))
-    t = np.arange(WAYS, dtype=np.int32)
-    tasks = [(floats(WAYS, 1, 28, 28), t, floats(WAYS, 1, 28, 28), t) for _ in range(TASKS)]
+    model.append(L.Linear(64, second.WAYS))
+    t = np.arange(second.WAYS, dtype=np.int32)
+    tasks = [(floats(second.WAYS, 1, 28, 28), t, floats(second.WAYS, 1, 28, 28), t) for _ in range(second.TASKS)]
 
     def forward(p, h):
         for i in range(0, 16, 4):
@@ -183,4 +168,4 @@ def images(n_steps):
 
 
 if __name__ == "__main__":
-    serve(programs(penalty, hessian, sine, images))
+    serve(second.programs(penalty, hessian, sine, images))

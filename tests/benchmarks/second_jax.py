@@ -7,22 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.benchmarks.second import (
-    BATCH,
-    CLASSES,
-    HEADS,
-    INNER_RATE,
-    LAYERS,
-    LENGTH,
-    PENALTY,
-    SHOTS,
-    SIDE,
-    TASKS,
-    UNITS,
-    VOCABULARY,
-    WAYS,
-    programs,
-)
+from tests.benchmarks import second
 from tests.benchmarks.steps_jax import (
     adam,
     cross_entropy,
@@ -60,13 +45,16 @@ def blocks():
 
 
 def penalty():
-    parameters = {"stem": (weight(7, 7, 3, 64), *normal(64)), "fc": (weight(512, CLASSES), jnp.zeros(CLASSES))}
+    parameters = {
+        "stem": (weight(7, 7, 3, 64), *normal(64)),
+        "fc": (weight(512, second.CLASSES), jnp.zeros(second.CLASSES)),
+    }
     for i, (n_in, n_out, _) in enumerate(blocks()):
         parameters[f"{i} 1"] = weight(3, 3, n_in, n_out), *normal(n_out)
         parameters[f"{i} 2"] = weight(3, 3, n_out, n_out), *normal(n_out)
         if n_in != n_out:
             parameters[f"{i} 3"] = weight(1, 1, n_in, n_out), *normal(n_out)
-    x, t = floats(BATCH, SIDE, SIDE, 3), labels(CLASSES, BATCH)
+    x, t = floats(second.BATCH, second.SIDE, second.SIDE, 3), labels(second.CLASSES, second.BATCH)
 
     def network(p, x):
         running = {}
@@ -90,7 +78,7 @@ def penalty():
             return cross_entropy(y, t), now
 
         (value, now), g = jax.value_and_grad(inner, has_aux=True)(x)
-        return value + PENALTY * (g * g).sum(), jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, running, now)
+        return value + second.PENALTY * (g * g).sum(), jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, running, now)
 
     start, update = momentum(0.01)
     running = {name: [jnp.zeros(p[1].shape), jnp.ones(p[1].shape)] for name, p in parameters.items() if len(p) == 3}
@@ -114,17 +102,17 @@ def linear(n_in, n_out):
 
 def hessian():
     parameters = {
-        "embed": weight(VOCABULARY, UNITS),
-        "places": weight(LENGTH, UNITS),
+        "embed": weight(second.VOCABULARY, second.UNITS),
+        "places": weight(second.LENGTH, second.UNITS),
         "layers": [
-            (normal(UNITS), linear(UNITS, 3 * UNITS), linear(UNITS, UNITS))
-            + (normal(UNITS), linear(UNITS, 4 * UNITS), linear(4 * UNITS, UNITS))
-            for _ in range(LAYERS)
+            (normal(second.UNITS), linear(second.UNITS, 3 * second.UNITS), linear(second.UNITS, second.UNITS))
+            + (normal(second.UNITS), linear(second.UNITS, 4 * second.UNITS), linear(4 * second.UNITS, second.UNITS))
+            for _ in range(second.LAYERS)
         ],
-        "norm": normal(UNITS),
-        "out": linear(UNITS, VOCABULARY),
+        "norm": normal(second.UNITS),
+        "out": linear(second.UNITS, second.VOCABULARY),
     }
-    x, t = labels(VOCABULARY, 2, BATCH, LENGTH)
+    x, t = labels(second.VOCABULARY, 2, second.BATCH, second.LENGTH)
     vector = jax.tree.map(lambda p: floats(*p.shape), parameters)
 
     def norm(p, x):
@@ -137,9 +125,11 @@ def hessian():
     def loss(p):
         h = p["embed"][x] + p["places"]
         for norm1, qkv, out, norm2, up, down in p["layers"]:
-            q, k, v = jnp.moveaxis(affine(qkv, norm(norm1, h)).reshape(BATCH, LENGTH, 3, HEADS, -1), (2, 3), (0, 2))
-            weights = jax.nn.softmax(q @ k.swapaxes(-1, -2) * (UNITS // HEADS) ** -0.5)
-            h = h + affine(out, (weights @ v).swapaxes(1, 2).reshape(BATCH, LENGTH, UNITS))
+            q, k, v = jnp.moveaxis(
+                affine(qkv, norm(norm1, h)).reshape(second.BATCH, second.LENGTH, 3, second.HEADS, -1), (2, 3), (0, 2)
+            )
+            weights = jax.nn.softmax(q @ k.swapaxes(-1, -2) * (second.UNITS // second.HEADS) ** -0.5)
+            h = h + affine(out, (weights @ v).swapaxes(1, 2).reshape(second.BATCH, second.LENGTH, second.UNITS))
             h = h + affine(down, jax.nn.relu(affine(up, norm(norm2, h))))
         return cross_entropy(affine(p["out"], norm(p["norm"], h)), t)
 
@@ -157,19 +147,19 @@ def maml(parameters, forward, lossfun, tasks, n_steps, together):
     def one(p, x, t, new_x, new_t):
         for _ in range(n_steps):
             gradient = jax.grad(lambda p: lossfun(forward(p, x), t))(p)
-            p = jax.tree.map(lambda p, g: p - INNER_RATE * g, p, gradient)
+            p = jax.tree.map(lambda p, g: p - second.INNER_RATE * g, p, gradient)
         return lossfun(forward(p, new_x), new_t)
 
     def outer(p):
         if together:
             return jax.vmap(one, (None, 0, 0, 0, 0))(p, *tasks).mean()
-        return sum(one(p, *task) for task in zip(*tasks, strict=True)) / TASKS
+        return sum(one(p, *task) for task in zip(*tasks, strict=True)) / second.TASKS
 
     return training_step(parameters, outer, adam())
 
 
 def sine(n_steps, together=True):
-    tasks = tuple(floats(TASKS, SHOTS, 1) for _ in range(4))
+    tasks = tuple(floats(second.TASKS, second.SHOTS, 1) for _ in range(4))
 
     def forward(p, x):
         for w, b in p[:-1]:
@@ -184,9 +174,9 @@ def sine(n_steps, together=True):
 
 def images(n_steps, together=False):
     parameters = [(weight(3, 3, n_in, 64), jnp.zeros(64), *normal(64)) for n_in in (1, 64, 64, 64)]
-    parameters.append(linear(64, WAYS))
-    t = jnp.tile(jnp.arange(WAYS), (TASKS, 1))
-    tasks = floats(TASKS, WAYS, 28, 28, 1), t, floats(TASKS, WAYS, 28, 28, 1), t
+    parameters.append(linear(64, second.WAYS))
+    t = jnp.tile(jnp.arange(second.WAYS), (second.TASKS, 1))
+    tasks = floats(second.TASKS, second.WAYS, 28, 28, 1), t, floats(second.TASKS, second.WAYS, 28, 28, 1), t
 
     def forward(p, h):
         for w, b, gamma, beta in p[:-1]:
@@ -198,4 +188,4 @@ def images(n_steps, together=False):
 
 
 if __name__ == "__main__":
-    serve(programs(penalty, hessian, sine, images))
+    serve(second.programs(penalty, hessian, sine, images))

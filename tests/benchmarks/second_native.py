@@ -5,19 +5,7 @@ import torch
 
 import compatgrad
 import compatgrad.ops as ops
-from tests.benchmarks import second_torch
-from tests.benchmarks.second import (
-    BATCH,
-    CLASSES,
-    HEADS,
-    INNER_RATE,
-    LENGTH,
-    PENALTY,
-    SIDE,
-    UNITS,
-    VOCABULARY,
-    programs,
-)
+from tests.benchmarks import second, second_torch
 from tests.benchmarks.steps_torch import training_step
 from tests.benchmarks.worker import THREADS, serve
 
@@ -34,7 +22,7 @@ def penalty():
     model = second_torch.resnet18()
     stem, fc = model[:2], model[-1]
     blocks = [layer for layer in model if isinstance(layer, second_torch.Block)]
-    images, t = torch.rand(BATCH, 3, SIDE, SIDE), torch.randint(0, CLASSES, (BATCH,))
+    images, t = torch.rand(second.BATCH, 3, second.SIDE, second.SIDE), torch.randint(0, second.CLASSES, (second.BATCH,))
 
     def normalized(v, conv, bn, x):
         h = ops.convolution(x, v[conv.weight], stride=conv.stride, pad=conv.padding)
@@ -55,14 +43,14 @@ def penalty():
         x = compatgrad.Variable(images)
         loss = ops.softmax_cross_entropy(network(Leaves(), x), t)
         (g,) = compatgrad.grad(loss, x, enable_double_backprop=True)
-        return loss + PENALTY * ops.sum(g * g)
+        return loss + second.PENALTY * ops.sum(g * g)
 
     return training_step(torch.optim.SGD(model.parameters(), 0.01, momentum=0.9), lossfun)
 
 
 def hessian():
     model = second_torch.Transformer()
-    x, t = torch.randint(0, VOCABULARY, (2, BATCH, LENGTH))
+    x, t = torch.randint(0, second.VOCABULARY, (2, second.BATCH, second.LENGTH))
     v = {p: compatgrad.Variable(p.detach()) for p in model.parameters()}
     vector = [torch.randn_like(p) for p in v]
 
@@ -74,13 +62,16 @@ def hessian():
 
     def network(tokens):
         h = ops.embedding(v[model.embed.weight], tokens) + v[model.places.weight]
-        h = ops.reshape(h, (-1, UNITS))
+        h = ops.reshape(h, (-1, second.UNITS))
         for layer in model.layers:
-            qkv = ops.reshape(linear(layer.qkv, norm(layer.norm1, h)), (-1, LENGTH, 3, HEADS, UNITS // HEADS))
+            qkv = ops.reshape(
+                linear(layer.qkv, norm(layer.norm1, h)),
+                (-1, second.LENGTH, 3, second.HEADS, second.UNITS // second.HEADS),
+            )
             q, k, values = ops.unstack(ops.transpose(qkv, (2, 0, 3, 1, 4)))
-            weights = ops.softmax(ops.matmul(q, k, transb=True) * (UNITS // HEADS) ** -0.5, -1)
+            weights = ops.softmax(ops.matmul(q, k, transb=True) * (second.UNITS // second.HEADS) ** -0.5, -1)
             attended = ops.transpose(ops.matmul(weights, values), (0, 2, 1, 3))
-            h = h + linear(layer.out, ops.reshape(attended, (-1, UNITS)))
+            h = h + linear(layer.out, ops.reshape(attended, (-1, second.UNITS)))
             h = h + linear(layer.down, ops.relu(linear(layer.up, norm(layer.norm2, h))))
         return linear(model.out, norm(model.norm, h))
 
@@ -102,7 +93,7 @@ def maml(model, forward, lossfun, tasks, n_steps):
             fast = params
             for _ in range(n_steps):
                 gradient = compatgrad.grad(lossfun(forward(fast, x), t), fast, enable_double_backprop=True)
-                fast = [p - INNER_RATE * g for p, g in zip(fast, gradient, strict=True)]
+                fast = [p - second.INNER_RATE * g for p, g in zip(fast, gradient, strict=True)]
             total = total + lossfun(forward(fast, new_x), new_t)
         return total / len(tasks)
 
@@ -130,4 +121,4 @@ def images(n_steps):
 if __name__ == "__main__":
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    serve(programs(penalty, hessian, sine, images))
+    serve(second.programs(penalty, hessian, sine, images))

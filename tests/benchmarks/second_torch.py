@@ -4,22 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.benchmarks.second import (
-    BATCH,
-    CLASSES,
-    HEADS,
-    INNER_RATE,
-    LAYERS,
-    LENGTH,
-    PENALTY,
-    SHOTS,
-    SIDE,
-    TASKS,
-    UNITS,
-    VOCABULARY,
-    WAYS,
-    programs,
-)
+from tests.benchmarks import second
 from tests.benchmarks.steps_torch import training_step
 from tests.benchmarks.worker import THREADS, serve
 
@@ -46,18 +31,18 @@ def resnet18():
     for n_out, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
         layers += [Block(n_in, n_out, stride), Block(n_out, n_out, 1)]
         n_in = n_out
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, CLASSES))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, second.CLASSES))
 
 
 def penalty():
     model = resnet18()
-    images, t = torch.rand(BATCH, 3, SIDE, SIDE), torch.randint(0, CLASSES, (BATCH,))
+    images, t = torch.rand(second.BATCH, 3, second.SIDE, second.SIDE), torch.randint(0, second.CLASSES, (second.BATCH,))
 
     def lossfun():
         x = images.clone().requires_grad_()
         loss = F.cross_entropy(model(x), t)
         (g,) = torch.autograd.grad(loss, x, create_graph=True)
-        return loss + PENALTY * (g * g).sum()
+        return loss + second.PENALTY * (g * g).sum()
 
     return training_step(torch.optim.SGD(model.parameters(), 0.01, momentum=0.9), lossfun)
 
@@ -67,26 +52,29 @@ class Layer(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(UNITS), nn.LayerNorm(UNITS)
-        self.qkv, self.out = nn.Linear(UNITS, 3 * UNITS), nn.Linear(UNITS, UNITS)
-        self.up, self.down = nn.Linear(UNITS, 4 * UNITS), nn.Linear(4 * UNITS, UNITS)
+        self.norm1, self.norm2 = nn.LayerNorm(second.UNITS), nn.LayerNorm(second.UNITS)
+        self.qkv, self.out = nn.Linear(second.UNITS, 3 * second.UNITS), nn.Linear(second.UNITS, second.UNITS)
+        self.up, self.down = nn.Linear(second.UNITS, 4 * second.UNITS), nn.Linear(4 * second.UNITS, second.UNITS)
 
     def forward(self, x):
         n = len(x)
-        h = self.qkv(self.norm1(x)).view(n, LENGTH, 3, HEADS, UNITS // HEADS)
+        h = self.qkv(self.norm1(x)).view(n, second.LENGTH, 3, second.HEADS, second.UNITS // second.HEADS)
         q, k, v = h.permute(2, 0, 3, 1, 4).unbind()
         # torch's fused attention has no second derivative
-        weights = torch.softmax(q @ k.transpose(-1, -2) * (UNITS // HEADS) ** -0.5, -1)
-        x = x + self.out((weights @ v).transpose(1, 2).reshape(n, LENGTH, UNITS))
+        weights = torch.softmax(q @ k.transpose(-1, -2) * (second.UNITS // second.HEADS) ** -0.5, -1)
+        x = x + self.out((weights @ v).transpose(1, 2).reshape(n, second.LENGTH, second.UNITS))
         return x + self.down(F.relu(self.up(self.norm2(x))))
 
 
 class Transformer(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed, self.places = nn.Embedding(VOCABULARY, UNITS), nn.Embedding(LENGTH, UNITS)
-        self.layers = nn.Sequential(*(Layer() for _ in range(LAYERS)))
-        self.norm, self.out = nn.LayerNorm(UNITS), nn.Linear(UNITS, VOCABULARY)
+        self.embed, self.places = (
+            nn.Embedding(second.VOCABULARY, second.UNITS),
+            nn.Embedding(second.LENGTH, second.UNITS),
+        )
+        self.layers = nn.Sequential(*(Layer() for _ in range(second.LAYERS)))
+        self.norm, self.out = nn.LayerNorm(second.UNITS), nn.Linear(second.UNITS, second.VOCABULARY)
 
     def forward(self, tokens):
         return self.out(self.norm(self.layers(self.embed(tokens) + self.places.weight)))
@@ -94,12 +82,12 @@ class Transformer(nn.Module):
 
 def hessian():
     model = Transformer()
-    x, t = torch.randint(0, VOCABULARY, (2, BATCH, LENGTH))
+    x, t = torch.randint(0, second.VOCABULARY, (2, second.BATCH, second.LENGTH))
     params = list(model.parameters())
     vector = [torch.randn_like(p) for p in params]
 
     def step():
-        loss = F.cross_entropy(model(x).view(-1, VOCABULARY), t.view(-1))
+        loss = F.cross_entropy(model(x).view(-1, second.VOCABULARY), t.view(-1))
         gradient = torch.autograd.grad(loss, params, create_graph=True)
         return torch.autograd.grad(gradient, params, vector)
 
@@ -116,7 +104,7 @@ def maml(model, forward, lossfun, tasks, n_steps):
             fast = params
             for _ in range(n_steps):
                 gradient = torch.autograd.grad(lossfun(forward(fast, x), t), fast, create_graph=True)
-                fast = [p - INNER_RATE * g for p, g in zip(fast, gradient, strict=True)]
+                fast = [p - second.INNER_RATE * g for p, g in zip(fast, gradient, strict=True)]
             total = total + lossfun(forward(fast, new_x), new_t)
         return total / len(tasks)
 
@@ -129,7 +117,7 @@ def perceptron():
 
 def sines():
     """Tasks: examples, their labels, new examples and theirs."""
-    return torch.rand(TASKS, 4, SHOTS, 1)
+    return torch.rand(second.TASKS, 4, second.SHOTS, 1)
 
 
 def sine(n_steps):
@@ -144,14 +132,14 @@ def convolutions():
     layers = nn.ModuleList()
     for n_in in (1, 64, 64, 64):
         layers.extend([nn.Conv2d(n_in, 64, 3), nn.BatchNorm2d(64)])
-    layers.append(nn.Linear(64, WAYS))
+    layers.append(nn.Linear(64, second.WAYS))
     return layers
 
 
 def characters():
     """Tasks: images, their labels, new images and theirs."""
-    t = torch.arange(WAYS)
-    return [(torch.rand(WAYS, 1, 28, 28), t, torch.rand(WAYS, 1, 28, 28), t) for _ in range(TASKS)]
+    t = torch.arange(second.WAYS)
+    return [(torch.rand(second.WAYS, 1, 28, 28), t, torch.rand(second.WAYS, 1, 28, 28), t) for _ in range(second.TASKS)]
 
 
 def images(n_steps):
@@ -167,4 +155,4 @@ def images(n_steps):
 if __name__ == "__main__":
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    serve(programs(penalty, hessian, sine, images))
+    serve(second.programs(penalty, hessian, sine, images))
