@@ -101,7 +101,7 @@ def find_module(torch_folder: Path) -> Path:
             f"compatgrad's compiled module was {built_words()}; running is {wanted or 'an older torch'}. "
             f"It has to be compiled for that, which is not possible: {error}\n"
             "To do: fix that and import again, or reinstall compatgrad with the running torch in place, by "
-            "`pip install --force-reinstall --no-deps --no-cache-dir`"
+            "`pip install --force-reinstall --no-deps --no-cache-dir PATH`, PATH being a wheel or the sources"
         ) from None
 
 

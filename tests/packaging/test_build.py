@@ -201,7 +201,7 @@ def test_message_no_compiler(checkout):
         error_of(checkout, env={"CXX": "absent-c++"}),
         """\
 compatgrad's compiled module was not built by the installation; running is torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI. It has to be compiled for that, which is not possible: no C++ compiler found (looked for CXX=absent-c++); install one that supports C++20, such as g++ 11 or clang 14 (Debian: `apt install g++`, conda: `conda install gxx`), or name it in CXX
-To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
+To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir PATH`, PATH being a wheel or the sources
 """,  # noqa: E501
     )
     assert "(looked for c++, g++ and clang++)" in error_of(checkout, env={"PATH": ""})
@@ -239,7 +239,7 @@ def test_message_old_torch(checkout):
         error_of(checkout),
         """\
 compatgrad's compiled module was not built by the installation; running is an older torch. It has to be compiled for that, which is not possible: compatgrad needs torch 2.9 or newer, found torch 2.8.1 (git aaaaaaaa, CUDA none) in DIR/site/torch
-To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
+To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir PATH`, PATH being a wheel or the sources
 """,  # noqa: E501
     )
 
@@ -251,7 +251,7 @@ def test_message_built_for_another_torch(checkout):
         error_of(checkout, env={"COMPATGRAD_NO_COMPILE": "1"}),
         """\
 compatgrad's compiled module was built for torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI; running is torch 2.14.0 (git aaaaaaaa, CUDA 13.0), ABI. It has to be compiled for that, which is not possible: compiling at import is switched off by COMPATGRAD_NO_COMPILE
-To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir`
+To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir PATH`, PATH being a wheel or the sources
 """,  # noqa: E501
     )
 
