@@ -56,5 +56,5 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     size = math.prod(shape) * dtype.itemsize
     if size < _FROM_BYTES:
         return np.empty(shape, dtype)
-    memory: np.ndarray[Any, Any] = torch.empty(size, dtype=torch.uint8).numpy()
-    return memory.view(dtype).reshape(shape)
+    array: np.ndarray[Any, Any] = torch.empty(size, dtype=torch.uint8).numpy().view(dtype).reshape(shape)
+    return array
