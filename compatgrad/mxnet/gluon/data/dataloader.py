@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from compatgrad.core import notes
-from compatgrad.core.worker_pools import Ending
+from compatgrad.core.worker_pools import Ending, keep_memory
 
 from ... import context
 from ... import ndarray as nd
@@ -169,6 +169,7 @@ def _worker_initializer(
     _worker_dataset = dataset
     _worker_ending = ending
     set_np(shape=active_shape, array=active_array)
+    keep_memory()
     torch.set_num_threads(1)  # threads of OpenMP do not survive a fork
     # with the same seed, all workers would draw the same numbers
     seed = (seed + (multiprocessing.current_process()._identity or (0,))[-1]) % 2**32
