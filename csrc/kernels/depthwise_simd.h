@@ -19,6 +19,7 @@ struct Simd<float> {
   using V = __m512;
   using M = __mmask16;
   static constexpr int lanes = 16;
+  CG_V4_INLINE M mask(const uint16_t* p) { return _load_mask16(const_cast<M*>(p)); }
   CG_V4_INLINE V zero() { return _mm512_setzero_ps(); }
   CG_V4_INLINE V load(const float* p) { return _mm512_loadu_ps(p); }
   CG_V4_INLINE V load(M m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
@@ -27,6 +28,7 @@ struct Simd<float> {
   // s + a b where the mask is set, otherwise s
   CG_V4_INLINE V add_product(M m, V a, V b, V s) { return _mm512_mask3_fmadd_ps(a, b, s, m); }
   CG_V4_INLINE V add(V a, V b) { return _mm512_add_ps(a, b); }
+  CG_V4_INLINE V product(M m, V a, V b) { return _mm512_maskz_mul_ps(m, a, b); }
   CG_V4_INLINE V all(float x) { return _mm512_set1_ps(x); }
   CG_V4_INLINE V put(V a, M m, float x) { return _mm512_mask_broadcastss_ps(a, m, _mm_load_ss(&x)); }
   // Numbers of a and b: number i of the result is number k[i] of both.
@@ -39,6 +41,7 @@ struct Simd<double> {
   using V = __m512d;
   using M = __mmask8;
   static constexpr int lanes = 8;
+  CG_V4_INLINE M mask(const uint8_t* p) { return _load_mask8(const_cast<M*>(p)); }
   CG_V4_INLINE V zero() { return _mm512_setzero_pd(); }
   CG_V4_INLINE V load(const double* p) { return _mm512_loadu_pd(p); }
   CG_V4_INLINE V load(M m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
@@ -46,6 +49,7 @@ struct Simd<double> {
   CG_V4_INLINE void store(M m, double* p, V x) { _mm512_mask_storeu_pd(p, m, x); }
   CG_V4_INLINE V add_product(M m, V a, V b, V s) { return _mm512_mask3_fmadd_pd(a, b, s, m); }
   CG_V4_INLINE V add(V a, V b) { return _mm512_add_pd(a, b); }
+  CG_V4_INLINE V product(M m, V a, V b) { return _mm512_maskz_mul_pd(m, a, b); }
   CG_V4_INLINE V all(double x) { return _mm512_set1_pd(x); }
   CG_V4_INLINE V put(V a, M m, double x) { return _mm512_mask_broadcastsd_pd(a, m, _mm_load_sd(&x)); }
   CG_V4_INLINE V pick(V a, V b, const Pick<double>& k) {
@@ -54,7 +58,7 @@ struct Simd<double> {
 };
 // A mask of the first `count` lanes.
 template <class T>
-CG_V4_INLINE Mask<T> first(int64_t count) {
+CG_INLINE Mask<T> first(int64_t count) {
   return count <= 0 ? 0 : count >= Simd<T>::lanes ? static_cast<Mask<T>>(-1) : static_cast<Mask<T>>((1u << count) - 1);
 }
 
@@ -106,11 +110,15 @@ CG_V4 void masked_sums(const Run<T>& r, const Reads<T>& reads, const Filters<T>&
       V s = add ? S::load(all, y) : start;
       if constexpr (N > 0) {
 #pragma GCC unroll 16
-        for (int k = 0; k < N; ++k) s = S::add_product(masks[k], S::load(masks[k], x + offsets[k]), weight[k], s);
+        for (int k = 0; k < N; ++k) {
+          const auto inside = S::mask(masks + k);
+          s = S::add_product(inside, S::load(inside, x + offsets[k]), weight[k], s);
+        }
       } else {
-        for (int64_t k = 0; k < n; ++k)
-          s = S::add_product(masks[k], S::load(masks[k], x + offsets[k]), of_planes<one>(f, w + elements[k], f.weights),
-                             s);
+        for (int64_t k = 0; k < n; ++k) {
+          const auto inside = S::mask(masks + k);
+          s = S::add_product(inside, S::load(inside, x + offsets[k]), of_planes<one>(f, w + elements[k], f.weights), s);
+        }
       }
       S::store(all, y, s);
     }
@@ -141,6 +149,7 @@ CG_V4 void masked_products(const Run<T>& r, const Reads<T>& reads, int64_t first
   const int64_t n = reads.offsets.size();
   const int64_t* const offsets = reads.offsets.data() + first;
   V s[N];
+#pragma GCC unroll 16
   for (int k = 0; k < N; ++k) s[k] = S::load(sums + (first + k) * S::lanes);
   for (int64_t i = 0; i < r.count; ++i) {
     const T *x = r.x + i * r.x_step, *y = r.y + i * r.y_step;
@@ -151,9 +160,13 @@ CG_V4 void masked_products(const Run<T>& r, const Reads<T>& reads, int64_t first
       __builtin_prefetch(y + ahead_y);
       const V g = S::load(v + 1 < r.vectors ? static_cast<Mask<T>>(-1) : r.last, y);
 #pragma GCC unroll 16
-      for (int k = 0; k < N; ++k) s[k] = S::add_product(masks[k], S::load(masks[k], x + offsets[k]), g, s[k]);
+      for (int k = 0; k < N; ++k) {
+        const auto inside = S::mask(masks + k);
+        s[k] = S::add_product(inside, S::load(inside, x + offsets[k]), g, s[k]);
+      }
     }
   }
+#pragma GCC unroll 16
   for (int k = 0; k < N; ++k) S::store(sums + (first + k) * S::lanes, s[k]);
 }
 template <class T>

@@ -1,5 +1,6 @@
 #include "ops/conv_depthwise.h"
 
+#include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 
 #include "kernels/depthwise.h"
@@ -55,6 +56,12 @@ bool fits(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::In
   return true;
 }
 
+// Of two ways of computing a result that fits, whether the kernels are the faster one.
+bool is_faster(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filter, const Tensor& t,
+               bool grad_w) {
+  return t.scalar_type() == at::kDouble || kernels::depthwise_is_faster(sizes_of(p, image, map, filter), grad_w);
+}
+
 bool in_two_dimensions(const Placement& p, const Tensor& x, at::IntArrayRef filter) {
   const bool lists = p.stride.size() == 2 && p.pad.size() == 2 && p.dilate.size() == 2;
   return lists && p.stride[0] > 0 && p.stride[1] > 0 && p.groups > 1 && x.dim() == 4 && filter.size() == 4;
@@ -96,7 +103,8 @@ Tensor depthwise_convolution(const Placement& p, const Tensor& x, const Tensor& 
   Ints map{x.size(0), w.size(0)};
   for (size_t k = 0; k < 2; ++k)
     map.push_back(std::max(positions(p, k, x.size(k + 2), w.size(k + 2)), outsize ? (*outsize)[k] : 0));
-  return fits(p, x.sizes(), map, w.sizes(), {x, w, b}) ? map_of(p, x, w, b, map) : Tensor();
+  if (!fits(p, x.sizes(), map, w.sizes(), {x, w, b}) || !is_faster(p, x.sizes(), map, w.sizes(), x, false)) return {};
+  return map_of(p, x, w, b, map);
 }
 
 Tensor depthwise_deconvolution(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b,
@@ -104,11 +112,14 @@ Tensor depthwise_deconvolution(const Placement& p, const Tensor& x, const Tensor
   if (!in_two_dimensions(p, x, w.sizes()) || !is_bias(b, p.groups) || more.size() != 2) return {};
   Ints image{x.size(0), p.groups};
   for (size_t k = 0; k < 2; ++k) image.push_back(p.touched(k, x.size(k + 2), w.size(k + 2)) + more[k]);
-  return fits(p, image, x.sizes(), w.sizes(), {x, w, b}) ? image_of(p, x, w, b, image) : Tensor();
+  if (!fits(p, image, x.sizes(), w.sizes(), {x, w, b}) || !is_faster(p, image, x.sizes(), w.sizes(), x, false))
+    return {};
+  return image_of(p, x, w, b, image);
 }
 
 Tensor depthwise_grad_w(const Placement& p, const Tensor& image, const Tensor& map, at::IntArrayRef filter) {
-  return fits(p, image.sizes(), map.sizes(), filter, {image, map}) ? filter_of(p, image, map, filter) : Tensor();
+  if (!fits(p, image.sizes(), map.sizes(), filter, {image, map})) return {};
+  return is_faster(p, image.sizes(), map.sizes(), filter, map, true) ? filter_of(p, image, map, filter) : Tensor();
 }
 
 bool depthwise_backward(const Placement& p, Ctx<Tensor>& c, at::IntArrayRef filter, bool transposed) {
@@ -116,10 +127,32 @@ bool depthwise_backward(const Placement& p, Ctx<Tensor>& c, at::IntArrayRef filt
   const Tensor x = c.needs(1) ? c.in(0) : Tensor(), w = c.needs(0) ? shaped(c.in(1), filter) : Tensor();
   const Tensor& gy = c.gy();
   const at::IntArrayRef of_x = c.in_sizes(0), image = transposed ? gy.sizes() : of_x;
-  if (!fits(p, image, transposed ? of_x : gy.sizes(), filter, {gy, x, w})) return false;
-  c.grad(0, [&] { return transposed ? map_of(p, gy, w, {}, of_x) : image_of(p, gy, w, {}, of_x); });
-  c.grad(1,
-         [&] { return shaped(transposed ? filter_of(p, gy, x, filter) : filter_of(p, x, gy, filter), c.in_sizes(1)); });
+  const at::IntArrayRef map = transposed ? of_x : gy.sizes();
+  if (!fits(p, image, map, filter, {gy, x, w})) return false;
+  // Which of the gradients at::convolution computes. It has no positions beyond the image.
+  bool by_at[2];
+  for (int k = 0; k < 2; ++k) by_at[k] = c.needs(k) && !is_faster(p, image, map, filter, gy, k == 1);
+  for (size_t k = 0; k < 2; ++k)
+    if (positions(p, k, image[k + 2], filter[k + 2]) != map[k + 2]) by_at[0] = by_at[1] = false;
+  std::array<Tensor, 2> at_grads;
+  if (by_at[0] || by_at[1]) {
+    const auto or_shape = [&](const Tensor& t, at::IntArrayRef sizes) {
+      return t.defined() ? t : at::empty(sizes, gy.options());
+    };
+    Ints more(2, 0);
+    for (size_t k = 0; transposed && k < 2; ++k) more[k] = image[k + 2] - p.touched(k, map[k + 2], filter[k + 2]);
+    std::tie(at_grads[0], at_grads[1], std::ignore) =
+        at::convolution_backward(gy, or_shape(x, of_x), or_shape(w, filter), {}, p.stride, p.pad, p.dilate, transposed,
+                                 more, p.groups, {by_at[0], by_at[1], false});
+  }
+  c.grad(0, [&] {
+    if (by_at[0]) return at_grads[0];
+    return transposed ? map_of(p, gy, w, {}, of_x) : image_of(p, gy, w, {}, of_x);
+  });
+  c.grad(1, [&] {
+    if (by_at[1]) return shaped(at_grads[1], c.in_sizes(1));
+    return shaped(transposed ? filter_of(p, gy, x, filter) : filter_of(p, x, gy, filter), c.in_sizes(1));
+  });
   return true;
 }
 
