@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from compatgrad.core.files import naming
+from compatgrad.core.kept_memory import empty
 
 from . import _npy_files, callback
 from ._file_readers import FileReader, ResourceFileReader, get_file_extension
@@ -75,7 +76,10 @@ def load_image_imread(
             image = imresize(image, (width, height))
     image = image.transpose(2, 0, 1)
     white = 65535.0 if image.dtype == np.uint16 else 255.0
-    return image if max_range < 0 or max_range == white else image * (max_range / white)
+    if max_range < 0 or max_range == white:
+        return image
+    scaled = empty(image.shape, np.float64)
+    return np.multiply(image, max_range / white, out=scaled)
 
 
 def load_image(file: str | BinaryIO, shape: tuple[int, int, int] | None = None, normalize: bool = False) -> np.ndarray:
