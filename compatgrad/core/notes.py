@@ -127,7 +127,7 @@ _ROWS = {
         ),
     },
     "mxnet": {
-        "hybridize": ("`hybridize`", "compatgrad compiles nothing: hybrid_forward runs in each call"),
+        "hybridize": ("`hybridize`", "compatgrad compiles convolutional networks only, for inference on a CPU"),
         "register_op_hook": ("`register_op_hook` of a hybridized block", "compatgrad does not call the callback"),
         "Monitor": ("a `Monitor` of executors", "the monitor shows the operators of the symbol as it was written"),
         "profiler": ("`mx.profiler`", "the profiler records only the operators of the thread that starts it"),

@@ -12,6 +12,7 @@ from compatgrad import _C
 from compatgrad.core import bridge
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.crossing import refuse_transforms
+from compatgrad.core.shared_memory import note_shared
 
 __all__ = ["TorchModule", "as_torch_module"]
 
@@ -65,13 +66,16 @@ class TorchModule(torch.nn.Module):
             if id(variable) not in known:
                 trained = t.is_floating_point() and frontend.trains(variable)
                 known[id(variable)] = torch.nn.Parameter(t.detach(), requires_grad=trained)
+                note_shared(t)
             place.register_parameter(own, known[id(variable)])
             self._legacy.append((variable, place, own))
         self._legacy_buffers = []
         for buffer in frontend.buffers(target):
             owner, _, own = buffer.name.rpartition(".")
             place = _submodule(self, owner)
-            place.register_buffer(own, buffer.read())
+            t = buffer.read()
+            place.register_buffer(own, t)
+            note_shared(t)
             self._legacy_buffers.append((buffer, place, own))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

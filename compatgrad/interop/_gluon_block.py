@@ -25,7 +25,7 @@ class TorchBlock(gluon.Block):
             if own._data is None:  # otherwise the block shares the parameters of another block
                 own.initialize(init="zeros")
                 own.set_data(nd.NDArray(parameter.detach()))
-            parameter.data = own.data().tensor
+            follow(parameter, own.data().tensor)
             self._reg_params[name] = own
             self._pairs.append((own, parameter))
 

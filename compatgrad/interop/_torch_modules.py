@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from compatgrad.core.shared_memory import note_shared
+
 __all__ = ["check_module", "follow"]
 
 
@@ -14,6 +16,7 @@ def follow(parameter: torch.Tensor, data: torch.Tensor) -> None:
     """Makes the module's parameter use the memory of the framework's parameter, if that was replaced."""
     if data.data_ptr() != parameter.data_ptr():
         parameter.data = data
+        note_shared(data)
 
 
 def check_module(module: Any, who: str) -> None:

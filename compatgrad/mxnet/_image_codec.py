@@ -67,7 +67,7 @@ def decode(data: bytes, flag: int = 1, rgb: bool = True, name: str = "imdecode")
         mode = "L"
     else:
         mode = "RGBA" if "A" in image.mode or "transparency" in image.info else "RGB"
-    pixels = np.array(image.convert(mode))
+    pixels = np.array(image if image.mode == mode else image.convert(mode))
     if not rgb and pixels.ndim == 3:
         pixels[..., :3] = pixels[..., 2::-1].copy()
     return pixels

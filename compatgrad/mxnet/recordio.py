@@ -40,6 +40,40 @@ def _cuts(data: bytes) -> list[bytes]:
     return [*parts, data[start:]]
 
 
+def _record(read: Callable[[int], bytes], tell: Callable[[], int], uri: str) -> bytes | None:
+    """The next record that `read` gives; None at the end of the file."""
+    parts: list[bytes] = []
+    while True:
+        head = read(8)
+        if not head and not parts:
+            return None
+        if len(head) < 8 or head[:4] != _MAGIC_BYTES:
+            raise MXNetError(f"MXRecordIO: {uri!r} is corrupt before byte {tell()}: no record")
+        word = struct.unpack("<I", head[4:])[0]
+        kind, length = word >> 29, word & _MAX_LENGTH
+        data = read(length + -length % 4)
+        if len(data) < length + -length % 4 or kind > _LAST or (kind in (_WHOLE, _FIRST)) != (not parts):
+            raise MXNetError(f"MXRecordIO: {uri!r} is corrupt before byte {tell()}: cut off")
+        parts.append(data[:length])
+        if kind in (_WHOLE, _LAST):
+            return _MAGIC_BYTES.join(parts)
+
+
+class _Place:
+    """A place in an open file that is read without the position which all readers of the file share."""
+
+    def __init__(self, file: int, at: int) -> None:
+        self._file, self._at = file, at
+
+    def read(self, size: int) -> bytes:
+        data = os.pread(self._file, size, self._at)
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._at
+
+
 class MXRecordIO:
     """A file of records, written or read one after the other.
 
@@ -140,21 +174,12 @@ class MXRecordIO:
         if self.writable:
             raise AssertionError(f"MXRecordIO: {self.uri!r} is open for writing")
         self._check_pid()
-        parts: list[bytes] = []
-        while True:
-            head = self.handle.read(8)
-            if not head and not parts:
-                return None
-            if len(head) < 8 or head[:4] != _MAGIC_BYTES:
-                raise MXNetError(f"MXRecordIO: {self.uri!r} is corrupt before byte {self.handle.tell()}: no record")
-            word = struct.unpack("<I", head[4:])[0]
-            kind, length = word >> 29, word & _MAX_LENGTH
-            data = self.handle.read(length + -length % 4)
-            if len(data) < length + -length % 4 or kind > _LAST or (kind in (_WHOLE, _FIRST)) != (not parts):
-                raise MXNetError(f"MXRecordIO: {self.uri!r} is corrupt before byte {self.handle.tell()}: cut off")
-            parts.append(data[:length])
-            if kind in (_WHOLE, _LAST):
-                return _MAGIC_BYTES.join(parts)
+        return _record(self.handle.read, self.handle.tell, self.uri)
+
+    def _read_at(self, position: int) -> bytes | None:
+        """The record at a position, for threads and forked processes: where `read` would go on stays as it is."""
+        place = _Place(self.handle.fileno(), position)
+        return _record(place.read, place.tell, self.uri)
 
 
 class MXIndexedRecordIO(MXRecordIO):

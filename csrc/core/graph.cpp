@@ -217,12 +217,21 @@ void FunctionNode::refuse_complex(const Tensors& ys) const {
                              "compatgrad.interop.call(torch_function, x)");
 }
 
+// A view shares the version counter of its base, so that a write through either is seen in both, as with torch's views.
+static Tensors with_versions(Tensors ys, VarsRef in) {
+  const auto counts = [](const at::Tensor& t) { return t.defined() && t.has_storage() && !t.is_inference(); };
+  const at::Tensor x = in.empty() ? at::Tensor() : in[0].data;
+  for (const at::Tensor& y : ys)
+    if (counts(x) && counts(y) && !y.is_same(x) && y.is_alias_of(x))
+      y.unsafeGetTensorImpl()->set_version_counter(x.unsafeGetTensorImpl()->version_counter());
+  return ys;
+}
+
 Tensors FunctionNode::forward_unlocked(VarsRef in) {
-  bool large = false;
-  for (const Var& x : in) large |= x.defined() && x.data.numel() >= kLarge;
+  const bool large = std::any_of(in.begin(), in.end(), [](auto& x) { return x.defined() && x.data.numel() >= kLarge; });
   const Unlocked unlocked(large && info());  // without info it may run Python
   const kernels::OneThread one(info());
-  return forward(in);
+  return with_versions(forward(in), in);
 }
 
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {

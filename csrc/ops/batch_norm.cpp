@@ -36,6 +36,8 @@ Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, 
         at::native_batch_norm(x, gamma, beta, flat(running_mean), flat(running_var), true, 1 - decay, eps);
     updated = updated || direct;
   }
+  for (const Tensor* t : {&running_mean, &running_var})
+    if (t->defined()) bump_version(*t);
   if (updated) return y;
   const double count = static_cast<double>(k.sizes[0] * k.sizes[2]), adjust = count / std::max(count - 1, 1.0);
   auto update = [&](const Tensor& running, const Tensor& now, double weight) {

@@ -60,10 +60,13 @@ struct BatchNormalizationLate {
         move(*moving_mean, mean);
         move(*moving_var, var);
       });
+      bump_version(*moving_mean);
+      bump_version(*moving_var);
       return;
     }
     auto move = [&](Tensor moving, const Tensor& now) {
       moving.lerp_(now.reshape(moving.sizes()).to(moving.scalar_type()), 1 - momentum);
+      bump_version(moving);
     };
     move(*moving_mean, mean);
     move(*moving_var, var);

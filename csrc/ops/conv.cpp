@@ -11,6 +11,7 @@
 #include "kernels/raw.h"
 #include "ops/axes.h"
 #include "ops/conv_columns.h"
+#include "ops/conv_depthwise.h"
 #include "ops/conv_winograd.h"
 
 namespace cg {
@@ -76,6 +77,7 @@ struct Convolution : Placement {
       map.append(outsize->begin(), outsize->end());
       reach = overhang(x.sizes(), map, w.sizes());
     }
+    if (Tensor y = depthwise_convolution(*this, x, w, b, outsize); y.defined()) return y;
     const int64_t map = map_size(x.sizes(), w.sizes(), reach);
     const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
     if (reach.empty())
@@ -103,7 +105,7 @@ struct Convolution : Placement {
   void backward(Ctx<Tensor>& c) {
     const Tensor& gy = c.gy();
     c.grad(2, [&] { return sum_over_positions(gy); });
-    if (!c.needs(0) && !c.needs(1)) return;
+    if ((!c.needs(0) && !c.needs(1)) || depthwise_backward(*this, c, c.in_sizes(1), false)) return;
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), image = saved_or_shape(c, 0, c.needs(1));
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
     const bool small = is_small(*this, gy, w, {}, gy.numel());
@@ -178,6 +180,10 @@ struct Deconvolution : Placement {
     Ints sizes{x.size(0), w.size(1) * groups};
     sizes.append(outsize->begin(), outsize->end());
     if (const Tensor y = winograd_image(*this, x, sizes, w, b); y.defined()) return y;
+    Ints beyond;
+    for (size_t k = 0; k < stride.size(); ++k)
+      beyond.push_back((*outsize)[k] - touched(k, x.size(k + 2), w.size(k + 2)));
+    if (Tensor y = depthwise_deconvolution(*this, x, w, b, beyond); y.defined()) return y;
     if (!b.defined() || (kernels::raw(b, x) && b.numel() == sizes[1])) {
       const Tensor y = columns_grad_x(*this, x, sizes, w);
       if (y.defined()) return b.defined() ? y.add_(b.reshape({-1, 1, 1})) : y;
@@ -188,10 +194,10 @@ struct Deconvolution : Placement {
     return cropped(std::move(y), sizes);
   }
   void backward(Ctx<Tensor>& c) {
+    c.grad(2, [&] { return sum_over_positions(c.gy()); });
+    if ((!c.needs(0) && !c.needs(1)) || depthwise_backward(*this, c, c.in_sizes(1), true)) return;
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), x = saved_or_shape(c, 0, c.needs(1));
     const at::IntArrayRef image = c.gy().sizes();
-    c.grad(2, [&] { return sum_over_positions(c.gy()); });
-    if (!c.needs(0) && !c.needs(1)) return;
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
     std::array<Tensor, 2> g;
     if (c.needs(0)) g[0] = winograd_map(*this, gy, w, {});
@@ -236,6 +242,7 @@ struct ConvolutionGradW : Placement {
                       " does not fit x of shape ", x.sizes());
     Ints shape{gy.size(1), x.size(1) / groups};
     shape.append(ksize.begin(), ksize.end());
+    if (Tensor gw = depthwise_grad_w(*this, x, gy, shape); gw.defined()) return gw;
     const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape)), w = at::empty(shape, gy.options());
     const bool small = is_small(*this, gy, w, {}, gy.numel()) && columns_fit(*this, gy, image.sizes(), w);
     if (const Tensor gw = winograd_filters(*this, gy, image, shape); gw.defined()) return gw;

@@ -1,6 +1,6 @@
 """python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--jax PYTHON]
-                           [--compiled] [--limit] [--large [--device cuda]] [--threads N]
-                           [--frontend NAME] [--json FILE] [--only WORD...]
+                           [--compiled] [--limit] [--large [--device cuda]] [--data]
+                           [--threads N] [--frontend NAME] [--json FILE] [--only WORD...]
 
 Starts one process per framework, which take turns at each workload, on one thread unless --threads says otherwise.
 Prints the medians over the rounds, and medians of the ratios within each round, which do not depend on changes of the
@@ -10,6 +10,7 @@ machine's speed.
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import json
 import os
@@ -19,8 +20,9 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
-from tests.benchmarks import chain, large, second, worker
+from tests.benchmarks import chain, data, large, second, worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The environment of the programs; --threads changes the number of threads.
@@ -35,10 +37,11 @@ BEST = "torch best"  # with channels last, fused attention and fused optimizers
 # nnabla programs with static and dynamic graphs, on compatgrad and on the original
 STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
 MX, MXNET = "mx", "MXNet"
-ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC, MXNET)
+NN, NNABLA = "nn", "nnabla"  # programs without graphs
+ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC, NNABLA, MXNET)
 FRONTENDS = {
     "chainer": (FRONTEND, CHAINER),
-    "nnabla": (STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC),
+    "nnabla": (STATIC, DYNAMIC, NN, NNABLA_STATIC, NNABLA_DYNAMIC, NNABLA),
     "mxnet": (MX, MXNET),
 }
 # Workloads for which an original lacks second derivatives.
@@ -57,11 +60,14 @@ PAIRS = [
     (STATIC, JAX),
     (DYNAMIC, TORCH),
     (DYNAMIC, NNABLA_DYNAMIC),
+    (NN, TORCH),
+    (NN, NNABLA),
     (MX, TORCH),
     (MX, BEST),
     (MX, MXNET),
     (MX, JAX),
 ]
+RATES = {"img/s"}  # units of which more is better
 # workload -> (consecutive runs per sample, samples per round)
 CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
 STEPS = {
@@ -87,6 +93,8 @@ RECURRENT = {
 LARGE = {name: (1, 3) for name in large.names()}
 # programs that differentiate twice, which run only if --only names them
 SECOND = {name: (1, 3 if name == "second penalty" else 9) for name in second.NAMES}
+# reading of images, which is measured only if --data is given
+DATA = {name: (1, 3) for name in data.IMAGES}
 # (workload, framework, other framework) -> the largest ratio of their times that meets the target
 TARGETS = {
     ("chain fb", NATIVE, TORCH): 0.45,
@@ -118,6 +126,12 @@ TARGETS = {
         for name in LARGE
         for here, original in ((FRONTEND, CHAINER), (STATIC, NNABLA_STATIC), (MX, MXNET))
         for other in (TORCH, BEST, original)
+    },
+    **{
+        (name, here, other): 1.0
+        for name in DATA
+        for here, original in ((FRONTEND, CHAINER), (NN, NNABLA), (MX, MXNET))
+        for other in (TORCH, original)
     },
     **{(name, here, other): 0.8 for name in second.NAMES for here in (NATIVE, FRONTEND) for other in (TORCH, JAX)},
 }
@@ -171,6 +185,12 @@ def commands(module: str, pythons: dict[str, str | None], device: str = "cpu") -
             if pythons.get("chainer"):
                 found[CHAINER] = [pythons["chainer"], "-m", "tests.benchmarks.large_chainer"]
             return {framework: [*command, device] for framework, command in found.items()}
+    if module == "data":
+        for framework, original, name in ((FRONTEND, CHAINER, "chainer"), (NN, NNABLA, "nnabla"), (MX, MXNET, "mxnet")):
+            found[framework] = [*legacy, f"tests.benchmarks.data_{name}"]
+            if python := pythons.get(name):
+                found[original] = [python, "-m", f"tests.benchmarks.data_{name}"]
+        return found
     if module == "steps" and pythons.get("compiled"):
         found[COMPILED] = [*run, "tests.benchmarks.steps_torch", "compiled"]
     if module == "steps" and pythons.get("jax"):
@@ -238,7 +258,11 @@ def measure_memory(rounds, frameworks, environment):
 
 
 def rows(workload, values, unit, scale):
-    """Yield a row for each pair of frameworks to compare."""
+    """Yield a row for each pair of frameworks to compare. Ratios are those of times, also where the unit is a rate."""
+
+    def shown(times):
+        return scale / statistics.median(times) if unit in RATES else statistics.median(times) * scale
+
     for framework, other in PAIRS:
         if framework in values and other in values:
             ratio = statistics.median(a / b for a, b in zip(values[framework], values[other], strict=True))
@@ -247,8 +271,8 @@ def rows(workload, values, unit, scale):
                 "workload": workload,
                 "framework": framework,
                 "against": other,
-                "value": statistics.median(values[framework]) * scale,
-                "other": statistics.median(values[other]) * scale,
+                "value": shown(values[framework]),
+                "other": shown(values[other]),
                 "unit": unit,
                 "ratio": ratio,
                 "target": target,
@@ -273,7 +297,8 @@ def show(row):
         target = f"{1 / row['target']:.3g} x faster" if fast else f"<= {row['target']:.2f}"
         met = "met" if row["met"] else "NOT MET"
     ratio = f"{1 / row['ratio']:.1f} x faster" if fast else f"{row['ratio']:.2f}"
-    values = (f"{row['value']:.3f}", f"{row['other']:.3f}", row["unit"])
+    digits = 0 if row["unit"] in RATES else 3
+    values = (f"{row['value']:.{digits}f}", f"{row['other']:.{digits}f}", row["unit"])
     table_row(row["workload"], row["framework"], row["against"], *values, ratio, target, met)
 
 
@@ -295,6 +320,7 @@ def main():
     parser.add_argument("--compiled", action="store_true", help="training steps also against torch.compile")
     parser.add_argument("--limit", action="store_true", help="how close training steps are to the machine's limit")
     parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
+    parser.add_argument("--data", action="store_true", help="iterators over images, and nothing else")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a program (default 1)")
     parser.add_argument("--frontend", choices=list(FRONTENDS), help="programs of this frontend alone")
@@ -315,11 +341,17 @@ def main():
     pythons["compiled"] = sys.executable if args.compiled else None
     rounds = args.rounds or (3 if args.quick else 7)
 
+    only = "large" if args.large else "data" if args.data else None
+
     def chosen(workloads, module=None):
-        if args.large and module != "large":
+        if only and module != only:
             return {}
         return {k: v for k, v in workloads.items() if not args.only or any(word in k for word in args.only)}
 
+    if args.data:
+        ENVIRONMENT["BENCHMARK_DATA"] = folder = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "tests.benchmarks.data", folder], cwd=ROOT, check=True)
     result, limits = [], {}
 
     def add(workload, values, unit, scale):
@@ -337,6 +369,7 @@ def main():
         ("recurrent", RECURRENT, "ms", 1e3),
         ("second", SECOND if args.only else {}, "ms", 1e3),
         ("large", LARGE if args.large or args.only else {}, "ms", 1e3),
+        ("data", DATA if args.data else {}, "img/s", None),
     ]:
         frameworks = commands(module, pythons, args.device)
         if args.frontend:
@@ -344,7 +377,7 @@ def main():
             frameworks = {key: command for key, command in frameworks.items() if key not in others}
         for name, settings in chosen(workloads, module).items():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
-            add(name, times[name], unit, scale)
+            add(name, times[name], unit, scale or data.IMAGES[name])
             if args.limit and module == "steps":
                 command = [sys.executable, "-m", "tests.benchmarks.limit", name]
                 told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)

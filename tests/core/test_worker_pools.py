@@ -1,14 +1,21 @@
-"""Iterators that load in processes end while large results are on their way: the end of a pool waited for ever."""
+"""Iterators that load in processes: they end while large results are on their way, where the end of a pool waited for
+ever, and their workers keep memory.
+"""
 
 import multiprocessing
 import os
+import platform
+import resource
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from compatgrad import chainer
 from compatgrad.core import worker_pools
+from compatgrad.mxnet import gluon
 
 PROGRAMS = {
     "chainer": """
@@ -99,3 +106,41 @@ def test_a_copy_in_another_process_ends_nothing():
         child.join()
         assert child.exitcode == 0 and not ending.begun()
         assert pool.apply(abs, (-3,)) == 3
+
+
+class PageFaults:
+    """Its examples say how many pages their arrays have needed from the system."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, i):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        x = np.ones((3, 224, 224), np.float32)
+        (x - 1) / 2
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the memory of glibc")
+@pytest.mark.parametrize("frontend", ["chainer", "mxnet"])
+def test_workers_keep_memory_for_the_next_example(frontend):
+    """Without it, each example needs some 400 new pages."""
+    if frontend == "chainer":
+        iterator = chainer.iterators.MultiprocessIterator(PageFaults(), 10, False, False, n_processes=1, shared_mem=0)
+        with iterator as batches:
+            faults = [n for batch in batches for n in batch]
+    else:
+        loader = gluon.data.DataLoader(PageFaults(), 10, num_workers=1, batchify_fn=list)
+        faults = [n for batch in loader for n in batch]
+    assert sum(faults[-20:]) < 20 * 100
+
+
+def test_settings_of_the_environment_stay_in_force():
+    program = "from tests.core.test_worker_pools import *; worker_pools.keep_memory()"
+    program += "; print(sum(PageFaults()[i] for i in range(10)))"
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    if platform.libc_ver()[0] == "glibc":
+        assert int(done.stdout) > 10 * 100

@@ -1,10 +1,18 @@
 """ImageRecordIter: changes without chance as MXNet 1.9.1 makes them, and the distributions of the random ones."""
 
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
 from compatgrad.mxnet import MXNetError
+from compatgrad.mxnet.io import _image_records
 from tests.golden import mxnet_image_records as golden
 
 NUMBERS = np.load(golden.GOLDEN)
@@ -93,3 +101,103 @@ def test_mistakes(folder, how, error):
 def test_unknown_arguments_are_ignored_as_by_mxnet(folder):
     plain = golden.iterator(mx, folder).next().data[0].asnumpy()
     np.testing.assert_array_equal(golden.iterator(mx, folder, no_such=3, verbose=0).next().data[0].asnumpy(), plain)
+
+
+# ---- batches that are decoded ahead ---------------------------------------------------------------------------------
+@pytest.fixture
+def many(tmp_path):
+    """A record file of 20 images, of which number 9 is none."""
+    path = str(tmp_path / "many.rec")
+    file, rng = mx.recordio.MXRecordIO(path, "w"), np.random.RandomState(0)
+    for i in range(20):
+        image = mx.recordio.pack_img((0, i, i, 0), rng.randint(0, 256, (24, 20, 3)).astype("uint8"), 9, ".png")
+        file.write(mx.recordio.pack((0, i, i, 0), b"no image") if i == 9 else image)
+    file.close()
+    return path
+
+
+def batches_of(path, size=2, **how):
+    return mx.io.ImageRecordIter(path, (3, 16, 18), size, rand_crop=True, rand_mirror=True, seed=1, **how)
+
+
+def drawn(batches, count):
+    return [batches.next().data[0].asnumpy() for _ in range(count)]
+
+
+def test_batches_ahead_change_no_random_number(many):
+    one, four = (batches_of(many, shuffle=True, prefetch_buffer=n) for n in (1, 4))
+    for count in (3, 2, 4):  # the epochs end early: what was prepared beyond them is drawn again
+        try:
+            expected = drawn(one, count)
+        except MXNetError:
+            with pytest.raises(MXNetError, match="not an image"):
+                drawn(four, count)
+        else:
+            np.testing.assert_array_equal(drawn(four, count), expected)
+        one.reset(), four.reset()
+
+
+def test_an_error_of_a_batch_ahead_is_raised_when_its_turn_comes(many):
+    batches = batches_of(many, prefetch_buffer=8)
+    assert [batches.next().label[0].asnumpy()[0] for _ in range(4)] == [0, 2, 4, 6]
+    with pytest.raises(MXNetError, match="not an image that can be decoded"):
+        batches.next()
+    assert [batch.label[0].asnumpy()[0] for batch in batches] == [10, 12, 14, 16, 18]
+    batches.reset()
+    assert batches.next().label[0].asnumpy()[0] == 0
+
+
+def test_a_batch_is_new_memory(many):
+    batches = batches_of(many)
+    first = batches.next().data[0]
+    before = first.asnumpy().copy()
+    first += 1
+    drawn(batches, 3)
+    np.testing.assert_array_equal(first.asnumpy(), before + 1)
+
+
+def test_an_iterator_that_is_dropped_half_way_leaves_no_thread(many):
+    before = set(threading.enumerate())
+    batches = batches_of(many)
+    batches.next()
+    own = set(threading.enumerate()) - before
+    assert own
+    del batches
+    end = time.monotonic() + 60
+    while any(thread.is_alive() for thread in own) and time.monotonic() < end:
+        gc.collect()  # the error of the ninth image refers to its iterator
+        time.sleep(0.01)
+    assert not any(thread.is_alive() for thread in own)
+
+
+def test_an_interrupted_batch_comes_again(many, monkeypatch):
+    """Ctrl-C while the program waits for a batch."""
+    expected = drawn(batches_of(many), 2)
+    decode = _image_records.decode
+    monkeypatch.setattr(_image_records, "decode", lambda *args, **how: time.sleep(0.3) or decode(*args, **how))
+    batches = batches_of(many)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            batches.next()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(drawn(batches, 2), expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_decodes_itself(many):
+    expected = drawn(batches_of(many), 3)
+    batches = batches_of(many)
+    drawn(batches, 1)
+    process = multiprocessing.get_context("fork")
+    answers = process.Queue()
+    child = process.Process(target=lambda: answers.put(drawn(batches, 2)))
+    child.start()
+    found = answers.get(timeout=60)
+    child.join()
+    np.testing.assert_array_equal(found, expected[1:])
+    np.testing.assert_array_equal(drawn(batches, 2), expected[1:])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compatgrad.chainer.iterators import _statemachine
-from compatgrad.core.worker_pools import Ending
+from compatgrad.core.worker_pools import Ending, keep_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,6 +341,7 @@ _worker_mem = None
 def _set_up_worker(dataset, mem_size, mem, ending):
     global _worker_dataset, _worker_mem_size, _worker_mem, _worker_ending
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
+    keep_memory()
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)  # OpenMP's threads do not survive a fork

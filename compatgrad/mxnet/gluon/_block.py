@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from compatgrad.core.files import naming
 
 from .._frontend import as_np_ndarrays, fe
 from ..util import is_np_array
+from ._changes import Changes, CountedDict
 from ._loading import all_or_nothing
 from ._model_file import load_model, save_model
 from ._scope import _BlockScope, _state
@@ -68,10 +69,10 @@ class Block:
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = _BlockScope(self)
-        self._children = OrderedDict()
+        self._children = CountedDict()
         self._reg_params = {}
-        self._forward_hooks = OrderedDict()
-        self._forward_pre_hooks = OrderedDict()
+        self._forward_hooks = CountedDict()
+        self._forward_pre_hooks = CountedDict()
 
     def __repr__(self):
         blocks = ((key, value) for key, value in self.__dict__.items() if isinstance(value, Block))
@@ -94,6 +95,11 @@ class Block:
             )
             self._reg_params[name] = value
         object.__setattr__(self, name, value)
+        Changes.last = object()
+
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        Changes.last = object()
 
     # ---- names ----
 

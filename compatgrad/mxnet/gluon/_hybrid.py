@@ -21,6 +21,7 @@ from ..symbol import Symbol
 from ..util import is_np_array
 from . import _shape_probe
 from ._block import Block
+from ._plan import PLANS, Planner
 from ._scope import _state
 from .parameter import DeferredInitializationError
 from .utils import _check_all_np_ndarrays, _save
@@ -40,7 +41,7 @@ class HybridBlock(Block):
     """Base class of layers: a subclass defines `hybrid_forward(F, x, *args, **params)` with the parameters by name.
 
     F is `mxnet.nd`, or `mxnet.sym` where the inputs are symbols. Unknown shapes of parameters are inferred in the first
-    call. `hybridize` changes no results: operators run when they are called.
+    call. `hybridize` changes results by rounding at most.
 
     Args:
         prefix: what all names inside start with; None makes one from the name of the class and a number.
@@ -68,6 +69,7 @@ class HybridBlock(Block):
     """
 
     _active = False
+    _planner = None
     _backend = None
     _in_format = _out_format = None  # the nested structures of the first hybridized call, for `export`
     _made_graph = ()
@@ -110,13 +112,16 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Hybridizes the blocks inside, which `export` needs before a forward pass. The options have no effect: nothing
-        is compiled.
+        """Hybridizes the blocks inside, which `export` needs before a forward pass.
+
+        Networks with two or more convolutions are compiled for inference in float32 on the CPU, after some equal calls
+        (docs/guide/performance.md). Nothing else is compiled, and the options have no effect.
         """
         self._active = bool(active)
         if active:
             notes.note_difference("hybridize")
         self._backend, self._backend_opts = backend, kwargs
+        self._planner = Planner(self) if active and PLANS else None
         self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
         if clear:
             self._clear_cached_op()
@@ -130,6 +135,8 @@ class HybridBlock(Block):
         )
 
     def _clear_cached_op(self):
+        if self._planner is not None:
+            self._planner.clear()
         self._in_format = self._out_format = self._made_op = None
         self._made_graph = ()
 
@@ -203,12 +210,7 @@ class HybridBlock(Block):
         of the first call.
         """
         if self._out_format is not None and _fits((x, *args), self._in_format):
-            _state.hybridized = True
-            try:
-                out = HybridBlock.forward(self, x, *args)
-            finally:
-                _state.hybridized = False
-            return out if isinstance(out, _NDArray) else _in_lists(out)
+            return self._by_plan((x, *args), self._forward_inside)
         flat, structure = _flatten((x, *args))
         arrays = [value for value in flat if isinstance(value, _C.Variable)]
         if arrays and any(map(_is_symbol, flat)):
@@ -223,16 +225,34 @@ class HybridBlock(Block):
                 )
         else:
             structure = None  # all inputs are symbols or None: the original compiles nothing
-        _state.hybridized = True
-        try:
-            out = HybridBlock.forward(self, x, *args)
-        finally:
-            _state.hybridized = False
+        out = self._forward_inside(x, *args)
         if structure is None:
             return out
         _, nested = _flatten(out, "output")
         if self._in_format is None:
             self._in_format, self._out_format = structure, nested
+        return _in_lists(out)
+
+    def _forward_inside(self, *args):
+        """`forward` of a block whose inputs are checked."""
+        _state.hybridized = True
+        try:
+            return HybridBlock.forward(self, *args)
+        finally:
+            _state.hybridized = False
+
+    def _by_plan(self, args, run):
+        """The results of `run(*args)`, from a plan if there is one for such inputs."""
+        planner = self._planner
+        if planner is not None and planner.owner != id(self):  # a shallow copy has the attributes of the original
+            self._planner = planner = Planner(self)
+        if planner is None or any(kind != 0 for kind in self._in_format):  # plans are for arrays that are in no lists
+            return _in_lists(run(*args))
+        ys = planner.run(args)
+        if ys is not None:
+            return _regroup(ys, self._out_format)[0]
+        out = run(*args)
+        planner.learn(self, args, _flatten(out)[0])
         return _in_lists(out)
 
     def _forward_anywhere(self, x, args):

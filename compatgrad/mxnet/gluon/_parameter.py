@@ -14,6 +14,7 @@ from .. import numpy as mx_np
 from ..base import MXNetError, mx_real_t
 from ..context import Context
 from ..util import is_np_array, is_np_shape
+from ._changes import CountedList
 from .utils import shape_is_known
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ class Parameter:
         self._make_grads()
 
     def _set_arrays(self, arrays):
-        self._data = arrays
+        self._data = arrays = CountedList(arrays)
         own = type(self).data is not Parameter.data  # a subclass computes what layers read in its `data`
         # the same list as `_data`, because programs replace the array in `_data`
         self._one = arrays if len(arrays) == 1 and self._stype == "default" and not own else _NONE

@@ -13,8 +13,9 @@ from .. import symbol
 from .._checkpoint import checkpoint_file
 from ..base import MXNetError, mx_real_t
 from ._block import Block
-from ._hybrid import HybridBlock, _flatten, _kinds, _regroup
+from ._hybrid import HybridBlock, _fits, _flatten, _kinds, _regroup
 from ._scope import _BlockScope as _BlockScope
+from ._scope import _state
 from .parameter import Parameter as Parameter
 from .parameter import ParameterDict
 from .utils import _brief_print_list as _brief_print_list
@@ -126,17 +127,22 @@ class SymbolBlock(HybridBlock):
         if len(values) != len(self._inputs):
             raise ValueError(f"SymbolBlock: expected {len(self._inputs)} inputs, {self._inputs}, got {len(values)}")
         has_symbol, has_array, first = _kinds(values)
-        named = dict(zip(self._inputs, values, strict=True))
         if has_symbol and not has_array:
-            return self._outputs(**named)
+            return self._outputs(**dict(zip(self._inputs, values, strict=True)))
         if first is None:
             raise ValueError("SymbolBlock: the inputs must be NDArrays or Symbols")
+        if self._active and not _state.hybridized and _fits(values, self._in_format):
+            return self._by_plan(tuple(values), self._run_symbol)
+        return self._run_symbol(*values)
+
+    def _run_symbol(self, *values):
+        """The results for arrays as inputs."""
         run = getattr(self._outputs, "eval_imperative", None)
         if run is None:
             raise MXNetError("SymbolBlock: symbols cannot be run on arrays here")
-        params = self._values(first.context, x, args)
+        params = self._values(_kinds(values)[2].context, values[0], values[1:])
         own = {self._reg_params[key].name: value for key, value in params.items()}
-        out = run({**own, **named})
+        out = run({**own, **dict(zip(self._inputs, values, strict=True))})
         return _regroup(out, self._out_format)[0]
 
     def infer_shape(self, *args: Any) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
+import torch
 
 from compatgrad.core.files import naming
 
@@ -16,14 +19,20 @@ from .. import ndarray as nd
 from .. import recordio
 from .._image_codec import decode
 from ..base import MXNetError
+from ..ndarray.ndarray import torch_dtype
+from ._ahead import AheadIter
 from ._augmenter import FIELDS, Augmenter
-from ._numbered import MXDataIter, part
+from ._numbered import part
 
 __all__ = ["ImageRecordIter", "ImageRecordIter_v1", "ImageRecordInt8Iter", "ImageRecordUInt8Iter",
            "ImageRecordUInt8Iter_v1"]  # fmt: skip
 
 
-class ImageRecordIter(MXDataIter):
+# Images that a thread decodes before it turns to the next job: a job costs about as much as a tenth of a small image.
+_IMAGES_OF_A_JOB = 4
+
+
+class ImageRecordIter(AheadIter):
     """Batches of the images of a record file, float32 unless `dtype` has another value.
 
     Images are changed in this order: size, angle and ratio, border, part, colours, mean and scale, mirror.
@@ -44,7 +53,7 @@ class ImageRecordIter(MXDataIter):
         seed: seed of all random choices.
         num_parts, part_index: the file is cut into so many parts, of which this one is read.
         round_batch: samples that fill up the last batch are left out of the next epoch.
-        preprocess_threads: how many threads decode.
+        preprocess_threads: how many threads decode, at most one for each core.
         data_name, label_name: names of images and labels.
         dtype: "float32", "uint8" for the pixels as they are, or "int8" for pixels minus their rounded means within
             [-128, 127]. Without effect where the class's name says the type.
@@ -71,6 +80,7 @@ class ImageRecordIter(MXDataIter):
         brightness, contrast, saturation: up to how far from 1 the factors of these are, which come in a random order.
         pca_noise: how far it is moved in the directions in which the colours of ImageNet differ most.
         random_h, random_s, random_l: what is added at most to hue (of 180), saturation and lightness (of 255).
+        prefetch_buffer: how many batches are decoded ahead.
         **others: arguments without effect here or on images, and unknown ones, which MXNet ignores, too.
 
     Raises:
@@ -148,6 +158,7 @@ class ImageRecordIter(MXDataIter):
         random_s: int = 0,
         random_l: int = 0,
         rotate: int = -1,
+        prefetch_buffer: int = 4,
         **others: Any,
     ) -> None:
         given = locals()
@@ -168,7 +179,6 @@ class ImageRecordIter(MXDataIter):
         self._mean = np.array([mean_r, mean_g, mean_b][:channels], np.float32).reshape(-1, 1, 1)
         self._factor = scale / np.array([std_r, std_g, std_b][:channels], np.float32).reshape(-1, 1, 1)
         self._random, shuffler = random.Random(seed if seed_aug is None else seed_aug), random.Random(seed)
-        self._threads = ThreadPoolExecutor(max(1, preprocess_threads), "decode")
         numbers = list(range(len(starts)))
 
         def order() -> Sequence[int]:
@@ -180,6 +190,7 @@ class ImageRecordIter(MXDataIter):
         shapes = (self._shape, self._dtype), (label_shape, np.float32)
         with naming(path_imgrec, to=MXNetError):
             self._begin(batch_size, len(starts), *shapes, (data_name, label_name), round_batch, order=order)
+        self._begin_threads(preprocess_threads, prefetch_buffer)
         if mean_img:
             self._mean = self._mean_image(mean_img)
 
@@ -217,17 +228,29 @@ class ImageRecordIter(MXDataIter):
                 return starts
             starts.append(start)
 
-    def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        jobs = []
-        for i in samples:
-            self._record.handle.seek(self._starts[i])
-            jobs.append((self._record.read(), random.Random(self._random.getrandbits(64))))
-        with naming(self._record.uri, ValueError, ArithmeticError, to=MXNetError):
-            done = list(self._threads.map(self._decoded, jobs))
-        return np.stack([image for image, _ in done]), np.stack([label for _, label in done])
+    def _state(self) -> Any:
+        return super()._state(), self._random.getstate()
 
-    def _decoded(self, job: tuple[bytes, random.Random]) -> tuple[np.ndarray, np.ndarray]:
-        record, rng = job
+    def _go_back(self, state: Any) -> None:
+        super()._go_back(state[0])
+        self._random.setstate(state[1])
+
+    def _errors_of_files(self) -> AbstractContextManager[Any]:
+        return naming(self._record.uri, ValueError, ArithmeticError, to=MXNetError)
+
+    def _start(self, samples: Sequence[int]) -> tuple[list[Future[None]], Callable[[], tuple[Any, Any]]]:
+        # of torch, which keeps the memory of earlier batches: new pages would cost as much as writing the images
+        data = torch.empty((len(samples), *self._shape), dtype=torch_dtype(self._dtype)).numpy()
+        labels: list[Any] = [None] * len(samples)
+        work = [(i, self._starts[n], self._random.getrandbits(64)) for i, n in enumerate(samples)]
+        jobs = [
+            self._threads.submit(_decode, weakref.ref(self), work[i : i + _IMAGES_OF_A_JOB], data, labels)
+            for i in range(0, len(work), _IMAGES_OF_A_JOB)
+        ]
+        return jobs, lambda: (data, np.stack(labels))
+
+    def _decoded(self, record: bytes, rng: random.Random, out: np.ndarray) -> np.ndarray:
+        """Writes the image of a record into `out`, and gives its labels."""
         header, data = recordio.unpack(record)
         x = decode(data, 0 if self._shape[0] == 1 else 1, name=type(self).__name__)
         x = self._augment(x[..., None] if x.ndim == 2 else x, rng)
@@ -238,20 +261,33 @@ class ImageRecordIter(MXDataIter):
                 raise ValueError(f"path_imglist has no labels of record {header.id}")
         label = np.asarray(label, np.float32).reshape(-1)[: self._label_width]
         mirror = self._rand_mirror and rng.random() < 0.5 or self._mirror
-        x = self._finished(x.transpose(2, 0, 1), rng)
-        return (x[..., ::-1] if mirror else x), label
+        self._write(x.transpose(2, 0, 1), out[..., ::-1] if mirror else out, rng)
+        return label
 
-    def _finished(self, x: np.ndarray, rng: random.Random | None = None) -> np.ndarray:
+    def _write(self, x: np.ndarray, out: np.ndarray, rng: random.Random | None = None) -> None:
+        """Writes an image, in the dtype of the batch, after mean and scale."""
         if self._dtype is np.uint8:
-            return x
-        if self._dtype is np.int8:
+            out[...] = x
+        elif self._dtype is np.int8:
             away = np.floor(np.abs(self._mean) + 0.5) * np.sign(self._mean)  # rounds halves away from zero, like C
-            return (x.astype(np.int16) - away.astype(np.int16)).clip(-128, 127).astype(np.int8)
-        x = (x.astype(np.float32) - self._mean) * self._factor
-        if rng is not None and (self._contrast or self._illumination):
-            contrast = 1 + rng.uniform(-1, 1) * self._contrast
-            x = x * np.float32(contrast) + np.float32(rng.uniform(-1, 1) * self._illumination) * self._factor
-        return x
+            out[...] = (x.astype(np.int16) - away.astype(np.int16)).clip(-128, 127)
+        else:
+            np.subtract(x, self._mean, out=out, dtype=np.float32)
+            out *= self._factor
+            if rng is not None and (self._contrast or self._illumination):
+                out *= np.float32(1 + rng.uniform(-1, 1) * self._contrast)
+                out += np.float32(rng.uniform(-1, 1) * self._illumination) * self._factor
+
+
+def _decode(
+    owner: weakref.ref[ImageRecordIter], work: list[tuple[int, int, int]], data: np.ndarray, labels: list[Any]
+) -> None:
+    """A job of a thread: images of a batch. Jobs that wait keep no iterator alive that the program has dropped."""
+    for i, position, seed in work:
+        iterator = owner()
+        if iterator is None:
+            return
+        labels[i] = iterator._decoded(iterator._record._read_at(position), random.Random(seed), data[i])
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):

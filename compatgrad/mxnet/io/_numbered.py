@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from .. import ndarray as nd
 from ..base import MXNetError
+from ..context import current_context
 from .io import DataBatch, DataDesc, DataIter
 
 __all__ = ["MXDataIter", "part"]
@@ -62,7 +64,8 @@ class MXDataIter(DataIter):
         self._at = 0
         self._borrowed = 0
 
-    def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def _load(self, samples: Sequence[int]) -> tuple[Any, Any]:
+        """New arrays of data and labels, which become those of the batch."""
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -71,11 +74,11 @@ class MXDataIter(DataIter):
             self._epoch = list(self._order())
         self._at, self._borrowed = self._borrowed, 0
 
-    def iter_next(self) -> bool:
-        """Goes to the next batch; False at the end."""
+    def _advance(self) -> tuple[list[int], int] | None:
+        """Goes on by a batch: the numbers of its samples, and how many fill it up; None at the end."""
         left = len(self._epoch) - self._at
         if left <= 0 or (self._whole_batches and left < self.batch_size):
-            return False
+            return None
         samples = self._epoch[self._at : self._at + self.batch_size]
         self._at += len(samples)
         pad = self.batch_size - len(samples)
@@ -87,14 +90,29 @@ class MXDataIter(DataIter):
                 )
             samples = samples + [self._epoch[i % len(self._epoch)] for i in range(pad)]
             self._borrowed = pad % len(self._epoch) if self._round_batch else 0
-        data, label = self._load(samples)
-        desc = self.provide_data[0], self.provide_label[0]
-        arrays = [self._array(x, d) for x, d in zip((data, label), desc, strict=True)]
-        self._batch = DataBatch([arrays[0]], [arrays[1]], pad, np.array(samples, dtype=np.uint64))
+        return samples, pad
+
+    def iter_next(self) -> bool:
+        """Goes to the next batch; False at the end."""
+        coming = self._advance()
+        if coming is None:
+            return False
+        samples, pad = coming
+        self._show(samples, pad, self._load(samples))
         return True
 
+    def _show(self, samples: list[int], pad: int, arrays: tuple[Any, Any]) -> None:
+        """Makes arrays of data and labels the current batch."""
+        desc = self.provide_data[0], self.provide_label[0]
+        data, label = [self._array(x, d) for x, d in zip(arrays, desc, strict=True)]
+        self._batch = DataBatch([data], [label], pad, np.array(samples, dtype=np.uint64))
+
     def _array(self, values: Any, desc: DataDesc) -> nd.NDArray:
-        return nd.array(values.reshape(desc.shape), dtype=desc.dtype)
+        """An NDArray of values that nothing else refers to."""
+        values = values.reshape(desc.shape)
+        if current_context().device_type != "cpu" or values.dtype != desc.dtype or not values.flags.c_contiguous:
+            return nd.array(values, dtype=desc.dtype)
+        return nd.NDArray(torch.from_numpy(values))
 
     def next(self) -> DataBatch:
         """The next batch; StopIteration at the end."""

@@ -169,8 +169,7 @@ class ImageDetRecordIter(ImageRecordIter):
                 found[int(number)] = np.array(words[: self._length] if self._length > 0 else words[:-1], np.float32)
         return found
 
-    def _decoded(self, job: tuple[bytes, random.Random]) -> tuple[np.ndarray, np.ndarray]:
-        record, rng = job
+    def _decoded(self, record: bytes, rng: random.Random, out: np.ndarray) -> np.ndarray:
         header, data = recordio.unpack(record)
         channels, height, width = self._shape
         x = decode(data, 0 if channels == 1 else 1, name=type(self).__name__)
@@ -182,10 +181,11 @@ class ImageDetRecordIter(ImageRecordIter):
         label[: 4 + own.size] = [channels, *x.shape[:2], own.size, *own]
         whole = np.zeros((height, width, channels), np.uint8)
         whole[: x.shape[0], : x.shape[1]] = x
-        return self._finished(whole.transpose(2, 0, 1)), label
+        self._write(whole.transpose(2, 0, 1), out)
+        return label
 
 
 # arguments of ImageRecordIter that do not change images
 _TAKEN = frozenset(
-    "scale shuffle seed seed_aug num_parts part_index round_batch preprocess_threads data_name label_name dtype".split()
-)
+    "scale shuffle seed seed_aug num_parts part_index round_batch preprocess_threads prefetch_buffer data_name".split()
+) | {"label_name", "dtype"}

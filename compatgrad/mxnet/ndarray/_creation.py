@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from compatgrad.core.shared_memory import note_shared
+
 from .._profile import recorder
 from ..base import MXNetError, numeric_types
 from ..context import Context, current_context
@@ -260,6 +262,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDAr
     if not ndarray.flags["C_CONTIGUOUS"]:
         raise ValueError("from_numpy: only C-contiguous arrays can share their memory; pass zero_copy=False")
     x = NDArray(torch.from_numpy(ndarray))
+    note_shared(x.tensor, given_away=False)
     ndarray.setflags(write=False)
     return _in_class(x, array_cls)
 
@@ -287,7 +290,9 @@ def from_dlpack(dlpack: Any) -> NDArray:
 
     Source: `mxnet.nd.from_dlpack` of MXNet 1.9.1.
     """
-    return NDArray(torch.from_dlpack(dlpack))
+    x = NDArray(torch.from_dlpack(dlpack))
+    note_shared(x.tensor, given_away=False)
+    return x
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:
@@ -310,7 +315,7 @@ def to_dlpack_for_read(data: NDArray) -> Any:
     """
     if not isinstance(data, NDArray):
         raise not_an_array("to_dlpack_for_read", "data", data)
-    return torch.utils.dlpack.to_dlpack(data.tensor)
+    return data.to_dlpack_for_read()
 
 
 to_dlpack_for_write = to_dlpack_for_read

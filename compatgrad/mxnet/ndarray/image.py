@@ -113,10 +113,14 @@ def normalize(data, mean=(0.0,), std=(1.0,)):
         raise MXNetError(f"image.normalize: data: expected 1 or 3 channels at axis {data.ndim - 3}, got {data.shape}")
     if not data.tensor.is_floating_point():
         raise MXNetError(f"image.normalize: data: expected floating point numbers, got {np.dtype(data.dtype).name}")
-    t = data.tensor
-    mean, std = (x if isinstance(x, (int, float, tuple)) else tuple(np.ravel(x).tolist()) for x in (mean, std))
-    centre, width = _mean_and_std(mean, std, channels, t.dtype, t.device)
+    centre, width = _centre_and_width(mean, std, channels, data.tensor.dtype, data.tensor.device)
     return op.div(op.sub(data, centre), width)
+
+
+def _centre_and_width(mean: Any, std: Any, channels: int, dtype: torch.dtype, device: torch.device) -> list[NDArray]:
+    """What `normalize` subtracts, and by what it divides: arrays that broadcast to (channels, height, width)."""
+    mean, std = (x if isinstance(x, (int, float, tuple)) else tuple(np.ravel(x).tolist()) for x in (mean, std))
+    return _mean_and_std(mean, std, channels, dtype, device)
 
 
 @lru_cache(maxsize=64)

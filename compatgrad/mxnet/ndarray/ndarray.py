@@ -10,6 +10,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core import notes
+from compatgrad.core.shared_memory import note_shared
 
 from .._frontend import fe, op
 from ..base import MXNetError
@@ -198,6 +199,7 @@ class NDArray(_C.Variable):
 
     def to_dlpack_for_read(self) -> Any:
         """The array as a DLPack capsule, on the same memory."""
+        note_shared(self.tensor)
         return torch.utils.dlpack.to_dlpack(self.tensor)
 
     to_dlpack_for_write = to_dlpack_for_read

@@ -23,7 +23,7 @@ from ._graph import Node, order
 from ._loops import _runner
 from ._run import LOOPS, run_node
 
-__all__ = ["type_of_result"]
+__all__ = ["normalized", "type_of_result"]
 
 Run = Callable[..., list[NDArray]]
 
@@ -74,7 +74,7 @@ def type_of_result(node: Node) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _normalized(
+def normalized(
     norm: Node, weight: torch.Tensor, bias: torch.Tensor | None, statistics: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Folds a batch normalization into the weight and the bias of the convolution before it."""
@@ -142,7 +142,7 @@ def _quantized_convolution(node: Node) -> Run:
         if ranges[0] < 0 and data.dtype != torch.int8:
             raise MXNetError(f"data of a range that begins at {float(ranges[0]):g} must be int8, got uint8")
         if parts.norm is not None:
-            weight, bias = _normalized(parts.norm, weight, bias, [t.float() for t in tensors[count - 4 : count]])
+            weight, bias = normalized(parts.norm, weight, bias, [t.float() for t in tensors[count - 4 : count]])
         data_scale = steps_by_unit(data.dtype, *ranges[:2])
         scales, ends = _weight_scales(weight, bias, data_scale, parts.reach is not None)
         by_row = scales.reshape(-1, *(1,) * (weight.dim() - 1)).to(weight.device)

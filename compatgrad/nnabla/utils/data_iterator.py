@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compatgrad.core.kept_memory import empty
+
 from ..logger import logger
 from .data_source import (
     DataSourceWithFileCache,
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .data_source import DataSource
+
+
+_LARGE = 1 << 18  # bytes from which on new memory of the system takes longer than the copy into it
 
 
 class DataIterator(_ClosedOnce):
@@ -143,7 +148,7 @@ class DataIterator(_ClosedOnce):
                 self._reset()
         if ended:
             source.apply_order()
-        batch = tuple(np.array([example[i] for example in examples]) for i in range(len(self._variables)))
+        batch = tuple(_joined([example[i] for example in examples]) for i in range(len(self._variables)))
         return batch, ended
 
     def next(self) -> tuple[np.ndarray, ...]:
@@ -240,6 +245,16 @@ class DataIterator(_ClosedOnce):
                 )
             part = DataSourceWithMemoryCache(part, shuffle=self._shuffle, rng=rng)
         return DataIterator(part, self._batch_size)
+
+
+def _joined(values):
+    """The values of a variable in a batch as one array, a large one in the memory of an earlier batch."""
+    first = values[0]
+    if type(first) is not np.ndarray or first.nbytes * len(values) < _LARGE or first.dtype.kind not in "biuf":
+        return np.array(values)
+    if any(type(v) is not np.ndarray or v.shape != first.shape or v.dtype != first.dtype for v in values):
+        return np.array(values)
+    return np.stack(values, out=empty((len(values), *first.shape), first.dtype))
 
 
 def data_iterator(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from compatgrad.core.files import naming
+from compatgrad.core.kept_memory import empty
 from compatgrad.formats import archives, hdf5
 
 from ..config import nnabla_config
@@ -253,11 +254,13 @@ class CacheDataSource(DataSource):
 
 
 def _normalized(array):
-    if array.dtype == np.uint8:
-        return array.astype(np.float32) * (1.0 / 255.0)
-    if array.dtype == np.uint16:
-        return array.astype(np.float32) * (1.0 / 65535.0)
-    return array
+    white = {np.dtype(np.uint8): 255.0, np.dtype(np.uint16): 65535.0}.get(array.dtype)
+    if white is None:
+        return array
+    if not array.ndim:
+        return array.astype(np.float32) * (1.0 / white)
+    scaled = empty(array.shape, np.float32)
+    return np.multiply(array, np.float32(1.0 / white), out=scaled, dtype=np.float32)
 
 
 class CsvDataSource(DataSource):

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from compatgrad.core import notes
-from compatgrad.core.worker_pools import Ending
+from compatgrad.core.worker_pools import Ending, keep_memory
 
 from ... import context
 from ... import ndarray as nd
 from ...ndarray._random_state import seed_all
 from ...numpy import ndarray as np_ndarray
 from ...util import is_np_array, is_np_shape, set_np
+from ._batches import load
 from .batchify import _stacked
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
@@ -145,6 +146,10 @@ def _as_in_context(data: Any, ctx: Any) -> Any:
     return data
 
 
+# what `load` may compute for a whole batch in their place
+default_batchify_fn.stacks = default_mp_batchify_fn.stacks = True  # type: ignore[attr-defined]
+
+
 # ---- workers --------------------------------------------------------------------------------------------------------
 # of a worker process, which gets them once, at its start
 _worker_dataset: Any = None
@@ -164,6 +169,7 @@ def _worker_initializer(
     _worker_dataset = dataset
     _worker_ending = ending
     set_np(shape=active_shape, array=active_array)
+    keep_memory()
     torch.set_num_threads(1)  # threads of OpenMP do not survive a fork
     # with the same seed, all workers would draw the same numbers
     seed = (seed + (multiprocessing.current_process()._identity or (0,))[-1]) % 2**32
@@ -179,14 +185,14 @@ def _is_ending() -> bool:
 def _worker_fn(samples: list[int], batchify_fn: Callable[..., Any], dataset: Any = None) -> bytes:
     if _is_ending():
         return b""
-    batch = batchify_fn([_worker_dataset[i] for i in samples])
+    batch = load(_worker_dataset, samples, batchify_fn)
     buffer = io.BytesIO()
     ForkingPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(batch)
     return b"" if _is_ending() else buffer.getvalue()
 
 
 def _thread_worker_fn(samples: list[int], batchify_fn: Callable[..., Any], dataset: Any) -> Any:
-    return batchify_fn([dataset[i] for i in samples])
+    return load(dataset, samples, batchify_fn)
 
 
 class _MultiWorkerIter:
@@ -422,7 +428,7 @@ class DataLoader:
     def _load_here(self) -> Iterator[Any]:
         dataset, batchify_fn = self._dataset, self._batchify_fn
         for samples in self._batch_sampler:
-            batch = batchify_fn([dataset[i] for i in samples])
+            batch = load(dataset, samples, batchify_fn)
             yield _as_in_context(batch, context.cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
 
     def __len__(self) -> int:

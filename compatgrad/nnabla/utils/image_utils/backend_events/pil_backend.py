@@ -58,7 +58,7 @@ class PilBackend(ImageUtilsBackend):
                 return spread_gray(numpy.array(image.convert("L")), num_channels)
             if num_channels in (3, 4):
                 image = image.convert("RGB" if num_channels == 3 else "RGBA")
-            return numpy.array(image).astype(numpy.uint8)
+            return numpy.array(image).astype(numpy.uint8, copy=False)
 
     def _write(self, path, img):
         Image.fromarray(img[..., 0] if img.ndim == 3 and img.shape[2] == 1 else img).save(path)

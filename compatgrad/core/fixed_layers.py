@@ -1,0 +1,131 @@
+"""Layers with fixed weights, for inference on a CPU: oneDNN keeps the weights in the order in which it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+__all__ = ["Convolution", "Dense", "affine", "available"]
+
+_ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
+
+
+@cache
+def _operators() -> dict[str, Callable[..., Any]]:
+    """The operators of torch that run fused layers by oneDNN, and that order their weights; none without oneDNN."""
+    if not torch.backends.mkldnn.is_available():
+        return {}
+    space = torch.ops.mkldnn
+    try:
+        return {
+            "convolve": space._convolution_pointwise.default,
+            "convolve and add": space._convolution_pointwise_.binary,
+            "order filters": space._reorder_convolution_weight.default,
+            "multiply": space._linear_pointwise.default,
+            "order matrix": space._reorder_linear_weight.default,
+        }
+    except AttributeError:
+        return {}
+
+
+def available() -> bool:
+    """Whether this torch has oneDNN with its fused operators, and the program has not switched oneDNN off."""
+    return torch._C._get_mkldnn_enabled() and bool(_operators())
+
+
+class Convolution:
+    """A convolution over two axes with a fixed weight, followed by a sum and an activation.
+
+    Results have channels last in memory; inputs may have any order.
+
+    Args:
+        weight: float32, shape (channels, input channels / groups, height, width).
+        bias: one number per channel, or None.
+        stride, padding, dilation: two numbers each.
+        groups: the number of groups of channels.
+        size: the shape of the inputs for which the weight is ordered; others work, too.
+        activation: "none", "relu", "hardtanh" or "leaky_relu".
+        numbers: the ends of "hardtanh", or the slope of "leaky_relu".
+
+    Raises:
+        ValueError: the activation has another name.
+        RuntimeError: torch has no oneDNN.
+
+    Example:
+        >>> import torch
+        >>> layer = Convolution(torch.ones(1, 1, 2, 2), None, (1, 1), (0, 0), (1, 1), 1, (1, 1, 2, 2), "relu")
+        >>> layer(torch.full((1, 1, 2, 2), 0.5))
+        tensor([[[[2.]]]])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+
+    def __init__(
+        self,
+        weight: torch.Tensor,
+        bias: torch.Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        groups: int,
+        size: Sequence[int],
+        activation: str = "none",
+        numbers: Sequence[float] = (),
+    ) -> None:
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"Convolution: activation: expected one of {_ACTIVATIONS}, got {activation!r}")
+        place = list(padding), list(stride), list(dilation), groups
+        if not available():
+            raise RuntimeError("Convolution: torch has no oneDNN, or the program has switched it off")
+        self._convolve, self._add = _operators()["convolve"], _operators()["convolve and add"]
+        packed = _operators()["order filters"](weight.contiguous(), *place, list(size))
+        self._after = (packed, bias, *place)
+        self._activation = (activation, list(numbers), "")
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self._convolve(x, *self._after, *self._activation)
+        return y
+
+    def add_to(self, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        """Overwrites y by activation(y + convolution of x), where the activation is "none" or "relu". The result is y,
+        unless y's memory has another order.
+        """
+        y = y.contiguous(memory_format=torch.channels_last)
+        name = "relu" if self._activation[0] == "relu" else None
+        total: torch.Tensor = self._add(y, x, *self._after, "add", 1.0, name, [], "")
+        return total
+
+
+class Dense:
+    """x @ weight.T + bias with a fixed weight, then relu if `rectify`; x has the shape (rows, inputs).
+
+    Raises:
+        RuntimeError: torch has no oneDNN.
+
+    Example:
+        >>> import torch
+        >>> Dense(torch.ones(1, 2), None, 1, rectify=False)(torch.tensor([[1.0, 2.0]]))
+        tensor([[3.]])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: bool) -> None:
+        if not available():
+            raise RuntimeError("Dense: torch has no oneDNN, or the program has switched it off")
+        self._multiply = _operators()["multiply"]
+        packed = _operators()["order matrix"](weight, rows)
+        self._after: tuple[Any, ...] = (packed, bias, "relu" if rectify else "none", [], "")
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self._multiply(x, *self._after)
+        return y
+
+
+def affine(x: torch.Tensor, factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> torch.Tensor:
+    """x * factor + addend, then relu if `rectify`; factor and addend have the shape (1, channels, 1, 1)."""
+    y = torch.addcmul(addend, x, factor)
+    return y.relu_() if rectify else y

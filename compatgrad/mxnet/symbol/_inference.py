@@ -1,0 +1,378 @@
+"""Graphs of convolutional networks with fixed parameters as programs on torch tensors, for inference on the CPU.
+
+A convolution becomes one step with the operators that follow it: batch normalization (in its weight), an addition, an
+activation. Operators without a step of their own run by the functions of `mx.nd`, as in `_evaluate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional as F
+
+from compatgrad.core import fixed_layers
+
+from ..ndarray._operator import parse
+from ..ndarray.ndarray import NDArray
+from ._facts import flag
+from ._fused import normalized
+from ._graph import Entry, Node, order
+from ._run import run_node
+
+__all__ = ["Program", "compiled"]
+
+# Operators of which a program may consist: their results depend on inputs and parameters alone, and nothing else
+# changes.
+_KNOWN = frozenset("""
+    Convolution Deconvolution BatchNorm LayerNorm InstanceNorm GroupNorm L2Normalization LRN FullyConnected Pooling
+    _contrib_AdaptiveAvgPooling2D UpSampling _contrib_BilinearResize2D Dropout BlockGrad _copy Embedding dot batch_dot
+    Activation LeakyReLU SoftmaxActivation SoftmaxOutput softmax log_softmax relu sigmoid hard_sigmoid tanh softsign
+    clip exp log sqrt rsqrt square abs negative add_n elemwise_add elemwise_sub elemwise_mul elemwise_div
+    broadcast_add broadcast_sub broadcast_mul broadcast_div broadcast_maximum broadcast_minimum broadcast_power
+    _plus_scalar _minus_scalar _rminus_scalar _mul_scalar _div_scalar _rdiv_scalar _power_scalar _maximum_scalar
+    _minimum_scalar mean sum max min Flatten Reshape reshape_like transpose SwapAxis expand_dims squeeze slice
+    slice_axis slice_like broadcast_like broadcast_to broadcast_axis tile repeat Pad Crop Concat stack
+    depth_to_space space_to_depth
+""".split())  # fmt: skip
+_LARGE = 1 << 18  # elements of a matrix; for smaller ones oneDNN takes no less time than a product by torch
+Step = tuple[Callable[..., torch.Tensor], tuple[int, ...], int, tuple[int, ...]]
+
+
+class Program(NamedTuple):
+    """Steps that compute a graph's outputs from its inputs; the values of the parameters are in it."""
+
+    steps: list[Step]  # function, places of its inputs, place of its result, places that no later step reads
+    places: list[Any]  # the parameters' tensors at their places, else None
+    inputs: list[int]
+    outputs: list[int]
+    packed: int  # the number of convolutions with ordered weights
+    unread: set[str]  # names of parameters whose values have no effect
+
+    def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The outputs, contiguous."""
+        values = self.places.copy()
+        for place, x in zip(self.inputs, inputs, strict=True):
+            values[place] = x
+        for function, reads, place, dead in self.steps:
+            values[place] = function(*[values[i] for i in reads])
+            for i in dead:
+                values[i] = None
+        return [values[i].contiguous() for i in self.outputs]
+
+
+class _Unsuitable(Exception):
+    """The graph has a node of which no program can consist."""
+
+
+def compiled(
+    heads: Sequence[Entry], inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, torch.Tensor]
+) -> tuple[Program, list[torch.Tensor]] | None:
+    """The program of a graph and its outputs; None for graphs with operators that are not known to depend on their
+    inputs alone.
+
+    inputs: values of the variables that are no parameters, by name in the order of `Program.run`. The program is for
+    inputs of their shapes.
+    """
+    try:
+        return _Compiler(heads, inputs, parameters).program()
+    except _Unsuitable:
+        return None
+
+
+class _Compiler:
+    """Makes the steps of a program and runs each at once, so that the next knows the shapes of its inputs."""
+
+    def __init__(
+        self, heads: Sequence[Entry], inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, torch.Tensor]
+    ) -> None:
+        self.heads, self.inputs, self.parameters = heads, inputs, parameters
+        self.nodes = order(heads)
+        self.readers: dict[int, list[Node]] = {}  # by id of a node, the operators that read its result
+        for node in self.nodes:
+            if node.op is not None and (node.op not in _KNOWN or node.subgraphs):
+                raise _Unsuitable
+            for source, i in node.inputs:
+                if i:
+                    raise _Unsuitable
+                self.readers.setdefault(id(source), []).append(node)
+        if any(i for _, i in heads):
+            raise _Unsuitable
+        self.shown = {id(node) for node, _ in heads}
+        self.done: set[int] = set()  # nodes whose steps are made
+        # convolutions that an addition reads, by id of the last operator of each: how to make the layer, and its input
+        self.waiting: dict[int, tuple[Callable[..., fixed_layers.Convolution], Node]] = {}
+        self.place: dict[int, int] = {}  # by id of a node
+        self.places: list[Any] = []  # values of parameters
+        self.values: list[Any] = []
+        self.left: list[float] = []  # by place, how often later steps read it
+        self.fresh: list[bool] = []  # by place, whether no other place shares its memory
+        self.steps: list[Step] = []
+        self.packed = 0
+        self.unread: dict[str, int] = {}  # how many operators do not read a parameter that is their input
+
+    def program(self) -> tuple[Program, list[torch.Tensor]]:
+        for node in self.nodes:
+            if id(node) in self.done:
+                continue
+            if node.op is None:
+                self.variable(node)
+            elif _is_convolution(node) and self.fixed(node) is not None:
+                self.convolution(node)
+            elif node.op == "elemwise_add" and any(id(n) in self.waiting for n, _ in node.inputs):
+                self.sum(node)
+            else:
+                self.other(node)
+        by_name = {node.name: self.place[id(node)] for node in self.nodes if node.op is None}
+        if any(name not in by_name for name in self.inputs):
+            raise _Unsuitable
+        outputs = [self.place[id(node)] for node, _ in self.heads]
+        readers = {node.name: len(self.readers.get(id(node), ())) for node in self.nodes if node.op is None}
+        unread = {name for name, count in self.unread.items() if count == readers[name]}
+        inputs = [by_name[name] for name in self.inputs]
+        program = Program(self.steps, self.places, inputs, outputs, self.packed, unread)
+        return program, [self.values[i].contiguous() for i in outputs]
+
+    # ---- places ----
+
+    def new(self, node: Node, value: Any, fresh: bool, fixed: bool = False) -> int:
+        place = self.place[id(node)] = len(self.values)
+        self.values.append(value)
+        self.places.append(value if fixed else None)
+        kept = fixed or node.op is None or id(node) in self.shown
+        self.left.append(math.inf if kept else len(self.readers[id(node)]))
+        self.fresh.append(fresh)
+        return place
+
+    def variable(self, node: Node) -> None:
+        if node.name in self.inputs:
+            self.new(node, self.inputs[node.name], False)
+        elif node.name in self.parameters:
+            self.new(node, self.parameters[node.name], False, fixed=True)
+        else:
+            raise _Unsuitable
+
+    def value(self, node: Node) -> Any:
+        return self.values[self.place[id(node)]]
+
+    def fixed(self, node: Node) -> list[torch.Tensor] | None:
+        """The values of all inputs but the first of an operator, if they are parameters."""
+        sources = [n for n, _ in node.inputs[1:]]
+        if any(n.op is not None or n.name not in self.parameters for n in sources):
+            return None
+        return [self.parameters[n.name] for n in sources]
+
+    def step(self, last: Node, function: Callable[..., Any], sources: Sequence[Node], view: bool = False) -> None:
+        """Adds a step, which gives the result of `last` and reads those of `sources`, and runs it."""
+        reads = tuple(self.place[id(node)] for node in sources)
+        value = function(*[self.values[i] for i in reads])
+        for i in reads:
+            self.left[i] -= 1
+            self.fresh[i] = self.fresh[i] and not view
+        dead = tuple(i for i in dict.fromkeys(reads) if self.left[i] <= 0)
+        place = self.new(last, value, not view)
+        self.steps.append((function, reads, place, dead))
+        for i in dead:
+            self.values[i] = None
+
+    def same(self, node: Node) -> None:
+        """An operator that changes nothing: its result is in the place of its input."""
+        place = self.place[id(node)] = self.place[id(node.inputs[0][0])]
+        self.left[place] += (math.inf if id(node) in self.shown else len(self.readers[id(node)])) - 1
+
+    # ---- convolutions and what follows them ----
+
+    def only_reader(self, node: Node) -> Node | None:
+        """The one operator that reads the result of `node`, if there is one."""
+        readers = self.readers.get(id(node), [])
+        return readers[0] if len(readers) == 1 and id(node) not in self.shown else None
+
+    def norm_after(self, node: Node) -> Node | None:
+        after = self.only_reader(node)
+        if after is None or not _is_norm(after) or after.inputs[0][0] is not node or _axis(after) != 1:
+            return None
+        return None if self.fixed(after) is None else after
+
+    def folded(self, norm: Node, weight: torch.Tensor, bias: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+        """The weight and the bias of a convolution together with the normalization after it."""
+        if flag(norm.params, "fix_gamma", True):
+            name = norm.inputs[1][0].name
+            self.unread[name] = self.unread.get(name, 0) + 1
+        return normalized(norm, weight, bias, self.fixed(norm) or ())
+
+    def activation_after(self, node: Node) -> tuple[Node, str, tuple[float, ...]]:
+        """The activation that alone reads `node`, its name and its numbers; without one `node` and "none"."""
+        after = self.only_reader(node)
+        found = None if after is None else _activation(after)
+        return (node, "none", ()) if after is None or found is None else (after, *found)
+
+    def convolution(self, node: Node) -> None:
+        data, last = node.inputs[0][0], node
+        weight, bias = (*(self.fixed(node) or ()), None)[:2]
+        norm = self.norm_after(node)
+        if norm is not None:
+            weight, bias = self.folded(norm, weight, bias)
+            last = norm
+        p = {k: parse(v) for k, v in node.params.items()}
+        place = (p.get("stride") or (1, 1), p.get("pad") or (0, 0), p.get("dilate") or (1, 1), p.get("num_group", 1))
+        make = partial(fixed_layers.Convolution, weight, bias, *place, self.value(data).shape)
+        self.packed += 1
+        self.done.add(id(last))
+        after = self.only_reader(last)
+        if after is not None and after.op == "elemwise_add":
+            self.waiting[id(last)] = make, data
+            return
+        last, name, numbers = self.activation_after(last)
+        self.done.add(id(last))
+        self.step(last, make(name, numbers), [data])
+
+    def sum(self, node: Node) -> None:
+        """An addition to the result of a convolution, which overwrites the other input if nothing else reads that."""
+        first, second = (n for n, _ in node.inputs)
+        if id(second) not in self.waiting:
+            first, second = second, first
+        if id(first) in self.waiting:
+            make, data = self.waiting.pop(id(first))
+            self.step(first, make(), [data])
+        make, data = self.waiting.pop(id(second))
+        last, name, _ = self.activation_after(node)
+        if name != "relu":
+            last, name = node, "none"
+        self.done.add(id(last))
+        place = self.place[id(first)]
+        layer = make(name)
+        spare = self.fresh[place] and self.left[place] == 1
+        self.step(last, layer.add_to if spare else partial(_add, layer), [first, data])
+
+    def dense(self, node: Node) -> None:
+        data = node.inputs[0][0]
+        weight, bias = (*(self.fixed(node) or ()), None)[:2]
+        x, flat = self.value(data), flag(node.params, "flatten", True)
+        last, name, _ = self.activation_after(node)
+        if name != "relu":
+            last, name = node, "none"
+        self.done.add(id(last))
+        rows = x.shape[0] if flat else x.shape[:-1].numel()
+        layer = fixed_layers.Dense(weight.contiguous(), bias, rows, name == "relu")
+        self.step(last, partial(_rows, layer, flat), [data])
+
+    # ---- other operators ----
+
+    def other(self, node: Node) -> None:
+        sources = [n for n, _ in node.inputs]
+        if node.op in ("Dropout", "BlockGrad", "_copy"):
+            if node.op == "Dropout" and node.params.get("mode", "training") != "training":
+                raise _Unsuitable
+            self.same(node)
+        elif _is_norm(node) and self.fixed(node) is not None:
+            shape = [1] * self.value(sources[0]).dim()
+            shape[_axis(node)] = -1
+            ones = torch.ones(self.value(sources[0]).shape[_axis(node)])
+            factor, addend = (t.reshape(shape) for t in self.folded(node, ones, None))
+            last, name, _ = self.activation_after(node)
+            if name != "relu":
+                last, name = node, "none"
+            self.done.add(id(last))
+            affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=name == "relu")
+            self.step(last, affine, sources[:1])
+        elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= _LARGE:
+            self.dense(node)
+        else:
+            function = _simple(node, [self.value(n) for n in sources])
+            if function is not None:
+                self.step(node, function, sources, view=function is _flat)
+            else:
+                self.step(node, partial(_run, node), sources, view=True)
+
+
+def _add(layer: fixed_layers.Convolution, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """`add_to` on a copy of y."""
+    return layer.add_to(y.clone(memory_format=torch.channels_last), x)
+
+
+def _run(node: Node, *inputs: torch.Tensor) -> torch.Tensor:
+    """The result of an operator by its function of `mx.nd`."""
+    y: torch.Tensor = run_node(node, [NDArray(x.contiguous()) for x in inputs])[0].tensor
+    return y
+
+
+def _is_convolution(node: Node) -> bool:
+    """Whether oneDNN's operator computes the convolution: over two axes, with channels before them."""
+    p = node.params
+    return node.op == "Convolution" and len(parse(p["kernel"])) == 2 and p.get("layout", "None") in ("NCHW", "None")
+
+
+def _is_norm(node: Node) -> bool:
+    return node.op == "BatchNorm" and not flag(node.params, "output_mean_var")
+
+
+def _axis(node: Node) -> int:
+    return int(parse(node.params.get("axis", "1")))
+
+
+def _activation(node: Node) -> tuple[str, tuple[float, ...]] | None:
+    """(name, numbers) of an activation that a layer can include."""
+    p = node.params
+    if node.op == "relu" or (node.op == "Activation" and p.get("act_type") == "relu"):
+        return "relu", ()
+    if node.op == "clip":
+        return "hardtanh", (float(p["a_min"]), float(p["a_max"]))
+    if node.op == "LeakyReLU" and p.get("act_type", "leaky") == "leaky":
+        return "leaky_relu", (float(p.get("slope", 0.25)),)
+    return None
+
+
+def _simple(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Tensor] | None:
+    """A function of torch with the results of an operator, for inputs in any order of memory; None for others."""
+    found = _activation(node)
+    if found is not None:
+        name, numbers = found
+        if name == "leaky_relu":
+            return partial(F.leaky_relu, negative_slope=numbers[0])
+        return torch.relu if name == "relu" else partial(torch.clamp, min=numbers[0], max=numbers[1])
+    if node.op == "Pooling" and inputs[0].dim() == 4:
+        return _pooling({k: parse(v) for k, v in node.params.items()})
+    if node.op == "Flatten":
+        return _flat
+    if node.op == "FullyConnected":
+        return partial(_dense, flag(node.params, "flatten", True))
+    if node.op == "Concat" and all(x.dim() == 4 for x in inputs):
+        return partial(_joined, int(parse(node.params.get("dim", "1"))))
+    if node.op == "elemwise_add":
+        return torch.add
+    return None
+
+
+def _pooling(p: dict[str, Any]) -> Callable[..., torch.Tensor] | None:
+    kind, first = p.get("pool_type", "max"), p.get("layout") in (None, "NCHW")
+    if not first or kind not in ("max", "avg"):
+        return None
+    if p.get("global_pool"):
+        return partial(torch.amax if kind == "max" else torch.mean, dim=(2, 3), keepdim=True)
+    kernel, stride, pad = p["kernel"], p.get("stride") or (1, 1), p.get("pad") or (0, 0)
+    if p.get("pooling_convention", "valid") != "valid" or any(2 * n > k for n, k in zip(pad, kernel, strict=True)):
+        return None  # torch has no such windows
+    if kind == "max":
+        return partial(F.max_pool2d, kernel_size=kernel, stride=stride, padding=pad)
+    counted = p.get("count_include_pad") is not False
+    return partial(F.avg_pool2d, kernel_size=kernel, stride=stride, padding=pad, count_include_pad=counted)
+
+
+def _flat(x: torch.Tensor) -> torch.Tensor:
+    return x.contiguous().flatten(1)
+
+
+def _rows(layer: fixed_layers.Dense, flat: bool, x: torch.Tensor) -> torch.Tensor:
+    """A dense layer of rows, which are flattened images or the last axis of x."""
+    return layer(_flat(x)) if flat else layer(x.reshape(-1, x.shape[-1])).unflatten(0, x.shape[:-1])
+
+
+def _dense(flat: bool, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    return F.linear(_flat(x) if flat else x, weight, bias)
+
+
+def _joined(dim: int, *inputs: torch.Tensor) -> torch.Tensor:
+    return torch.cat(inputs, dim)

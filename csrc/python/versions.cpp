@@ -1,0 +1,50 @@
+// Whether the memory of Variables was written, by torch's version counters. Python needs 0.3 us a Variable to ask for
+// them, mostly to wait for memory; the loop here waits for several at once.
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+constexpr char kName[] = "compatgrad._C.versions";
+
+struct Version {
+  Obj variable;
+  at::Tensor tensor;
+  uint32_t number;
+};
+using Versions = std::vector<Version>;
+
+uint32_t number_of(const at::Tensor& t) { return t.is_inference() ? 0 : static_cast<uint32_t>(t._version()); }
+
+void free_versions(PyObject* capsule) { delete static_cast<Versions*>(PyCapsule_GetPointer(capsule, kName)); }
+
+// versions(variables): the tensors of Variables and their versions, for `unwritten`.
+PyObject* versions(PyObject*, PyObject* o) {
+  const Items variables(o, "variables");
+  auto found = std::make_unique<Versions>();
+  for (Py_ssize_t i = 0; i < variables.size(); ++i) {
+    const at::Tensor& t = tensor_of(expect_variable(variables[i], "variables", i));
+    found->push_back({Obj::borrow(variables[i]), t, number_of(t)});
+  }
+  PyObject* const capsule = PyCapsule_New(found.get(), kName, free_versions);
+  if (capsule) found.release();
+  return capsule;
+}
+
+// unwritten(versions): whether all Variables still have the same tensors, and no tensor was written since.
+PyObject* unwritten(PyObject*, PyObject* o) {
+  auto* const known = static_cast<Versions*>(PyCapsule_GetPointer(o, kName));
+  if (!known) throw PyError();
+  bool same = true;
+  for (const Version& x : *known)
+    same &= as_variable(x.variable.get())->v.data.is_same(x.tensor) && number_of(x.tensor) == x.number;
+  return PyBool_FromLong(same);
+}
+
+}  // namespace
+
+PyMethodDef version_functions[] = {{"versions", guard<versions>, METH_O, nullptr},
+                                   {"unwritten", guard<unwritten>, METH_O, nullptr},
+                                   {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace cg::py

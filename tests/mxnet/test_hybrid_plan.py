@@ -1,0 +1,209 @@
+"""Plans of hybridized blocks give the results of the operators."""
+
+import numpy as np
+import pytest
+
+from compatgrad.mxnet import autograd, gluon, init, nd, random
+from compatgrad.mxnet.gluon import _plan, nn
+from compatgrad.mxnet.gluon.model_zoo import vision
+from tests.mxnet.hybrid_plans import X, agree, call_until_planned, plans, randomize, runs_without, small, values
+
+pytestmark = pytest.mark.skipif(not _plan.fixed_layers.available(), reason="torch has no oneDNN")
+
+
+@pytest.mark.parametrize(
+    "name, size",
+    [
+        ("resnet18_v1", 32), ("resnet50_v1", 32), ("resnet18_v2", 32), ("resnet50_v2", 32), ("mobilenet0.25", 32),
+        ("mobilenetv2_0.25", 32), ("vgg11", 32), ("vgg11_bn", 32), ("squeezenet1.0", 224), ("squeezenet1.1", 224),
+        ("densenet121", 224), ("alexnet", 64), ("inceptionv3", 299),
+    ],
+)  # fmt: skip
+def test_networks_of_the_model_zoo(name, size):
+    random.seed(0)
+    options = {"classes": 7}
+    net = vision.get_model(name, **options)
+    net.initialize(init.Xavier())
+    x = nd.array(np.random.RandomState(2).rand(1 if size > 64 else 2, 3, size, size))
+    with autograd.record():
+        net(x).sum().backward()  # the running statistics become those of such data
+    for p in net.collect_params(".*(gamma|beta)").values():
+        p.set_data(p.data() + nd.random.uniform(-0.2, 0.2, p.shape))
+    net.hybridize(static_alloc=True, static_shape=True)
+    call_until_planned(net, x)
+    agree(net, x)
+    y = nd.array(np.random.RandomState(3).rand(*x.shape))
+    agree(net, y)
+
+
+FOLLOWERS = {
+    "nothing": [],
+    "relu": [lambda: nn.Activation("relu")],
+    "sigmoid": [lambda: nn.Activation("sigmoid")],
+    "relu6": [lambda: nn.HybridLambda(lambda F, x: F.clip(x, 0, 6))],
+    "clip": [lambda: nn.HybridLambda(lambda F, x: F.clip(x, -0.1, 0.2))],
+    "leaky": [lambda: nn.LeakyReLU(0.3)],
+    "prelu": [lambda: nn.PReLU()],
+    "elu": [lambda: nn.ELU(0.7)],
+    "selu": [lambda: nn.SELU()],
+    "gelu": [lambda: nn.GELU()],
+    "swish": [lambda: nn.Swish()],
+    "norm": [lambda: nn.BatchNorm()],
+    "norm and relu": [lambda: nn.BatchNorm(), lambda: nn.Activation("relu")],
+    "norm, other eps": [lambda: nn.BatchNorm(epsilon=0.1)],
+    "norm without scale": [lambda: nn.BatchNorm(scale=False), lambda: nn.Activation("relu")],
+    "norm without center": [lambda: nn.BatchNorm(center=False)],
+    "two norms": [lambda: nn.BatchNorm(), lambda: nn.BatchNorm(), lambda: nn.Activation("relu")],
+    "norm of another axis": [lambda: nn.BatchNorm(axis=3)],
+    "layer norm": [lambda: nn.LayerNorm(axis=1)],
+    "instance norm": [lambda: nn.InstanceNorm()],
+    "dropout": [lambda: nn.Dropout(0.5)],
+    "max pooling": [lambda: nn.MaxPool2D(3, 2, 1)],
+    "max pooling, full": [lambda: nn.MaxPool2D(3, 2, ceil_mode=True)],
+    "mean pooling": [lambda: nn.AvgPool2D(3, 2, 1)],
+    "mean pooling without padding": [lambda: nn.AvgPool2D(3, 2, 1, count_include_pad=False)],
+    "transposed": [lambda: nn.Conv2DTranspose(5, 3, 2)],
+    "reshape": [lambda: nn.HybridLambda(lambda F, x: F.reshape(F.relu(x), (0, 4, 24, -1)))],
+    "swapped axes": [lambda: nn.HybridLambda(lambda F, x: F.transpose(x, (0, 1, 3, 2)))],
+    "numbers": [lambda: nn.HybridLambda(lambda F, x: 2 - x * 3 / (x * x + 1))],
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWERS)
+def test_layers_after_a_convolution(name):
+    net = small(*[make() for make in FOLLOWERS[name]])
+    call_until_planned(net, nd.array(X))
+    agree(net, nd.array(X))
+
+
+CONVOLUTIONS = {
+    "groups": {"groups": 2},
+    "depthwise": {"groups": 8},
+    "dilation": {"dilation": 2},
+    "stride and padding": {"strides": (2, 1), "padding": (0, 2)},
+    "no bias": {"use_bias": False},
+    "activation": {"activation": "relu"},
+    "channels last": {"layout": "NHWC"},
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(name):
+    options = CONVOLUTIONS[name]
+    first, last = (lambda F, x: F.transpose(x, (0, 2, 3, 1))), (lambda F, x: F.transpose(x, (0, 3, 1, 2)))
+    around = options.get("layout") == "NHWC"
+    net = small(*([nn.HybridLambda(first)] * around), nn.Conv2D(8, 3, **options), *([nn.HybridLambda(last)] * around))
+    call_until_planned(net, nd.array(X))
+    agree(net, nd.array(X))
+
+
+@pytest.mark.parametrize("layer, shape", [(nn.Conv1D, (2, 3, 9)), (nn.Conv3D, (1, 3, 5, 6, 5))])
+def test_convolutions_over_other_numbers_of_axes_run_as_before(layer, shape):
+    net = nn.HybridSequential()
+    net.add(layer(4, 3, activation="relu"), layer(4, 3))
+    net.initialize()
+    net.hybridize()
+    x = nd.random.normal(shape=shape)
+    first = net(x).asnumpy()
+    for _ in range(_plan._CALLS + 3):
+        assert (net(x).asnumpy() == first).all()
+    assert not plans(net)
+
+
+class Branches(gluon.HybridBlock):
+    """Additions of all kinds: to an input, to results that are read once or again, with and without relu."""
+
+    def __init__(self):
+        super().__init__()
+        for name in "abcdef":
+            setattr(self, name, nn.Conv2D(3, 3, padding=1, in_channels=3))
+        self.norm = nn.BatchNorm(in_channels=3)
+
+    def hybrid_forward(self, F, x):
+        y = self.a(x) + x
+        z = F.relu(self.norm(self.b(y)) + self.c(y))
+        z = F.relu(z + self.d(z)) + z
+        v = F.reshape(z, (0, 3, -1))
+        w = F.clip(z + self.e(z), -0.3, 0.3)
+        return [w, v, F.Dropout(self.f(w) + w), F.concat(y, self.d(x), dim=1), self.e(x) + self.e(x)]
+
+
+def test_additions_to_convolutions():
+    net = Branches()
+    net.initialize()
+    randomize(net)
+    net.hybridize()
+    x = nd.array(X)
+    call_until_planned(net, x)
+    first = agree(net, x)
+    assert (x.asnumpy() == X).all()
+    assert all((a == b).all() for a, b in zip(first, values(net(x)), strict=True))
+    assert isinstance(net(x), list)
+
+
+@pytest.mark.parametrize("viewed", ["flatten", "reshape"])
+def test_a_sum_does_not_overwrite_what_a_view_shows(viewed):
+    class Views(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2D(1, 3, in_channels=3), nn.Conv2D(1, 3, in_channels=3)
+
+        def hybrid_forward(self, F, x):
+            y = self.a(x)  # one channel: last or not, the memory is the same, so that no copy is needed
+            view = F.flatten(y) if viewed == "flatten" else F.reshape(y, (0, -1))
+            return view, y + self.b(x)
+
+    net = Views()
+    net.initialize()
+    net.hybridize()
+    call_until_planned(net, nd.array(X))
+    agree(net, nd.array(X))
+
+
+def test_several_inputs_and_nested_outputs():
+    class Two(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2D(3, 1, in_channels=3), nn.Conv2D(3, 1, in_channels=3)
+
+        def hybrid_forward(self, F, x, y):
+            return self.a(x), (self.b(y), F.broadcast_add(x, y))
+
+    net = Two()
+    net.initialize()
+    net.hybridize()
+    x, y = nd.array(X), nd.array(X[:, ::-1])
+    call_until_planned(net, x, y)
+    a, (b, c) = net(x, y)
+    assert plans(net) and net._planner.used == 1
+    a2, (b2, c2) = Two.hybrid_forward(net, nd, x, y)
+    for got, wanted in ((a, a2), (b, b2), (c, c2)):
+        np.testing.assert_allclose(got.asnumpy(), wanted.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_values_that_are_not_finite_stay_visible():
+    net = small(nn.Activation("relu"))
+    call_until_planned(net, nd.array(X))
+    x = nd.array(X)
+    x[0, 0, 0, 0] = np.nan
+    out = runs_without(net, x).asnumpy()
+    assert np.isnan(out).any()
+    agree(net, nd.array(X))
+    net[0].weight.data()[0, 0, 0, 0] = np.nan
+    for _ in range(2 * _plan._MOST_CALLS):
+        out = net(nd.array(X)).asnumpy()
+        assert np.isnan(out).any()
+        if net._planner.refused:
+            break
+    assert not plans(net)
+
+
+def test_results_are_contiguous_and_new():
+    net = small()
+    x = nd.array(X)
+    call_until_planned(net, x)
+    a, b = net(x), net(x)
+    assert a.tensor.is_contiguous()
+    before = b.asnumpy()
+    a[:] = 0
+    assert (b.asnumpy() == before).all() and (net(x).asnumpy() == before).all()
