@@ -81,6 +81,12 @@ def _eight_digits(words: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return words
 
 
+def _of(values: np.ndarray[Any, Any], index: np.ndarray[Any, Any]) -> Any:
+    """`values[index]`, or one value if all are the same, as in tables whose numbers have equally many digits."""
+    first = index[0]
+    return values[first] if (index == first).all() else values[index]
+
+
 def _numbers(text: bytes, bounds: tuple[int, int], width: int, dtype: Any) -> np.ndarray[Any, Any] | None:
     """The numbers between two positions of a text, before which it has as many bytes as _FRONT."""
     first, last = bounds
@@ -117,12 +123,12 @@ def _numbers(text: bytes, bounds: tuple[int, int], width: int, dtype: Any) -> np
         return None
     # the eight bytes before each byte of the part, and those before them; x86 and ARM read words at any address
     words, earlier = (np.ndarray((len(data),), np.uint64, text, first - back, (1,)) for back in (8, 16))
-    values = _eight_digits(words[points] & _LAST[before]).astype(np.float64)
+    values = _eight_digits(words[points] & _of(_LAST, before)).astype(np.float64)
     if len(dots):
-        fraction = _eight_digits(words[ends] & _LAST[np.minimum(behind, 8)]).astype(np.float64)
+        fraction = _eight_digits(words[ends] & _of(_LAST, np.minimum(behind, 8))).astype(np.float64)
         if behind.max() > 8:
-            fraction += _eight_digits(earlier[ends] & _LAST[np.maximum(behind - 8, 0)]).astype(np.float64) * 1e8
-        power = _POWERS[behind]
+            fraction += _eight_digits(earlier[ends] & _of(_LAST, np.maximum(behind - 8, 0))).astype(np.float64) * 1e8
+        power = _of(_POWERS, behind)
         values = values * power + fraction
         if values.max() >= 1 << 53:
             return None  # not exact; up to there, one division rounds correctly
