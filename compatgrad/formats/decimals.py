@@ -50,25 +50,23 @@ def table(text: bytes, dtype: Any) -> np.ndarray[Any, Any] | None:
         return None
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
-    if not text.endswith(b"\n"):
-        text += b"\n"
+    text = b"".join((_FRONT, text, b"" if text.endswith(b"\n") else b"\n"))
     width = text.count(b",", 0, text.index(b"\n")) + 1
-    parts = list(_parts(text))
-    if len(parts) == 1:
-        found = [_numbers(parts[0], width, dtype)]
-    else:
-        with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:
-            found = list(threads.map(lambda part: _numbers(part, width, dtype), parts))
+    bounds = list(_bounds(text))
+    if len(bounds) == 1:
+        return _numbers(text, bounds[0], width, dtype)
+    with ThreadPoolExecutor(min(len(bounds), os.cpu_count() or 1)) as threads:
+        found = list(threads.map(lambda part: _numbers(text, part, width, dtype), bounds))
     rows = [part for part in found if part is not None]
     return np.concatenate(rows) if len(rows) == len(found) else None
 
 
-def _parts(text: bytes) -> Iterator[bytes]:
-    """Whole lines of about _PART_BYTES, after _FRONT."""
-    start = 0
+def _bounds(text: bytes) -> Iterator[tuple[int, int]]:
+    """Beginnings and ends of parts: whole lines of about _PART_BYTES."""
+    start = len(_FRONT)
     while start < len(text):
         end = text.find(b"\n", min(start + _PART_BYTES, len(text) - 1)) + 1
-        yield _FRONT + text[start:end]
+        yield start, end
         start = end
 
 
@@ -83,9 +81,17 @@ def _eight_digits(words: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return words
 
 
-def _numbers(text: bytes, width: int, dtype: Any) -> np.ndarray[Any, Any] | None:
-    data = np.frombuffer(text, np.uint8)
-    kinds = np.frombuffer(text.translate(_KIND_OF_BYTE), np.uint8)
+def _of(values: np.ndarray[Any, Any], index: np.ndarray[Any, Any]) -> Any:
+    """`values[index]`, or one value if all are the same, as in tables whose numbers have equally many digits."""
+    first = index[0]
+    return values[first] if (index == first).all() else values[index]
+
+
+def _numbers(text: bytes, bounds: tuple[int, int], width: int, dtype: Any) -> np.ndarray[Any, Any] | None:
+    """The numbers between two positions of a text, before which it has as many bytes as _FRONT."""
+    first, last = bounds
+    data = np.frombuffer(text, np.uint8, last - first, first)
+    kinds = np.frombuffer(text[first:last].translate(_KIND_OF_BYTE), np.uint8)
     if not kinds.all():
         return None
     ends = np.flatnonzero(kinds == _END)
@@ -93,7 +99,7 @@ def _numbers(text: bytes, width: int, dtype: Any) -> np.ndarray[Any, Any] | None
     if len(ends) % width or not np.array_equal(lines, np.arange(width - 1, len(ends), width)):
         return None
     starts = np.empty_like(ends)
-    starts[0], starts[1:] = len(_FRONT), ends[:-1] + 1
+    starts[0], starts[1:] = 0, ends[:-1] + 1
     negative = kinds[starts] == _MINUS
     count = np.count_nonzero(negative)
     if count != np.count_nonzero(kinds == _MINUS):
@@ -115,14 +121,14 @@ def _numbers(text: bytes, width: int, dtype: Any) -> np.ndarray[Any, Any] | None
     digits = before + behind
     if digits.min() < 1 or before.max() > 8 or behind.max() > 16:
         return None
-    # words[i] is the text from byte i on; x86 and ARM read words at any address
-    words = np.ndarray((len(data) - 7,), np.uint64, text, strides=(1,))
-    values = _eight_digits(words[points - 8] & _LAST[before]).astype(np.float64)
+    # the eight bytes before each byte of the part, and those before them; x86 and ARM read words at any address
+    words, earlier = (np.ndarray((len(data),), np.uint64, text, first - back, (1,)) for back in (8, 16))
+    values = _eight_digits(words[points] & _of(_LAST, before)).astype(np.float64)
     if len(dots):
-        fraction = _eight_digits(words[ends - 8] & _LAST[np.minimum(behind, 8)]).astype(np.float64)
+        fraction = _eight_digits(words[ends] & _of(_LAST, np.minimum(behind, 8))).astype(np.float64)
         if behind.max() > 8:
-            fraction += _eight_digits(words[ends - 16] & _LAST[np.maximum(behind - 8, 0)]).astype(np.float64) * 1e8
-        power = _POWERS[behind]
+            fraction += _eight_digits(earlier[ends] & _of(_LAST, np.maximum(behind - 8, 0))).astype(np.float64) * 1e8
+        power = _of(_POWERS, behind)
         values = values * power + fraction
         if values.max() >= 1 << 53:
             return None  # not exact; up to there, one division rounds correctly

@@ -48,7 +48,8 @@ def _rows(path: str, dtype: Any) -> np.ndarray:
 def _table(path: str, dtype: Any) -> np.ndarray:
     paths = sorted(os.path.join(path, name) for name in os.listdir(path)) if os.path.isdir(path) else [path]
     try:
-        return np.concatenate([_rows(p, dtype) for p in paths])
+        tables = [_rows(p, dtype) for p in paths]
+        return tables[0] if len(tables) == 1 else np.concatenate(tables)
     except (OSError, ValueError) as e:
         raise MXNetError(f"CSVIter: cannot read {path!r}: {e}") from e
 
