@@ -198,6 +198,14 @@ def test_values_that_are_not_finite_stay_visible():
     assert not plans(net)
 
 
+def test_infinite_parameters_get_no_plan():
+    net = small(nn.Activation("relu"))
+    net[0].bias.data()[2] = -np.inf  # relu makes 0 of it
+    for _ in range(3 * _plan._CALLS):
+        assert np.isfinite(net(nd.array(X)).asnumpy()).all()
+    assert not plans(net)
+
+
 def test_results_are_contiguous_and_new():
     net = small()
     x = nd.array(X)
