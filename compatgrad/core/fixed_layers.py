@@ -41,7 +41,7 @@ def available() -> bool:
 
 @cache
 def _points() -> torch.Tensor:
-    """The matrix that transforms three numbers of a filter for `_C.winograd`: values of the polynomial at 0, the square
+    """The matrix that transforms three numbers of a filter for `_C.convolve_tiles`: values of the polynomial at 0, the square
     roots of 1/2 and 2 with both signs, and infinity, divided by products of differences of these points.
     """
     half, two = math.sqrt(0.5), math.sqrt(2)
@@ -54,7 +54,7 @@ def _points() -> torch.Tensor:
 
 
 def _transformed(weight: torch.Tensor) -> torch.Tensor:
-    """Filters of 3 x 3 for `_C.winograd`, shape (36, input channels, channels)."""
+    """Filters of 3 x 3 for `_C.convolve_tiles`, shape (36, input channels, channels)."""
     g = _points()
     return (
         torch.einsum("ai,bj,kcij->abck", g, g, weight.double()).float().reshape(36, *weight.shape[1::-1]).contiguous()
@@ -134,7 +134,7 @@ class Convolution:
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         name, numbers, _ = self._activation
         if self._filters is not None:
-            y = _C.winograd(x, self._filters, self._bias, self._pad, None, name == "relu")
+            y = _C.convolve_tiles(x, self._filters, self._bias, self._pad, None, name == "relu")
             if name == "hardtanh":
                 y.clamp_(*numbers)
             elif name == "leaky_relu":
@@ -150,7 +150,7 @@ class Convolution:
         y = y.contiguous(memory_format=torch.channels_last)
         name = "relu" if self._activation[0] == "relu" else None
         if self._filters is not None:
-            return _C.winograd(x, self._filters, self._bias, self._pad, y, name == "relu")
+            return _C.convolve_tiles(x, self._filters, self._bias, self._pad, y, name == "relu")
         total: torch.Tensor = self._add(y, x, *self._after, "add", 1.0, name, [], "")
         return total
 

@@ -1,7 +1,7 @@
 // Layers with fixed weights, for inference: functions on torch tensors, which nothing records.
 #include <ATen/core/LegacyTypeDispatch.h>
 
-#include "ops/conv_winograd.h"
+#include "ops/conv_tiles.h"
 #include "python/common.h"
 
 namespace cg::py {
@@ -9,8 +9,8 @@ namespace {
 
 at::Tensor optional(PyObject* o, const char* what) { return o == Py_None ? at::Tensor() : unwrap_tensor(o, what); }
 
-// winograd(x, filters, bias, pad, into, rectify): see convolve_winograd.
-PyObject* winograd(PyObject*, PyObject* const* args, Py_ssize_t) {
+// convolve_tiles(x, filters, bias, pad, into, rectify): see convolve_tiles.
+PyObject* tiles(PyObject*, PyObject* const* args, Py_ssize_t) {
   const at::Tensor x = unwrap_tensor(args[0], "x"), filters = unwrap_tensor(args[1], "filters");
   const at::Tensor bias = optional(args[2], "bias"), into = optional(args[4], "into");
   const int64_t pad = PyLong_AsLongLong(args[3]);
@@ -20,7 +20,7 @@ PyObject* winograd(PyObject*, PyObject* const* args, Py_ssize_t) {
   PyThreadState* const unlocked = PyEval_SaveThread();
   try {
     const at::AutoDispatchBelowADInplaceOrView unrecorded;
-    y = convolve_winograd(x, filters, bias, pad, into, rectify);
+    y = convolve_tiles(x, filters, bias, pad, into, rectify);
   } catch (...) {
     PyEval_RestoreThread(unlocked);
     throw;
@@ -31,6 +31,6 @@ PyObject* winograd(PyObject*, PyObject* const* args, Py_ssize_t) {
 
 }  // namespace
 
-PyMethodDef layer_functions[] = {{"winograd", FAST(winograd, 6), nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef layer_functions[] = {{"convolve_tiles", FAST(tiles, 6), nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

@@ -156,7 +156,7 @@ def filters():
 def test_wrong_arguments_are_refused(change, words):
     given = {"x": torch.ones(1, 16, 4, 4), "filters": filters(), "bias": None, "pad": 1, "into": None} | change
     with pytest.raises(ValueError, match=words):
-        _C.winograd(*given.values(), False)
+        _C.convolve_tiles(*given.values(), False)
 
 
 def test_unknown_activations_are_refused():

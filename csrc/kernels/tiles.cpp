@@ -1,4 +1,4 @@
-#include "kernels/winograd.h"
+#include "kernels/tiles.h"
 
 #include <algorithm>
 #include <vector>
