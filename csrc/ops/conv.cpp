@@ -11,6 +11,8 @@
 #include "kernels/raw.h"
 #include "ops/axes.h"
 #include "ops/conv_columns.h"
+#include "ops/conv_depthwise.h"
+#include "ops/conv_winograd.h"
 
 namespace cg {
 namespace {
@@ -23,13 +25,14 @@ Tensor saved_or_shape(Ctx<Tensor>& c, size_t i, bool saved) {
 // The gradient of a bias. The convolution kernels sum number by number, which is less precise than at::sum.
 Tensor sum_over_positions(const Tensor& gy) { return at::sum(gy, all_but_channels(gy.dim())); }
 // On the CPU the kernels copy a batch into another memory layout. Returns how many images to process at a time so that
-// the copies stay small; 0 for all of them, as in a trace, which must serve any batch size.
-int64_t images_at_once(const Tensor& x, int64_t map_size) {
-  constexpr int64_t kBytes = 1 << 20;
-  const int64_t n = x.size(0);
+// the copies stay small; 0 for all of them, as in a trace, which must serve any batch size. The kernels rearrange the
+// filters for every part, so parts are larger where the filters are.
+int64_t images_at_once(const Tensor& x, int64_t map_size, const Tensor& w) {
+  constexpr int64_t kBytes = 2 << 20, kFilters = 8;
+  const int64_t n = x.size(0), item = static_cast<int64_t>(x.element_size());
   if (!x.is_cpu() || n < 2 || kernels::traced(x)) return 0;
-  const int64_t bytes = (x.numel() / n + map_size) * static_cast<int64_t>(x.element_size());
-  const int64_t parts = n * bytes / (kBytes * at::get_num_threads());
+  const int64_t bytes = n * (x.numel() / n + map_size) * item;
+  const int64_t parts = bytes / (kBytes * at::get_num_threads() + kFilters * w.numel() * item);
   return parts < 2 ? 0 : (n + parts - 1) / parts;
 }
 Mask saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
@@ -74,15 +77,18 @@ struct Convolution : Placement {
       map.append(outsize->begin(), outsize->end());
       reach = overhang(x.sizes(), map, w.sizes());
     }
+    if (Tensor y = depthwise_convolution(*this, x, w, b, outsize); y.defined()) return y;
     const int64_t map = map_size(x.sizes(), w.sizes(), reach);
     const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
+    if (reach.empty())
+      if (const Tensor y = winograd_map(*this, x, w, b); y.defined()) return y;
     if (fits && is_small(*this, x, w, b, map * x.size(0)))
       return small_convolution(*this, extended(x, reach), w, bias(b));
     const auto part = [&](const Tensor& images) {
       return at::convolution(extended(images, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0),
                              groups);
     };
-    const int64_t n = x.size(0), step = images_at_once(x, map);
+    const int64_t n = x.size(0), step = images_at_once(x, map, w);
     if (!step) return part(x);
     Tensor y;
     for (int64_t i = 0; i < n; i += step) {
@@ -99,27 +105,37 @@ struct Convolution : Placement {
   void backward(Ctx<Tensor>& c) {
     const Tensor& gy = c.gy();
     c.grad(2, [&] { return sum_over_positions(gy); });
-    if (!c.needs(0) && !c.needs(1)) return;
+    if ((!c.needs(0) && !c.needs(1)) || depthwise_backward(*this, c, c.in_sizes(1), false)) return;
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), image = saved_or_shape(c, 0, c.needs(1));
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
     const bool small = is_small(*this, gy, w, {}, gy.numel());
-    const auto part = [&](const Tensor& g, const Tensor& images) {
-      auto [gx, gw] = convolution_grads(*this, g, extended(images, reach), w, {c.needs(0), c.needs(1)}, small);
-      return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, images.sizes()), gw};
-    };
-    const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1));
+    std::array wanted{c.needs(0), c.needs(1)};
     std::array<Tensor, 2> sum;
-    if (!step) {
-      sum = part(gy, image);
+    // If both gradients have the same size, the second one is written into the memory of the first.
+    const bool into_gy = wanted[0] && gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
+    if (reach.empty()) {
+      if (wanted[1]) sum[1] = winograd_filters(*this, gy, image, w.sizes());
+      wanted[1] &= !sum[1].defined();
+      if (wanted[0]) sum[0] = winograd_image(*this, gy, image.sizes(), w, {}, into_gy && !wanted[1] ? gy : Tensor());
+      wanted[0] &= !sum[0].defined();
+    }
+    const auto part = [&](const Tensor& g, const Tensor& images) {
+      auto [gx, gw] = convolution_grads(*this, g, extended(images, reach), w, wanted, small);
+      return std::array{reach.empty() || !wanted[0] ? gx : cropped(gx, images.sizes()), gw};
+    };
+    const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1), w);
+    if (!wanted[0] && !wanted[1]) {
+    } else if (!step) {
+      const auto all = part(gy, image);
+      for (size_t k = 0; k < 2; ++k)
+        if (wanted[k]) sum[k] = all[k];
     } else {
-      // If both gradients have the same size, one overwrites the other part by part.
-      const bool into_gy = gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
-      if (c.needs(0)) sum[0] = into_gy ? gy : at::empty(image.sizes(), gy.options());
+      if (wanted[0]) sum[0] = into_gy ? gy : at::empty(image.sizes(), gy.options());
       for (int64_t i = 0; i < n; i += step) {
         const int64_t size = std::min(step, n - i);
         const auto some = part(gy.narrow(0, i, size), image.narrow(0, i, size));
-        if (c.needs(0)) sum[0].narrow(0, i, size).copy_(some[0]);
-        if (c.needs(1)) sum[1] = sum[1].defined() ? sum[1].add_(some[1]) : some[1];
+        if (wanted[0]) sum[0].narrow(0, i, size).copy_(some[0]);
+        if (wanted[1]) sum[1] = sum[1].defined() ? sum[1].add_(some[1]) : some[1];
       }
     }
     for (size_t k = 0; k < 2; ++k) c.grad(k, [&] { return sum[k]; });
@@ -163,6 +179,11 @@ struct Deconvolution : Placement {
     for (int64_t n : *outsize) TORCH_CHECK_VALUE(n > 0, "deconvolution: outsize must be positive, not ", n);
     Ints sizes{x.size(0), w.size(1) * groups};
     sizes.append(outsize->begin(), outsize->end());
+    if (const Tensor y = winograd_image(*this, x, sizes, w, b); y.defined()) return y;
+    Ints beyond;
+    for (size_t k = 0; k < stride.size(); ++k)
+      beyond.push_back((*outsize)[k] - touched(k, x.size(k + 2), w.size(k + 2)));
+    if (Tensor y = depthwise_deconvolution(*this, x, w, b, beyond); y.defined()) return y;
     if (!b.defined() || (kernels::raw(b, x) && b.numel() == sizes[1])) {
       const Tensor y = columns_grad_x(*this, x, sizes, w);
       if (y.defined()) return b.defined() ? y.add_(b.reshape({-1, 1, 1})) : y;
@@ -173,23 +194,28 @@ struct Deconvolution : Placement {
     return cropped(std::move(y), sizes);
   }
   void backward(Ctx<Tensor>& c) {
+    c.grad(2, [&] { return sum_over_positions(c.gy()); });
+    if ((!c.needs(0) && !c.needs(1)) || depthwise_backward(*this, c, c.in_sizes(1), true)) return;
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), x = saved_or_shape(c, 0, c.needs(1));
     const at::IntArrayRef image = c.gy().sizes();
-    c.grad(2, [&] { return sum_over_positions(c.gy()); });
-    if (!c.needs(0) && !c.needs(1)) return;
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
+    std::array<Tensor, 2> g;
+    if (c.needs(0)) g[0] = winograd_map(*this, gy, w, {});
+    if (c.needs(1)) g[1] = winograd_filters(*this, x, gy, w.sizes());
     if (is_small(*this, x, w, {}, x.numel()) && columns_fit(*this, x, gy.sizes(), w)) {
-      c.grad(0, [&] { return small_convolution(*this, gy, w, std::nullopt); });
-      c.grad(1, [&] { return convolution_grads(*this, x, gy, w, {false, true}, true)[1]; });
-      return;
+      if (c.needs(0) && !g[0].defined()) g[0] = small_convolution(*this, gy, w, std::nullopt);
+      if (c.needs(1) && !g[1].defined()) g[1] = convolution_grads(*this, x, gy, w, {false, true}, true)[1];
     }
-    const Tensor columns = c.needs(1) ? columns_grad_w(*this, x, gy, w.sizes()) : Tensor();
-    const bool rest = c.needs(1) && !columns.defined();
-    auto [gx, gw, _] =
-        at::convolution_backward(gy, x, w, {}, stride, pad, dilate, true,
-                                 untouched(x.sizes(), w.sizes(), image.slice(2)), groups, {c.needs(0), rest, false});
-    c.grad(0, [&] { return gx; });
-    c.grad(1, [&] { return rest ? gw : columns; });
+    if (c.needs(1) && !g[1].defined()) g[1] = columns_grad_w(*this, x, gy, w.sizes());
+    const std::array rest{c.needs(0) && !g[0].defined(), c.needs(1) && !g[1].defined()};
+    if (rest[0] || rest[1]) {
+      auto [gx, gw, _] =
+          at::convolution_backward(gy, x, w, {}, stride, pad, dilate, true,
+                                   untouched(x.sizes(), w.sizes(), image.slice(2)), groups, {rest[0], rest[1], false});
+      if (rest[0]) g[0] = gx;
+      if (rest[1]) g[1] = gw;
+    }
+    for (size_t k = 0; k < 2; ++k) c.grad(k, [&] { return g[k]; });
   }
   void backward(Ctx<Var>& c) {
     c.grad(0, [&] { return convolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });
@@ -216,8 +242,10 @@ struct ConvolutionGradW : Placement {
                       " does not fit x of shape ", x.sizes());
     Ints shape{gy.size(1), x.size(1) / groups};
     shape.append(ksize.begin(), ksize.end());
+    if (Tensor gw = depthwise_grad_w(*this, x, gy, shape); gw.defined()) return gw;
     const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape)), w = at::empty(shape, gy.options());
     const bool small = is_small(*this, gy, w, {}, gy.numel()) && columns_fit(*this, gy, image.sizes(), w);
+    if (const Tensor gw = winograd_filters(*this, gy, image, shape); gw.defined()) return gw;
     return convolution_grads(*this, gy, image, w, {false, true}, small)[1];
   }
   template <class T>

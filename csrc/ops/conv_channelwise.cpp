@@ -6,6 +6,7 @@
 #include <ATen/ops/sum.h>
 
 #include "ops/axes.h"
+#include "ops/conv_depthwise.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -26,11 +27,17 @@ struct Convolving {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   const Op& op() const { return static_cast<const Op&>(*this); }
+  Placement placement(at::IntArrayRef x) const { return {stride, pad, dilate, op().groups(x)}; }
   Ints extra() const { return output_padding.empty() ? Ints(stride.size(), 0) : output_padding; }
 
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
-    return at::convolution(x, shaped(w, Op::filters(w.sizes())), b.defined() ? std::optional<Tensor>(b) : std::nullopt,
-                           stride, pad, dilate, transposed, extra(), op().groups(x.sizes()));
+    const Tensor kernels = shaped(w, Op::filters(w.sizes()));
+    const Placement p = placement(x.sizes());
+    const Tensor y = transposed ? depthwise_deconvolution(p, x, kernels, b, extra())
+                                : depthwise_convolution(p, x, kernels, b, std::nullopt);
+    if (y.defined()) return y;
+    return at::convolution(x, kernels, b.defined() ? std::optional<Tensor>(b) : std::nullopt, stride, pad, dilate,
+                           transposed, extra(), p.groups);
   }
   void backward(Ctx<Tensor>& c) {
     // The convolution kernel sums number by number, which is less precise than at::sum.
@@ -39,6 +46,7 @@ struct Convolving {
     // Inputs that were not saved are replaced by empty tensors, because the kernel reads only their shapes.
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
     const Ints filters = Op::filters(w);
+    if (depthwise_backward(placement(x), c, filters, transposed)) return;
     const Tensor image = c.needs(1) ? c.in(0) : at::empty(x, c.gy().options());
     const Tensor kernels = c.needs(0) ? shaped(c.in(1), filters) : at::empty(filters, c.gy().options());
     auto [gx, gw, _] = at::convolution_backward(c.gy(), image, kernels, {}, stride, pad, dilate, transposed, extra(),

@@ -86,3 +86,15 @@ def test_packed_digits_that_are_cut_off(tmp_path, cut):
     (tmp_path / "y").write_bytes(idx(4))
     with pytest.raises(MXNetError, match="cannot read .*x.gz"):
         mx.io.MNISTIter(image=str(tmp_path / "x.gz"), label=str(tmp_path / "y"), batch_size=2)
+
+
+@pytest.mark.parametrize("numbers", ["{:.6f}", "{:.7e}", "{:.3f} "])
+def test_numbers_of_csv_files_are_those_of_numpy(tmp_path, numbers):
+    """Plain decimals are read by `formats.decimals`, others by NumPy."""
+    values = np.random.RandomState(0).randn(30, 7)
+    path = str(tmp_path / "table.csv")
+    with open(path, "w") as file:
+        file.writelines(",".join(numbers.format(x) for x in row) + "\n" for row in values)
+    batch = mx.io.CSVIter(data_csv=path, data_shape=(7,), batch_size=30).next()
+    expected = np.loadtxt(path, np.float32, delimiter=",")
+    np.testing.assert_array_equal(batch.data[0].asnumpy(), expected, strict=True)

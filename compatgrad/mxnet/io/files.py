@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compatgrad.core.files import naming
-from compatgrad.formats import idx
+from compatgrad.formats import decimals, idx
 
 from .. import ndarray as nd
 from ..base import MXNetError
@@ -36,10 +36,20 @@ def _lines(path: str) -> Any:
         return [line.rstrip().removesuffix(",") for line in file]
 
 
+def _rows(path: str, dtype: Any) -> np.ndarray:
+    if dtype is np.float32:
+        with open(path, "rb") as file:
+            table = decimals.table(file.read(), dtype)
+        if table is not None:
+            return table
+    return np.loadtxt(_lines(path), delimiter=",", dtype=dtype, ndmin=2)
+
+
 def _table(path: str, dtype: Any) -> np.ndarray:
     paths = sorted(os.path.join(path, name) for name in os.listdir(path)) if os.path.isdir(path) else [path]
     try:
-        return np.concatenate([np.loadtxt(_lines(p), delimiter=",", dtype=dtype, ndmin=2) for p in paths])
+        tables = [_rows(p, dtype) for p in paths]
+        return tables[0] if len(tables) == 1 else np.concatenate(tables)
     except (OSError, ValueError) as e:
         raise MXNetError(f"CSVIter: cannot read {path!r}: {e}") from e
 

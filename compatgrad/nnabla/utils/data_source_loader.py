@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from compatgrad.core.files import naming
 from compatgrad.core.kept_memory import empty
+from compatgrad.formats import decimals
 
 from . import _npy_files, callback
 from ._file_readers import FileReader, ResourceFileReader, get_file_extension
@@ -132,8 +134,11 @@ def load_csv(file: BinaryIO, shape: tuple[int, ...] | None = None, normalize: bo
     Source: `nnabla.utils.data_source_loader.load_csv` of nnabla 1.39.0.
     """
     with naming(file, csv.Error):
-        rows = csv.reader(line.decode("utf-8") for line in file.readlines())
-        array = np.array([[float(text) for text in row] for row in rows if row])
+        text = file.read()
+        array = decimals.table(text, np.float64)
+        if array is None:
+            rows = csv.reader(line.decode("utf-8") for line in io.BytesIO(text))
+            array = np.array([[float(word) for word in row] for row in rows if row])
         return array if shape is None else array.reshape(shape)
 
 

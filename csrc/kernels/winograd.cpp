@@ -1,0 +1,139 @@
+#include "kernels/winograd.h"
+
+#include "kernels/threads.h"
+#include "kernels/winograd_loops.h"
+
+namespace cg::kernels {
+namespace {
+
+using tiles::Task;
+
+constexpr int64_t kTiles = 14;  // that are multiplied at a time
+
+// Each works on a block of 16 channels of the images or of the result, or on a place and a pair of blocks.
+struct Loops {
+  void (*filters)(const Task&, int64_t block);
+  void (*image)(const Task&, int64_t block);
+  void (*map)(const Task&, int64_t block);
+  void (*result)(const Task&, int64_t block);
+  void (*filter_grad)(const Task&, int64_t block);
+  void (*multiply)(const Task&, int64_t item);
+  void (*multiply_gradient)(const Task&, int64_t item);
+};
+int64_t products(const Task& t) { return tiles::kPlaces * ((tiles::blocks(t.s.out) + 1) / 2); }
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+#define CG_AT(instructions) \
+  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(instructions))) static void
+// R tiles, or G channels, are multiplied with N blocks at a time, as many as there are registers for the sums.
+#define CG_LOOPS(level, instructions, R, G, N)                                                                \
+  struct level {                                                                                              \
+    CG_AT(instructions) filters(const Task& t, int64_t i) { tiles::filters(t, i); }                           \
+    CG_AT(instructions) image(const Task& t, int64_t i) { tiles::image(t, i); }                               \
+    CG_AT(instructions) map(const Task& t, int64_t i) { tiles::map(t, i); }                                   \
+    CG_AT(instructions) result(const Task& t, int64_t i) { tiles::result(t, i); }                             \
+    CG_AT(instructions) filter_grad(const Task& t, int64_t i) { tiles::filter_grad(t, i); }                   \
+    CG_AT(instructions) multiply(const Task& t, int64_t i) { tiles::multiply<R, N>(t, i); }                   \
+    CG_AT(instructions) multiply_gradient(const Task& t, int64_t i) { tiles::multiply_gradient<G, N>(t, i); } \
+    static constexpr Loops loops{filters, image, map, result, filter_grad, multiply, multiply_gradient};      \
+  };
+CG_LOOPS(Level4, CG_KERNEL_V4, kTiles, 8, 2)
+CG_LOOPS(Level3, CG_KERNEL_V3, 5, 4, 1)
+const Loops* loops() { return simd_level() >= 4 ? &Level4::loops : simd_level() == 3 ? &Level3::loops : nullptr; }
+#else
+const Loops* loops() { return nullptr; }
+#endif
+
+void each(int64_t n, const Task& t, void (*f)(const Task&, int64_t)) {
+  in_threads(n, 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) f(t, i);
+  });
+}
+// The batch is computed in `number` parts, so that the transformed numbers of one fit into a cache. A part has a
+// multiple of `unit` rows of tiles.
+struct Parts {
+  int64_t number, unit, rows;  // rows: of tiles, of all images
+  Parts(const Task& t, bool whole_images) : unit(whole_images ? t.rows() : 1), rows(t.s.batch * t.rows()) {
+    constexpr int64_t kBytes = 4 << 20;
+    const int64_t units = rows / unit, count = unit * t.columns();
+    const int64_t vectors = tiles::kPlaces * (tiles::blocks(t.s.in) + tiles::blocks(t.s.out)) * count;
+    const int64_t least = (kTiles + count - 1) / count;
+    const int64_t most = kBytes / (vectors * static_cast<int64_t>(sizeof(tiles::V)));
+    number = std::max<int64_t>(1, units / std::max(most, least));
+  }
+  int64_t largest() const { return (rows / unit + number - 1) / number * unit; }
+  int64_t start(int64_t i) const { return rows / unit * i / number * unit; }
+};
+// Divides `memory`, unless it is null, for the largest part; returns how many floats that takes.
+int64_t divide(Task& t, const Parts& parts, float* memory) {
+  t.last = parts.largest();
+  const int64_t filters = tiles::kPlaces * t.filter_distance(), images = tiles::kPlaces * t.image_distance();
+  if (memory) {
+    t.filters = memory;
+    t.images = memory + filters;
+    t.maps = memory + filters + images;
+  }
+  return filters + images + tiles::kPlaces * t.map_distance();
+}
+template <class F>
+void each_part(Task t, const Parts& parts, F&& f) {
+  for (int64_t i = 0; i < parts.number; ++i) {
+    t.first = parts.start(i);
+    t.last = parts.start(i + 1);
+    f(t);
+  }
+}
+
+}  // namespace
+
+// With fewer channels most of a block is empty. With few positions the transformation of the filters takes longest.
+bool winograd_fits(const Winograd& s) {
+  constexpr int64_t kChannels = 12, kPositions = 64, kLargeFilters = 1 << 17, kRow = 8 << 20;
+  if (!loops() || s.in < kChannels || s.out < kChannels) return false;
+  if (3 * s.in * s.out < tiles::blocks(s.in) * tiles::blocks(s.out) * tiles::L * tiles::L) return false;
+  for (int64_t pad : s.pad)
+    if (pad < 0 || pad > 2) return false;
+  const int64_t height = s.out_height(), width = s.out_width();
+  const int64_t positions = s.in * s.out < kLargeFilters ? kPositions : 2 * kPositions;
+  if (height <= 0 || width <= 0 || s.batch * height * width < positions) return false;
+  const Task t{s};
+  if (s.batch * t.rows() * t.columns() < kTiles) return false;
+  const int64_t row = tiles::kPlaces * (s.in + s.out) * t.columns() * static_cast<int64_t>(sizeof(float));
+  return row <= kRow;  // the least that is transformed at once
+}
+
+int64_t winograd_memory(const Winograd& s, bool in_place) {
+  Task t{s};
+  return divide(t, Parts(t, in_place), nullptr);
+}
+
+void winograd(const Winograd& s, const float* x, const float* w, bool turned, const float* bias, float* y,
+              float* memory) {
+  const Loops& f = *loops();
+  Task t{s};
+  const Parts parts(t, x == y);
+  t.x = x, t.w = w, t.turned = turned, t.bias = bias, t.y = y;
+  divide(t, parts, memory);
+  each(tiles::blocks(s.out), t, f.filters);
+  each_part(t, parts, [&](const Task& part) {
+    each(tiles::blocks(s.in), part, f.image);  // reads all images of the part before results may overwrite them
+    each(products(part), part, f.multiply);
+    each(tiles::blocks(s.out), part, f.result);
+  });
+}
+
+void winograd_grad_w(const Winograd& s, const float* x, const float* gy, float* gw, float* memory) {
+  const Loops& f = *loops();
+  Task t{s};
+  const Parts parts(t, false);
+  t.x = x, t.gy = gy, t.gw = gw;
+  divide(t, parts, memory);
+  each_part(t, parts, [&](const Task& part) {
+    each(tiles::blocks(s.in), part, f.image);
+    each(tiles::blocks(s.out), part, f.map);
+    each(products(part), part, f.multiply_gradient);
+  });
+  each(tiles::blocks(s.out), t, f.filter_grad);
+}
+
+}  // namespace cg::kernels

@@ -1,0 +1,279 @@
+// The loops of winograd.cpp, compiled once for each instruction set. Arrays of transformed numbers have the axes
+// (16 places of a tile, blocks of 16 channels, tiles, 16 channels).
+#pragma once
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "kernels/lanes.h"
+#include "kernels/winograd.h"
+
+namespace cg::kernels::tiles {
+
+using lanes::L;
+using lanes::V;
+
+constexpr int kPlaces = 16;
+inline int64_t blocks(int64_t channels) { return (channels + L - 1) / L; }
+// The distance of two places. Were it a power of two, all 16 places of a tile would compete for the same lines of a
+// cache.
+inline int64_t distance(int64_t vectors) { return (vectors + 1) * L; }
+
+struct Task {
+  Winograd s;
+  const float *x = nullptr, *w = nullptr, *bias = nullptr, *gy = nullptr;
+  float *y = nullptr, *gw = nullptr;
+  bool turned = false;
+  float *filters = nullptr, *images = nullptr, *maps = nullptr;  // transformed
+  int64_t first = 0, last = 0;                                   // the rows of tiles of this part of the batch
+
+  int64_t rows() const { return (s.out_height() + 1) / 2; }  // of tiles, of an image
+  int64_t columns() const { return (s.out_width() + 1) / 2; }
+  int64_t tiles() const { return (last - first) * columns(); }
+  int64_t filter_distance() const { return distance(blocks(s.out) * blocks(s.in) * L); }
+  float* filter(int64_t out) const { return filters + out * blocks(s.in) * L * L; }
+  int64_t image_distance() const { return distance(blocks(s.in) * tiles()); }
+  float* image(int64_t block) const { return images + block * tiles() * L; }
+  int64_t map_distance() const { return distance(blocks(s.out) * tiles()); }
+  float* map(int64_t block) const { return maps + block * tiles() * L; }
+
+  // Calls f(image, first row of tiles, last) for the rows of each image.
+  template <class F>
+  CG_INLINE void each_image(F&& f) const {
+    for (int64_t r = first; r < last;) {
+      const int64_t n = r / rows(), from = r % rows(), to = std::min(rows(), from + last - r);
+      f(n, from, to);
+      r += to - from;
+    }
+  }
+  int64_t most_rows() const { return std::min(rows(), last - first); }  // of tiles of one image
+};
+
+struct Free {
+  void operator()(float* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<float, Free>;
+inline Buffer buffer(int64_t vectors) {
+  const size_t bytes = static_cast<size_t>(vectors) * L * sizeof(float);
+  auto* p = static_cast<float*>(std::aligned_alloc(L * sizeof(float), bytes));
+  if (!p) throw std::bad_alloc();
+  std::memset(p, 0, bytes);
+  return Buffer(p);
+}
+CG_INLINE int channels_of(int64_t channels, int64_t block) {
+  return static_cast<int>(std::min<int64_t>(L, channels - block * L));
+}
+
+// r = T d T^t for the matrix T of one of the transforms, given as a function of a column.
+template <int rows, int inner, class F>
+CG_INLINE void both_sides(const V (&d)[inner][inner], V (&r)[rows][rows], F&& f) {
+  V half[rows][inner];
+#pragma GCC unroll 4
+  for (int j = 0; j < inner; ++j) {
+    V from[inner], to[rows];
+#pragma GCC unroll 4
+    for (int i = 0; i < inner; ++i) from[i] = d[i][j];
+    f(from, to);
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) half[i][j] = to[i];
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < rows; ++i) f(half[i], r[i]);
+}
+#define CG_TRANSFORM(name, inner, outer, ...)                                           \
+  struct name {                                                                         \
+    CG_INLINE void operator()(const V (&d)[inner], V (&r)[outer]) const { __VA_ARGS__ } \
+  };
+CG_TRANSFORM(OfImage, 4, 4, r[0] = d[0] - d[2]; r[1] = d[1] + d[2]; r[2] = d[2] - d[1]; r[3] = d[1] - d[3];)
+CG_TRANSFORM(OfFilter, 3, 4, r[0] = d[0]; r[1] = 0.5f * (d[0] + d[1] + d[2]); r[2] = 0.5f * (d[0] - d[1] + d[2]);
+             r[3] = d[2];)
+CG_TRANSFORM(ToResult, 4, 2, r[0] = d[0] + d[1] + d[2]; r[1] = d[1] - d[2] - d[3];)
+CG_TRANSFORM(OfMap, 2, 4, r[0] = d[0]; r[1] = d[0] + d[1]; r[2] = d[0] - d[1]; r[3] = -d[1];)
+CG_TRANSFORM(ToFilter, 4, 3, r[0] = d[0] + 0.5f * (d[1] + d[2]); r[1] = 0.5f * (d[1] - d[2]);
+             r[2] = 0.5f * (d[1] + d[2]) + d[3];)
+#undef CG_TRANSFORM
+
+CG_INLINE void put(const V (&r)[4][4], float* to, int64_t distance) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) lanes::store(to + (4 * i + j) * distance, r[i][j]);
+}
+CG_INLINE void get(V (&r)[4][4], const float* from, int64_t distance) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) lanes::load(r[i][j], from + (4 * i + j) * distance);
+}
+
+// A block of output channels.
+CG_INLINE void filters(const Task& t, int64_t block) {
+  const Winograd& s = t.s;
+  const int channels = channels_of(s.out, block);
+  const float* const end = t.w + s.in * s.out * 9;
+  const Buffer lanes_of = buffer(s.in * 9);
+  if (t.turned) {
+    for (int64_t c = 0; c < s.in; ++c)
+      lanes::gather(t.w + (c * s.out + block * L) * 9, end, 9, channels, 9, {lanes_of.get() + c * 9 * L, 9, 9});
+  } else {
+    lanes::gather(t.w + block * L * s.in * 9, end, s.in * 9, channels, s.in * 9, {lanes_of.get(), s.in * 9, s.in * 9});
+  }
+  for (int64_t c = 0; c < blocks(s.in) * L; ++c) {
+    V g[3][3] = {}, u[4][4];
+    if (c < s.in)
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; ++i)
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; ++j)
+          lanes::load(g[i][j], lanes_of.get() + (c * 9 + (t.turned ? 8 - 3 * i - j : 3 * i + j)) * L);
+    both_sides(g, u, OfFilter());
+    put(u, t.filter(block) + c * L, t.filter_distance());
+  }
+}
+
+// A block of input channels.
+CG_INLINE void image(const Task& t, int64_t block) {
+  const Winograd& s = t.s;
+  const int64_t width = 2 * t.columns() + 2;
+  const Buffer strip = buffer((2 * t.most_rows() + 2) * width);
+  float* to = t.image(block);
+  t.each_image([&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+    const int64_t top = 2 * from - s.pad[0], count = 2 * (end - from) + 2;
+    const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + count));
+    std::memset(strip.get(), 0, (low - top) * width * sizeof(V));
+    std::memset(strip.get() + (high - top) * width * L, 0, (top + count - high) * width * sizeof(V));
+    lanes::gather(t.x + ((n * s.in + block * L) * s.height + low) * s.width, t.x + s.batch * s.in * s.height * s.width,
+                  s.height * s.width, channels_of(s.in, block), (high - low) * s.width,
+                  {strip.get() + ((low - top) * width + s.pad[1]) * L, s.width, width});
+    for (int64_t a = 0; a < end - from; ++a)
+      for (int64_t b = 0; b < t.columns(); ++b, to += L) {
+        V d[4][4], r[4][4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+          for (int j = 0; j < 4; ++j) lanes::load(d[i][j], strip.get() + ((2 * a + i) * width + 2 * b + j) * L);
+        both_sides(d, r, OfImage());
+        put(r, to, t.image_distance());
+      }
+  });
+}
+
+// The gradient of a block of output channels.
+CG_INLINE void map(const Task& t, int64_t block) {
+  const Winograd& s = t.s;
+  const int64_t width = 2 * t.columns();
+  const Buffer strip = buffer(2 * t.most_rows() * width);
+  float* to = t.map(block);
+  t.each_image([&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+    const int64_t high = std::min(s.out_height(), 2 * end);
+    std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
+    lanes::gather(t.gy + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width(),
+                  t.gy + s.batch * s.out * s.out_height() * s.out_width(), s.out_height() * s.out_width(),
+                  channels_of(s.out, block), (high - 2 * from) * s.out_width(), {strip.get(), s.out_width(), width});
+    for (int64_t a = 0; a < end - from; ++a)
+      for (int64_t b = 0; b < t.columns(); ++b, to += L) {
+        V d[2][2], r[4][4];
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 2
+          for (int j = 0; j < 2; ++j) lanes::load(d[i][j], strip.get() + ((2 * a + i) * width + 2 * b + j) * L);
+        both_sides(d, r, OfMap());
+        put(r, to, t.map_distance());
+      }
+  });
+}
+
+// A block of output channels.
+CG_INLINE void result(const Task& t, int64_t block) {
+  const Winograd& s = t.s;
+  const int64_t width = 2 * t.columns();
+  const int channels = channels_of(s.out, block);
+  const Buffer strip = buffer(2 * t.most_rows() * width);
+  float first[L] = {};
+  if (t.bias) std::memcpy(first, t.bias + block * L, channels * sizeof(float));
+  V bias;
+  lanes::load(bias, first);
+  const float* from_map = t.map(block);
+  t.each_image([&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+    for (int64_t a = 0; a < end - from; ++a)
+      for (int64_t b = 0; b < t.columns(); ++b, from_map += L) {
+        V m[4][4], r[2][2];
+        get(m, from_map, t.map_distance());
+        both_sides(m, r, ToResult());
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; ++i)
+#pragma GCC unroll 2
+          for (int j = 0; j < 2; ++j) lanes::store(strip.get() + ((2 * a + i) * width + 2 * b + j) * L, r[i][j] + bias);
+      }
+    const int64_t high = std::min(s.out_height(), 2 * end);
+    lanes::scatter({strip.get(), s.out_width(), width}, s.out_height() * s.out_width(), channels,
+                   (high - 2 * from) * s.out_width(),
+                   t.y + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width());
+  });
+}
+
+// The gradient of a block of output channels' filters.
+CG_INLINE void filter_grad(const Task& t, int64_t block) {
+  const Winograd& s = t.s;
+  const Buffer lanes_of = buffer(s.in * 9);
+  for (int64_t c = 0; c < s.in; ++c) {
+    V u[4][4], g[3][3];
+    get(u, t.filter(block) + c * L, t.filter_distance());
+    both_sides(u, g, ToFilter());
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; ++i)
+#pragma GCC unroll 3
+      for (int j = 0; j < 3; ++j) lanes::store(lanes_of.get() + (c * 9 + 3 * i + j) * L, g[i][j]);
+  }
+  lanes::scatter({lanes_of.get(), s.in * 9, s.in * 9}, s.in * 9, channels_of(s.out, block), s.in * 9,
+                 t.gw + block * L * s.in * 9);
+}
+
+// The products of one place: R tiles with N blocks of output channels.
+template <int R, int N>
+CG_INLINE void multiply_blocks(const Task& t, int place, int64_t block) {
+  const int64_t in = blocks(t.s.in), count = t.tiles();
+  const float* const x = t.images + place * t.image_distance();
+  const float* const w = t.filter(block) + place * t.filter_distance();
+  float* const y = t.map(block) + place * t.map_distance();
+  for (int64_t i = 0; i < count; i += R) {
+    const int64_t k = std::min(i, count - R);  // the last ones may be computed twice
+    lanes::product<R, N, L, 1>(x + k * L, in, L, count * L, w, in * L * L, y + k * L, count * L, false);
+  }
+}
+// The products that add to the filters' gradient at one place: R channels of the images with N blocks of the maps.
+template <int R, int N>
+CG_INLINE void multiply_maps(const Task& t, int place, int64_t block) {
+  const int64_t in = blocks(t.s.in), count = t.tiles();
+  const float* const x = t.images + place * t.image_distance();
+  const float* const gy = t.map(block) + place * t.map_distance();
+  float* const to = t.filter(block) + place * t.filter_distance();
+  for (int64_t b = 0; b < in; ++b)
+    for (int c = 0; c < L; c += R)
+      lanes::product<R, N, 1, L>(x + b * count * L + c, 1, count, 0, gy, count * L, to + (b * L + c) * L, in * L * L,
+                                 t.first > 0);
+}
+
+// The products of item / pairs, a place, and of the pair of blocks of output channels item % pairs.
+template <int N, class F>
+CG_INLINE void at_place(const Task& t, int64_t item, F&& f) {
+  const int64_t count = blocks(t.s.out), pairs = (count + 1) / 2, block = item % pairs * 2;
+  const int place = static_cast<int>(item / pairs);
+  if (N == 2 && block + 1 < count) return f.template operator()<N>(place, block);
+  f.template operator()<1>(place, block);
+  if (block + 1 < count) f.template operator()<1>(place, block + 1);
+}
+template <int R, int N>
+CG_INLINE void multiply(const Task& t, int64_t item) {
+  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+    multiply_blocks<R, M>(t, place, block);
+  });
+}
+template <int R, int N>
+CG_INLINE void multiply_gradient(const Task& t, int64_t item) {
+  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+    multiply_maps<R, M>(t, place, block);
+  });
+}
+
+}  // namespace cg::kernels::tiles
