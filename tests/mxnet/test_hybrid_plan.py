@@ -218,6 +218,19 @@ def test_values_that_are_not_finite_stay_visible():
     assert not plans(net)
 
 
+def test_a_program_with_other_results_is_not_used(monkeypatch):
+    def wrong(heads, inputs, parameters):
+        program, results = compiled(heads, inputs, parameters)
+        return program, [y + 1e-3 * y.abs().max() for y in results]
+
+    compiled = _plan.compiled
+    monkeypatch.setattr(_plan, "compiled", wrong)
+    net = small()
+    for _ in range(3 * _plan._CALLS):
+        net(nd.array(X))
+    assert not plans(net)
+
+
 def test_infinite_parameters_get_no_plan():
     net = small(nn.Activation("relu"))
     net[0].bias.data()[2] = -np.inf  # relu makes 0 of it
