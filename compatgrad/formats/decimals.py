@@ -12,9 +12,6 @@ import numpy as np
 
 __all__ = ["table"]
 
-_DIGIT, _DOT, _END, _MINUS = 1, 2, 3, 4
-_KINDS = {b"0123456789": _DIGIT, b".": _DOT, b",\n": _END, b"-": _MINUS}
-_KIND_OF_BYTE = bytes(next((kind for some, kind in _KINDS.items() if byte in some), 0) for byte in range(256))
 _POWERS = 10.0 ** np.arange(17)
 # _LAST[n] keeps the last n of the eight bytes of a word, whose first byte is its lowest
 _LAST = np.array([(1 << 64) - (1 << 8 * (8 - n)) for n in range(9)], np.uint64)
@@ -91,31 +88,34 @@ def _numbers(text: bytes, bounds: tuple[int, int], width: int, dtype: Any) -> np
     """The numbers between two positions of a text, before which it has as many bytes as _FRONT."""
     first, last = bounds
     data = np.frombuffer(text, np.uint8, last - first, first)
-    kinds = np.frombuffer(text[first:last].translate(_KIND_OF_BYTE), np.uint8)
-    if not kinds.all():
+    if data.max() > ord("9"):
         return None
-    ends = np.flatnonzero(kinds == _END)
-    lines = np.flatnonzero(data[ends] == ord("\n"))
+    at = np.flatnonzero(data < ord("0"))  # of all characters but digits
+    marks = data[at]
+    own = marks[1::2]
+    if len(at) % 2 == 0 and (marks[::2] == ord(".")).all() and ((own == ord(",")) | (own == ord("\n"))).all():
+        points, ends, negative = at[::2], at[1::2], at[:0]  # each number has a dot, and none a sign
+    else:
+        own = (marks == ord(",")) | (marks == ord("\n"))
+        ends, dots, negative = at[own], at[marks == ord(".")], at[marks == ord("-")]
+        if len(ends) + len(dots) + len(negative) != len(at):
+            return None
+        own = marks[own]
+        of_dots = np.searchsorted(ends, dots)
+        if len(dots) > 1 and not np.diff(of_dots).all():
+            return None  # two dots in a number
+        points = ends.copy()  # where a number has no dot
+        points[of_dots] = dots
+    lines = np.flatnonzero(own == ord("\n"))
     if len(ends) % width or not np.array_equal(lines, np.arange(width - 1, len(ends), width)):
         return None
     starts = np.empty_like(ends)
     starts[0], starts[1:] = 0, ends[:-1] + 1
-    negative = kinds[starts] == _MINUS
-    count = np.count_nonzero(negative)
-    if count != np.count_nonzero(kinds == _MINUS):
-        return None
-    if count:
-        starts += negative
-    dots = np.flatnonzero(kinds == _DOT)
-    points = ends  # where a number has no dot
-    if len(dots) == len(ends) and (dots < ends).all() and (dots >= starts).all():
-        points = dots
-    elif len(dots):
-        own = np.searchsorted(ends, dots)
-        if len(dots) > 1 and not np.diff(own).all():
-            return None  # two dots in a number
-        points = ends.copy()
-        points[own] = dots
+    if len(negative):
+        of_signs = np.searchsorted(ends, negative)
+        if not np.array_equal(starts[of_signs], negative):
+            return None  # a sign within a number
+        starts[of_signs] += 1
     before = points - starts
     behind = np.maximum(ends - points - 1, 0)
     digits = before + behind
@@ -124,7 +124,7 @@ def _numbers(text: bytes, bounds: tuple[int, int], width: int, dtype: Any) -> np
     # the eight bytes before each byte of the part, and those before them; x86 and ARM read words at any address
     words, earlier = (np.ndarray((len(data),), np.uint64, text, first - back, (1,)) for back in (8, 16))
     values = _eight_digits(words[points] & _of(_LAST, before)).astype(np.float64)
-    if len(dots):
+    if behind.any():
         fraction = _eight_digits(words[ends] & _of(_LAST, np.minimum(behind, 8))).astype(np.float64)
         if behind.max() > 8:
             fraction += _eight_digits(earlier[ends] & _of(_LAST, np.maximum(behind - 8, 0))).astype(np.float64) * 1e8
@@ -133,6 +133,6 @@ def _numbers(text: bytes, bounds: tuple[int, int], width: int, dtype: Any) -> np
         if values.max() >= 1 << 53:
             return None  # not exact; up to there, one division rounds correctly
         values /= power
-    if count:
-        values[negative] *= -1
+    if len(negative):
+        values[of_signs] *= -1
     return values.reshape(-1, width).astype(dtype)

@@ -6,6 +6,7 @@ import io
 import math
 import zipfile
 import zlib
+from collections.abc import Callable
 from typing import IO
 
 import numpy as np
@@ -40,27 +41,52 @@ def read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype]:
 
     Source: `compatgrad/formats/npy.py`.
     """
+    shape, _, dtype = _header(file, name)
+    return shape, dtype
+
+
+def _header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """The shape, whether the last axis is the innermost, and the dtype."""
     try:
         version = np.lib.format.read_magic(file)
         if version not in _HEADERS:
             raise ValueError(f"expected an array of .npy version 1 or 2, found version {version[0]}.{version[1]}")
-        shape, _, dtype = _HEADERS[version](file)
+        shape, reversed_axes, dtype = _HEADERS[version](file)
     except (zipfile.BadZipFile, zlib.error, OSError):
         raise
     except Exception as error:  # NumPy evaluates the header as Python code, which may fail with any error
         raise ValueError(f"{name} cannot be read: {error}") from error
     if any(type(n) is not int or n < 0 for n in shape) or (not dtype.itemsize and math.prod(shape) > 1):
         raise ValueError(f"{name} cannot be read: there is no array of shape {shape} and type {dtype}")
-    return shape, dtype
+    return shape, not reversed_axes, dtype
 
 
-def read_array(file: IO[bytes], name: str, allow_pickle: bool = False) -> np.ndarray:
+def _filled(file: IO[bytes], memory: memoryview, name: str) -> int:
+    """Reads bytes into memory: how many."""
+    read = getattr(file, "readinto", None)
+    count = read(memory) if read is not None else 0
+    if not count:  # another kind of file, or one that has become shorter
+        data = file.read(len(memory))
+        count = len(data)
+        memory[:count] = data
+    if not count:
+        raise ValueError(f"{name} cannot be read: {len(memory)} bytes are missing at its end")
+    return count
+
+
+def read_array(
+    file: IO[bytes],
+    name: str,
+    allow_pickle: bool = False,
+    empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] | None = None,
+) -> np.ndarray:
     """The array in a file. Nothing is allocated before the file is known to be long enough for it.
 
     Args:
         file: a seekable binary file open for reading, positioned at the beginning of the array.
         name: its name in errors.
         allow_pickle: True unpickles objects, which runs code that the file contains.
+        empty: makes the array of numbers; None lets NumPy do it.
 
     Returns:
         The array; `file` is then positioned after it.
@@ -81,7 +107,7 @@ def read_array(file: IO[bytes], name: str, allow_pickle: bool = False) -> np.nda
     Source: `compatgrad/formats/npy.py`.
     """
     at = file.tell()
-    shape, dtype = read_header(file, name)
+    shape, in_c_order, dtype = _header(file, name)
     if dtype.hasobject and not allow_pickle:
         raise ValueError(
             f"{name} is a pickled object, which is not loaded: allow_pickle=True loads it, and runs code that the file "
@@ -92,6 +118,13 @@ def read_array(file: IO[bytes], name: str, allow_pickle: bool = False) -> np.nda
     needed = math.prod(shape) * dtype.itemsize
     if not dtype.hasobject and left < needed:
         raise ValueError(f"{name} is cut off: {left} bytes of an array of shape {shape} and type {dtype}")
+    if empty is not None and needed and not dtype.hasobject and in_c_order:
+        file.seek(begin)
+        array = empty(shape, dtype)
+        memory = array.reshape(-1).view(np.uint8).data
+        while memory:
+            memory = memory[_filled(file, memory, name) :]
+        return array
     file.seek(at)
     try:
         return np.asarray(np.lib.format.read_array(file, allow_pickle=allow_pickle))

@@ -9,7 +9,7 @@ namespace cg::py {
 Frontend* native_frontend = nullptr;
 bool init_output_type();
 void init_memory();
-extern PyMethodDef tally_methods[], memory_methods[], version_functions[];
+extern PyMethodDef tally_methods[], memory_methods[], version_functions[], layer_functions[];
 
 namespace {
 
@@ -143,7 +143,7 @@ PyMODINIT_FUNC PyInit__C() {
     if (PyModule_AddObjectRef(m.get(), "native_frontend", native.get()) < 0) throw PyError();
     for (PyMethodDef* functions : {hook_methods, registry_methods, optim_methods, parameter_methods, kernel_methods,
                                    array_functions, mark_functions, deferred_functions, graph_functions,
-                                   torch_functions, tally_methods, memory_methods, version_functions})
+                                   torch_functions, tally_methods, memory_methods, version_functions, layer_functions})
       if (PyModule_AddFunctions(m.get(), functions) < 0) throw PyError();
     init_kernels();
     init_memory();

@@ -159,6 +159,16 @@ def test_a_change_reaches_the_next_call(change, tmp_path):
         np.testing.assert_allclose(net(x).asnumpy(), out, rtol=1e-5, atol=1e-5 * np.abs(out).max())
 
 
+@pytest.mark.parametrize("place", [0, -1], ids=["a parameter", "a running statistic"])
+def test_a_torch_module_that_shares_memory(place):
+    net, x = small(*([nn.BatchNorm()] if place else [])), nd.array(X)
+    call_until_planned(net, x)
+    module = interop.as_torch_module(net)
+    shared = [*module.buffers()][-1] if place else next(iter(module.parameters()))
+    shared.data.fill_(0.5)
+    np.testing.assert_allclose(net(x).asnumpy(), without_plan(net, x)[0], rtol=1e-5, atol=1e-5)
+
+
 def test_memory_that_was_given_away_before_gets_no_plan():
     net, x = small(), nd.array(X)
     t = torch.from_dlpack(net[0].weight.data().to_dlpack_for_write())
@@ -202,6 +212,17 @@ def test_recorded_and_training_calls_run_without_a_plan():
             agree(net, x)
 
 
+@pytest.mark.parametrize("train_mode", [True, False])
+def test_calls_in_training_do_not_count(train_mode):
+    net, x = small(nn.Dropout(0.5)), nd.array(X)
+    for _ in range(3 * _plan._CALLS):
+        with autograd.record(train_mode=train_mode):
+            net(x)
+        assert not net._planner.calls and not plans(net)
+    call_until_planned(net, x)
+    agree(net, x)
+
+
 def test_each_shape_has_a_plan_and_their_number_is_limited():
     net = small()
     arrays = [nd.array(np.repeat(X, n, 0)) for n in (1, 2, 3)]
@@ -219,10 +240,11 @@ def test_other_dtypes_have_no_plan(dtype):
     net, x = small(nn.BatchNorm()), nd.array(X)
     call_until_planned(net, x)
     net.cast(dtype)
+    assert not plans(net)
     x = x.astype(dtype)
     for _ in range(_plan._CALLS + 2):
         assert net(x).dtype == np.dtype(dtype)
-    assert not plans(net)
+    assert not plans(net) and not net._planner.refused
 
 
 def test_other_contexts_have_no_plan():
@@ -254,7 +276,7 @@ def test_hooks_are_called_each_time(attach):
     net, x, seen = small(), nd.array(X), []
     call_until_planned(net, x)
     handle = attach(net)(lambda *args: seen.append(args))
-    for n in range(2 * _plan._CALLS):
+    for n in range(5 * _plan._CALLS):
         assert len(seen) == n
         net(x)
     assert all(type(array) is nd.NDArray for _, arrays, *_ in seen for array in arrays)

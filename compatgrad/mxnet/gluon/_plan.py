@@ -21,7 +21,6 @@ from compatgrad.core.shared_memory import Shared, is_shared
 
 from .. import ndarray as nd
 from ..symbol._inference import Program, compiled
-from ..util import is_np_array
 from ._changes import Changes, CountedDict
 from ._parameter import _Epoch
 from ._scope import _state
@@ -48,7 +47,6 @@ def plain_call() -> bool:
         or _get_mode("training")
         or _hooks()
         or _C.traced()
-        or is_np_array()
         or torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
         or torch._C._functorch.peek_interpreter_stack() is not None

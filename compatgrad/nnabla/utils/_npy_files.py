@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.kept_memory import empty
 from compatgrad.formats import npy
 
 from ..config import nnabla_config
@@ -21,7 +22,7 @@ def _read(file: Any, name: str, allow_pickle: bool | None) -> np.ndarray:
     if allow_pickle is None:
         allow_pickle = nnabla_config.getboolean(_SECTION, _OPTION)
     try:
-        return npy.read_array(file, name, allow_pickle)
+        return npy.read_array(file, name, allow_pickle, empty)
     except ValueError as error:
         if "pickled object" not in str(error):
             raise
