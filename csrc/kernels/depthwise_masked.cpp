@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "kernels/depthwise_copy.h"
-#include "kernels/depthwise_simd.h"
+#include "kernels/depthwise_phases.h"
 
 namespace cg::kernels {
 #if defined(CG_KERNEL_V4)

@@ -12,17 +12,18 @@ namespace cg::kernels::planes {
 template <class T>
 using Mask = std::conditional_t<sizeof(T) == 4, uint16_t, uint8_t>;  // one bit for each lane of 64 bytes
 
+// Which numbers of two vectors form a third: number i is number k[i] of both.
+template <class T>
+using Pick = std::array<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>, 64 / sizeof(T)>;
+
 // The elements of the filter that reach a phase of results, and for each vector of results the lanes in which each of
 // them reads inside the source.
 template <class T>
 struct Reads {
   std::vector<int64_t> elements, offsets;
   std::vector<Mask<T>> masks;
+  std::vector<Pick<T>> picks;  // where each of them reads in a single vector; none for more vectors
 };
-// Which numbers of two vectors form a third: number i is number k[i] of both.
-template <class T>
-using Pick = std::array<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>, 64 / sizeof(T)>;
-
 // How the four phases of planes with two phases along each axis are split and joined. Each two vectors of planes whose
 // rows are a power of two, no longer than a vector, contain the same number of elements of all phases.
 template <class T>
@@ -102,6 +103,11 @@ struct Masked {
               to.offsets.push_back(p.phase(u.phase, v.phase) + u.shift * p.pitch + v.shift);
             }
         const int64_t taps = to.offsets.size();
+        if (vectors(planes) == 1 && !copied && !merged && p.y.source == p.y.result) {
+          to.picks.resize(taps);
+          for (int64_t k = 0; k < taps; ++k)
+            for (int64_t l = 0; l < lanes; ++l) to.picks[k][l] = floor_mod(l + to.offsets[k], lanes);
+        }
         to.masks.assign(vectors(planes) * taps, 0);
         Mask<T>* masks = to.masks.data();
         for (const Term& u : rows)

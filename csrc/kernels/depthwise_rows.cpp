@@ -1,47 +1,11 @@
 #include "kernels/depthwise_rows.h"
 
-#include <array>
-
-#include "kernels/depthwise_simd.h"
-#include "kernels/threads.h"
+#include "kernels/depthwise_row_plan.h"
 
 namespace cg::kernels {
 #if defined(CG_KERNEL_V4)
 namespace planes {
 namespace {
-
-// RowPlan of a plane of results, in blocks of a vector. Row o reads the rows o + shift + i of the source with the rows
-// i of the filter, and column c the columns c + offset[j].
-template <class T, int K>
-struct RowPlan {
-  static constexpr int64_t lanes = Simd<T>::lanes;
-  int64_t height, width, result_height, result_width, shift;
-  int64_t offset[K], element[K][K];            // of the filter
-  std::vector<std::array<Mask<T>, K>> inside;  // for each block, where each column of the filter reads inside a row
-
-  RowPlan(const Depthwise& d, bool backwards) {
-    const Axis y = backwards ? planes::backwards(d, 0, false) : forwards(d, 0, false);
-    const Axis x = backwards ? planes::backwards(d, 1, false) : forwards(d, 1, false);
-    height = y.source;
-    width = x.source;
-    result_height = y.result;
-    result_width = x.result;
-    const auto &rows = y.terms[0], &columns = x.terms[0];
-    const bool down = rows[0].shift < rows[K - 1].shift;
-    shift = rows[down ? 0 : K - 1].shift;
-    for (int j = 0; j < K; ++j) offset[j] = columns[j].shift;
-    for (int i = 0; i < K; ++i)
-      for (int j = 0; j < K; ++j) element[i][j] = rows[down ? i : K - 1 - i].element * K + columns[j].element;
-    inside.resize(blocks());
-    for (int64_t b = 0; b < blocks(); ++b)
-      for (int j = 0; j < K; ++j) {
-        const int64_t from = b * lanes + offset[j];  // the column of the first lane
-        const Mask<T> before = first<T>(-from), until = first<T>(width - from);
-        inside[b][j] = until & ~before & first<T>(result_width - b * lanes);
-      }
-  }
-  int64_t blocks() const { return (result_width + lanes - 1) / lanes; }
-};
 
 // `count` planes: y = start + sums, or y += sums.
 template <class T, int K>
@@ -140,44 +104,14 @@ bool in_rows(const Depthwise& d, bool backwards, int64_t k) {
 
 template <int K, class T>
 bool compute_rows(const Depthwise& d, bool backwards, const T* x, const T* w, const T* bias, T* y) {
-  const RowPlan<T, K> rows(d, backwards);
-  const int64_t m = d.multiplier, channels = backwards ? d.channels : d.channels * m, sources = backwards ? m : 1;
-  const int64_t in = rows.height * rows.width, out = rows.result_height * rows.result_width;
-  const int64_t x_step = (backwards ? d.channels * m : d.channels) * in, cost = sources * (out / 4 + 16);
-  in_threads(d.n * channels, std::max<int64_t>(1, kGrain / cost), [&](int64_t begin, int64_t end) {
-    while (begin < end) {
-      const int64_t image = begin / channels, c = begin % channels;
-      const int64_t count = m == 1 ? std::min(end - begin, channels - c) : 1;
-      for (int64_t k = 0; k < sources; ++k) {
-        const int64_t of_filter = backwards ? c * m + k : c;
-        row_sums(rows, count, x + image * x_step + (backwards ? of_filter : c / m) * in, w + of_filter * K * K,
-                 bias && k == 0 ? bias + c : nullptr, k > 0, y + begin * out);
-      }
-      begin += count;
-    }
-  });
-  return true;
+  const RowPlan<T, K> plan(d, backwards);
+  return each_plane<K>(d, backwards, x, w, bias, y, [&](auto... a) { row_sums(plan, a...); });
 }
 
-template <int K, class T>
+template <class T>
 bool compute_filters(const Depthwise& d, const T* image, const T* map, T* w) {
-  constexpr int64_t lanes = Simd<T>::lanes, kAdded = 64;  // vectors that are added in T, before sums in double
-  const RowPlan<T, K> rows(d, false);
-  const int64_t channels = d.channels * d.multiplier;
-  const int64_t in = rows.height * rows.width, out = rows.result_height * rows.result_width;
-  const int64_t most = std::max<int64_t>(1, kAdded / (rows.blocks() * rows.result_height));
-  in_threads(channels, std::max<int64_t>(1, kGrain / (d.n * (out / 4 + 16))), [&](int64_t begin, int64_t end) {
-    T sums[K * K * lanes] = {};
-    for (int64_t c = begin; c < end; ++c) {
-      double totals[K * K] = {};
-      for (int64_t i = 0; i < d.n; ++i) {
-        row_products(rows, image + (i * d.channels + c / d.multiplier) * in, map + (i * channels + c) * out, sums);
-        if (i % most == most - 1 || i == d.n - 1) add_lanes(sums, K * K, 1, lanes, totals, 1);
-      }
-      for (int k = 0; k < K * K; ++k) w[c * K * K + rows.element[k / K][k % K]] = static_cast<T>(totals[k]);
-    }
-  });
-  return true;
+  const RowPlan<T, 3> plan(d, false);
+  return each_filter<3>(d, plan, image, map, w, [&](auto... a) { row_products(plan, a...); });
 }
 
 }  // namespace
@@ -194,7 +128,7 @@ bool row_planes(const Depthwise& d, bool backwards, const T* x, const T* w, cons
 template <class T>
 bool row_filters(const Depthwise& d, const T* image, const T* map, T* w) {
   using namespace planes;
-  return in_rows<T>(d, false, 3) && compute_filters<3>(d, image, map, w);
+  return in_rows<T>(d, false, 3) && compute_filters(d, image, map, w);
 }
 #else
 template <class T>

@@ -28,6 +28,9 @@ struct Simd<float> {
   // s + a b where the mask is set, otherwise s
   CG_V4_INLINE V add_product(M m, V a, V b, V s) { return _mm512_mask3_fmadd_ps(a, b, s, m); }
   CG_V4_INLINE V add(V a, V b) { return _mm512_add_ps(a, b); }
+  // The places of a Pick, in a register, and the numbers of x at these places.
+  CG_V4_INLINE V places(const Pick<float>& k) { return _mm512_castsi512_ps(_mm512_loadu_si512(k.data())); }
+  CG_V4_INLINE V at(V x, V k) { return _mm512_maskz_permutexvar_ps(M(-1), _mm512_castps_si512(k), x); }
   CG_V4_INLINE V product(M m, V a, V b) { return _mm512_maskz_mul_ps(m, a, b); }
   CG_V4_INLINE V all(float x) { return _mm512_set1_ps(x); }
   CG_V4_INLINE V put(V a, M m, float x) { return _mm512_mask_broadcastss_ps(a, m, _mm_load_ss(&x)); }
@@ -49,6 +52,8 @@ struct Simd<double> {
   CG_V4_INLINE void store(M m, double* p, V x) { _mm512_mask_storeu_pd(p, m, x); }
   CG_V4_INLINE V add_product(M m, V a, V b, V s) { return _mm512_mask3_fmadd_pd(a, b, s, m); }
   CG_V4_INLINE V add(V a, V b) { return _mm512_add_pd(a, b); }
+  CG_V4_INLINE V places(const Pick<double>& k) { return _mm512_castsi512_pd(_mm512_loadu_si512(k.data())); }
+  CG_V4_INLINE V at(V x, V k) { return _mm512_maskz_permutexvar_pd(M(-1), _mm512_castpd_si512(k), x); }
   CG_V4_INLINE V product(M m, V a, V b) { return _mm512_maskz_mul_pd(m, a, b); }
   CG_V4_INLINE V all(double x) { return _mm512_set1_pd(x); }
   CG_V4_INLINE V put(V a, M m, double x) { return _mm512_mask_broadcastsd_pd(a, m, _mm_load_sd(&x)); }
@@ -124,8 +129,29 @@ CG_V4 void masked_sums(const Run<T>& r, const Reads<T>& reads, const Filters<T>&
     }
   }
 }
+// The same for results of one vector, which is read once.
+template <bool one, class T>
+CG_V4 void vector_sums(const Run<T>& r, const Reads<T>& reads, const Filters<T>& f) {
+  using S = Simd<T>;
+  constexpr int N = 9;
+  const int64_t* const elements = reads.elements.data();
+  const Mask<T>* const masks = reads.masks.data();
+  typename S::V from[N];
+#pragma GCC unroll 9
+  for (int k = 0; k < N; ++k) from[k] = S::places(reads.picks[k]);
+  for (int64_t i = 0; i < r.count; ++i) {
+    const T* const w = f.w + i * f.planes * f.weights;
+    const auto x = S::load(r.last, r.x + i * r.x_step);
+    auto s = f.start ? of_planes<one>(f, f.start + i * f.planes, 1) : S::zero();
+#pragma GCC unroll 9
+    for (int k = 0; k < N; ++k)
+      s = S::add_product(S::mask(masks + k), S::at(x, from[k]), of_planes<one>(f, w + elements[k], f.weights), s);
+    S::store(r.last, r.y + i * r.y_step, s);
+  }
+}
 template <bool one, class T>
 void any_sums(const Run<T>& r, const Reads<T>& reads, const Filters<T>& f, bool add) {
+  if (reads.picks.size() == 9 && !add) return vector_sums<one>(r, reads, f);
   switch (reads.offsets.size()) {
     case 1:
       return masked_sums<1, one>(r, reads, f, add);
@@ -170,7 +196,30 @@ CG_V4 void masked_products(const Run<T>& r, const Reads<T>& reads, int64_t first
   for (int k = 0; k < N; ++k) S::store(sums + (first + k) * S::lanes, s[k]);
 }
 template <class T>
+CG_V4 void vector_products(const Run<T>& r, const Reads<T>& reads, int64_t ahead_x, int64_t ahead_y, T* sums) {
+  using S = Simd<T>;
+  constexpr int N = 9;
+  const Mask<T>* const masks = reads.masks.data();
+  typename S::V from[N], s[N];
+#pragma GCC unroll 9
+  for (int k = 0; k < N; ++k) {
+    from[k] = S::places(reads.picks[k]);
+    s[k] = S::load(sums + k * S::lanes);
+  }
+  for (int64_t i = 0; i < r.count; ++i) {
+    const T *const x = r.x + i * r.x_step, *const y = r.y + i * r.y_step;
+    __builtin_prefetch(x + ahead_x);
+    __builtin_prefetch(y + ahead_y);
+    const auto v = S::load(r.last, x), g = S::load(r.last, y);
+#pragma GCC unroll 9
+    for (int k = 0; k < N; ++k) s[k] = S::add_product(S::mask(masks + k), S::at(v, from[k]), g, s[k]);
+  }
+#pragma GCC unroll 9
+  for (int k = 0; k < N; ++k) S::store(sums + k * S::lanes, s[k]);
+}
+template <class T>
 void any_products(const Run<T>& r, const Reads<T>& reads, int64_t ahead_x, int64_t ahead_y, T* sums) {
+  if (reads.picks.size() == 9) return vector_products(r, reads, ahead_x, ahead_y, sums);
   const int64_t n = reads.offsets.size();
   int64_t k = 0;
   for (; n - k >= 9; k += 9) masked_products<9>(r, reads, k, ahead_x, ahead_y, sums);
@@ -198,65 +247,6 @@ CG_V4 void add_lanes(T* sums, int64_t count, int64_t planes, int64_t size, doubl
         for (int64_t l = 0; l < size; ++l) to[p] += sums[p * size + l];
     }
     S::store(sums, S::zero());
-  }
-}
-
-// Copies a plane to the four phases of axes with step 2. May write up to a vector more after each row and phase.
-template <class T>
-CG_V4 void split_plane(const Plan& p, const Picks<T>& picks, const T* x, T* work) {
-  using S = Simd<T>;
-  constexpr int64_t n = S::lanes;
-  const int64_t width = p.x.source;
-  for (int64_t row = 0; row < p.y.source; ++row, x += width) {
-    T* const to = work + p.phase(row % 2, 0) + row / 2 * p.pitch;
-    for (int64_t c = 0; c < width; c += 2 * n) {
-      const int64_t left = width - c;
-      const auto a = S::load(first<T>(left), x + c), b = S::load(first<T>(left - n), x + c + n);
-      S::store(to + c / 2, S::pick(a, b, picks.even));
-      S::store(to + p.phase(0, 1) + c / 2, S::pick(a, b, picks.odd));
-    }
-  }
-}
-// Writes a plane of results from its four phases, at a distance of `size` from each other.
-template <class T>
-CG_V4 void join_plane(const Plan& p, const Picks<T>& picks, const T* phases, int64_t size, T* y) {
-  using S = Simd<T>;
-  constexpr int64_t n = S::lanes;
-  const int64_t width = p.x.result;
-  for (int64_t row = 0; row < p.y.result; ++row, y += width) {
-    const T* const from = phases + row % 2 * 2 * size + row / 2 * p.pitch;
-    for (int64_t c = 0; c < width; c += 2 * n) {
-      const int64_t left = width - c;
-      const auto a = S::load(from + c / 2), b = S::load(from + size + c / 2);
-      S::store(first<T>(left), y + c, S::pick(a, b, picks.joined));
-      if (left > n) S::store(first<T>(left - n), y + c + n, S::pick(a, b, picks.joined_after));
-    }
-  }
-}
-
-// The same for `planes` planes one after the other whose rows are a power of two of at most a vector, an even number of
-// them. Each two vectors contain the same number of elements of all four phases.
-template <class T>
-CG_V4 void split_planes(const Plan& p, const Picks<T>& picks, const T* x, int64_t planes, T* work) {
-  using S = Simd<T>;
-  constexpr int64_t n = S::lanes;
-  const int64_t numbers = planes * p.y.source * p.x.source;
-  for (int64_t c = 0; c < numbers; c += 2 * n) {
-    const auto a = S::load(first<T>(numbers - c), x + c), b = S::load(first<T>(numbers - c - n), x + c + n);
-    for (int q = 0; q < 4; ++q) S::store(work + p.phase(q / 2, q % 2) + c / 4, S::pick(a, b, picks.split[q]));
-  }
-}
-template <class T>
-CG_V4 void join_planes(const Plan& p, const Picks<T>& picks, const T* phases, int64_t size, int64_t planes, T* y) {
-  using S = Simd<T>;
-  constexpr int64_t n = S::lanes;
-  const int64_t numbers = planes * p.y.result * p.x.result;
-  for (int64_t c = 0; c < numbers; c += 2 * n) {
-    const T* const from = phases + c / 4;
-    const auto even = S::pick(S::load(from), S::load(from + size), picks.joined);
-    const auto odd = S::pick(S::load(from + 2 * size), S::load(from + 3 * size), picks.joined);
-    S::store(first<T>(numbers - c), y + c, S::pick(even, odd, picks.low));
-    S::store(first<T>(numbers - c - n), y + c + n, S::pick(even, odd, picks.high));
   }
 }
 

@@ -76,8 +76,9 @@ CG_INLINE float tanh(float x) {
   float power, p;
   detail::reduce_exp(x + x, power, p);
   const float e = __builtin_fmaf(power, p, power - 1.0f);  // exp(2 x) - 1, without cancellation near 0
-  const float one = detail::from_bits((detail::bits(x) & 0x80000000u) | 0x3f800000u);  // 1 with the sign of x
-  return detail::pick(x * one > 10.0f, one, e / (e + 2.0f));
+  const uint32_t sign = detail::bits(x) & 0x80000000u;
+  const float one = detail::from_bits(sign | 0x3f800000u);
+  return detail::from_bits(sign | detail::bits(detail::pick(x * one > 10.0f, one, e / (e + 2.0f))));  // -0 for -0
 }
 CG_INLINE double exp(double x) { return std::exp(x); }
 CG_INLINE double tanh(double x) { return std::tanh(x); }

@@ -1,8 +1,8 @@
 // The fully connected layer in nnabla's layout: weights of shape (in, *out), data flattened from base_axis on.
 #include <ATen/ops/addmm.h>
-#include <ATen/ops/mm.h>
 
 #include "core/deferred.h"
+#include "ops/dense_product.h"
 #include "ops/row_sums.h"
 
 namespace cg {
@@ -41,7 +41,9 @@ struct Affine {
     const int64_t axis = wrap_base_axis(base_axis, x.dim());
     check(x.sizes(), w.sizes(), b, axis);
     const Tensor a = shaped(x, matrix(x.sizes(), axis)), m = shaped(w, matrix(w.sizes(), 1));
-    const Tensor y = b.defined() ? at::addmm(shaped(b, {m.size(1)}), a, m) : at::mm(a, m);
+    const Tensor bias = b.defined() ? shaped(b, {m.size(1)}) : b;
+    Tensor y = fast_product(a, m, bias);
+    if (!y.defined()) y = b.defined() ? at::addmm(bias, a, m) : at::matmul(a, m);
     Ints sizes = ints(x.sizes().slice(0, axis));
     sizes.append(w.sizes().begin() + 1, w.sizes().end());
     return shaped(y, sizes);
@@ -51,7 +53,7 @@ struct Affine {
     const at::IntArrayRef x = c.in_sizes(0);
     const Ints xm = matrix(x, wrap_base_axis(base_axis, x.size())), wm = matrix(c.in_sizes(1), 1);
     const T gy = shaped(c.gy(), {xm[0], wm[1]});
-    c.grad(0, [&] { return shaped(matmul(gy, transpose(shaped(c.in(1), wm), 0, 1)), x); });
+    c.grad(0, [&] { return shaped(dense_product(gy, transpose(shaped(c.in(1), wm), 0, 1)), x); });
     if (c.needs(1)) c.template grad_of_rows<ProductOfRows>(1, shaped(c.in(0), xm), gy);
     c.template grad_of_rows<TotalOfRows>(2, T(), gy);
   }

@@ -1,5 +1,6 @@
 #include "ops/conv_depthwise.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 
@@ -56,10 +57,12 @@ bool fits(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::In
   return true;
 }
 
-// Of two ways of computing a result that fits, whether the kernels are the faster one.
+// Whether the kernels compute a result that fits, and not ATen, which may be faster. With deterministic algorithms they
+// always do, because ATen then computes in one thread.
 bool is_faster(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filter, const Tensor& t,
                bool grad_w) {
-  return t.scalar_type() == at::kDouble || kernels::depthwise_is_faster(sizes_of(p, image, map, filter), grad_w);
+  return t.scalar_type() == at::kDouble || at::globalContext().deterministicAlgorithms() ||
+         kernels::depthwise_is_faster(sizes_of(p, image, map, filter), grad_w);
 }
 
 bool in_two_dimensions(const Placement& p, const Tensor& x, at::IntArrayRef filter) {

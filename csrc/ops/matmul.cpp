@@ -2,6 +2,7 @@
 #include <ATen/ops/linear.h>
 
 #include "kernels/trace.h"
+#include "ops/dense_product.h"
 #include "ops/row_sums.h"
 
 namespace cg {
@@ -24,7 +25,7 @@ struct MatMul {
     return MatMul{transa, transb}.forward(a, b);
   }
   static Var product(const Var& a, bool transa, const Var& b, bool transb) { return run(MatMul{transa, transb}, a, b); }
-  Tensor forward(const Tensor& a, const Tensor& b) { return at::matmul(turned(a, transa), turned(b, transb)); }
+  Tensor forward(const Tensor& a, const Tensor& b) { return dense_product(turned(a, transa), turned(b, transb)); }
   // Vectors are treated as matrices of one row or one column; the pass sums over broadcast batch axes. Factors are
   // transposed by the flags of a product: the gradient of a transposed factor would be transposed itself, and is slow
   // to add to another one.
@@ -74,11 +75,13 @@ struct Linear {
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     // Torch's shape function with a bias would import torch's compiler
     if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);
+    if (w.dim() == 2)
+      if (Tensor y = fast_product(x, w.t(), b); y.defined()) return y;
     return at::linear(x, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt);
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return matmul(c.gy(), c.in(1)); });
+    c.grad(0, [&] { return dense_product(c.gy(), c.in(1)); });
     if (c.needs(1)) c.template grad_of_rows<ProductOfRows>(1, c.gy(), c.in(0));
     c.template grad_of_rows<TotalOfRows>(2, T(), c.gy());
   }

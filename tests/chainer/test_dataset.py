@@ -455,6 +455,22 @@ def test_image_datasets(tmp_path):
 
 
 @ours_only
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "LA", "1", "I", "F", "P"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.uint8, np.int32])
+def test_images_have_their_channels_first(tmp_path, mode, dtype):
+    Image = pytest.importorskip("PIL.Image")
+    pixels = np.random.RandomState(0).randint(0, 256, (5, 7, 3)).astype(np.uint8)
+    Image.fromarray(pixels).convert(mode).save(tmp_path / "a.tiff")
+    image = chainer.datasets.ImageDataset(["a.tiff"], str(tmp_path), dtype)[0]
+    with Image.open(tmp_path / "a.tiff") as file:
+        expected = np.asarray(file, dtype)
+    expected = expected[None] if expected.ndim == 2 else expected.transpose(2, 0, 1)
+    assert image.dtype == dtype and image.shape == expected.shape
+    np.testing.assert_array_equal(image, expected)
+    if not ORIGINAL:
+        assert image.flags.c_contiguous  # arithmetic with channels is slow otherwise
+
+
 def test_image_datasets_without_pillow():
     code = (
         f"import sys; sys.modules['PIL'] = None; import {chainer.__name__} as chainer\n"

@@ -37,7 +37,9 @@ def second_order(conv, x, w, b):
 @pytest.mark.parametrize("layout", ["contiguous", "channels last", "sliced"])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("pad", [0, 1, 2])
-@pytest.mark.parametrize("n, channels, out, height, width", [(3, 24, 17, 19, 18), (2, 16, 32, 16, 23), (8, 33, 16, 15, 16)])
+@pytest.mark.parametrize(
+    "n, channels, out, height, width", [(3, 24, 17, 19, 18), (2, 16, 32, 16, 23), (8, 33, 16, 15, 16)]
+)
 def test_to_the_second_order(n, channels, out, height, width, pad, transposed, layout):
     torch.manual_seed(0)
     x = laid_out((n, channels, height, width), layout)

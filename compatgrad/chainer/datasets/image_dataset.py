@@ -38,10 +38,10 @@ def _read_image_as_array(path, dtype, name=None):
     """Read an image, a path or a file, as an array of shape (channels, height, width)."""
     # Pillow's decoders raise errors of many classes on broken files
     with naming(name or path, Exception, to=OSError), Image.open(path) as f:
-        image = numpy.asarray(f, dtype=dtype)
-    if image.ndim == 2:
-        image = image[..., None]
-    return image.transpose(2, 0, 1)
+        image = numpy.asarray(f)
+    # in the order of its axes: what a program then computes with channels takes a fraction of the time that it takes
+    # where the channels lie side by side
+    return numpy.ascontiguousarray(image[None] if image.ndim == 2 else image.transpose(2, 0, 1), dtype=dtype)
 
 
 def _read_pairs(path):

@@ -1,0 +1,72 @@
+"""Large products of matrices, which go to another library where MKL is slower, against double precision."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import compatgrad
+from compatgrad import ops
+
+CPU = Path("/proc/cpuinfo")
+AMD = CPU.exists() and "AuthenticAMD" in CPU.read_text() and torch.backends.cpu.get_cpu_capability() == "AVX512"
+SIZES = [(512, 128, 64), (511, 129, 65), (16, 1024, 256), (2048, 16, 128), (130, 400, 90), (40, 50, 60), (0, 512, 512)]
+
+
+def variables(*tensors, dtype=torch.float32):
+    return [compatgrad.Variable(t.to(dtype), requires_grad=True) for t in tensors]
+
+
+def all_orders(f, *inputs):
+    """The result, its gradients, and the gradients of these."""
+    y = f(*inputs)
+    first = compatgrad.grad([ops.sum(y * y * y)], list(inputs), enable_double_backprop=True)
+    second = compatgrad.grad([sum((ops.sum(g * g) for g in first[1:]), ops.sum(first[0]))], list(inputs[:2]))
+    return [y, *first, *second]
+
+
+def check(f, *tensors):
+    found, exact = (all_orders(f, *variables(*tensors, dtype=dtype)) for dtype in (torch.float32, torch.float64))
+    for k, (x, e) in enumerate(zip(found, exact, strict=True)):
+        e = e.tensor.numpy()
+        limit = 2e-5 * np.abs(e).max() if e.size else 0
+        np.testing.assert_allclose(x.tensor.numpy(), e, rtol=1e-4, atol=limit, err_msg=str(k))
+
+
+def laid_out(rows, columns, layout):
+    t = torch.randn(rows, columns)
+    return {"rows": t, "columns": t.t().contiguous().t(), "sliced": torch.randn(rows, columns + 7)[:, 3:-4]}[layout]
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "sliced"])
+@pytest.mark.parametrize("m, k, n", SIZES)
+def test_products(m, k, n, layout):
+    torch.manual_seed(0)
+    a, b, bias = laid_out(m, k, layout), laid_out(k, n, layout) / k**0.5, torch.randn(n)
+    check(ops.matmul, a, b)
+    check(lambda a, b: ops.matmul(a, b, transa=True, transb=True), a.t(), b.t())
+    check(lambda x, w, b: ops.linear(x, w, b), a, b.t(), bias)
+    check(lambda x, w: ops.linear(x, w), a, b.t())
+    check(lambda x, w, b: ops.affine(x, w, b), a, b, bias)
+
+
+@pytest.mark.skipif(not AMD, reason="MKL is fast on this processor")
+@pytest.mark.parametrize("dtype, calls", [(torch.float32, 4), (torch.float64, 0)])
+def test_library(dtype, calls):
+    """The forward products and the gradients of the rows go to oneDNN, those of the matrix to MKL."""
+    x, w, b = variables(torch.randn(300, 200), torch.randn(100, 200), torch.randn(100), dtype=dtype)
+    gy = torch.randn(300, 200, dtype=dtype)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        y = ops.linear(x, w, b)
+        compatgrad.grad([ops.matmul(y, w)], [x, w, b], [compatgrad.Variable(gy)])
+    found = {event.key: event.count for event in profile.key_averages()}
+    assert found.get("mkldnn::_linear_pointwise", 0) == calls
+
+
+def test_wrong_shapes():
+    x, w = torch.randn(300, 200), torch.randn(100, 201)
+    with pytest.raises(ValueError, match="shapes cannot be multiplied"):
+        ops.linear(compatgrad.Variable(x), compatgrad.Variable(w))
+    with pytest.raises(ValueError, match="shapes cannot be multiplied"):
+        ops.matmul(compatgrad.Variable(x), compatgrad.Variable(w))
