@@ -281,7 +281,7 @@ def rows(workload, values, unit, scale):
 
 
 def show_limit(workload, values, least):
-    """How much of the time of a step its products and the movement of its parameters take at least."""
+    """How much of the time of a step its products and the movement of its parameters take at the machine's limits."""
     for framework in (FRONTEND, STATIC, DYNAMIC, MX):
         if framework in values:
             seconds = statistics.median(values[framework])
@@ -318,7 +318,7 @@ def main():
     parser.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
     parser.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
     parser.add_argument("--compiled", action="store_true", help="training steps also against torch.compile")
-    parser.add_argument("--limit", action="store_true", help="how close training steps are to the machine's limit")
+    parser.add_argument("--limit", action="store_true", help="how close steps are to the machine's limit")
     parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
     parser.add_argument("--data", action="store_true", help="iterators over images, and nothing else")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
@@ -378,7 +378,7 @@ def main():
         for name, settings in chosen(workloads, module).items():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale or data.IMAGES[name])
-            if args.limit and module == "steps":
+            if args.limit and module in ("steps", "large"):
                 command = [sys.executable, "-m", "tests.benchmarks.limit", name]
                 told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
                 limits[name] = json.loads(told.stdout)[name]

@@ -1,11 +1,13 @@
-"""How much of the machine a training step uses: `python -m tests.benchmarks.limit mlp_mnist ...` prints it as JSON.
+"""How much of the machine a step uses: `python -m tests.benchmarks.limit mlp_mnist "vgg16 train 16" ...` prints it as
+JSON.
 
-The machine's limits are measured: the rate of a large matrix product, and the rate at which arrays are copied that take
-as much memory as the step's parameters, gradients and states, and so lie in the same cache or in none. A step needs the
-floating-point operations of its matrix products and convolutions, which are counted in the torch program of the same
-network, and the bytes of parameters, gradients and optimizer states, each moved once for each pass over it. Activations
-are left out, since those of small networks stay in the caches. So the seconds that a step needs at least are a lower
-bound.
+The machine's limits are measured: the rate of a large matrix product or convolution, whichever is higher, and the rate
+at which arrays are copied that take as much memory as the step's parameters, gradients and states, and so lie in the
+same cache or in none. A step needs the floating-point operations of its matrix products and convolutions, which are
+counted in the torch program of the same network, and the bytes of parameters, gradients and optimizer states, each
+moved once for each pass over it. Activations are left out, since those of small networks stay in the caches. So the
+seconds that a step needs at least are a lower bound, but for convolutions by minimal filtering: these take fewer
+operations than the sums of products that are counted, so a step may use more than all of the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from tests.benchmarks import steps_torch
+from tests.benchmarks import large, large_torch, steps_torch
 from tests.benchmarks.worker import THREADS
 
 # bytes that an update moves for a parameter: reads of parameter, gradient and states, writes of parameter and states
@@ -38,10 +40,13 @@ def _best(f, repeat=15) -> float:
 
 
 def product_rate() -> float:
-    """Floating-point operations a second of a product of two float32 matrices of 1024 by 1024."""
-    a, b = torch.rand(1024, 1024), torch.rand(1024, 1024)
-    out = torch.empty(1024, 1024)
-    return 2 * 1024**3 / _best(lambda: torch.mm(a, b, out=out))
+    """Floating-point operations a second of a large product of float32 numbers: of two matrices of 1024 by 1024, or of
+    a convolution of 8 images of 128 channels and 32 by 32 pixels, for which torch calls another library."""
+    a, b, out = (torch.rand(1024, 1024) for _ in range(3))
+    x, w = torch.rand(8, 128, 32, 32), torch.rand(128, 128, 3, 3)
+    with torch.inference_mode():
+        product = 2 * 1024**3 / _best(lambda: torch.mm(a, b, out=out))
+        return max(product, 2 * w.numel() * x[:, 0].numel() / _best(lambda: torch.conv2d(x, w, padding=1)))
 
 
 def copy_rate(size: float) -> float:
@@ -58,14 +63,22 @@ def copy_rate(size: float) -> float:
 
 
 class _Operations(TorchDispatchMode):
-    """Counts floating-point operations, also of gradients of gradients, at which torch's FlopCounterMode stops."""
+    """Counts floating-point operations, also of gradients of gradients, at which torch's FlopCounterMode stops, and
+    the parameters that are read."""
 
     def __init__(self):
         super().__init__()
         self.total = 0
+        self.parameters: dict[int, int] = {}  # how many numbers each has
 
     def __torch_dispatch__(self, f, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        self.parameters |= {id(a): a.numel() for a in args if isinstance(a, torch.nn.Parameter)}
+        if (
+            f._overloadpacket not in flop_registry and f._can_decompose()
+        ):  # inference mode hands on functions that consist of others
+            with self:
+                return f.decompose(*args, **kwargs)
         out = f(*args, **kwargs)
         count = flop_registry.get(f._overloadpacket)
         if count is not None:
@@ -91,13 +104,17 @@ def needs(make) -> dict[str, float]:
     step()
     with _Operations() as counter:
         step()
-    (optimizer,) = optimizers
-    (group,) = optimizer.param_groups
-    name = type(optimizer).__name__
-    velocity = bool(group.get("momentum"))
-    count = sum(p.numel() for p in group["params"])
-    moved = count * (_UPDATE[name] + 8 * velocity + _PASSES)
-    return {"operations": counter.total, "moved": moved, "kept": 4 * count * (4 if name == "Adam" else 2 + velocity)}
+    if not optimizers:  # inference
+        read = 4 * sum(counter.parameters.values())
+        return {"operations": counter.total, "moved": read, "kept": read}
+    moved = kept = 0
+    for optimizer in optimizers:
+        (group,) = optimizer.param_groups
+        name, velocity = type(optimizer).__name__, bool(group.get("momentum"))
+        count = sum(p.numel() for p in group["params"])
+        moved += count * (_UPDATE[name] + 8 * velocity + _PASSES)
+        kept += 4 * count * (4 if name == "Adam" else 2 + velocity)
+    return {"operations": counter.total, "moved": moved, "kept": kept}
 
 
 def least(make) -> dict[str, float]:
@@ -108,5 +125,5 @@ def least(make) -> dict[str, float]:
 
 if __name__ == "__main__":
     torch.set_num_threads(THREADS)
-    programs = steps_torch.programs()
+    programs = steps_torch.programs() | large.programs(large_torch.NETWORKS)
     print(json.dumps({name: least(programs[name]) for name in sys.argv[1:] if name in programs}))

@@ -27,6 +27,24 @@ def test_operations_of_a_gradient_of_a_gradient_are_counted():
     assert 2 * 5 * (first + second + last) < found < 2 * 7 * (first + second + last)
 
 
+def test_operations_and_bytes_of_inference():
+    def make():
+        model = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 5, 3, bias=False), torch.nn.Flatten(), torch.nn.Linear(5 * 36, 7)
+        )
+        x = torch.rand(2, 3, 8, 8)
+
+        def step():
+            with torch.inference_mode():
+                return model(x)
+
+        return step
+
+    needs = limit.needs(make)
+    assert needs["operations"] == 2 * 2 * (5 * 36 * 27 + 5 * 36 * 7)
+    assert needs["moved"] == needs["kept"] == 4 * (5 * 27 + 7 * (5 * 36 + 1))
+
+
 def test_rates_are_those_of_a_machine():
     assert 1e8 < limit.product_rate() < 1e14
     assert 1e8 < limit.copy_rate(1 << 20) < 1e13
