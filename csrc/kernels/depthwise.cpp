@@ -17,6 +17,7 @@ bool depthwise_is_faster(const Depthwise& d, bool grad_w) {
   if (simd_level() < 4) return by_one && square && rows == 3 && width >= 32;
   if (taps == 1) return !grad_w;
   if (by_one) {
+    if (grad_w && width > 4 && width < 8) return false;  // more than half of a vector is empty
     if (square && (rows == 3 || rows == 5) && width > 4) return true;
     if (square && rows == 7 && width > 8) return true;
     return taps <= 9 && d.map[0] == d.image[0] && width == d.image[1];
