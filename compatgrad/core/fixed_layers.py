@@ -41,8 +41,8 @@ def available() -> bool:
 
 @cache
 def _points() -> torch.Tensor:
-    """The matrix that transforms three numbers of a filter for `_C.convolve_tiles`: values of the polynomial at 0, the square
-    roots of 1/2 and 2 with both signs, and infinity, divided by products of differences of these points.
+    """The matrix that transforms three numbers of a filter for `_C.convolve_tiles`: values of the polynomial at 0, the
+    square roots of 1/2 and 2 with both signs, and infinity, divided by products of differences of these points.
     """
     half, two = math.sqrt(0.5), math.sqrt(2)
     points = [0.0, half, -half, two, -two]
