@@ -1,6 +1,6 @@
-// Convolutions with filters of 3 x 3 by minimal filtering (Winograd's F(4 x 4, 3 x 3)), for inference with channels last
-// and filters that were transformed before: a tile of 4 x 4 results needs 36 products of a pair of channels, where the
-// sum over the filter has 144. winograd.h has the smaller tiles of training, in C order.
+// Convolutions with filters of 3 x 3 by minimal filtering (Winograd's F(4 x 4, 3 x 3)), for inference with channels
+// last and filters that were transformed before: a tile of 4 x 4 results needs 36 products of a pair of channels, where
+// the sum over the filter has 144. winograd.h has the smaller tiles of training, in C order.
 #pragma once
 #include <cstdint>
 

@@ -12,17 +12,18 @@ namespace cg {
 
 using at::Tensor;
 
-at::Tensor convolve_tiles(const Tensor& x, const Tensor& filters, const Tensor& bias, int64_t pad,
-                             const Tensor& into, bool rectify) {
+at::Tensor convolve_tiles(const Tensor& x, const Tensor& filters, const Tensor& bias, int64_t pad, const Tensor& into,
+                          bool rectify) {
   using kernels::kTileLanes, kernels::kTaps, kernels::kTileSide;
   constexpr auto kLast = at::MemoryFormat::ChannelsLast;
   constexpr int64_t kBytes = 4 << 20;  // of the transformed numbers of a part of the tiles, which should stay in caches
   TORCH_CHECK_VALUE(x.dim() == 4 && filters.dim() == 3 && filters.size(0) == kTaps && filters.size(1) == x.size(1),
-                    "convolve_tiles: expected x (n, channels, height, width) and filters (", kTaps, ", channels, maps), got ",
-                    x.sizes(), " and ", filters.sizes());
+                    "convolve_tiles: expected x (n, channels, height, width) and filters (", kTaps,
+                    ", channels, maps), got ", x.sizes(), " and ", filters.sizes());
   const int64_t channels = x.size(1), maps = filters.size(2);
   TORCH_CHECK_VALUE(channels % kTileLanes == 0 && maps % kTileLanes == 0,
-                    "convolve_tiles: channels and maps must be multiples of ", kTileLanes, ", got ", channels, " and ", maps);
+                    "convolve_tiles: channels and maps must be multiples of ", kTileLanes, ", got ", channels, " and ",
+                    maps);
   for (const Tensor* t : {&x, &filters, &bias, &into})
     TORCH_CHECK_VALUE(!t->defined() || (t->scalar_type() == at::kFloat && t->device().is_cpu() && kernels::plain(*t)),
                       "convolve_tiles: expected tensors of float32 on the CPU");
@@ -31,8 +32,8 @@ at::Tensor convolve_tiles(const Tensor& x, const Tensor& filters, const Tensor& 
   const at::DimVector sizes{x.size(0), maps, height, width};
   TORCH_CHECK_VALUE(!into.defined() || (into.sizes() == sizes && into.is_contiguous(kLast)),
                     "convolve_tiles: into: expected the shape ", sizes, " with channels last");
-  TORCH_CHECK_VALUE(!bias.defined() || (bias.numel() == maps && bias.is_contiguous()), "convolve_tiles: bias: expected ",
-                    maps, " numbers");
+  TORCH_CHECK_VALUE(!bias.defined() || (bias.numel() == maps && bias.is_contiguous()),
+                    "convolve_tiles: bias: expected ", maps, " numbers");
   const auto side = [](int64_t n) { return (n + kTileSide - 1) / kTileSide; };
   const kernels::Tiles tiles{x.size(2), x.size(3), pad, height, width, side(height), side(width)};
   const int64_t count = x.size(0) * tiles.rows * tiles.columns;

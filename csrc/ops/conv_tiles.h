@@ -8,6 +8,6 @@ namespace cg {
 // into: a result with channels last to which the convolution is added in place, or undefined. Stride 1, `pad` zeros
 // around x; then negative results become 0, if `rectify`. Channels and maps are multiples of 16.
 at::Tensor convolve_tiles(const at::Tensor& x, const at::Tensor& filters, const at::Tensor& bias, int64_t pad,
-                             const at::Tensor& into, bool rectify);
+                          const at::Tensor& into, bool rectify);
 
 }  // namespace cg
