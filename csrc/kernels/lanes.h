@@ -20,6 +20,14 @@ using Order = int __attribute__((vector_size(4 * L)));
 CG_INLINE void load(V& v, const float* p) { std::memcpy(&v, p, sizeof v); }
 CG_INLINE void store(float* p, const V& v) { std::memcpy(p, &v, sizeof v); }
 
+// r = the elements of a and b, one after the other, in this order.
+CG_INLINE void pick(V& r, const V& a, const V& b, const Order& order) {
+#if defined(__clang__)
+  for (int l = 0; l < L; ++l) r[l] = order[l] < L ? a[order[l]] : b[order[l] - L];
+#else
+  r = __builtin_shuffle(a, b, order);
+#endif
+}
 // Exchanges rows and columns. In the step of distance s, elements whose row has bit s set change places with elements
 // whose column has it set.
 template <int s>
@@ -33,8 +41,8 @@ CG_INLINE void exchange(V (&v)[L]) {
   for (int i = 0; i < L; ++i)
     if (!(i & s)) {
       const V a = v[i], b = v[i + s];
-      v[i] = __builtin_shuffle(a, b, low);
-      v[i + s] = __builtin_shuffle(a, b, high);
+      pick(v[i], a, b, low);
+      pick(v[i + s], a, b, high);
     }
 }
 CG_INLINE void transpose(V (&v)[L]) {

@@ -1,6 +1,7 @@
 #include "kernels/norm.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "kernels/raw.h"
@@ -130,6 +131,50 @@ CG_NORM(float)
 CG_NORM(double)
 #undef CG_NORM
 
+// A loop over the few elements of a channel takes longer to start than to run. Such elements count as channels of their
+// own, whose parameters are repeated, and whose sums are added afterwards.
+bool is_short(const Layout& s) {
+  return s.inner > 1 && (s.inner < 16 || (s.inner < 64 && s.inner % simd::lanes)) && s.outer >= 4;
+}
+Layout flat(const Layout& s) { return {s.outer, s.channels * s.inner, 1}; }
+template <class T>
+std::vector<T> repeated(const Layout& s, const T* x) {
+  std::vector<T> r(s.channels * s.inner);
+  for (int64_t c = 0; c < s.channels; ++c) std::fill_n(r.begin() + c * s.inner, s.inner, x[c]);
+  return r;
+}
+
+template <class T>
+void find_statistics(const Layout& s, const T* x, double* mean, double* var) {
+  if (!is_short(s)) return statistics_of(s, x, mean, var);
+  std::vector<double> means(s.channels * s.inner), vars(s.channels * s.inner);
+  statistics_of(flat(s), x, means.data(), vars.data());
+  for (int64_t c = 0; c < s.channels; ++c) {
+    const double *const m = means.data() + c * s.inner, *const v = vars.data() + c * s.inner;
+    double total = 0, squares = 0;
+    for (int64_t i = 0; i < s.inner; ++i) total += m[i];
+    mean[c] = total / s.inner;
+    for (int64_t i = 0; i < s.inner; ++i) squares += v[i] + (m[i] - mean[c]) * (m[i] - mean[c]);
+    var[c] = squares / s.inner;
+  }
+}
+template <class T>
+void find_sums(const Layout& s, const T* x, const T* gy, const T* mean, double* g, double* gd) {
+  if (!is_short(s)) return sums_of(s, x, gy, mean, g, gd);
+  std::vector<double> gs(s.channels * s.inner), gds(s.channels * s.inner);
+  sums_of(flat(s), x, gy, repeated(s, mean).data(), gs.data(), gds.data());
+  for (int64_t c = 0; c < s.channels; ++c) {
+    g[c] = std::accumulate(gs.begin() + c * s.inner, gs.begin() + (c + 1) * s.inner, 0.0);
+    gd[c] = std::accumulate(gds.begin() + c * s.inner, gds.begin() + (c + 1) * s.inner, 0.0);
+  }
+}
+// Calls loop(layout, parameters...), where each parameter has a number per channel of the layout.
+template <class F, class... T>
+void with_parameters(const Layout& s, F&& loop, const T*... parameters) {
+  if (!is_short(s)) return loop(s, parameters...);
+  loop(flat(s), repeated(s, parameters).data()...);
+}
+
 }  // namespace
 
 void batch_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps, const at::Tensor& y,
@@ -138,7 +183,7 @@ void batch_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& 
   const Layout s{x.size(0), x.size(1), x.size(2)};
   with_dtype(x, [&]<class T>(T) {
     std::vector<double> m(s.channels), v(s.channels);
-    statistics_of(s, x.const_data_ptr<T>(), m.data(), v.data());
+    find_statistics(s, x.const_data_ptr<T>(), m.data(), v.data());
     T *const pm = mean.data_ptr<T>(), *const pi = inv_std.data_ptr<T>();
     for (int64_t c = 0; c < s.channels; ++c) {
       pm[c] = static_cast<T>(m[c]);
@@ -152,7 +197,9 @@ void batch_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& 
         rv[c] = static_cast<T>(rv[c] * decay + v[c] * (1 - decay) * adjust);
       }
     }
-    apply_to(s, x.const_data_ptr<T>(), pm, pi, gamma.const_data_ptr<T>(), beta.const_data_ptr<T>(), y.data_ptr<T>());
+    with_parameters(
+        s, [&](const Layout& l, auto... p) { apply_to(l, x.const_data_ptr<T>(), p..., y.data_ptr<T>()); },
+        static_cast<const T*>(pm), static_cast<const T*>(pi), gamma.const_data_ptr<T>(), beta.const_data_ptr<T>());
   });
 }
 
@@ -163,7 +210,7 @@ void batch_norm_grad(const at::Tensor& x, const at::Tensor& gamma, const at::Ten
     const T *const px = x.const_data_ptr<T>(), *const pg = gy.const_data_ptr<T>(), *const m = mean.const_data_ptr<T>();
     const T* const r = inv_std.const_data_ptr<T>();
     std::vector<double> g(s.channels), gd(s.channels);
-    sums_of(s, px, pg, m, g.data(), gd.data());
+    find_sums(s, px, pg, m, g.data(), gd.data());
     for (int64_t c = 0; c < s.channels; ++c) {
       if (ggamma.defined()) ggamma.data_ptr<T>()[c] = static_cast<T>(gd[c] * r[c]);
       if (gbeta.defined()) gbeta.data_ptr<T>()[c] = static_cast<T>(g[c]);
@@ -179,7 +226,9 @@ void batch_norm_grad(const at::Tensor& x, const at::Tensor& gamma, const at::Ten
       b[c] = static_cast<T>(gd[c] * scale * r[c] * r[c] * a[c]);
       k[c] = static_cast<T>(a[c] * g[c] * scale);
     }
-    combine_to(s, px, pg, m, a.data(), b.data(), k.data(), gx.data_ptr<T>());
+    with_parameters(
+        s, [&](const Layout& l, auto... p) { combine_to(l, px, pg, p..., gx.data_ptr<T>()); }, m,
+        static_cast<const T*>(a.data()), static_cast<const T*>(b.data()), static_cast<const T*>(k.data()));
   });
 }
 
