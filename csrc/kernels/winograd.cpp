@@ -10,12 +10,12 @@ using tiles::Task;
 
 constexpr int64_t kTiles = 14;  // that are multiplied at a time
 
-// Each works on a block of 16 channels of the images or of the result, or on a place and a pair of blocks.
+// Each works on a block of 16 channels of the images or of the result, a piece of it, or a place and a pair of blocks.
 struct Loops {
   void (*filters)(const Task&, int64_t block);
-  void (*image)(const Task&, int64_t block);
-  void (*map)(const Task&, int64_t block);
-  void (*result)(const Task&, int64_t block);
+  void (*image)(const Task&, int64_t item);
+  void (*map)(const Task&, int64_t item);
+  void (*result)(const Task&, int64_t item);
   void (*filter_grad)(const Task&, int64_t block);
   void (*multiply)(const Task&, int64_t item);
   void (*multiply_gradient)(const Task&, int64_t item);
@@ -86,7 +86,8 @@ void each_part(Task t, const Parts& parts, F&& f) {
 
 }  // namespace
 
-// With fewer channels most of a block is empty. With few positions the transformation of the filters takes longest.
+// With fewer channels most of a block is empty, and so are tiles of results of one row or of 3 x 3. With few positions
+// the transformation of the filters takes longest.
 bool winograd_fits(const Winograd& s) {
   constexpr int64_t kChannels = 12, kPositions = 64, kLargeFilters = 1 << 17, kRow = 8 << 20;
   if (!loops() || s.in < kChannels || s.out < kChannels) return false;
@@ -98,6 +99,7 @@ bool winograd_fits(const Winograd& s) {
   if (height <= 0 || width <= 0 || s.batch * height * width < positions) return false;
   const Task t{s};
   if (s.batch * t.rows() * t.columns() < kTiles) return false;
+  if (4 * t.rows() * t.columns() * 10 > 17 * height * width) return false;
   const int64_t row = tiles::kPlaces * (s.in + s.out) * t.columns() * static_cast<int64_t>(sizeof(float));
   return row <= kRow;  // the least that is transformed at once
 }
@@ -116,9 +118,10 @@ void winograd(const Winograd& s, const float* x, const float* w, bool turned, co
   divide(t, parts, memory);
   each(tiles::blocks(s.out), t, f.filters);
   each_part(t, parts, [&](const Task& part) {
-    each(tiles::blocks(s.in), part, f.image);  // reads all images of the part before results may overwrite them
+    each(tiles::blocks(s.in) * part.pieces(s.in), part,
+         f.image);  // reads all images of the part before results may overwrite them
     each(products(part), part, f.multiply);
-    each(tiles::blocks(s.out), part, f.result);
+    each(tiles::blocks(s.out) * part.pieces(s.out), part, f.result);
   });
 }
 
@@ -129,8 +132,8 @@ void winograd_grad_w(const Winograd& s, const float* x, const float* gy, float* 
   t.x = x, t.gy = gy, t.gw = gw;
   divide(t, parts, memory);
   each_part(t, parts, [&](const Task& part) {
-    each(tiles::blocks(s.in), part, f.image);
-    each(tiles::blocks(s.out), part, f.map);
+    each(tiles::blocks(s.in) * part.pieces(s.in), part, f.image);
+    each(tiles::blocks(s.out) * part.pieces(s.out), part, f.map);
     each(products(part), part, f.multiply_gradient);
   });
   each(tiles::blocks(s.out), t, f.filter_grad);

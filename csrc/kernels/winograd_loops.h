@@ -37,16 +37,24 @@ struct Task {
   int64_t map_distance() const { return distance(blocks(s.out) * tiles()); }
   float* map(int64_t block) const { return maps + block * tiles() * L; }
 
-  // Calls f(image, first row of tiles, last) for the rows of each image.
+  // The rows of a part are divided into pieces for threads where there are few blocks. `f` is called with an image and
+  // the first and last row of its tiles that belong to the piece.
+  int64_t pieces(int64_t channels) const {
+    constexpr int64_t kWanted = 8;
+    return std::clamp<int64_t>(kWanted / blocks(channels), 1, last - first);
+  }
+  int64_t start(int64_t piece, int64_t count) const { return first + (last - first) * piece / count; }
   template <class F>
-  CG_INLINE void each_image(F&& f) const {
-    for (int64_t r = first; r < last;) {
-      const int64_t n = r / rows(), from = r % rows(), to = std::min(rows(), from + last - r);
+  CG_INLINE void each_image(int64_t piece, int64_t count, F&& f) const {
+    const int64_t end = start(piece + 1, count);
+    for (int64_t r = start(piece, count); r < end;) {
+      const int64_t n = r / rows(), from = r % rows(), to = std::min(rows(), from + end - r);
       f(n, from, to);
       r += to - from;
     }
   }
-  int64_t most_rows() const { return std::min(rows(), last - first); }  // of tiles of one image
+  // How many rows of tiles of one image a piece has at most.
+  int64_t most_rows(int64_t count) const { return std::min(rows(), (last - first + count - 1) / count); }
 };
 
 struct Free {
@@ -131,17 +139,18 @@ CG_INLINE void filters(const Task& t, int64_t block) {
   }
 }
 
-// A block of input channels.
-CG_INLINE void image(const Task& t, int64_t block) {
+// A piece of a block of input channels.
+CG_INLINE void image(const Task& t, int64_t item) {
+  const int64_t count = t.pieces(t.s.in), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns() + 2;
-  const Buffer strip = buffer((2 * t.most_rows() + 2) * width);
-  float* to = t.image(block);
-  t.each_image([&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    const int64_t top = 2 * from - s.pad[0], count = 2 * (end - from) + 2;
-    const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + count));
+  const Buffer strip = buffer((2 * t.most_rows(count) + 2) * width);
+  float* to = t.image(block) + (t.start(piece, count) - t.first) * t.columns() * L;
+  t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+    const int64_t top = 2 * from - s.pad[0], lines = 2 * (end - from) + 2;
+    const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + lines));
     std::memset(strip.get(), 0, (low - top) * width * sizeof(V));
-    std::memset(strip.get() + (high - top) * width * L, 0, (top + count - high) * width * sizeof(V));
+    std::memset(strip.get() + (high - top) * width * L, 0, (top + lines - high) * width * sizeof(V));
     lanes::gather(t.x + ((n * s.in + block * L) * s.height + low) * s.width, t.x + s.batch * s.in * s.height * s.width,
                   s.height * s.width, channels_of(s.in, block), (high - low) * s.width,
                   {strip.get() + ((low - top) * width + s.pad[1]) * L, s.width, width});
@@ -158,13 +167,14 @@ CG_INLINE void image(const Task& t, int64_t block) {
   });
 }
 
-// The gradient of a block of output channels.
-CG_INLINE void map(const Task& t, int64_t block) {
+// A piece of the gradient of a block of output channels.
+CG_INLINE void map(const Task& t, int64_t item) {
+  const int64_t count = t.pieces(t.s.out), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
-  const Buffer strip = buffer(2 * t.most_rows() * width);
-  float* to = t.map(block);
-  t.each_image([&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+  const Buffer strip = buffer(2 * t.most_rows(count) * width);
+  float* to = t.map(block) + (t.start(piece, count) - t.first) * t.columns() * L;
+  t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t high = std::min(s.out_height(), 2 * end);
     std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
     lanes::gather(t.gy + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width(),
@@ -183,18 +193,19 @@ CG_INLINE void map(const Task& t, int64_t block) {
   });
 }
 
-// A block of output channels.
-CG_INLINE void result(const Task& t, int64_t block) {
+// A piece of a block of output channels.
+CG_INLINE void result(const Task& t, int64_t item) {
+  const int64_t count = t.pieces(t.s.out), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
   const int channels = channels_of(s.out, block);
-  const Buffer strip = buffer(2 * t.most_rows() * width);
+  const Buffer strip = buffer(2 * t.most_rows(count) * width);
   float first[L] = {};
   if (t.bias) std::memcpy(first, t.bias + block * L, channels * sizeof(float));
   V bias;
   lanes::load(bias, first);
-  const float* from_map = t.map(block);
-  t.each_image([&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+  const float* from_map = t.map(block) + (t.start(piece, count) - t.first) * t.columns() * L;
+  t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     for (int64_t a = 0; a < end - from; ++a)
       for (int64_t b = 0; b < t.columns(); ++b, from_map += L) {
         V m[4][4], r[2][2];

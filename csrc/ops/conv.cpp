@@ -184,7 +184,7 @@ struct Deconvolution : Placement {
     for (size_t k = 0; k < stride.size(); ++k)
       beyond.push_back((*outsize)[k] - touched(k, x.size(k + 2), w.size(k + 2)));
     if (Tensor y = depthwise_deconvolution(*this, x, w, b, beyond); y.defined()) return y;
-    if (!b.defined() || (kernels::raw(b, x) && b.numel() == sizes[1])) {
+    if (!b.defined() || (kernels::raw(b, x) && b.dim() == 1 && b.numel() == sizes[1])) {
       const Tensor y = columns_grad_x(*this, x, sizes, w);
       if (y.defined()) return b.defined() ? y.add_(b.reshape({-1, 1, 1})) : y;
     }

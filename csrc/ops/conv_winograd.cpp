@@ -24,7 +24,7 @@ bool is_map(const Winograd& s, const Tensor& map) {
 }
 const float* floats(const Tensor& t) { return t.const_data_ptr<float>(); }
 bool fits_bias(const Tensor& b, const Tensor& x, int64_t channels) {
-  return !b.defined() || (kernels::raw(b, x) && b.numel() == channels);
+  return !b.defined() || (kernels::raw(b, x) && b.dim() == 1 && b.numel() == channels);
 }
 Tensor computed(const Winograd& s, const Tensor& x, const Tensor& w, bool turned, const Tensor& b, const Tensor& into) {
   const Tensor from = x.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;

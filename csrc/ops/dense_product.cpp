@@ -30,11 +30,17 @@ bool is_large(const Tensor& a, const Tensor& b) {
   return std::min({m, k, n}) >= kLeast && k == b.size(0) && m * k * n >= kProducts;
 }
 
+// Whether rows or columns lie one after the other, which oneDNN expects.
+bool has_rows(const Tensor& m) {
+  const int64_t rows = m.size(0), columns = m.size(1), down = m.stride(0), right = m.stride(1);
+  return (right == 1 && down >= columns) || (down == 1 && right >= rows);
+}
+
 }  // namespace
 
 Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias) {
   if (a.dim() != 2 || b.dim() != 2 || a.scalar_type() != at::kFloat || !kernels::raw(a, b)) return {};
-  if (!a.is_contiguous() || !is_large(a, b)) return {};
+  if (!a.is_contiguous() || !has_rows(b) || !is_large(a, b)) return {};
   if (bias.defined() && !(kernels::raw(a, bias) && bias.is_contiguous() && bias.sizes() == b.sizes().slice(1)))
     return {};
   const auto* op = faster();

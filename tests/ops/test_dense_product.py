@@ -70,3 +70,11 @@ def test_wrong_shapes():
         ops.linear(compatgrad.Variable(x), compatgrad.Variable(w))
     with pytest.raises(ValueError, match="shapes cannot be multiplied"):
         ops.matmul(compatgrad.Variable(x), compatgrad.Variable(w))
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (7, 3), (300, 2), (2, 300), (299, 1), (0, 1), (1, 0)])
+def test_overlapping_rows(strides):
+    # sliding windows and the like, which oneDNN cannot describe
+    w, x = torch.as_strided(torch.randn(400_000), (257, 300), strides), torch.randn(256, 300)
+    for y in (ops.linear(x, w), ops.matmul(x, w.t()), ops.affine(x, w.t())):
+        torch.testing.assert_close(y.tensor, (x.double() @ w.double().t()).float(), rtol=1e-4, atol=1e-3)

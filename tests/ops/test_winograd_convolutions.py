@@ -71,6 +71,7 @@ def test_to_the_second_order(n, channels, out, height, width, pad, transposed, l
         "groups": {"groups": 2},
         "other filter": {"filters": (3, 1)},
         "few channels": {"channels": 8},
+        "one row": {"size": (1, 576)},
         "more padding than the filter": {"pad": [3, 1]},
     }.items(),
 )
@@ -78,7 +79,7 @@ def test_others_go_to_aten(why, change):
     change = dict(change)
     channels, dtype = change.pop("channels", 32), change.pop("dtype", torch.float32)
     filters, pad = change.pop("filters", (3, 3)), change.pop("pad", [1, 1])
-    x = torch.randn(4, channels, 24, 24).to(dtype)
+    x = torch.randn(4, channels, *change.pop("size", (24, 24))).to(dtype)
     w = torch.randn(32, channels // change.get("groups", 1), *filters).to(dtype)
     y = []
     assert functions(
@@ -138,3 +139,11 @@ def test_a_plan_is_traced_with_aten():
     graph = torch.fx.experimental.proxy_tensor.make_fx(f)(x, w)
     assert "convolution" in graph.code
     torch.testing.assert_close(graph(x, w), _C.op("convolution")(_C.Variable(x), _C.Variable(w), pad=[1, 1]).tensor)
+
+
+@pytest.mark.parametrize("shape", [(16, 1), (4, 4), (1, 16)])
+def test_bias_that_is_no_vector(shape):
+    x, w = torch.randn(2, 16, 12, 12), torch.randn(16, 16, 3, 3)
+    for op in (ops.convolution, ops.deconvolution):
+        with pytest.raises((ValueError, RuntimeError)):
+            op(x, w, torch.ones(shape), pad=[1, 1])
