@@ -10,9 +10,10 @@
 namespace cg {
 namespace {
 
+// The sign is that of x, so that tanh(-x) is exactly -tanh(x).
 CG_SIMD void tanh_loop(int64_t n, const float* x, float* y) {
   CG_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = simd::tanh(x[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = __builtin_copysignf(simd::tanh(__builtin_fabsf(x[i])), x[i]);
 }
 
 }  // namespace

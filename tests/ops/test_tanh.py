@@ -19,6 +19,7 @@ def test_accuracy():
     )
     exact = np.tanh(x.double().numpy())
     unit = np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64)
+    assert torch.equal(tanh(-x), -tanh(x))
     assert float((np.abs(tanh(x).double().numpy() - exact) / unit).max()) <= 3
 
 
