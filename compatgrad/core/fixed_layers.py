@@ -35,7 +35,18 @@ def _operators() -> dict[str, Callable[..., Any]]:
 
 
 def available() -> bool:
-    """Whether this torch has oneDNN with its fused operators, and the program has not switched oneDNN off."""
+    """Whether this torch has oneDNN with its fused operators, and the program has not switched oneDNN off.
+
+    Returns:
+        Whether the layers of this module can be made.
+
+    Example:
+        >>> from compatgrad.core import fixed_layers
+        >>> isinstance(fixed_layers.available(), bool)
+        True
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
     return torch._C._get_mkldnn_enabled() and bool(_operators())
 
 
@@ -97,6 +108,7 @@ class Convolution:
 
     Example:
         >>> import torch
+        >>> from compatgrad.core.fixed_layers import Convolution
         >>> layer = Convolution(torch.ones(1, 1, 2, 2), None, (1, 1), (0, 0), (1, 1), 1, (1, 1, 2, 2), "relu")
         >>> layer(torch.full((1, 1, 2, 2), 0.5))
         tensor([[[[2.]]]])
@@ -158,11 +170,18 @@ class Convolution:
 class Dense:
     """x @ weight.T + bias with a fixed weight, then relu if `rectify`; x has the shape (rows, inputs).
 
+    Args:
+        weight: float32, shape (outputs, inputs).
+        bias: one number per output, or None.
+        rows: the number of rows for which the weight is ordered; others work, too.
+        rectify: whether negative results become 0.
+
     Raises:
         RuntimeError: torch has no oneDNN.
 
     Example:
         >>> import torch
+        >>> from compatgrad.core.fixed_layers import Dense
         >>> Dense(torch.ones(1, 2), None, 1, rectify=False)(torch.tensor([[1.0, 2.0]]))
         tensor([[3.]])
 
@@ -182,6 +201,27 @@ class Dense:
 
 
 def affine(x: torch.Tensor, factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> torch.Tensor:
-    """x * factor + addend, then relu if `rectify`; factor and addend have the shape (1, channels, 1, 1)."""
+    """x * factor + addend, then relu if `rectify`.
+
+    Args:
+        x: float32, shape (batch, channels, height, width).
+        factor, addend: float32, shape (1, channels, 1, 1).
+        rectify: whether negative results become 0.
+
+    Returns:
+        A new tensor of x's shape.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import affine
+        >>> one = torch.ones(1, 1, 1, 1)
+        >>> affine(torch.tensor([[[[-3.0, 1.0]]]]), one * 2, one, rectify=True)
+        tensor([[[[0., 3.]]]])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
     y = torch.addcmul(addend, x, factor)
     return y.relu_() if rectify else y

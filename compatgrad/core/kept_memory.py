@@ -45,6 +45,10 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     Returns:
         Array whose `base` keeps the memory.
 
+    Raises:
+        ValueError: a length is negative.
+        TypeError: `dtype` is no dtype.
+
     Example:
         >>> from compatgrad.core.kept_memory import empty
         >>> empty((300, 500), "float32").nbytes

@@ -14,13 +14,41 @@ _known: dict[int, StorageWeakRef] = {}  # by address; a weak reference keeps the
 class Shared:
     """`last` is another object after each tensor whose memory is given away, so that who trusts version counters can
     ask again.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.shared_memory import Shared, note_shared
+        >>> before = Shared.last
+        >>> note_shared(torch.zeros(2))
+        >>> Shared.last is before
+        False
+
+    Source: `compatgrad/core/shared_memory.py`.
     """
 
     last = object()
 
 
 def note_shared(t: torch.Tensor, given_away: bool = True) -> None:
-    """Notes that other code may write to a tensor's memory, because the memory was given away, or came from there."""
+    """Notes that other code may write to a tensor's memory, because the memory was given away, or came from there.
+
+    Args:
+        t: a tensor. Those that are not in main memory are not noted.
+        given_away: whether other code got the memory, so that `Shared.last` changes.
+
+    Raises:
+        NotImplementedError: the tensor has no storage, as those of sparse layouts.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.shared_memory import is_shared, note_shared
+        >>> t = torch.zeros(2)
+        >>> note_shared(t)
+        >>> is_shared(t[1:])
+        True
+
+    Source: `compatgrad/core/shared_memory.py`.
+    """
     if t.device.type != "cpu":
         return
     if len(_known) >= _MANY:
@@ -33,5 +61,23 @@ def note_shared(t: torch.Tensor, given_away: bool = True) -> None:
 
 
 def is_shared(t: torch.Tensor) -> bool:
-    """Whether other code may write to the tensor's memory."""
+    """Whether other code may write to the tensor's memory.
+
+    Args:
+        t: a tensor.
+
+    Returns:
+        Whether `note_shared` was called for a tensor with the same memory.
+
+    Raises:
+        NotImplementedError: the tensor has no storage, as those of sparse layouts.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.shared_memory import is_shared
+        >>> is_shared(torch.zeros(2))
+        False
+
+    Source: `compatgrad/core/shared_memory.py`.
+    """
     return t.untyped_storage()._cdata in _known

@@ -33,6 +33,9 @@ def table(text: bytes, dtype: Any) -> np.ndarray[Any, Any] | None:
     Returns:
         Array (lines, numbers of a line), or None.
 
+    Raises:
+        TypeError: `text` is no bytes, or `dtype` is no dtype.
+
     Example:
         >>> from compatgrad.formats import decimals
         >>> decimals.table(b"1,-2.5\\n.25,4\\n", "float32")
