@@ -62,6 +62,12 @@ def copy_rate(size: float) -> float:
     return 8 * count * times / _best(copies)
 
 
+def _backward_of_groups(grad, x, w, *rest, out_val=None) -> int:
+    """As torch's count for the gradients of a convolution, which counts those of groups too often."""
+    wanted, transposed = rest[-1], rest[4]
+    return 2 * (x if transposed else grad).numel() * w[0].numel() * sum(wanted[:2])
+
+
 class _Operations(TorchDispatchMode):
     """Counts floating-point operations, also of gradients of gradients, at which torch's FlopCounterMode stops, and
     the parameters that are read."""
@@ -81,6 +87,8 @@ class _Operations(TorchDispatchMode):
                 return f.decompose(*args, **kwargs)
         out = f(*args, **kwargs)
         count = flop_registry.get(f._overloadpacket)
+        if f is torch.ops.aten.convolution_backward.default and args[9] > 1:
+            count = _backward_of_groups
         if count is not None:
             self.total += count(*args, **kwargs, out_val=out)
         return out

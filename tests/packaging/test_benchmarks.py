@@ -27,6 +27,21 @@ def test_operations_of_a_gradient_of_a_gradient_are_counted():
     assert 2 * 5 * (first + second + last) < found < 2 * 7 * (first + second + last)
 
 
+@pytest.mark.parametrize("groups, transposed", [(1, False), (4, False), (8, False), (1, True), (4, True)])
+def test_operations_of_convolutions_with_groups(groups, transposed):
+    kind = torch.nn.ConvTranspose2d if transposed else torch.nn.Conv2d
+    layer = kind(8, 8, 3, padding=1, groups=groups, bias=False)
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+    x = torch.rand(2, 8, 6, 6, requires_grad=True)
+
+    def make():
+        torch.optim.SGD(layer.parameters(), 0.1)
+        return lambda: (layer(x).sum().backward(), optimizer.step())
+
+    # forward, and the gradients of the image and of the filters
+    assert limit.needs(make)["operations"] == 3 * 2 * 2 * 8 * 36 * 8 // groups * 9
+
+
 def test_operations_and_bytes_of_inference():
     def make():
         model = torch.nn.Sequential(
