@@ -44,6 +44,8 @@ struct Task {
     return std::clamp<int64_t>(kWanted / blocks(channels), 1, last - first);
   }
   int64_t start(int64_t piece, int64_t count) const { return first + (last - first) * piece / count; }
+  // Where a piece's transformed numbers start in those of a block.
+  int64_t offset(int64_t piece, int64_t count) const { return (start(piece, count) - first) * columns() * L; }
   template <class F>
   CG_INLINE void each_image(int64_t piece, int64_t count, F&& f) const {
     const int64_t end = start(piece + 1, count);
@@ -114,6 +116,22 @@ CG_INLINE void get(V (&r)[4][4], const float* from, int64_t distance) {
     for (int j = 0; j < 4; ++j) lanes::load(r[i][j], from + (4 * i + j) * distance);
 }
 
+// Transforms the tiles of a strip, N x N numbers each, and moves `to` behind them. `width`: vectors of a row.
+template <int N, class F>
+CG_INLINE void put_tiles(const float* strip, int64_t width, int64_t rows, int64_t columns, F f, float*& to,
+                         int64_t distance) {
+  for (int64_t a = 0; a < rows; ++a)
+    for (int64_t b = 0; b < columns; ++b, to += L) {
+      V d[N][N], r[4][4];
+#pragma GCC unroll 4
+      for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) lanes::load(d[i][j], strip + ((2 * a + i) * width + 2 * b + j) * L);
+      both_sides(d, r, f);
+      put(r, to, distance);
+    }
+}
+
 // A block of output channels.
 CG_INLINE void filters(const Task& t, int64_t block) {
   const Winograd& s = t.s;
@@ -145,7 +163,7 @@ CG_INLINE void image(const Task& t, int64_t item) {
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns() + 2;
   const Buffer strip = buffer((2 * t.most_rows(count) + 2) * width);
-  float* to = t.image(block) + (t.start(piece, count) - t.first) * t.columns() * L;
+  float* to = t.image(block) + t.offset(piece, count);
   t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t top = 2 * from - s.pad[0], lines = 2 * (end - from) + 2;
     const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + lines));
@@ -154,16 +172,7 @@ CG_INLINE void image(const Task& t, int64_t item) {
     lanes::gather(t.x + ((n * s.in + block * L) * s.height + low) * s.width, t.x + s.batch * s.in * s.height * s.width,
                   s.height * s.width, channels_of(s.in, block), (high - low) * s.width,
                   {strip.get() + ((low - top) * width + s.pad[1]) * L, s.width, width});
-    for (int64_t a = 0; a < end - from; ++a)
-      for (int64_t b = 0; b < t.columns(); ++b, to += L) {
-        V d[4][4], r[4][4];
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i)
-#pragma GCC unroll 4
-          for (int j = 0; j < 4; ++j) lanes::load(d[i][j], strip.get() + ((2 * a + i) * width + 2 * b + j) * L);
-        both_sides(d, r, OfImage());
-        put(r, to, t.image_distance());
-      }
+    put_tiles<4>(strip.get(), width, end - from, t.columns(), OfImage(), to, t.image_distance());
   });
 }
 
@@ -173,23 +182,14 @@ CG_INLINE void map(const Task& t, int64_t item) {
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
   const Buffer strip = buffer(2 * t.most_rows(count) * width);
-  float* to = t.map(block) + (t.start(piece, count) - t.first) * t.columns() * L;
+  float* to = t.map(block) + t.offset(piece, count);
   t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t high = std::min(s.out_height(), 2 * end);
     std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
     lanes::gather(t.gy + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width(),
                   t.gy + s.batch * s.out * s.out_height() * s.out_width(), s.out_height() * s.out_width(),
                   channels_of(s.out, block), (high - 2 * from) * s.out_width(), {strip.get(), s.out_width(), width});
-    for (int64_t a = 0; a < end - from; ++a)
-      for (int64_t b = 0; b < t.columns(); ++b, to += L) {
-        V d[2][2], r[4][4];
-#pragma GCC unroll 2
-        for (int i = 0; i < 2; ++i)
-#pragma GCC unroll 2
-          for (int j = 0; j < 2; ++j) lanes::load(d[i][j], strip.get() + ((2 * a + i) * width + 2 * b + j) * L);
-        both_sides(d, r, OfMap());
-        put(r, to, t.map_distance());
-      }
+    put_tiles<2>(strip.get(), width, end - from, t.columns(), OfMap(), to, t.map_distance());
   });
 }
 
@@ -204,7 +204,7 @@ CG_INLINE void result(const Task& t, int64_t item) {
   if (t.bias) std::memcpy(first, t.bias + block * L, channels * sizeof(float));
   V bias;
   lanes::load(bias, first);
-  const float* from_map = t.map(block) + (t.start(piece, count) - t.first) * t.columns() * L;
+  const float* from_map = t.map(block) + t.offset(piece, count);
   t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     for (int64_t a = 0; a < end - from; ++a)
       for (int64_t b = 0; b < t.columns(); ++b, from_map += L) {

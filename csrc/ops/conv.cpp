@@ -124,12 +124,12 @@ struct Convolution : Placement {
       return std::array{reach.empty() || !wanted[0] ? gx : cropped(gx, images.sizes()), gw};
     };
     const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1), w);
-    if (!wanted[0] && !wanted[1]) {
-    } else if (!step) {
+    const bool rest = wanted[0] || wanted[1];
+    if (rest && !step) {
       const auto all = part(gy, image);
       for (size_t k = 0; k < 2; ++k)
         if (wanted[k]) sum[k] = all[k];
-    } else {
+    } else if (rest) {
       if (wanted[0]) sum[0] = into_gy ? gy : at::empty(image.sizes(), gy.options());
       for (int64_t i = 0; i < n; i += step) {
         const int64_t size = std::min(step, n - i);
