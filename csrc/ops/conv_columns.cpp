@@ -11,6 +11,7 @@
 #include "kernels/raw.h"
 #include "kernels/simd.h"
 #include "ops/axes.h"
+#include "ops/dense_product.h"
 
 namespace cg {
 namespace {
@@ -32,31 +33,39 @@ struct Sizes {
   int64_t n, channels, height, width, rows, columns, map_height, map_width;  // rows, columns: of a filter
 };
 // y (channels, rows, columns, n, map_height, map_width): the image's number below each element of the filter at each
-// position, 0 beyond the image.
+// position, 0 beyond the image. The first three axes together have the stride `tap`, the others `place`.
 template <class T>
-void write_columns(const Placement& p, const Sizes& s, const T* x, T* y) {
+void write_columns(const Placement& p, const Sizes& s, const T* x, int64_t tap, int64_t place, T* y) {
   for (int64_t c = 0; c < s.channels; ++c)
     for (int64_t i = 0; i < s.rows; ++i)
-      for (int64_t j = 0; j < s.columns; ++j)
+      for (int64_t j = 0; j < s.columns; ++j, y += tap) {
+        T* to = y;
         for (int64_t n = 0; n < s.n; ++n) {
           const T* const image = x + (n * s.channels + c) * s.height * s.width;
           for (int64_t a = 0; a < s.map_height; ++a) {
             const int64_t row = a * p.stride[0] - p.pad[0] + i * p.dilate[0];
             const bool inside = row >= 0 && row < s.height;
-            for (int64_t b = 0; b < s.map_width; ++b) {
+            for (int64_t b = 0; b < s.map_width; ++b, to += place) {
               const int64_t column = b * p.stride[1] - p.pad[1] + j * p.dilate[1];
-              *y++ = inside && column >= 0 && column < s.width ? image[row * s.width + column] : T(0);
+              *to = inside && column >= 0 && column < s.width ? image[row * s.width + column] : T(0);
             }
           }
         }
+      }
 }
 
-// The columns of a contiguous image below filters of the shape `filters`: (numbers of a filter, n * places).
-Tensor columns_of(const Placement& p, const Tensor& image, at::IntArrayRef filters, int64_t height, int64_t width) {
+// The columns of an image below filters of the shape `filters`: (numbers of a filter, n * places), in C order, or in
+// that of the transposed matrix.
+Tensor columns_of(const Placement& p, const Tensor& image, at::IntArrayRef filters, int64_t height, int64_t width,
+                  bool transposed = false) {
   const Tensor x = image.contiguous();
   const Sizes s{x.size(0), filters[1], x.size(2), x.size(3), filters[2], filters[3], height, width};
-  const Tensor columns = at::empty({s.channels * s.rows * s.columns, s.n * height * width}, x.options());
-  kernels::with_dtype(x, [&]<class T>(T) { write_columns(p, s, x.const_data_ptr<T>(), columns.data_ptr<T>()); });
+  const int64_t taps = s.channels * s.rows * s.columns, places = s.n * height * width;
+  const Tensor columns =
+      transposed ? at::empty({places, taps}, x.options()).t() : at::empty({taps, places}, x.options());
+  kernels::with_dtype(x, [&]<class T>(T) {
+    write_columns(p, s, x.const_data_ptr<T>(), columns.stride(0), columns.stride(1), columns.data_ptr<T>());
+  });
   return columns;
 }
 Tensor filter_rows(const Tensor& w) { return w.contiguous().view({w.size(0), -1}); }
@@ -109,8 +118,10 @@ Tensor small_convolution(const Placement& p, const Tensor& x, const Tensor& w, c
   const int64_t n = x.size(0), height = size(0), width = size(1);
   if (!few_places(n * height * width, w))
     return at::_slow_conv2d_forward(in_rows(x), in_rows(w), spatial(w.sizes()), b, p.stride, p.pad);
-  const Tensor rows = columns_of(p, x, w.sizes(), height, width).t(), filters = filter_rows(w).t();
-  const Tensor y = b ? at::addmm(b->reshape({-1}), rows, filters) : at::mm(rows, filters);
+  const Tensor rows = columns_of(p, x, w.sizes(), height, width, true).t(), filters = filter_rows(w).t();
+  const Tensor bias = b ? b->reshape({-1}) : Tensor();
+  Tensor y = fast_product(rows, filters, bias);
+  if (!y.defined()) y = b ? at::addmm(bias, rows, filters) : at::mm(rows, filters);
   return y.view({n, height, width, w.size(0)}).permute({0, 3, 1, 2}).contiguous();
 }
 
