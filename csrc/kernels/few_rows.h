@@ -4,13 +4,19 @@
 
 namespace cg::kernels {
 
-constexpr int64_t kMostRows = 6;  // from which on the libraries' products are faster
+// y = x wᵀ, plus bias (many) unless that is null, for w (many, length) in C order.
+struct FewRows {
+  // Up to kDots rows: (rows, length) in C order. More: (length, kMostRows), whose columns beyond `rows` are zero.
+  const float* x;
+  const float *w, *bias;
+  float* y;
+  int64_t rows, many, length;
+  int64_t y_row, y_many;  // strides of y, in numbers
+};
+constexpr int64_t kDots = 6, kMostRows = 16;
 
-// Whether the processor has the instructions. `few_rows` must not be called otherwise.
+// Whether the processor has the instructions for up to kMostRows rows. `few_rows` must not be called otherwise.
 bool few_rows_fit();
-
-// y (rows, many) = x (rows, length) wᵀ for w (many, length), plus bias (many) unless that is null. All arrays are in C
-// order.
-void few_rows(const float* x, int64_t rows, const float* w, int64_t many, int64_t length, const float* bias, float* y);
+void few_rows(const FewRows& p);
 
 }  // namespace cg::kernels
