@@ -8,6 +8,14 @@ namespace cg {
 // one that ATen calls; otherwise an undefined tensor.
 Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias = {});
 
+// Whether kernels/few_rows.h should multiply that many rows by a matrix of that many numbers of float32, because most
+// of the time goes into reading the matrix.
+bool few_rows(int64_t rows, int64_t numbers);
+// Writes x wᵀ + bias into y, for contiguous floats in main memory; x is as kernels/few_rows.h expects it, y_row and
+// y_many are the strides of y.
+void product_of_few_rows(const Tensor& x, int64_t rows, const Tensor& w, const Tensor& bias, const Tensor& y,
+                         int64_t y_row, int64_t y_many);
+
 // NumPy's matmul.
 inline Tensor dense_product(const Tensor& a, const Tensor& b) {
   Tensor y = fast_product(a, b);
