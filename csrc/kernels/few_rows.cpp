@@ -1,6 +1,7 @@
 #include "kernels/few_rows.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "kernels/lanes.h"
 #include "kernels/threads.h"
@@ -72,7 +73,28 @@ CG_INLINE void dots_of_rows(const FewRows& p, int64_t of_w) {
   if (p.rows - row == 1) dots<1, M>(p, row, of_w);
 }
 
-// The sums of all rows of x, one in each lane, with M rows of w.
+// Writes the sums of all rows of x, one in each lane, with M rows of w.
+template <int M>
+CG_INLINE void write(const FewRows& p, int64_t of_w, lanes::V (&sums)[M]) {
+  if constexpr (M == kMostRows) {
+    if (p.y_many == 1) {
+      lanes::transpose(sums);
+      lanes::V bias = {};
+      if (p.bias) lanes::load(bias, p.bias + of_w);
+      for (int64_t r = 0; r < p.rows; ++r) {
+        const lanes::V s = sums[r] + bias;
+        lanes::store(p.y + r * p.y_row + of_w, s);
+      }
+      return;
+    }
+  }
+  for (int m = 0; m < M; ++m) {
+    float s[kMostRows];
+    lanes::store(s, sums[m]);
+    for (int64_t r = 0; r < p.rows; ++r)
+      p.y[r * p.y_row + (of_w + m) * p.y_many] = s[r] + (p.bias ? p.bias[of_w + m] : 0);
+  }
+}
 template <int M>
 CG_INLINE void all_lanes(const FewRows& p, int64_t of_w) {
   constexpr int64_t kAhead = 64, kTogether = 256;  // sums of 256 terms are added up, as in pairwise summation
@@ -83,30 +105,26 @@ CG_INLINE void all_lanes(const FewRows& p, int64_t of_w) {
     lanes::V s[M] = {};
     int64_t k = from;
     for (; k + kMostRows <= to; k += kMostRows) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int m = 0; m < M; ++m) __builtin_prefetch(w + m * p.length + k + kAhead);
 #pragma GCC unroll 16
       for (int j = 0; j < kMostRows; ++j) {
         lanes::V a;
-        lanes::load(a, p.x + (k + j) * kMostRows);
-#pragma GCC unroll 8
+        lanes::load(a, p.lanes + (k + j) * kMostRows);
+#pragma GCC unroll 16
         for (int m = 0; m < M; ++m) s[m] += w[m * p.length + k + j] * a;
       }
     }
     for (; k < to; ++k) {
       lanes::V a;
-      lanes::load(a, p.x + k * kMostRows);
+      lanes::load(a, p.lanes + k * kMostRows);
+#pragma GCC unroll 16
       for (int m = 0; m < M; ++m) s[m] += w[m * p.length + k] * a;
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int m = 0; m < M; ++m) sums[m] += s[m];
   }
-  for (int m = 0; m < M; ++m) {
-    float s[kMostRows];
-    lanes::store(s, sums[m]);
-    for (int64_t r = 0; r < p.rows; ++r)
-      p.y[r * p.y_row + (of_w + m) * p.y_many] = s[r] + (p.bias ? p.bias[of_w + m] : 0);
-  }
+  write(p, of_w, sums);
 }
 
 #define CG_V4_LOOP __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4)))
@@ -115,13 +133,19 @@ CG_V4_LOOP void by_dots(const FewRows& p, int64_t from, int64_t to) {
   for (; from < to; ++from) dots_of_rows<1>(p, from);
 }
 CG_V4_LOOP void by_lanes(const FewRows& p, int64_t from, int64_t to) {
+  if (p.y_many == 1)
+    for (; from + 16 <= to; from += 16) all_lanes<16>(p, from);
   for (; from + 8 <= to; from += 8) all_lanes<8>(p, from);
   for (; from < to; ++from) all_lanes<1>(p, from);
+}
+CG_V4_LOOP void to_lanes(const FewRows& p, float* y) {
+  lanes::gather(p.x, p.x + p.rows * p.length, p.length, static_cast<int>(p.rows), p.length, {y, p.length, p.length});
 }
 constexpr bool kCompiled = true;
 #else
 void by_dots(const FewRows&, int64_t, int64_t) {}
 void by_lanes(const FewRows&, int64_t, int64_t) {}
+void to_lanes(const FewRows&, float*) {}
 constexpr bool kCompiled = false;
 #endif
 
@@ -129,10 +153,16 @@ constexpr bool kCompiled = false;
 
 bool few_rows_fit() { return kCompiled && simd_level() >= 4; }
 
-void few_rows(const FewRows& p) {
-  const auto part = p.rows <= kDots ? by_dots : by_lanes;
-  in_threads(p.many, std::max<int64_t>(8, 4 * kGrain / std::max<int64_t>(1, p.length)),
-             [&](int64_t from, int64_t to) { part(p, from, to); });
+void few_rows(FewRows p) {
+  const bool dots = p.rows <= kDots;
+  std::unique_ptr<float[]> lanes;
+  if (!dots && !p.lanes) {
+    lanes.reset(new float[p.length * kMostRows]);
+    to_lanes(p, lanes.get());
+    p.lanes = lanes.get();
+  }
+  in_threads(p.many, std::max<int64_t>(kMostRows, 4 * kGrain / std::max<int64_t>(1, p.length)),
+             [&](int64_t from, int64_t to) { dots ? by_dots(p, from, to) : by_lanes(p, from, to); });
 }
 
 }  // namespace cg::kernels

@@ -6,8 +6,8 @@ namespace cg::kernels {
 
 // y = x wᵀ, plus bias (many) unless that is null, for w (many, length) in C order.
 struct FewRows {
-  // Up to kDots rows: (rows, length) in C order. More: (length, kMostRows), whose columns beyond `rows` are zero.
-  const float* x;
+  const float* x;      // (rows, length) in C order
+  const float* lanes;  // instead of x, for more than kDots rows: (length, kMostRows); columns beyond `rows` are ignored
   const float *w, *bias;
   float* y;
   int64_t rows, many, length;
@@ -17,6 +17,6 @@ constexpr int64_t kDots = 6, kMostRows = 16;
 
 // Whether the processor has the instructions for up to kMostRows rows. `few_rows` must not be called otherwise.
 bool few_rows_fit();
-void few_rows(const FewRows& p);
+void few_rows(FewRows p);
 
 }  // namespace cg::kernels

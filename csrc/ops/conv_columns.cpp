@@ -90,12 +90,12 @@ Tensor convolution_of_few(const Placement& p, const Tensor& x, const Tensor& w, 
   const Tensor filters = filter_rows(w);
   Tensor y;
   if (x.scalar_type() == at::kFloat && few_rows(rows, w.numel())) {
-    const bool dots = rows <= kernels::kDots;
-    const Tensor c = dots ? at::empty({rows, columns.taps}, x.options()).t()
-                          : at::zeros({columns.taps, kernels::kMostRows}, x.options());
-    columns.write(x, c);
+    const Tensor c = rows <= kernels::kDots
+                         ? at::empty({rows, columns.taps}, x.options())
+                         : at::zeros({columns.taps, kernels::kMostRows}, x.options()).t().narrow(0, 0, rows);
+    columns.write(x, c.t());
     y = at::empty({channels, rows}, x.options());
-    product_of_few_rows(c, rows, filters, bias, y, 1, rows);
+    product_of_few_rows(c, filters, bias, y.t());
   } else {
     const Tensor c = at::empty({columns.taps, rows}, x.options());
     columns.write(x, c);

@@ -57,3 +57,13 @@ def test_threads_give_the_same_numbers(rows):
     finally:
         torch.set_num_threads(before)
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", (7, 12, 13, 16))
+@pytest.mark.parametrize("many, length", [(256, 64), (200, 64), (33, 31), (15, 70), (16, 257), (1024, 1), (1025, 15)])
+def test_small_matrices(rows, many, length):
+    torch.manual_seed(0)
+    x, w, b = torch.randn(rows, length), torch.randn(many, length), torch.randn(many)
+    y = _C.op("linear")(compatgrad.Variable(x), compatgrad.Variable(w), compatgrad.Variable(b)).tensor
+    expected = torch.nn.functional.linear(x.double(), w.double(), b.double())
+    np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5 * max(1, length) ** 0.5)
