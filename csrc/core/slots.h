@@ -44,7 +44,7 @@ class GradientSlots {
   // weight once, and its operands are in the cache now.
   bool join(VariableNode& leaf, RowSum sum, const Tensor& a, const Tensor& b) {
     GradientSlot* s = find(leaf);
-    return s && s->first.defined() && rows_.join(leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
+    return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
   }
   void compute_all_rows() {
     rows_.compute_all([&](VariableNode& leaf, Tensor g) { accumulate(leaf, Var(std::move(g))); });
@@ -63,7 +63,7 @@ class GradientSlots {
     return std::move(s.first);
   }
   void collapse(GradientSlot& s) {
-    if (s.leaf) rows_.compute(*s.node, [&](Tensor g) { add(s, Var(std::move(g))); });
+    if (s.leaf) rows_.compute(s.node.get(), [&](Tensor g) { add(s, Var(std::move(g))); });
     sum(s);
   }
 
