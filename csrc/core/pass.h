@@ -9,6 +9,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/plan.h"
+#include "core/settle.h"
 #include "core/slots.h"
 #include "kernels/one_thread.h"
 
@@ -58,6 +59,7 @@ class Pass : GradientSlots<T> {
 
  private:
   using GradientSlots<T>::open, GradientSlots<T>::add, GradientSlots<T>::collapse, GradientSlots<T>::compute_all_rows;
+  using GradientSlots<T>::waits_for_parts, GradientSlots<T>::add_part;
   bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
@@ -158,11 +160,13 @@ class Pass : GradientSlots<T> {
         if (options_.watch) options_.watch->adds(x);
         s = &open(x);
         add(*s, std::move(gxs[i]));
+      } else if (taker.part && taker.part_of == i) {
+        s = &add_part(x, std::move(*taker.part));
       } else {
         s = find(x);
         if (!s && x.creator && has_given(x)) open(x);  // reached now, so the gradient that its Variable has is ignored
       }
-      if (!s || !s->first.defined()) continue;
+      if (!s || s->empty()) continue;
       if (x.creator)
         push(creator_of(x));
       else
@@ -191,7 +195,8 @@ class Pass : GradientSlots<T> {
       if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
     }
   };
-  // Lets the rows of leaves' gradients wait in the slots, if nothing looks at gradients while the pass runs.
+  // Lets the rows of leaves' gradients and the parts of other nodes' wait in the slots, if nothing looks at gradients
+  // while the pass runs.
   struct Taker final : RowTaker {
     Pass& pass;
     const Nodes& inputs;
@@ -202,6 +207,16 @@ class Pass : GradientSlots<T> {
       taken |= in_bit(i);
       return true;
     }
+    // The formula runs without the interpreter lock, so that the part gets into the slot only afterwards.
+    std::optional<Part> part;
+    size_t part_of = 0;
+    bool take_part(size_t i, Part&& p) override {
+      if (part || !inputs[i]->creator || inputs[i]->deferred || !pass.waits_for_parts(*inputs[i])) return false;
+      part = std::move(p);
+      part_of = i;
+      taken |= in_bit(i);
+      return true;
+    }
   };
   // `keep`: hooks still need `gys`. Otherwise the gradients are moved into the formula, so that it can reuse their
   // memory.
@@ -209,6 +224,7 @@ class Pass : GradientSlots<T> {
                   Taker& taker) {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
+    settle();
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);

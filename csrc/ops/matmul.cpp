@@ -1,6 +1,7 @@
 // Products of matrices and vectors.
 #include <ATen/ops/linear.h>
 
+#include "kernels/row_copy.h"
 #include "kernels/trace.h"
 #include "ops/dense_product.h"
 #include "ops/row_sums.h"
@@ -15,11 +16,14 @@ struct MatMul {
   }
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   static Tensor turned(const Tensor& x, bool swap) {
-    if (!swap || x.dim() < 2) return x;
+    if (x.dim() < 2) return x;
     const Tensor y = x.transpose(-1, -2);
     // at::matmul copies batches with several axes that lie apart, slowly if it reads rows as columns.
     const bool copied = x.dim() > 3 && x.is_cpu() && !kernels::traced(x) && !x.is_contiguous() && !y.is_contiguous();
-    return copied ? x.contiguous().transpose(-1, -2) : y;
+    if (!copied) return swap ? y : x;
+    const bool columns = x.stride(-1) != 1 && x.stride(-2) == 1;
+    const Tensor z = kernels::contiguous(columns ? y : x);
+    return columns == swap ? z : z.transpose(-1, -2);
   }
   static Tensor product(const Tensor& a, bool transa, const Tensor& b, bool transb) {
     return MatMul{transa, transb}.forward(a, b);
