@@ -1,6 +1,6 @@
-// The gradient of a node whose parts a program reads one by one: `q, k, v = x`, or each step of a sequence. The gradient
-// of x[i] alone is zeros but for one part; a sum of such arrays would write the whole once for each part. In a plain
-// pass the parts wait here, and are copied into one array.
+// The gradient of a node whose parts a program reads one by one: `q, k, v = x`, or each step of a sequence. The
+// gradient of x[i] alone is zeros but for one part; a sum of such arrays would write the whole once for each part. In a
+// plain pass the parts wait here, and are copied into one array.
 #pragma once
 #include <ATen/ops/empty_strided.h>
 #include <c10/util/strides.h>

@@ -9,7 +9,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/plan.h"
-#include "core/settle.h"
+#include "core/postponed.h"
 #include "core/slots.h"
 #include "kernels/one_thread.h"
 
@@ -54,6 +54,7 @@ class Pass : GradientSlots<T> {
       visit(f, captured);
       if (options_.watch) tell(f);
     });
+    settle();
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
 
@@ -195,8 +196,7 @@ class Pass : GradientSlots<T> {
       if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
     }
   };
-  // Lets the rows of leaves' gradients and the parts of other nodes' wait in the slots, if nothing looks at gradients
-  // while the pass runs.
+  // Lets rows of leaves' gradients, and parts of others, wait in the slots if nothing looks on while the pass runs.
   struct Taker final : RowTaker {
     Pass& pass;
     const Nodes& inputs;
@@ -207,8 +207,7 @@ class Pass : GradientSlots<T> {
       taken |= in_bit(i);
       return true;
     }
-    // The formula runs without the interpreter lock, so that the part gets into the slot only afterwards.
-    std::optional<Part> part;
+    std::optional<Part> part;  // gets into its slot afterwards, under the interpreter lock
     size_t part_of = 0;
     bool take_part(size_t i, Part&& p) override {
       if (part || !inputs[i]->creator || inputs[i]->deferred || !pass.waits_for_parts(*inputs[i])) return false;
@@ -224,13 +223,16 @@ class Pass : GradientSlots<T> {
                   Taker& taker) {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
-    settle();
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
+      settle();
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);
       return;
     }
-    if (f.call) compute_missing(f, wanted);
+    if (f.call) {
+      settle();
+      compute_missing(f, wanted);
+    }
     Taker* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &taker;
     Tensors gy, gx(wanted.size());
     bool large = false;
@@ -238,6 +240,11 @@ class Pass : GradientSlots<T> {
       large |= g.defined() && g.data.numel() >= kLarge;
       gy.push_back(keep ? g.data : std::move(g.data));
     }
+    if (joins && large && !f.call && postpone_backward(f, gy, gx, wanted)) {
+      for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
+      return;
+    }
+    settle();
     if (large) order_.slow();
     if (large && f.info() && !f.call) {  // a function without info may run Python
       const Snapshot kept(f);

@@ -10,10 +10,16 @@
 
 namespace cg {
 
-// The result of f, whose values come later; undefined if f has to run now. The caller hands the result to Python without
-// reading it. holders: how many hold each tensor of `in` during the call, besides the graph.
+// The result of f, whose values come later; undefined if f has to run now. The caller hands the result to Python
+// without reading it. holders: how many hold each tensor of `in` during the call, besides the graph.
 at::Tensor postpone(FunctionNode& f, VarsRef in, int holders);
 // Set by a caller for the next function that it applies; see `holders`.
 extern int may_postpone;
+
+// The same in a plain pass of backpropagation: sets the gradients of f's inputs that are wanted. False: f has to run
+// now. The pass calls settle() before it reads a gradient or lets other code do so.
+bool postpone_backward(FunctionNode& f, const Tensors& gys, Tensors& gxs, c10::ArrayRef<bool> wanted);
+// The sum of gradients, from left to right, if one of them waits; otherwise undefined.
+at::Tensor postpone_sum(c10::ArrayRef<at::Tensor> gs);
 
 }  // namespace cg

@@ -5,6 +5,7 @@
 #include "core/op.h"
 #include "core/parts.h"
 #include "core/pointer_map.h"
+#include "core/postponed.h"
 #include "core/rows.h"
 
 namespace cg {
@@ -50,12 +51,15 @@ class GradientSlots {
     GradientSlot* s = find(leaf);
     return s && s->first.defined() && rows_.join(leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
   }
+  // Before user code runs: whatever waits is computed.
   void compute_all_rows() {
+    settle();
     rows_.compute_all([&](VariableNode& leaf, Tensor g) { accumulate(leaf, Var(std::move(g))); });
     for (const VariableNode* node : std::exchange(parted_, {}))
       if (GradientSlot* s = slots_.find(node)) sum_parts(*s);
   }
-  // Whether a part of the gradient of `node` can wait: sums keep their order, so nothing but parts may have come before.
+  // Whether a part of the gradient of `node` can wait: sums keep their order, so nothing but parts may have come
+  // before.
   bool waits_for_parts(const VariableNode& node) {
     const GradientSlot* s = find(node);
     return !s || !s->first.defined();
@@ -103,7 +107,12 @@ class GradientSlots {
       const bool own = sole_owner(s.first);
       c10::SmallVector<Tensor, 8> all{s.first.data};
       for (Var& v : *s.more) all.push_back(std::move(v.data));
-      s.first = Var(sum_gradients(all, own));  // a new Var, because the first one may belong to a Variable
+      Tensor total = postponed ? postpone_sum(all) : Tensor();
+      if (!total.defined()) {
+        settle();
+        total = sum_gradients(all, own);
+      }
+      s.first = Var(std::move(total));  // a new Var, because the first one may belong to a Variable
     }
     s.more->clear();
   }

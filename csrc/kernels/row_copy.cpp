@@ -11,8 +11,8 @@
 namespace cg::kernels {
 namespace {
 
-constexpr int kAxes = 6;      // arrays with more axes are left to ATen
-constexpr int64_t kRow = 4;   // elements from which on a row is worth a loop of its own
+constexpr int kAxes = 6;         // arrays with more axes are left to ATen
+constexpr int64_t kRow = 4;      // elements from which on a row is worth a loop of its own
 constexpr int64_t kLong = 1024;  // from here on ATen's loop is as fast
 
 // What is copied: rows of `width` adjacent elements, at places that the axes before the last one give.

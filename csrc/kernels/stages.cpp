@@ -3,17 +3,18 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/erf.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/sigmoid.h>
 
 #include <algorithm>
 
-#include "kernels/simd.h"
+#include "kernels/erf.h"
 
 namespace cg::kernels {
 namespace {
 
-// So many elements of several arrays fit into the level-2 cache, and the calls of ATen's functions cost little.
-constexpr int64_t kPart = 8192;
+// So many elements of several arrays fit into the level-1 cache; of doubles into that of level 2, because calls of
+// ATen's functions should cost little.
+template <class T>
+constexpr int64_t kPart = std::is_same_v<T, float> ? 2048 : 8192;
 
 template <class T>
 CG_INLINE void stage_of(Stage::Kind kind, int64_t n, const T* __restrict a, const T* __restrict b, T s,
@@ -32,6 +33,17 @@ CG_INLINE void stage_of(Stage::Kind kind, int64_t n, const T* __restrict a, cons
     CG_STAGE(Add, a[i] + b[i])
     CG_STAGE(Sub, a[i] - b[i])
     CG_STAGE(Mul, a[i] * b[i])
+    CG_STAGE(TanhSlope, a[i] * (1 - b[i] * b[i]))
+    case Stage::PowerSlope:
+      CG_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = a[i] * (s == 2 ? b[i] * 2 : b[i] * b[i] * 3);
+      break;
+    case Stage::ErfSlope:
+      if constexpr (std::is_same_v<T, float>) {
+        CG_IVDEP
+        for (int64_t i = 0; i < n; ++i) y[i] = simd::erf_slope(a[i], b[i]);
+      }
+      break;
     case Stage::Power:
       CG_IVDEP
       for (int64_t i = 0; i < n; ++i) y[i] = s == 2 ? a[i] * a[i] : a[i] * a[i] * a[i];
@@ -51,6 +63,10 @@ CG_SIMD void tanh_loop(int64_t n, const float* x, float* y) {
   CG_IVDEP
   for (int64_t i = 0; i < n; ++i) y[i] = __builtin_copysignf(simd::tanh(__builtin_fabsf(x[i])), x[i]);
 }
+CG_SIMD void erf_loop(int64_t n, const float* x, float* y) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = simd::erf(x[i]);
+}
 
 template <class T>
 at::Tensor tensor_at(const T* p, int64_t n) {
@@ -59,24 +75,26 @@ at::Tensor tensor_at(const T* p, int64_t n) {
 
 template <class T>
 void run(const Stage& stage, int64_t n, const T* a, const T* b, T* y) {
-  if (stage.kind == Stage::Erf || stage.kind == Stage::Sigmoid) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (stage.kind == Stage::Erf) return erf_loop(n, a, y);
+    if (stage.kind == Stage::Tanh) return tanh_loop(n, a, y);
+  } else if (stage.kind == Stage::Erf) {
     at::Tensor to = tensor_at(y, n);
-    stage.kind == Stage::Erf ? at::erf_out(to, tensor_at(a, n)) : at::sigmoid_out(to, tensor_at(a, n));
+    at::erf_out(to, tensor_at(a, n));
     return;
   }
-  if constexpr (std::is_same_v<T, float>)
-    if (stage.kind == Stage::Tanh) return tanh_loop(n, a, y);
   stage_loop(stage.kind, n, a, b, static_cast<T>(stage.number), y);
 }
 
 }  // namespace
 
 void tanh_of(int64_t n, const float* x, float* y) { tanh_loop(n, x, y); }
+void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
 
 template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {
   const at::AutoDispatchBelowADInplaceOrView below;  // another thread than the caller's may run this
-  const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr), part = std::min(kPart, end - begin);
+  const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr), part = std::min(kPart<T>, end - begin);
   std::vector<T> space(unkept * part);
   std::vector<T*> at(arrays.size());
   for (; begin < end; begin += part) {

@@ -7,7 +7,24 @@ namespace cg::kernels {
 
 // One function: array `result` from arrays a and b, or a and a number. None: the array is given.
 struct Stage {
-  enum Kind : uint8_t { None, MulNumber, AddNumber, NumberSub, Power, Neg, Square, Erf, Tanh, Sigmoid, Add, Sub, Mul };
+  enum Kind : uint8_t {
+    None,
+    MulNumber,
+    AddNumber,
+    NumberSub,
+    Power,
+    Neg,
+    Square,
+    Erf,
+    Tanh,
+    Add,
+    Sub,
+    Mul,
+    // a times the derivative of a function at b, that of tanh from its result b
+    PowerSlope,
+    ErfSlope,
+    TanhSlope
+  };
   Kind kind;
   double number = 0;
   int a = 0, b = 0, result = 0;
@@ -21,5 +38,6 @@ extern template void run_stages(const std::vector<Stage>&, const std::vector<dou
 
 // The sign is that of x, so that tanh(-x) is exactly -tanh(x).
 void tanh_of(int64_t n, const float* x, float* y);
+void erf_of(int64_t n, const float* x, float* y);
 
 }  // namespace cg::kernels

@@ -91,10 +91,9 @@ CG_POINTWISE_UNARY(Neg, "neg", 0, modular(x, x, [](const Tensor& x, const Tensor
 CG_POINTWISE_UNARY_WITH(AddScalar, "add_scalar", required, c10::Scalar, value, 0, 0, add_scalar(x, value), c.gy(),
                         "x + value")
 
-CG_POINTWISE_UNARY_WITH(MulScalar, "mul_scalar", required, c10::Scalar, value, 1, 0, mul_scalar(x, value),
-                        large_into(c.gy(), [&](auto& g) { return g.mul_(value); },
-                                   [&] { return mul_scalar(c.gy(), value); }),
-                        "x * value")
+CG_POINTWISE_UNARY_WITH(
+    MulScalar, "mul_scalar", required, c10::Scalar, value, 1, 0, mul_scalar(x, value),
+    large_into(c.gy(), [&](auto& g) { return g.mul_(value); }, [&] { return mul_scalar(c.gy(), value); }), "x * value")
 
 CG_POINTWISE_UNARY_WITH(DivScalar, "div_scalar", required, c10::Scalar, value, 1, 0, div_scalar(x, value),
                         run(DivScalar{value}, c.gy()),

@@ -4,8 +4,7 @@
 #include <ATen/ops/hardtanh_backward.h>
 #include <ATen/ops/isnan.h>
 
-#include <numbers>
-
+#include "kernels/erf.h"
 #include "kernels/raw.h"
 #include "kernels/simd.h"
 #include "kernels/threads.h"
@@ -46,8 +45,7 @@ CG_SIMD void band_loop(int64_t n, double* to, const double* gy, const double* x,
 
 CG_SIMD void erf_loop(int64_t n, float* to, const float* gy, const float* x) {
   CG_IVDEP
-  for (int64_t i = 0; i < n; ++i)
-    to[i] = gy[i] * (simd::exp(-(x[i] * x[i])) * static_cast<float>(2 * std::numbers::inv_sqrtpi));
+  for (int64_t i = 0; i < n; ++i) to[i] = simd::erf_slope(gy[i], x[i]);
 }
 
 // Calls loop(n, to, gy, x) with pointers to parts of the tensors. Returns an undefined tensor if they have no plain

@@ -1,5 +1,4 @@
 // Special functions: error, normal distribution and zeta.
-#include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/erfinv.h>
 #include <ATen/ops/special_erfcx.h>
@@ -12,6 +11,7 @@
 
 #include "ops/half.h"
 #include "ops/slopes.h"
+#include "ops/tanh.h"
 #include "ops/unary.h"
 
 namespace cg {
@@ -37,7 +37,7 @@ Tensor erf_grad(const Tensor& gy, const Tensor& x) {
 }
 Var erf_grad(const Var& gy, const Var& x) { return gy * (exp(-square(x)) * (2 * inv_sqrtpi)); }
 
-CG_POINTWISE_UNARY(Erf, "erf", in_bit(0), at::erf(x), erf_grad(c.gy(), c.in(0)), "Error function.")
+CG_POINTWISE_UNARY(Erf, "erf", in_bit(0), fast_erf(x), erf_grad(c.gy(), c.in(0)), "Error function.")
 CG_UNARY(Erfc, "erfc", in_bit(0), at::erfc(x), c.gy() * (exp(-square(c.in(0))) * (-2 * inv_sqrtpi)),
          "1 - erf(x), exact also for large x.")
 CG_UNARY(Erfcx, "erfcx", in_bit(0) | out_bit(0), erfcx(x), c.gy() * ((c.in(0) * c.out(0) - inv_sqrtpi) * 2),

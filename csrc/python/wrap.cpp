@@ -238,7 +238,8 @@ Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constant
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
   Ref<FunctionNode> node(fresh);
   if (f->deferred && mode(Mode::plain)) f = native_frontend;
-  const Setting postpones(may_postpone, 2);  // `in` and a Variable hold each tensor, and nobody reads it before Python
+  // `in` and a Variable hold each tensor. If the engine itself called Python without a Door, it may read the result.
+  const Setting postpones(may_postpone, whereabouts.inside ? 0 : 2);
   return wrap_outputs(apply_for(*node, in, f), f);
 }
 

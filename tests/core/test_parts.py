@@ -1,9 +1,10 @@
 """Gradients of an array whose parts a program reads one by one."""
 
-from compatgrad import chainer
-from compatgrad.chainer import functions as F
 import numpy as np
 import pytest
+
+from compatgrad import chainer
+from compatgrad.chainer import functions as F
 
 random = np.random.RandomState(0)
 

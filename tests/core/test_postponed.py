@@ -3,14 +3,13 @@
 import gc
 import threading
 
-from compatgrad import chainer
-from compatgrad.chainer import functions as F
-from compatgrad import mxnet as mx
 import numpy as np
 import pytest
 import torch
 
-from compatgrad import interop
+from compatgrad import chainer, interop
+from compatgrad import mxnet as mx
+from compatgrad.chainer import functions as F
 
 SHAPE = (70, 1000)  # more elements than the fewest that wait
 random = np.random.RandomState(0)
@@ -36,19 +35,19 @@ def gelu_by_tanh(x, seen):
     return seen(seen(0.5 * x) * seen(1 + seen(F.tanh(inner))))
 
 
-def swish(x, seen):
-    return seen(x * seen(F.sigmoid(seen(x * 1.5))))
+def scaled_tanh(x, seen):
+    return seen(seen(x * 1.5) * seen(-seen(F.tanh(seen(x * 0.7)))))
 
 
 def others(x, seen):
     return seen(seen(-seen(x**2)) - seen(seen(2 - x) + seen(F.square(seen(x - 1)))))
 
 
-CHAINS = [gelu, gelu_by_tanh, swish, others]
+CHAINS = [gelu, gelu_by_tanh, scaled_tanh, others]
 
 
 def look(y):
-    y.array  # noqa: B018: it is computed now
+    assert y.array is not None  # it is computed now
     return y
 
 
@@ -177,6 +176,145 @@ def test_gradients(chain):
         found.append((read(y), x.grad, ggx.array))
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def given(dtype=np.float32):
+    return np.random.RandomState(2).randn(*SHAPE).astype(dtype)
+
+
+def plain_pass(chain, seen, dtype=np.float32, **options):
+    """Gradients of a leaf by a pass that is not recorded; the results in between."""
+    x = chainer.Variable(np.random.RandomState(1).randn(*SHAPE).astype(dtype))
+    results = []
+    y = chain(F.identity(x) + chainer.Variable(np.zeros((), dtype)), lambda v: results.append(seen(v)) or v)
+    y.grad = g = given(dtype)
+    y.backward(**options)
+    np.testing.assert_array_equal(g, given(dtype))
+    return x, y, results
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_pass_that_is_not_recorded(chain, dtype):
+    x = plain_pass(chain, lambda v: None, dtype)[0]
+    v = chainer.Variable(x.array.astype(np.float64))
+    g = chainer.Variable(given(np.float64))
+    (want,) = chainer.grad([chain(v, look)], [v], [g], enable_double_backprop=True)
+    tolerance = 3e-6 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(x.grad, want.array, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_pass_changes_nothing_but_gradients(chain):
+    x, y, results = plain_pass(chain, lambda v: (v, read(v)))
+    for v, before in results:
+        np.testing.assert_array_equal(read(v), before)
+    first = x.grad.copy()
+    y.grad = given()
+    y.backward()
+    np.testing.assert_allclose(x.grad, 2 * first, rtol=1e-6)
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_gradients_that_are_retained(chain):
+    grads = []
+    for options in ({"retain_grad": True}, {"retain_grad": True, "enable_double_backprop": True}):
+        x, _, results = plain_pass(chain, lambda v: v, **options)
+        grads.append([v.grad for v in results] + [x.grad])
+    for a, b in zip(*grads, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_hooks_see_gradients(chain):
+    class Hook(chainer.FunctionHook):
+        def backward_preprocess(self, function, in_data, out_grad):
+            assert all(np.isfinite(g).all() and g.any() for g in out_grad if g is not None)
+
+    with Hook():
+        seen = plain_pass(chain, lambda v: None)[0].grad
+    np.testing.assert_allclose(seen, plain_pass(chain, lambda v: None)[0].grad, rtol=1e-5, atol=1e-5)
+
+
+def test_a_hook_of_one_function_sees_its_gradient():
+    seen = []
+
+    class Hook(chainer.FunctionHook):
+        def backward_preprocess(self, function, in_data, out_grad):
+            seen.append(out_grad[0].copy())
+
+    x = chainer.Variable(np.ones(SHAPE, np.float32))
+    h = F.identity(x) * 0.5
+    h.creator.add_hook(Hook())
+    y = F.tanh(h * 2) * 5
+    y.grad = np.ones(SHAPE, np.float32)
+    y.backward()
+    np.testing.assert_allclose(seen[0], 10 * (1 - np.tanh(1) ** 2), rtol=1e-5)
+    np.testing.assert_allclose(x.grad, 5 * (1 - np.tanh(1) ** 2), rtol=1e-5)
+
+
+def test_a_function_in_python_reads_a_gradient():
+    seen = []
+
+    class Reads(chainer.Function):
+        def forward(self, inputs):
+            return (inputs[0] * 2,)
+
+        def backward(self, inputs, grads):
+            seen.append(grads[0].copy())
+            return (grads[0] * 2,)
+
+    x = chainer.Variable(np.ones(SHAPE, np.float32))
+    y = F.erf(Reads()(x) * 3) * 5
+    y.grad = np.ones(SHAPE, np.float32)
+    y.backward()
+    slope = np.float32(5 * 3 * 2 / np.pi**0.5 * np.exp(-36.0))
+    np.testing.assert_allclose(seen[0], slope, rtol=1e-5)
+    np.testing.assert_allclose(x.grad, 2 * slope, rtol=1e-5)
+
+
+def test_a_pass_that_fails_leaves_gradients():
+    class Fails(chainer.Function):
+        def forward(self, inputs):
+            return (inputs[0].copy(),)
+
+        def backward(self, inputs, grads):
+            raise KeyError("no gradient")
+
+    x = chainer.Variable(np.ones(SHAPE, np.float32))
+    x.grad = np.full(SHAPE, 7, np.float32)
+    y = F.tanh(Fails()(x) * 3) * 5
+    y.grad = np.ones(SHAPE, np.float32)
+    with pytest.raises(KeyError):
+        y.backward()
+    assert (x.grad == 7).all()
+    assert (read(F.identity(x) * 2) == 2).all()
+
+
+def test_several_users_of_a_result():
+    """Sums of three gradients, and gradients of other functions."""
+    grads = []
+    for seen in (look, lambda v: v):
+        x = chainer.Variable(np.random.RandomState(1).randn(*SHAPE))
+        h = F.identity(x) * 1.0
+        y = seen(h * 2) + seen(F.tanh(seen(h * 0.5))) - seen(h**3) + F.sigmoid(h) + F.sum(h)
+        y.grad = np.ones(SHAPE)
+        y.backward(retain_grad=seen is look)
+        grads.append(x.grad)
+    np.testing.assert_allclose(*grads, rtol=1e-12)
+
+
+@pytest.mark.parametrize("request_", ["write", "add"])
+def test_gradients_of_mxnet(request_):
+    x = mx.nd.array(X[1:])
+    x.attach_grad(request_)
+    for _ in range(2):
+        with mx.autograd.record():
+            y = mx.nd.erf(x * 0.5) * 3 + (x * 2) ** 2
+        y.backward()
+    times = 2 if request_ == "add" else 1
+    want = times * (3 * 0.5 * 2 / np.pi**0.5 * np.exp(-((X[1:] * 0.5) ** 2)) + 8 * X[1:])
+    np.testing.assert_allclose(x.grad.asnumpy(), want, rtol=1e-5, atol=1e-5)
 
 
 def test_second_gradients_by_differences():

@@ -43,7 +43,9 @@ def test_reshape_of_a_part():
     x = random.randn(6, 9, 20).astype(np.float32)
     t = torch.from_numpy(x)
     np.testing.assert_array_equal(ops.reshape(t[1:5, ::2, 3:15], (-1,)).tensor.numpy(), x[1:5, ::2, 3:15].reshape(-1))
-    np.testing.assert_array_equal(ops.reshape(t[:, :1].expand(6, 4, 20), (-1,)).tensor.numpy().reshape(6, 4, 20), x[:, :1].repeat(4, 1))
+    np.testing.assert_array_equal(
+        ops.reshape(t[:, :1].expand(6, 4, 20), (-1,)).tensor.numpy().reshape(6, 4, 20), x[:, :1].repeat(4, 1)
+    )
 
 
 def test_wrong_shapes_are_refused():
@@ -78,3 +80,31 @@ def test_products_of_heads(transa, transb, columns):
     want = (a.swapaxes(2, 3) if transa else a) @ (b.swapaxes(2, 3) if transb else b)
     found = ops.matmul(ta, tb, transa=transa, transb=transb).tensor.numpy()
     np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("transb", [False, True])
+def test_products_of_large_heads(transb):
+    """Batches that are multiplied one by one, without copies."""
+    a, ta = permuted((2, 128, 3, 6, 64), (2, 0, 3, 1, 4))
+    b, tb = permuted((2, 128, 3, 6, 64), (2, 0, 3, 1, 4))
+    a, b, ta, tb = a[0], b[1], ta[0], tb[1]
+    if not transb:
+        b, tb = b.swapaxes(2, 3), tb.transpose(2, 3)
+    want = a.astype(np.float64) @ (b.swapaxes(2, 3) if transb else b)
+    np.testing.assert_allclose(ops.matmul(ta, tb, transb=transb).tensor.numpy(), want, rtol=1e-5, atol=1e-4)
+    one = np.ascontiguousarray(b)
+    np.testing.assert_allclose(
+        ops.matmul(ta, torch.from_numpy(one), transb=transb).tensor.numpy(), want, rtol=1e-5, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("width", [64, 61])
+def test_gradient_of_a_large_table(width):
+    """Larger than the caches, so that its zeros are written past them."""
+    rows = (1 << 24) // (4 * width) + 9
+    ids = np.array([0, rows - 1, 5, 5])
+    gy = random.randn(4, width).astype(np.float32)
+    g = ops.embedding_grad(torch.from_numpy(gy), torch.from_numpy(ids), rows).tensor.numpy()
+    want = np.zeros((rows, width), np.float32)
+    np.add.at(want, ids, gy)
+    np.testing.assert_allclose(g, want, rtol=1e-6)
