@@ -1,4 +1,5 @@
 // Products of matrices and vectors.
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
@@ -112,7 +113,18 @@ struct Linear {
     if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);
     if (w.dim() == 2)
       if (Tensor y = fast_product(x, w.t(), b); y.defined()) return y;
+    if (Tensor y = on_rows_of_bias(x, w, b); y.defined()) return y;
     return at::linear(x, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt);
+  }
+  // at::linear writes the bias into each row of the result first, with a loop that is slow to begin a row.
+  static Tensor on_rows_of_bias(const Tensor& x, const Tensor& w, const Tensor& b) {
+    constexpr int64_t kLeast = 1 << 14;
+    if (!b.defined() || x.dim() != 2 || w.dim() != 2 || b.dim() != 1 || !kernels::raw(x, w) || !kernels::raw(x, b))
+      return {};
+    if (x.size(1) != w.size(1) || b.size(0) != w.size(0) || x.size(0) * w.size(0) < kLeast) return {};
+    Tensor y = at::empty({x.size(0), w.size(0)}, x.options());
+    kernels::copy_to(y, b.expand(y.sizes()));
+    return at::addmm_out(y, y, x, w.t());
   }
   template <class T>
   void backward(Ctx<T>& c) {
