@@ -16,11 +16,11 @@
 namespace cg::kernels {
 namespace {
 
-// Calls f(i, row) for every id, with row -1 for an ignored id.
+// Calls f(i, row) for the ids from `from` to `to`, with row -1 for an ignored id.
 template <class F>
-void each_id(const at::Tensor& ids, std::optional<int64_t> ignore, int64_t rows, F&& f) {
+void each_id(const at::Tensor& ids, int64_t from, int64_t to, std::optional<int64_t> ignore, int64_t rows, F&& f) {
   auto visit = [&](const auto* p) {
-    for (int64_t i = 0, n = ids.numel(); i < n; ++i) {
+    for (int64_t i = from; i < to; ++i) {
       const int64_t v = p[i], row = v < 0 ? v + rows : v;
       if (ignore && v == *ignore) {
         f(i, int64_t(-1));
@@ -75,11 +75,13 @@ void take_rows(const at::Tensor& table, const at::Tensor& ids, std::optional<int
   with_dtype(table, [&]<class T>(T) {
     const T* from = table.const_data_ptr<T>();
     T* to = y.data_ptr<T>();
-    each_id(ids, ignore, rows, [=](int64_t i, int64_t row) {
-      if (row < 0)
-        std::fill(to + i * width, to + (i + 1) * width, T(0));
-      else
-        std::copy(from + row * width, from + (row + 1) * width, to + i * width);
+    in_threads(ids.numel(), kGrain / std::max<int64_t>(1, width) + 1, [&](int64_t begin, int64_t end) {
+      each_id(ids, begin, end, ignore, rows, [=](int64_t i, int64_t row) {
+        if (row < 0)
+          std::fill(to + i * width, to + (i + 1) * width, T(0));
+        else
+          std::copy(from + row * width, from + (row + 1) * width, to + i * width);
+      });
     });
   });
 }
@@ -89,8 +91,11 @@ void add_rows(const at::Tensor& gy, const at::Tensor& ids, std::optional<int64_t
   with_dtype(gy, [&]<class T>(T) {
     const T* from = gy.const_data_ptr<T>();
     T* to = table.data_ptr<T>();
-    each_id(ids, ignore, rows, [=](int64_t i, int64_t row) {
-      if (row >= 0) add_row(width, from + i * width, to + row * width);
+    // Each thread adds some columns, because several ids can be the same row.
+    in_threads(width, kGrain / std::max<int64_t>(1, ids.numel()) + 1, [&](int64_t begin, int64_t end) {
+      each_id(ids, 0, ids.numel(), ignore, rows, [=](int64_t i, int64_t row) {
+        if (row >= 0) add_row(end - begin, from + i * width + begin, to + row * width + begin);
+      });
     });
   });
 }

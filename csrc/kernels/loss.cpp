@@ -5,6 +5,7 @@
 
 #include "kernels/raw.h"
 #include "kernels/simd.h"
+#include "kernels/threads.h"
 
 namespace cg::kernels {
 namespace {
@@ -16,72 +17,82 @@ CG_INLINE T log_sum_exp(int64_t n, const T* x) {
   return top +
          std::log(simd::sum<T>(n, [=](int64_t i) __attribute__((always_inline)) { return simd::exp(x[i] - top); }));
 }
-// log_sum_exp over classes whose numbers are `inner` apart, for `inner` adjacent positions at once. `top`: workspace of
-// `inner` numbers.
+constexpr int64_t kPositions = 1024;  // whose classes fit into a cache
+
+// Adjacent positions of one image: x[c * pitch + i] is the number of class c at position i.
+struct Positions {
+  int64_t classes, pitch, count;
+};
+// log_sum_exp over the classes for all positions at once.
 template <class T>
-CG_INLINE void log_sums_exp(int64_t classes, int64_t inner, const T* __restrict x, T* __restrict top, T* __restrict r) {
-  std::copy(x, x + inner, top);
-  for (int64_t c = 1; c < classes; ++c) {
+CG_INLINE void log_sums_exp(const Positions& p, const T* __restrict x, T* __restrict r) {
+  T top[kPositions];
+  std::copy(x, x + p.count, top);
+  for (int64_t c = 1; c < p.classes; ++c) {
+    const T* const row = x + c * p.pitch;
     CG_IVDEP
-    for (int64_t i = 0; i < inner; ++i) top[i] = x[c * inner + i] > top[i] ? x[c * inner + i] : top[i];
+    for (int64_t i = 0; i < p.count; ++i) top[i] = row[i] > top[i] ? row[i] : top[i];
   }
-  std::fill(r, r + inner, T(0));
-  for (int64_t c = 0; c < classes; ++c) {
+  std::fill(r, r + p.count, T(0));
+  for (int64_t c = 0; c < p.classes; ++c) {
+    const T* const row = x + c * p.pitch;
     CG_IVDEP
-    for (int64_t i = 0; i < inner; ++i) r[i] += simd::exp(x[c * inner + i] - top[i]);
+    for (int64_t i = 0; i < p.count; ++i) r[i] += simd::exp(row[i] - top[i]);
   }
-  for (int64_t i = 0; i < inner; ++i) r[i] = top[i] + std::log(r[i]);
-}
-template <class T>
-CG_INLINE void all_log_sums(int64_t batch, int64_t classes, int64_t inner, const T* x, T* top, T* r) {
-  for (int64_t n = 0; n < batch; ++n, x += classes * inner, r += inner) {
-    if (inner == 1)
-      *r = log_sum_exp(classes, x);
-    else
-      log_sums_exp(classes, inner, x, top, r);
-  }
+  for (int64_t i = 0; i < p.count; ++i) r[i] = top[i] + std::log(r[i]);
 }
 
 // gx = g (exp(x - log_sum) - [class is the label]); positions without a gradient have label -1 and g 0.
 template <class T>
-CG_INLINE void gradient(int64_t batch, int64_t classes, int64_t inner, const T* __restrict x,
-                        const T* __restrict log_sum, const T* __restrict g, const int64_t* __restrict labels,
-                        T* __restrict gx) {
-  for (int64_t n = 0; n < batch; ++n, log_sum += inner, g += inner, labels += inner) {
-    if (inner == 1) {
-      if (*labels < 0) {
-        std::fill(gx, gx + classes, T(0));
-      } else {
-        const T s = *log_sum, k = *g;
-        CG_IVDEP
-        for (int64_t c = 0; c < classes; ++c) gx[c] = k * simd::exp(x[c] - s);
-        gx[*labels] -= k;
-      }
-      x += classes;
-      gx += classes;
-      continue;
-    }
-    for (int64_t c = 0; c < classes; ++c, x += inner, gx += inner) {
-      CG_IVDEP
-      for (int64_t i = 0; i < inner; ++i) {
-        const T p = g[i] * simd::exp(x[i] - log_sum[i]);
-        gx[i] = labels[i] < 0 ? T(0) : labels[i] == c ? p - g[i] : p;
-      }
+CG_INLINE void gradient_of_row(int64_t classes, const T* __restrict x, T log_sum, T g, int64_t label,
+                               T* __restrict gx) {
+  if (label < 0) return std::fill(gx, gx + classes, T(0));
+  CG_IVDEP
+  for (int64_t c = 0; c < classes; ++c) gx[c] = g * simd::exp(x[c] - log_sum);
+  gx[label] -= g;
+}
+template <class T>
+CG_INLINE void gradient(const Positions& p, const T* __restrict x, const T* __restrict log_sum, const T* __restrict g,
+                        const int64_t* __restrict labels, T* __restrict gx) {
+  for (int64_t c = 0; c < p.classes; ++c, x += p.pitch, gx += p.pitch) {
+    CG_IVDEP
+    for (int64_t i = 0; i < p.count; ++i) {
+      const T q = g[i] * simd::exp(x[i] - log_sum[i]);
+      gx[i] = labels[i] < 0 ? T(0) : labels[i] == c ? q - g[i] : q;
     }
   }
 }
 
-#define CG_LOSS(T)                                                                                                  \
-  CG_SIMD void log_sums_of(int64_t batch, int64_t classes, int64_t inner, const T* x, T* top, T* r) {               \
-    all_log_sums(batch, classes, inner, x, top, r);                                                                 \
-  }                                                                                                                 \
-  CG_SIMD void gradient_of(int64_t batch, int64_t classes, int64_t inner, const T* x, const T* log_sum, const T* g, \
-                           const int64_t* labels, T* gx) {                                                          \
-    gradient(batch, classes, inner, x, log_sum, g, labels, gx);                                                     \
+#define CG_LOSS(T)                                                                                              \
+  CG_SIMD void log_sums_of(const Positions& p, const T* x, T* r) {                                              \
+    if (p.pitch == 1)                                                                                           \
+      *r = log_sum_exp(p.classes, x);                                                                           \
+    else                                                                                                        \
+      log_sums_exp(p, x, r);                                                                                    \
+  }                                                                                                             \
+  CG_SIMD void gradient_of(const Positions& p, const T* x, const T* log_sum, const T* g, const int64_t* labels, \
+                           T* gx) {                                                                             \
+    if (p.pitch == 1)                                                                                           \
+      gradient_of_row(p.classes, x, *log_sum, *g, *labels, gx);                                                 \
+    else                                                                                                        \
+      gradient(p, x, log_sum, g, labels, gx);                                                                   \
   }
 CG_LOSS(float)
 CG_LOSS(double)
 #undef CG_LOSS
+
+// Calls loop(positions, index of their first number in x, index among all positions) for the positions of each image,
+// in threads.
+template <class F>
+void each_positions(int64_t batch, int64_t classes, int64_t inner, F&& loop) {
+  const int64_t parts = (inner + kPositions - 1) / kPositions, work = classes * std::min(inner, kPositions);
+  in_threads(batch * parts, kGrain / std::max<int64_t>(1, work) + 1, [&](int64_t from, int64_t to) {
+    for (int64_t k = from; k < to; ++k) {
+      const int64_t n = k / parts, i = k % parts * kPositions;
+      loop(Positions{classes, inner, std::min(kPositions, inner - i)}, n * classes * inner + i, n * inner + i);
+    }
+  });
+}
 
 // Converts labels to class indices, with -1 for ignored labels.
 void read_labels(const at::Tensor& t, int64_t ignore, int64_t classes, int64_t* labels) {
@@ -117,8 +128,10 @@ double softmax_cross_entropy(const CrossEntropy& p, const at::Tensor& x, const a
   return with_dtype(x, [&]<class T>(T) {
     const T *const px = x.const_data_ptr<T>(), *const w = weight.defined() ? weight.const_data_ptr<T>() : nullptr;
     T *const sums = log_sum.data_ptr<T>(), *const out = loss.data_ptr<T>();
-    std::vector<T> top(inner > 1 ? inner : 0);
-    if (classes > 0) log_sums_of(batch, classes, inner, px, top.data(), sums);
+    if (classes > 0)
+      each_positions(batch, classes, inner, [&](const Positions& part, int64_t first, int64_t position) {
+        log_sums_of(part, px + first, sums + position);
+      });
     double total = 0;
     int64_t valid = 0;
     for (int64_t n = 0, j = 0; n < batch; ++n)
@@ -158,8 +171,11 @@ void softmax_cross_entropy_grad(const CrossEntropy& p, double coefficient, const
       const int64_t label = labels[j];
       each[j] = label < 0 ? T(0) : static_cast<T>(g[p.mean ? 0 : j] * coefficient) * (w ? w[label] : T(1));
     }
-    gradient_of(batch, classes, inner, x.const_data_ptr<T>(), log_sum.const_data_ptr<T>(), each.data(), labels.data(),
-                gx.data_ptr<T>());
+    const T *const px = x.const_data_ptr<T>(), *const sums = log_sum.const_data_ptr<T>();
+    T* const to = gx.data_ptr<T>();
+    each_positions(batch, classes, inner, [&](const Positions& part, int64_t first, int64_t i) {
+      gradient_of(part, px + first, sums + i, each.data() + i, labels.data() + i, to + first);
+    });
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/raw.h"
 #include "kernels/simd.h"
+#include "kernels/threads.h"
 
 namespace cg::kernels {
 namespace {
@@ -13,78 +14,90 @@ namespace {
 struct Layout {
   int64_t outer, channels, inner;
 };
+struct Range {
+  int64_t from, to;  // channels
+};
+// Calls loop(range) for parts of the channels. A channel is computed by one thread, so that its sums are the same with
+// any number of threads.
+template <class F>
+void each_range(const Layout& s, F&& loop) {
+  in_threads(s.channels, kGrain / std::max<int64_t>(1, s.outer * s.inner) + 1,
+             [&](int64_t from, int64_t to) { loop(Range{from, to}); });
+}
 
 // Loops run over the channels if these are adjacent in memory, otherwise over the elements of a channel.
 template <class T>
-CG_INLINE void statistics(const Layout& s, const T* x, double* mean, double* var) {
+CG_INLINE void statistics(const Layout& s, const Range& part, const T* x, double* mean, double* var) {
   const double scale = 1.0 / (s.outer * s.inner);
-  std::fill(mean, mean + s.channels, 0.0);
-  std::fill(var, var + s.channels, 0.0);
+  std::fill(mean + part.from, mean + part.to, 0.0);
+  std::fill(var + part.from, var + part.to, 0.0);
   if (s.inner == 1) {
     for (int64_t n = 0; n < s.outer; ++n) {
       const T* row = x + n * s.channels;
       CG_IVDEP
-      for (int64_t c = 0; c < s.channels; ++c) mean[c] += row[c];
+      for (int64_t c = part.from; c < part.to; ++c) mean[c] += row[c];
     }
-    for (int64_t c = 0; c < s.channels; ++c) mean[c] *= scale;
+    for (int64_t c = part.from; c < part.to; ++c) mean[c] *= scale;
     for (int64_t n = 0; n < s.outer; ++n) {
       const T* row = x + n * s.channels;
       CG_IVDEP
-      for (int64_t c = 0; c < s.channels; ++c) var[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
+      for (int64_t c = part.from; c < part.to; ++c) var[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
     }
   } else {
     for (int64_t n = 0; n < s.outer; ++n)
-      for (int64_t c = 0; c < s.channels; ++c) {
+      for (int64_t c = part.from; c < part.to; ++c) {
         const T* run = x + (n * s.channels + c) * s.inner;
         mean[c] += simd::sum<T>(s.inner, [=](int64_t i) __attribute__((always_inline)) { return run[i]; });
       }
-    for (int64_t c = 0; c < s.channels; ++c) mean[c] *= scale;
+    for (int64_t c = part.from; c < part.to; ++c) mean[c] *= scale;
     for (int64_t n = 0; n < s.outer; ++n)
-      for (int64_t c = 0; c < s.channels; ++c) {
+      for (int64_t c = part.from; c < part.to; ++c) {
         const T* run = x + (n * s.channels + c) * s.inner;
         const T m = static_cast<T>(mean[c]);
         var[c] += simd::sum<T>(s.inner,
                                [=](int64_t i) __attribute__((always_inline)) { return (run[i] - m) * (run[i] - m); });
       }
   }
-  for (int64_t c = 0; c < s.channels; ++c) var[c] *= scale;
+  for (int64_t c = part.from; c < part.to; ++c) var[c] *= scale;
 }
 
 template <class T>
-CG_INLINE void apply(const Layout& s, const T* __restrict x, const T* __restrict mean, const T* __restrict inv_std,
-                     const T* __restrict gamma, const T* __restrict beta, T* __restrict y) {
+CG_INLINE void apply(const Layout& s, const Range& part, const T* __restrict x, const T* __restrict mean,
+                     const T* __restrict inv_std, const T* __restrict gamma, const T* __restrict beta,
+                     T* __restrict y) {
   for (int64_t n = 0; n < s.outer; ++n) {
     if (s.inner == 1) {
+      const int64_t row = n * s.channels;
       CG_IVDEP
-      for (int64_t c = 0; c < s.channels; ++c) y[c] = (x[c] - mean[c]) * inv_std[c] * gamma[c] + beta[c];
-      x += s.channels;
-      y += s.channels;
+      for (int64_t c = part.from; c < part.to; ++c)
+        y[row + c] = (x[row + c] - mean[c]) * inv_std[c] * gamma[c] + beta[c];
       continue;
     }
-    for (int64_t c = 0; c < s.channels; ++c, x += s.inner, y += s.inner) {
+    for (int64_t c = part.from; c < part.to; ++c) {
+      const int64_t run = (n * s.channels + c) * s.inner;
       const T m = mean[c], a = inv_std[c] * gamma[c], b = beta[c];
       CG_IVDEP
-      for (int64_t i = 0; i < s.inner; ++i) y[i] = (x[i] - m) * a + b;
+      for (int64_t i = 0; i < s.inner; ++i) y[run + i] = (x[run + i] - m) * a + b;
     }
   }
 }
 
 // Sums of gy and of gy (x - mean) over each channel.
 template <class T>
-CG_INLINE void sums(const Layout& s, const T* x, const T* gy, const T* mean, double* g, double* gd) {
-  std::fill(g, g + s.channels, 0.0);
-  std::fill(gd, gd + s.channels, 0.0);
+CG_INLINE void sums(const Layout& s, const Range& part, const T* x, const T* gy, const T* mean, double* g, double* gd) {
+  std::fill(g + part.from, g + part.to, 0.0);
+  std::fill(gd + part.from, gd + part.to, 0.0);
   for (int64_t n = 0; n < s.outer; ++n) {
     if (s.inner == 1) {
       const T *const row = x + n * s.channels, *const grow = gy + n * s.channels;
       CG_IVDEP
-      for (int64_t c = 0; c < s.channels; ++c) {
+      for (int64_t c = part.from; c < part.to; ++c) {
         g[c] += grow[c];
         gd[c] += grow[c] * (row[c] - mean[c]);
       }
       continue;
     }
-    for (int64_t c = 0; c < s.channels; ++c) {
+    for (int64_t c = part.from; c < part.to; ++c) {
       const T *const run = x + (n * s.channels + c) * s.inner, *const grun = gy + (n * s.channels + c) * s.inner;
       const T m = mean[c];
       g[c] += simd::sum<T>(s.inner, [=](int64_t i) __attribute__((always_inline)) { return grun[i]; });
@@ -93,39 +106,42 @@ CG_INLINE void sums(const Layout& s, const T* x, const T* gy, const T* mean, dou
   }
 }
 
-// gx = a gy - b (x - mean) - c, with a, b, c per channel.
+// gx = a gy - b (x - mean) - c, with a, b, c per channel. gx may be gy.
 template <class T>
-CG_INLINE void combine(const Layout& s, const T* x, const T* gy, const T* mean, const T* a, const T* b, const T* k,
-                       T* gx) {
+CG_INLINE void combine(const Layout& s, const Range& part, const T* x, const T* gy, const T* mean, const T* a,
+                       const T* b, const T* k, T* gx) {
   for (int64_t n = 0; n < s.outer; ++n) {
     if (s.inner == 1) {
+      const int64_t row = n * s.channels;
       CG_IVDEP
-      for (int64_t c = 0; c < s.channels; ++c) gx[c] = a[c] * gy[c] - b[c] * (x[c] - mean[c]) - k[c];
-      x += s.channels;
-      gy += s.channels;
-      gx += s.channels;
+      for (int64_t c = part.from; c < part.to; ++c)
+        gx[row + c] = a[c] * gy[row + c] - b[c] * (x[row + c] - mean[c]) - k[c];
       continue;
     }
-    for (int64_t c = 0; c < s.channels; ++c, x += s.inner, gy += s.inner, gx += s.inner) {
+    for (int64_t c = part.from; c < part.to; ++c) {
+      const int64_t run = (n * s.channels + c) * s.inner;
       const T m = mean[c], ac = a[c], bc = b[c], kc = k[c];
       CG_IVDEP
-      for (int64_t i = 0; i < s.inner; ++i) gx[i] = ac * gy[i] - bc * (x[i] - m) - kc;
+      for (int64_t i = 0; i < s.inner; ++i) gx[run + i] = ac * gy[run + i] - bc * (x[run + i] - m) - kc;
     }
   }
 }
 
-#define CG_NORM(T)                                                                                                     \
-  CG_SIMD void statistics_of(const Layout& s, const T* x, double* mean, double* var) { statistics(s, x, mean, var); }  \
-  CG_SIMD void apply_to(const Layout& s, const T* x, const T* mean, const T* inv_std, const T* gamma, const T* beta,   \
-                        T* y) {                                                                                        \
-    apply(s, x, mean, inv_std, gamma, beta, y);                                                                        \
-  }                                                                                                                    \
-  CG_SIMD void sums_of(const Layout& s, const T* x, const T* gy, const T* mean, double* g, double* gd) {               \
-    sums(s, x, gy, mean, g, gd);                                                                                       \
-  }                                                                                                                    \
-  CG_SIMD void combine_to(const Layout& s, const T* x, const T* gy, const T* mean, const T* a, const T* b, const T* k, \
-                          T* gx) {                                                                                     \
-    combine(s, x, gy, mean, a, b, k, gx);                                                                              \
+#define CG_NORM(T)                                                                                                \
+  CG_SIMD void statistics_of(const Layout& s, const Range& part, const T* x, double* mean, double* var) {         \
+    statistics(s, part, x, mean, var);                                                                            \
+  }                                                                                                               \
+  CG_SIMD void apply_to(const Layout& s, const Range& part, const T* x, const T* mean, const T* inv_std,          \
+                        const T* gamma, const T* beta, T* y) {                                                    \
+    apply(s, part, x, mean, inv_std, gamma, beta, y);                                                             \
+  }                                                                                                               \
+  CG_SIMD void sums_of(const Layout& s, const Range& part, const T* x, const T* gy, const T* mean, double* g,     \
+                       double* gd) {                                                                              \
+    sums(s, part, x, gy, mean, g, gd);                                                                            \
+  }                                                                                                               \
+  CG_SIMD void combine_to(const Layout& s, const Range& part, const T* x, const T* gy, const T* mean, const T* a, \
+                          const T* b, const T* k, T* gx) {                                                        \
+    combine(s, part, x, gy, mean, a, b, k, gx);                                                                   \
   }
 CG_NORM(float)
 CG_NORM(double)
@@ -146,9 +162,9 @@ std::vector<T> repeated(const Layout& s, const T* x) {
 
 template <class T>
 void find_statistics(const Layout& s, const T* x, double* mean, double* var) {
-  if (!is_short(s)) return statistics_of(s, x, mean, var);
+  if (!is_short(s)) return each_range(s, [&](const Range& part) { statistics_of(s, part, x, mean, var); });
   std::vector<double> means(s.channels * s.inner), vars(s.channels * s.inner);
-  statistics_of(flat(s), x, means.data(), vars.data());
+  each_range(flat(s), [&](const Range& part) { statistics_of(flat(s), part, x, means.data(), vars.data()); });
   for (int64_t c = 0; c < s.channels; ++c) {
     const double *const m = means.data() + c * s.inner, *const v = vars.data() + c * s.inner;
     double total = 0, squares = 0;
@@ -160,19 +176,21 @@ void find_statistics(const Layout& s, const T* x, double* mean, double* var) {
 }
 template <class T>
 void find_sums(const Layout& s, const T* x, const T* gy, const T* mean, double* g, double* gd) {
-  if (!is_short(s)) return sums_of(s, x, gy, mean, g, gd);
+  if (!is_short(s)) return each_range(s, [&](const Range& part) { sums_of(s, part, x, gy, mean, g, gd); });
   std::vector<double> gs(s.channels * s.inner), gds(s.channels * s.inner);
-  sums_of(flat(s), x, gy, repeated(s, mean).data(), gs.data(), gds.data());
+  const std::vector<T> means = repeated(s, mean);
+  each_range(flat(s), [&](const Range& part) { sums_of(flat(s), part, x, gy, means.data(), gs.data(), gds.data()); });
   for (int64_t c = 0; c < s.channels; ++c) {
     g[c] = std::accumulate(gs.begin() + c * s.inner, gs.begin() + (c + 1) * s.inner, 0.0);
     gd[c] = std::accumulate(gds.begin() + c * s.inner, gds.begin() + (c + 1) * s.inner, 0.0);
   }
 }
-// Calls loop(layout, parameters...), where each parameter has a number per channel of the layout.
+// Calls loop(layout, range, parameters...), where each parameter has a number per channel of the layout.
 template <class F, class... T>
 void with_parameters(const Layout& s, F&& loop, const T*... parameters) {
-  if (!is_short(s)) return loop(s, parameters...);
-  loop(flat(s), repeated(s, parameters).data()...);
+  const auto call = [&](const Layout& l, auto... p) { each_range(l, [&](const Range& part) { loop(l, part, p...); }); };
+  if (!is_short(s)) return call(s, parameters...);
+  [&](const auto&... r) { call(flat(s), r.data()...); }(repeated(s, parameters)...);
 }
 
 }  // namespace
@@ -198,7 +216,10 @@ void batch_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& 
       }
     }
     with_parameters(
-        s, [&](const Layout& l, auto... p) { apply_to(l, x.const_data_ptr<T>(), p..., y.data_ptr<T>()); },
+        s,
+        [&](const Layout& l, const Range& part, auto... p) {
+          apply_to(l, part, x.const_data_ptr<T>(), p..., y.data_ptr<T>());
+        },
         static_cast<const T*>(pm), static_cast<const T*>(pi), gamma.const_data_ptr<T>(), beta.const_data_ptr<T>());
   });
 }
@@ -227,8 +248,8 @@ void batch_norm_grad(const at::Tensor& x, const at::Tensor& gamma, const at::Ten
       k[c] = static_cast<T>(a[c] * g[c] * scale);
     }
     with_parameters(
-        s, [&](const Layout& l, auto... p) { combine_to(l, px, pg, p..., gx.data_ptr<T>()); }, m,
-        static_cast<const T*>(a.data()), static_cast<const T*>(b.data()), static_cast<const T*>(k.data()));
+        s, [&](const Layout& l, const Range& part, auto... p) { combine_to(l, part, px, pg, p..., gx.data_ptr<T>()); },
+        m, static_cast<const T*>(a.data()), static_cast<const T*>(b.data()), static_cast<const T*>(k.data()));
   });
 }
 

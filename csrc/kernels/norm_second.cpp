@@ -5,6 +5,7 @@
 
 #include "kernels/raw.h"
 #include "kernels/simd.h"
+#include "kernels/threads.h"
 
 namespace cg::kernels {
 namespace {
@@ -128,6 +129,7 @@ void batch_norm_second(const SecondNorm& k) {
   with_dtype(k.x, [&]<class T>(T) {
     const T *const x = pointer<T>(k.x), *const v = pointer<T>(k.v), *const g = pointer<T>(k.gy);
     const T *const m = pointer<T>(k.mean), *const r = pointer<T>(k.inv_std), *const gamma = pointer<T>(k.gamma);
+    const int64_t grain = kGrain / std::max<int64_t>(1, outer * inner) + 1;
     std::vector<Means> means(channels);
     if (inner == 1) {
       std::vector<double> sums(5 * channels);
@@ -137,11 +139,13 @@ void batch_norm_second(const SecondNorm& k) {
         add_means_of(channels, x + n * channels, v + n * channels, g + n * channels, m, r, at);
       for (int64_t c = 0; c < channels; ++c) means[c] = {at[0][c], at[1][c], at[2][c], at[3][c], at[4][c]};
     } else {
-      for (int64_t n = 0; n < outer; ++n)
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t i = (n * channels + c) * inner;
-          add_means_of(inner, x + i, v + i, g + i, m[c], r[c], means[c]);
-        }
+      in_threads(channels, grain, [&](int64_t from, int64_t to) {
+        for (int64_t n = 0; n < outer; ++n)
+          for (int64_t c = from; c < to; ++c) {
+            const int64_t i = (n * channels + c) * inner;
+            add_means_of(inner, x + i, v + i, g + i, m[c], r[c], means[c]);
+          }
+      });
     }
     // The factors of v, gy, x - mean and 1 in the gradients of x and of gy.
     const double count = static_cast<double>(std::max<int64_t>(outer * inner, 1));  // 1: of no elements the sums are 0
@@ -168,17 +172,20 @@ void batch_norm_second(const SecondNorm& k) {
       const at::Tensor& to = j ? k.to_gy : k.to_x;
       if (!to.defined()) continue;
       T *const y = to.data_ptr<T>(), *const *const p = f + 4 * j;
-      for (int64_t n = 0; n < outer; ++n) {
-        const int64_t row = n * channels * inner;
-        if (inner == 1) {
-          mix_to(channels, x + row, v + row, g + row, m, p[0], p[1], p[2], p[3], y + row);
-          continue;
+      in_threads(channels, grain, [&](int64_t from, int64_t to) {
+        for (int64_t n = 0; n < outer; ++n) {
+          const int64_t row = n * channels * inner;
+          if (inner == 1) {
+            const int64_t i = row + from;
+            mix_to(to - from, x + i, v + i, g + i, m + from, p[0] + from, p[1] + from, p[2] + from, p[3] + from, y + i);
+            continue;
+          }
+          for (int64_t c = from; c < to; ++c) {
+            const int64_t i = row + c * inner;
+            mix_to(inner, x + i, v + i, g + i, m[c], p[0][c], p[1][c], p[2][c], p[3][c], y + i);
+          }
         }
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t i = row + c * inner;
-          mix_to(inner, x + i, v + i, g + i, m[c], p[0][c], p[1][c], p[2][c], p[3][c], y + i);
-        }
-      }
+      });
     }
   });
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/raw.h"
 #include "kernels/simd.h"
+#include "kernels/threads.h"
 
 namespace cg::kernels {
 namespace {
@@ -21,6 +22,17 @@ struct Shape {
   }
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
+
+  // Calls loop(shape with some of the planes, index of the first of them), in threads.
+  template <class F>
+  void each_part(F&& loop) const {
+    in_threads(planes, kGrain / std::max<int64_t>(1, std::max(in_size(), out_size())) + 1,
+               [&](int64_t from, int64_t to) {
+                 Shape part = *this;
+                 part.planes = to - from;
+                 loop(part, from);
+               });
+  }
 };
 
 // The range of pooled positions along axis k whose windows are completely inside the image.
@@ -240,7 +252,6 @@ void max_pool(const PoolWindow& w, const at::Tensor& x, const at::Tensor& y, con
   with_dtype(x, [&]<class T>(T) {
     // A padded row is long enough that sixteen windows starting at the last pooled position read inside it.
     const int64_t width = w.pad[2] + std::max(s.in[2], (s.out[2] + L) * w.stride[2] + w.ksize[2]);
-    std::vector<T> rows((s.in[0] * s.in[1] + 1) * width, -std::numeric_limits<T>::infinity());
     using F = void (*)(const PoolWindow&, const Shape&, const T*, T*, int64_t, T*, uint8_t*);
     F f = forward_any;
     if (w.ksize[0] == 1 && w.ksize[1] == w.ksize[2]) {
@@ -249,7 +260,13 @@ void max_pool(const PoolWindow& w, const at::Tensor& x, const at::Tensor& y, con
       if (k == 3 && stride == 2) f = forward_3_2;
       if (k == 3 && stride == 1) f = forward_3_1;
     }
-    f(w, s, x.const_data_ptr<T>(), rows.data(), width, y.data_ptr<T>(), positions.data_ptr<uint8_t>());
+    const T* const from = x.const_data_ptr<T>();
+    T* const to = y.data_ptr<T>();
+    uint8_t* const at = positions.data_ptr<uint8_t>();
+    s.each_part([&](const Shape& part, int64_t p) {
+      std::vector<T> rows((s.in[0] * s.in[1] + 1) * width, -std::numeric_limits<T>::infinity());
+      f(w, part, from + p * s.in_size(), rows.data(), width, to + p * s.out_size(), at + p * s.out_size());
+    });
   });
 }
 
@@ -261,10 +278,15 @@ void max_pool_scatter(const PoolWindow& w, const at::Tensor& gy, const at::Tenso
     bool tiled = w.ksize[0] == 1 && s.in[0] == 1;
     for (int k = 1; k < 3; ++k)
       tiled &= w.ksize[k] == 2 && w.stride[k] == 2 && w.pad[k] == 0 && s.out[k] == s.in[k] / 2;
-    if (tiled) return tiles_of(s, from, positions.const_data_ptr<uint8_t>(), to);
-    std::fill(to, to + s.planes * s.in_size(), T(0));
-    each_position(w, s, positions.const_data_ptr<uint8_t>(), [=](int64_t i, int64_t j) {
-      if (j >= 0) to[j] += from[i];
+    const uint8_t* const at = positions.const_data_ptr<uint8_t>();
+    s.each_part([&](const Shape& part, int64_t p) {
+      const T* const gy = from + p * s.out_size();
+      T* const gx = to + p * s.in_size();
+      if (tiled) return tiles_of(part, gy, at + p * s.out_size(), gx);
+      std::fill(gx, gx + part.planes * s.in_size(), T(0));
+      each_position(w, part, at + p * s.out_size(), [=](int64_t i, int64_t j) {
+        if (j >= 0) gx[j] += gy[i];
+      });
     });
   });
 }
@@ -273,8 +295,13 @@ void max_pool_gather(const PoolWindow& w, const at::Tensor& x, const at::Tensor&
   with_dtype(x, [&]<class T>(T) {
     const T* from = x.const_data_ptr<T>();
     T* to = y.data_ptr<T>();
-    each_position(w, Shape(x, y), positions.const_data_ptr<uint8_t>(),
-                  [=](int64_t i, int64_t j) { to[i] = j >= 0 ? from[j] : T(0); });
+    const Shape s(x, y);
+    s.each_part([&](const Shape& part, int64_t p) {
+      const T* const image = from + p * s.in_size();
+      T* const map = to + p * s.out_size();
+      each_position(w, part, positions.const_data_ptr<uint8_t>() + p * s.out_size(),
+                    [=](int64_t i, int64_t j) { map[i] = j >= 0 ? image[j] : T(0); });
+    });
   });
 }
 

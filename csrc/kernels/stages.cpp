@@ -95,14 +95,16 @@ template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {
   const at::AutoDispatchBelowADInplaceOrView below;  // another thread than the caller's may run this
   const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr), part = std::min(kPart<T>, end - begin);
-  std::vector<T> space(unkept * part);
+  // The distance keeps processors from taking a read of one array for one of what was just written to another.
+  const int64_t distance = part + 80;
+  std::vector<T> space(unkept * distance);
   std::vector<T*> at(arrays.size());
   for (; begin < end; begin += part) {
     const int64_t n = std::min(part, end - begin);
     T* free = space.data();
     for (size_t i = 0; i < arrays.size(); ++i) {
       at[i] = arrays[i] ? arrays[i] + begin : free;
-      if (!arrays[i]) free += part;
+      if (!arrays[i]) free += distance;
     }
     for (const Stage& s : stages) run<T>(s, n, at[s.a], at[s.b], at[s.result]);
   }

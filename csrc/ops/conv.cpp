@@ -12,6 +12,7 @@
 #include "ops/axes.h"
 #include "ops/conv_columns.h"
 #include "ops/conv_depthwise.h"
+#include "ops/conv_pointwise.h"
 #include "ops/conv_winograd.h"
 
 namespace cg {
@@ -80,8 +81,10 @@ struct Convolution : Placement {
     if (Tensor y = depthwise_convolution(*this, x, w, b, outsize); y.defined()) return y;
     const int64_t map = map_size(x.sizes(), w.sizes(), reach);
     const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
-    if (reach.empty())
+    if (reach.empty()) {
       if (const Tensor y = winograd_map(*this, x, w, b); y.defined()) return y;
+      if (const Tensor y = pointwise_map(*this, x, w, b); y.defined()) return y;
+    }
     if (fits && is_small(*this, x, w, b, map * x.size(0)))
       return small_convolution(*this, extended(x, reach), w, bias(b));
     const auto part = [&](const Tensor& images) {
@@ -115,8 +118,11 @@ struct Convolution : Placement {
     const bool into_gy = wanted[0] && gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
     if (reach.empty()) {
       if (wanted[1]) sum[1] = winograd_filters(*this, gy, image, w.sizes());
+      if (wanted[1] && !sum[1].defined()) sum[1] = pointwise_filters(*this, gy, image, w.sizes());
       wanted[1] &= !sum[1].defined();
-      if (wanted[0]) sum[0] = winograd_image(*this, gy, image.sizes(), w, {}, into_gy && !wanted[1] ? gy : Tensor());
+      const Tensor into = into_gy && !wanted[1] ? gy : Tensor();
+      if (wanted[0]) sum[0] = winograd_image(*this, gy, image.sizes(), w, {}, into);
+      if (wanted[0] && !sum[0].defined()) sum[0] = pointwise_image(*this, gy, image.sizes(), w, {}, into);
       wanted[0] &= !sum[0].defined();
     }
     const auto part = [&](const Tensor& g, const Tensor& images) {
@@ -180,6 +186,7 @@ struct Deconvolution : Placement {
     Ints sizes{x.size(0), w.size(1) * groups};
     sizes.append(outsize->begin(), outsize->end());
     if (const Tensor y = winograd_image(*this, x, sizes, w, b); y.defined()) return y;
+    if (const Tensor y = pointwise_image(*this, x, sizes, w, b); y.defined()) return y;
     Ints beyond;
     for (size_t k = 0; k < stride.size(); ++k)
       beyond.push_back((*outsize)[k] - touched(k, x.size(k + 2), w.size(k + 2)));
@@ -201,7 +208,9 @@ struct Deconvolution : Placement {
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
     std::array<Tensor, 2> g;
     if (c.needs(0)) g[0] = winograd_map(*this, gy, w, {});
+    if (c.needs(0) && !g[0].defined()) g[0] = pointwise_map(*this, gy, w, {});
     if (c.needs(1)) g[1] = winograd_filters(*this, x, gy, w.sizes());
+    if (c.needs(1) && !g[1].defined()) g[1] = pointwise_filters(*this, x, gy, w.sizes());
     if (is_small(*this, x, w, {}, x.numel()) && columns_fit(*this, x, gy.sizes(), w)) {
       if (c.needs(0) && !g[0].defined()) g[0] = small_convolution(*this, gy, w, std::nullopt);
       if (c.needs(1) && !g[1].defined()) g[1] = convolution_grads(*this, x, gy, w, {false, true}, true)[1];
@@ -246,6 +255,7 @@ struct ConvolutionGradW : Placement {
     const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape)), w = at::empty(shape, gy.options());
     const bool small = is_small(*this, gy, w, {}, gy.numel()) && columns_fit(*this, gy, image.sizes(), w);
     if (const Tensor gw = winograd_filters(*this, gy, image, shape); gw.defined()) return gw;
+    if (const Tensor gw = pointwise_filters(*this, gy, image, shape); gw.defined()) return gw;
     return convolution_grads(*this, gy, image, w, {false, true}, small)[1];
   }
   template <class T>

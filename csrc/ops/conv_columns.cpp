@@ -7,10 +7,13 @@
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
 
+#include "kernels/few_rows.h"
 #include "kernels/raw.h"
 #include "kernels/simd.h"
 #include "ops/axes.h"
+#include "ops/dense_product.h"
 
 namespace cg {
 namespace {
@@ -28,36 +31,49 @@ Tensor in_rows(const Tensor& t) {
   return r.view(-1).view(r.sizes());
 }
 
-struct Sizes {
-  int64_t n, channels, height, width, rows, columns, map_height, map_width;  // rows, columns: of a filter
-};
-// y (channels, rows, columns, n, map_height, map_width): the image's number below each element of the filter at each
-// position, 0 beyond the image.
-template <class T>
-void write_columns(const Placement& p, const Sizes& s, const T* x, T* y) {
-  for (int64_t c = 0; c < s.channels; ++c)
-    for (int64_t i = 0; i < s.rows; ++i)
-      for (int64_t j = 0; j < s.columns; ++j)
-        for (int64_t n = 0; n < s.n; ++n) {
-          const T* const image = x + (n * s.channels + c) * s.height * s.width;
-          for (int64_t a = 0; a < s.map_height; ++a) {
-            const int64_t row = a * p.stride[0] - p.pad[0] + i * p.dilate[0];
-            const bool inside = row >= 0 && row < s.height;
-            for (int64_t b = 0; b < s.map_width; ++b) {
-              const int64_t column = b * p.stride[1] - p.pad[1] + j * p.dilate[1];
-              *y++ = inside && column >= 0 && column < s.width ? image[row * s.width + column] : T(0);
-            }
-          }
-        }
-}
+// The columns of a contiguous image, a matrix of the numbers of a filter (`taps`, of `channels` channels) and places in
+// n maps: the image's numbers below each element of the filter at each position, 0 beyond the image.
+struct Columns {
+  int64_t channels, taps, places;
+  std::vector<int64_t> from;  // for each element of a channel's filter and each place: where the number is, or -1
 
-// The columns of a contiguous image below filters of the shape `filters`: (numbers of a filter, n * places).
+  Columns(const Placement& p, const Tensor& x, at::IntArrayRef filters, int64_t map_height, int64_t map_width)
+      : channels(filters[1]), taps(filters[1] * filters[2] * filters[3]), places(x.size(0) * map_height * map_width) {
+    from.reserve(filters[2] * filters[3] * places);
+    for (int64_t i = 0; i < filters[2]; ++i)
+      for (int64_t j = 0; j < filters[3]; ++j)
+        for (int64_t n = 0; n < x.size(0); ++n)
+          for (int64_t a = 0; a < map_height; ++a)
+            for (int64_t b = 0; b < map_width; ++b) {
+              const int64_t row = a * p.stride[0] - p.pad[0] + i * p.dilate[0];
+              const int64_t column = b * p.stride[1] - p.pad[1] + j * p.dilate[1];
+              const bool inside = row >= 0 && row < x.size(2) && column >= 0 && column < x.size(3);
+              from.push_back(inside ? (n * x.size(1) * x.size(2) + row) * x.size(3) + column : -1);
+            }
+  }
+  // y has the strides `tap` and `place`.
+  template <class T>
+  void write(const T* x, int64_t channel, int64_t tap, int64_t place, T* y) const {
+    const int64_t of_channel = taps / channels;
+    for (int64_t c = 0; c < channels; ++c, x += channel)
+      for (int64_t t = 0; t < of_channel; ++t, y += tap) {
+        const int64_t* const source = from.data() + t * places;
+        for (int64_t k = 0; k < places; ++k) y[k * place] = source[k] < 0 ? T(0) : x[source[k]];
+      }
+  }
+  void write(const Tensor& x, const Tensor& y) const {
+    kernels::with_dtype(x, [&]<class T>(T) {
+      write(x.const_data_ptr<T>(), x.size(2) * x.size(3), y.stride(0), y.stride(1), y.mutable_data_ptr<T>());
+    });
+  }
+};
+// (numbers of a filter, n * places)
 Tensor columns_of(const Placement& p, const Tensor& image, at::IntArrayRef filters, int64_t height, int64_t width) {
   const Tensor x = image.contiguous();
-  const Sizes s{x.size(0), filters[1], x.size(2), x.size(3), filters[2], filters[3], height, width};
-  const Tensor columns = at::empty({s.channels * s.rows * s.columns, s.n * height * width}, x.options());
-  kernels::with_dtype(x, [&]<class T>(T) { write_columns(p, s, x.const_data_ptr<T>(), columns.data_ptr<T>()); });
-  return columns;
+  const Columns columns(p, x, filters, height, width);
+  const Tensor y = at::empty({columns.taps, columns.places}, x.options());
+  columns.write(x, y);
+  return y;
 }
 Tensor filter_rows(const Tensor& w) { return w.contiguous().view({w.size(0), -1}); }
 
@@ -66,6 +82,26 @@ Tensor filter_rows(const Tensor& w) { return w.contiguous().view({w.size(0), -1}
 bool few_places(int64_t places, const Tensor& w) {
   constexpr int64_t kFew = 16, kLargeFilters = 1 << 17;
   return places <= kFew && w.numel() >= kLargeFilters;
+}
+Tensor convolution_of_few(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& bias, int64_t height,
+                          int64_t width) {
+  const Columns columns(p, x, w.sizes(), height, width);
+  const int64_t rows = columns.places, n = x.size(0), channels = w.size(0);
+  const Tensor filters = filter_rows(w);
+  Tensor y;
+  if (x.scalar_type() == at::kFloat && few_rows(rows, w.numel())) {
+    const Tensor c = rows <= kernels::kDots
+                         ? at::empty({rows, columns.taps}, x.options())
+                         : at::zeros({columns.taps, kernels::kMostRows}, x.options()).t().narrow(0, 0, rows);
+    columns.write(x, c.t());
+    y = at::empty({channels, rows}, x.options());
+    product_of_few_rows(c, filters, bias, y.t());
+  } else {
+    const Tensor c = at::empty({columns.taps, rows}, x.options());
+    columns.write(x, c);
+    y = bias.defined() ? at::addmm(bias, c.t(), filters.t()).t() : at::mm(c.t(), filters.t()).t();
+  }
+  return y.reshape({channels, n, height, width}).transpose(0, 1).contiguous();
 }
 Tensor grad_x_of_few(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
   const Tensor rows = map.permute({0, 2, 3, 1}).reshape({-1, map.size(1)});
@@ -109,9 +145,7 @@ Tensor small_convolution(const Placement& p, const Tensor& x, const Tensor& w, c
   const int64_t n = x.size(0), height = size(0), width = size(1);
   if (!few_places(n * height * width, w))
     return at::_slow_conv2d_forward(in_rows(x), in_rows(w), spatial(w.sizes()), b, p.stride, p.pad);
-  const Tensor rows = columns_of(p, x, w.sizes(), height, width).t(), filters = filter_rows(w).t();
-  const Tensor y = b ? at::addmm(b->reshape({-1}), rows, filters) : at::mm(rows, filters);
-  return y.view({n, height, width, w.size(0)}).permute({0, 3, 1, 2}).contiguous();
+  return convolution_of_few(p, x.contiguous(), w, b ? b->reshape({-1}).contiguous() : Tensor(), height, width);
 }
 
 // oneDNN computes 16 channels at a time, however few there are: with 1 to 4 channels columns take a seventh to a half

@@ -8,6 +8,13 @@ namespace cg {
 // one that ATen calls; otherwise an undefined tensor.
 Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias = {});
 
+// Whether kernels/few_rows.h should multiply that many rows by a matrix of that many numbers of float32, because most
+// of the time goes into reading the matrix.
+bool few_rows(int64_t rows, int64_t numbers);
+// Writes x wᵀ + bias into y (rows, many), for floats in main memory. w and bias are in C order; x is, or it has the
+// first columns of a matrix (length, kernels::kMostRows) as rows.
+void product_of_few_rows(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y);
+
 // NumPy's matmul.
 inline Tensor dense_product(const Tensor& a, const Tensor& b) {
   Tensor y = fast_product(a, b);

@@ -1,0 +1,168 @@
+#include "kernels/few_rows.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/lanes.h"
+#include "kernels/threads.h"
+
+namespace cg::kernels {
+namespace {
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+static_assert(kMostRows == lanes::L);
+
+CG_INLINE float total(const lanes::V& v) {
+  float s[kMostRows];
+  lanes::store(s, v);
+  for (int width = kMostRows / 2; width; width /= 2)
+    for (int l = 0; l < width; ++l) s[l] += s[l + width];
+  return s[0];
+}
+CG_INLINE void load_some(lanes::V& v, const float* p, int64_t n) {
+  float some[kMostRows] = {};
+  std::memcpy(some, p, n * sizeof(float));
+  lanes::load(v, some);
+}
+
+// The sums of R rows of x with M rows of w, for which R x M vectors of partial sums are registers.
+template <int R, int M>
+CG_INLINE void dots(const FewRows& p, int64_t row, int64_t of_w) {
+  constexpr int64_t kAhead = 256;  // numbers between those that are multiplied and those that are fetched from memory
+  const float *const x = p.x + row * p.length, *const w = p.w + of_w * p.length;
+  lanes::V s[R][M] = {};
+  int64_t k = 0;
+  for (; k + kMostRows <= p.length; k += kMostRows) {
+    lanes::V b[M];
+#pragma GCC unroll 4
+    for (int m = 0; m < M; ++m) {
+      lanes::load(b[m], w + m * p.length + k);
+      __builtin_prefetch(w + m * p.length + k + kAhead);
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      lanes::V a;
+      lanes::load(a, x + r * p.length + k);
+#pragma GCC unroll 4
+      for (int m = 0; m < M; ++m) s[r][m] += a * b[m];
+    }
+  }
+  if (k < p.length) {
+    for (int m = 0; m < M; ++m) {
+      lanes::V b;
+      load_some(b, w + m * p.length + k, p.length - k);
+      for (int r = 0; r < R; ++r) {
+        lanes::V a;
+        load_some(a, x + r * p.length + k, p.length - k);
+        s[r][m] += a * b;
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int m = 0; m < M; ++m)
+      p.y[(row + r) * p.y_row + (of_w + m) * p.y_many] = total(s[r][m]) + (p.bias ? p.bias[of_w + m] : 0);
+}
+template <int M>
+CG_INLINE void dots_of_rows(const FewRows& p, int64_t of_w) {
+  int64_t row = 0;
+  for (; row + 4 <= p.rows; row += 4) dots<4, M>(p, row, of_w);
+  if (p.rows - row == 3) dots<3, M>(p, row, of_w);
+  if (p.rows - row == 2) dots<2, M>(p, row, of_w);
+  if (p.rows - row == 1) dots<1, M>(p, row, of_w);
+}
+
+// Writes the sums of all rows of x, one in each lane, with M rows of w.
+template <int M>
+CG_INLINE void write(const FewRows& p, int64_t of_w, lanes::V (&sums)[M]) {
+  if constexpr (M == kMostRows) {
+    if (p.y_many == 1) {
+      lanes::transpose(sums);
+      lanes::V bias = {};
+      if (p.bias) lanes::load(bias, p.bias + of_w);
+      for (int64_t r = 0; r < p.rows; ++r) {
+        const lanes::V s = sums[r] + bias;
+        lanes::store(p.y + r * p.y_row + of_w, s);
+      }
+      return;
+    }
+  }
+  for (int m = 0; m < M; ++m) {
+    float s[kMostRows];
+    lanes::store(s, sums[m]);
+    for (int64_t r = 0; r < p.rows; ++r)
+      p.y[r * p.y_row + (of_w + m) * p.y_many] = s[r] + (p.bias ? p.bias[of_w + m] : 0);
+  }
+}
+template <int M>
+CG_INLINE void all_lanes(const FewRows& p, int64_t of_w) {
+  constexpr int64_t kAhead = 64, kTogether = 256;  // sums of 256 terms are added up, as in pairwise summation
+  const float* const w = p.w + of_w * p.length;
+  lanes::V sums[M] = {};
+  for (int64_t from = 0; from < p.length; from += kTogether) {
+    const int64_t to = std::min(p.length, from + kTogether);
+    lanes::V s[M] = {};
+    int64_t k = from;
+    for (; k + kMostRows <= to; k += kMostRows) {
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m) __builtin_prefetch(w + m * p.length + k + kAhead);
+#pragma GCC unroll 16
+      for (int j = 0; j < kMostRows; ++j) {
+        lanes::V a;
+        lanes::load(a, p.lanes + (k + j) * kMostRows);
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m) s[m] += w[m * p.length + k + j] * a;
+      }
+    }
+    for (; k < to; ++k) {
+      lanes::V a;
+      lanes::load(a, p.lanes + k * kMostRows);
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m) s[m] += w[m * p.length + k] * a;
+    }
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) sums[m] += s[m];
+  }
+  write(p, of_w, sums);
+}
+
+#define CG_V4_LOOP __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4)))
+CG_V4_LOOP void by_dots(const FewRows& p, int64_t from, int64_t to) {
+  for (; from + 4 <= to; from += 4) dots_of_rows<4>(p, from);
+  for (; from < to; ++from) dots_of_rows<1>(p, from);
+}
+CG_V4_LOOP void by_lanes(const FewRows& p, int64_t from, int64_t to) {
+  if (p.y_many == 1)
+    for (; from + 16 <= to; from += 16) all_lanes<16>(p, from);
+  for (; from + 8 <= to; from += 8) all_lanes<8>(p, from);
+  for (; from < to; ++from) all_lanes<1>(p, from);
+}
+CG_V4_LOOP void to_lanes(const FewRows& p, float* y) {
+  lanes::gather(p.x, p.x + p.rows * p.length, p.length, static_cast<int>(p.rows), p.length, {y, p.length, p.length});
+}
+constexpr bool kCompiled = true;
+#else
+void by_dots(const FewRows&, int64_t, int64_t) {}
+void by_lanes(const FewRows&, int64_t, int64_t) {}
+void to_lanes(const FewRows&, float*) {}
+constexpr bool kCompiled = false;
+#endif
+
+}  // namespace
+
+bool few_rows_fit() { return kCompiled && simd_level() >= 4; }
+
+void few_rows(FewRows p) {
+  const bool dots = p.rows <= kDots;
+  std::unique_ptr<float[]> lanes;
+  if (!dots && !p.lanes) {
+    lanes.reset(new float[p.length * kMostRows]);
+    to_lanes(p, lanes.get());
+    p.lanes = lanes.get();
+  }
+  in_threads(p.many, std::max<int64_t>(kMostRows, 4 * kGrain / std::max<int64_t>(1, p.length)),
+             [&](int64_t from, int64_t to) { dots ? by_dots(p, from, to) : by_lanes(p, from, to); });
+}
+
+}  // namespace cg::kernels

@@ -1,0 +1,129 @@
+#include "kernels/pointwise.h"
+
+#include <atomic>
+
+#include "kernels/pointwise_loops.h"
+#include "kernels/threads.h"
+
+namespace cg::kernels {
+namespace {
+
+using columns::kWidth, columns::vectors;
+using Columns = columns::Task;
+constexpr int64_t kColumnLanes = columns::L;
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+#define CG_POINTWISE_LOOP(name)                                                                                \
+  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4))) void name##_loop( \
+      const Columns& t, int64_t i) {                                                                           \
+    columns::name(t, i);                                                                                       \
+  }
+CG_POINTWISE_LOOP(panel)
+CG_POINTWISE_LOOP(multiply)
+CG_POINTWISE_LOOP(transpose_image)
+CG_POINTWISE_LOOP(transpose_map)
+CG_POINTWISE_LOOP(multiply_gradient)
+#undef CG_POINTWISE_LOOP
+bool has_loops() { return simd_level() >= 4; }
+#else
+void panel_loop(const Columns&, int64_t) {}
+void multiply_loop(const Columns&, int64_t) {}
+void transpose_image_loop(const Columns&, int64_t) {}
+void transpose_map_loop(const Columns&, int64_t) {}
+void multiply_gradient_loop(const Columns&, int64_t) {}
+bool has_loops() { return false; }
+#endif
+
+void each_item(int64_t n, const Columns& t, void (*f)(const Columns&, int64_t)) {
+  in_threads(n, 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) f(t, i);
+  });
+}
+// How many columns are rearranged at once, so that they stay in a cache while they are multiplied. Each part reads the
+// filters again, so parts are larger where the filters are.
+int64_t at_once(const Pointwise& s) {
+  constexpr int64_t kLeast = 32 << 10, kMost = 512 << 10, kUnit = kColumnLanes * kWidth;
+  constexpr int64_t kSize = static_cast<int64_t>(sizeof(float));
+  const int64_t bytes = std::clamp(s.in * s.out * kSize / 2, kLeast, kMost);
+  const int64_t units = std::max<int64_t>(bytes / (s.in * kUnit * kSize), 1);
+  return std::min(units, (s.columns() + kUnit - 1) / kUnit) * kUnit;
+}
+// The same for the gradient of the filters.
+int64_t depth_at_once(const Pointwise& s) {
+  constexpr int64_t kLeast = 256, kMost = 2048, kFloats = 1 << 16;
+  const int64_t depth = std::clamp(kFloats / (vectors(s.in) * kColumnLanes), kLeast, kMost) / kColumnLanes;
+  return std::min(depth, vectors(s.columns())) * kColumnLanes;
+}
+template <class F>
+void each_part(Columns t, int64_t step, F&& f) {
+  const int64_t end = t.last;
+  for (; t.first < end; t.first = t.last) {
+    t.last = std::min(t.first + step, end);
+    f(static_cast<const Columns&>(t));
+  }
+}
+
+// A block of columns of filters that are turned is spread over memory, and more than kDepth of its pieces would not
+// stay in a cache until the next block reads the same cache lines.
+template <class F>
+void each_depth(Columns t, F&& f) {
+  constexpr int64_t kDepth = 256;
+  const int64_t step = t.turned ? kDepth : t.s.in;
+  for (t.top = 0; t.top < t.s.in; t.top = t.bottom) {
+    t.bottom = std::min(t.top + step, t.s.in);
+    f(static_cast<const Columns&>(t));
+  }
+}
+
+}  // namespace
+
+// With fewer channels or columns most of a vector or a block would be empty.
+bool pointwise_fits(const Pointwise& s) {
+  constexpr int64_t kColumns = columns::L + 1;
+  return has_loops() && s.in >= columns::kRows && s.out >= columns::kRows && s.columns() >= kColumns;
+}
+
+int64_t pointwise_memory(const Pointwise& s) { return s.in * at_once(s); }
+int64_t pointwise_grad_w_memory(const Pointwise& s) {
+  const int64_t maps = s.places % kColumnLanes ? vectors(s.out) : 0;
+  return (vectors(s.in) + maps) * kColumnLanes * depth_at_once(s);
+}
+
+void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, const float* bias, float* y,
+               float* memory, int threads) {
+  Columns t{s};
+  t.x = x, t.w = w, t.turned = turned, t.bias = bias, t.y = y, t.panels = memory, t.last = s.columns();
+  const int64_t step = at_once(s), parts = (s.columns() + step - 1) / step;
+  if (threads > 1 && parts < threads)
+    return each_part(t, step, [&](const Columns& part) {
+      each_item(part.panel_count(), part, panel_loop);
+      each_depth(part,
+                 [](const Columns& some) { each_item(some.row_blocks() * some.panel_count(), some, multiply_loop); });
+    });
+  std::atomic<int> started = 0;
+  in_threads(parts, 1, [&](int64_t from, int64_t to) {
+    Columns some = t;
+    some.panels += started++ * pointwise_memory(s);
+    some.first = from * step, some.last = std::min(to * step, s.columns());
+    each_part(some, step, [](const Columns& part) {
+      for (int64_t i = 0; i < part.panel_count(); ++i) panel_loop(part, i);
+      each_depth(part, [](const Columns& some) {
+        for (int64_t i = 0; i < some.row_blocks() * some.panel_count(); ++i) multiply_loop(some, i);
+      });
+    });
+  });
+}
+
+void pointwise_grad_w(const Pointwise& s, const float* x, const float* gy, float* gw, float* memory) {
+  Columns t{s};
+  const int64_t step = depth_at_once(s), blocks = vectors(s.in);
+  t.x = x, t.gy = gy, t.gw = gw, t.panels = memory, t.maps = memory + blocks * kColumnLanes * step;
+  t.last = s.columns();
+  each_part(t, step, [&](const Columns& part) {
+    each_item(blocks, part, transpose_image_loop);
+    if (!part.direct()) each_item(vectors(s.out), part, transpose_map_loop);
+    each_item((blocks + kWidth - 1) / kWidth * part.row_blocks(), part, multiply_gradient_loop);
+  });
+}
+
+}  // namespace cg::kernels

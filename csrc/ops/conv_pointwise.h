@@ -1,0 +1,15 @@
+// Convolutions with filters of one pixel and stride 1 on the CPU, by kernels/pointwise.h.
+#pragma once
+#include "ops/placement.h"
+
+namespace cg {
+
+// Each returns an undefined tensor where another way is faster, or the shapes do not fit.
+Tensor pointwise_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b);
+// The gradient of the image, of the shape `image`. `into`: undefined, or memory for the result, which may be that of
+// `map`.
+Tensor pointwise_image(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w,
+                       const Tensor& b = {}, const Tensor& into = {});
+Tensor pointwise_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters);
+
+}  // namespace cg

@@ -1,0 +1,126 @@
+"""Convolutions with filters of one pixel through the ops, which compute them by csrc/kernels/pointwise.h."""
+
+import pytest
+import torch
+
+import compatgrad
+from compatgrad import ops
+from tests.ops.test_winograd_convolutions import functions, laid_out, second_order
+
+POINTWISE = torch.backends.cpu.get_cpu_capability() == "AVX512"
+AXES = {1: [90], 2: [11, 7], 3: [4, 5, 4]}
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "channels last", "sliced"])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("axes", AXES)
+@pytest.mark.parametrize("n, channels, out", [(3, 24, 17), (1, 16, 32), (8, 33, 9)])
+def test_to_the_second_order(n, channels, out, axes, transposed, layout):
+    if layout == "channels last" and axes != 2:
+        layout = "contiguous"
+    torch.manual_seed(0)
+    x, one = laid_out((n, channels, *AXES[axes]), layout), [1] * axes
+    w = laid_out((channels, out, *one) if transposed else (out, channels, *one), layout) / channels**0.5
+    b = torch.randn(out)
+    op = ops.deconvolution if transposed else ops.convolution
+    found, exact = (
+        second_order(op, *(compatgrad.Variable(t, requires_grad=True) for t in data))
+        for data in ((x, w, b), (x.double(), w.double(), b.double()))
+    )
+    for f, e in zip(found, exact, strict=True):
+        e = e.tensor
+        torch.testing.assert_close(f.tensor.double(), e, rtol=1e-4, atol=3e-5 * float(e.abs().max()))
+    if POINTWISE:
+        v, u = (compatgrad.Variable(t, requires_grad=True) for t in (x, w))
+        assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u))))
+
+
+@pytest.mark.parametrize(
+    "why, change",
+    {
+        "double": {"dtype": torch.float64},
+        "half": {"dtype": torch.bfloat16},
+        "stride": {"stride": [2, 1]},
+        "padding": {"pad": [0, 1]},
+        "groups": {"groups": 2},
+        "other filter": {"filters": (1, 2)},
+        "few channels": {"channels": 6},
+        "few places": {"size": (2, 2)},
+    }.items(),
+)
+def test_others_go_to_other_functions(why, change):
+    change = dict(change)
+    channels, dtype = change.pop("channels", 32), change.pop("dtype", torch.float32)
+    x = torch.randn(4, channels, *change.pop("size", (24, 24))).to(dtype)
+    w = torch.randn(32, channels // change.get("groups", 1), *change.pop("filters", (1, 1))).to(dtype)
+    y = []
+    assert functions(lambda: y.append(ops.convolution(compatgrad.Variable(x), compatgrad.Variable(w), **change)))
+    names = {"stride": "stride", "pad": "padding", "groups": "groups"}
+    expected = torch.conv2d(x, w, **{names[k]: v for k, v in change.items()})
+    torch.testing.assert_close(y[0].tensor, expected, rtol=1e-4, atol=1e-3)
+
+
+def test_positions_beyond_the_image_are_zeros():
+    x, w, b = torch.randn(4, 16, 6, 7), torch.randn(24, 16, 1, 1), torch.randn(24)
+    y = ops.convolution(*map(compatgrad.Variable, (x, w, b)), outsize=[7, 9]).tensor
+    torch.testing.assert_close(y, torch.conv2d(torch.nn.functional.pad(x, (0, 2, 0, 1)), w, b))
+
+
+@pytest.mark.parametrize("size", [(30, 31), (3, 3)])
+def test_any_number_of_threads(size):
+    torch.manual_seed(1)
+    x, w, gy = torch.randn(6, 40, *size), torch.randn(48, 40, 1, 1), torch.randn(6, 48, *size)
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            vx, vw = compatgrad.Variable(x, requires_grad=True), compatgrad.Variable(w, requires_grad=True)
+            y = ops.convolution(vx, vw)
+            gx, gw = compatgrad.grad([y], [vx, vw], [compatgrad.Variable(gy)])
+            results.append((y.tensor, gx.tensor, gw.tensor))
+    finally:
+        torch.set_num_threads(before)
+    # the parts of the batch, and so the order of sums, do not depend on the number of threads
+    for result in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(result, results[0], strict=True))
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+def test_gradient_in_the_memory_of_the_other(batch):
+    """With equal sizes the image's gradient overwrites the result's, which nobody else holds."""
+    torch.manual_seed(2)
+    x, w = torch.randn(batch, 32, 16, 16), torch.randn(32, 32, 1, 1) / 6
+    kept = []
+
+    def gradients(dtype, keep):
+        vx, vw = (compatgrad.Variable(t.to(dtype), requires_grad=True) for t in (x, w))
+        h = ops.convolution(vx, vw)
+        y = ops.sum(ops.convolution(ops.relu(h), vw) ** 2)
+        found = compatgrad.grad([y], [vx, vw] + [h] * keep)
+        kept.extend(found[2:])
+        return [g.tensor for g in found]
+
+    for keep in (False, True):
+        for f, e in zip(gradients(torch.float32, keep), gradients(torch.float64, keep), strict=True):
+            torch.testing.assert_close(f.double(), e, rtol=1e-4, atol=1e-5 * float(e.abs().max()))
+
+
+def test_a_plan_is_traced_with_aten():
+    # a trace must serve other processors and sizes
+    x, w = torch.randn(2, 16, 16, 16), torch.randn(16, 16, 1, 1)
+
+    def f(x, w):
+        return ops.convolution(compatgrad.Variable(x), compatgrad.Variable(w)).tensor
+
+    graph = torch.fx.experimental.proxy_tensor.make_fx(f)(x, w)
+    assert "convolution" in graph.code
+
+
+def test_wrong_inputs_raise():
+    x = compatgrad.Variable(torch.randn(4, 16, 8, 8))
+    with pytest.raises((RuntimeError, ValueError)):
+        ops.convolution(x, compatgrad.Variable(torch.randn(24, 17, 1, 1)))
+    with pytest.raises((RuntimeError, ValueError)):
+        ops.convolution(x, compatgrad.Variable(torch.randn(24, 16, 1, 1)), compatgrad.Variable(torch.randn(23)))
+    with pytest.raises((RuntimeError, ValueError)):
+        ops.convolution(x, compatgrad.Variable(torch.randn(24, 16, 1)))
