@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/backprop.h"
 #include "core/op.h"
 #include "kernels/raw.h"
 #include "kernels/stages.h"
@@ -80,7 +81,7 @@ int place_of(const at::Tensor& t) {
 bool is_hidden(const Var& x, int holders) {
   const at::Tensor& t = x.data;
   const size_t known = holders + (x.node && x.node->data.is_same(t)) + (place_of(t) >= 0);
-  return t.use_count() <= known && t.storage().use_count() == 1 &&
+  return t.use_count() <= known && !has_python_object(t) && t.storage().use_count() == 1 &&
          t.storage().data_ptr().get_deleter() == c10::GetAllocator(c10::kCPU)->raw_deleter();
 }
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from compatgrad import chainer, interop
+import compatgrad
+from compatgrad import chainer, interop, ops
 from compatgrad import mxnet as mx
 from compatgrad.chainer import functions as F
 
@@ -110,6 +111,20 @@ def test_a_torch_tensor_of_an_array_may_change():
     y = x * 2
     tensor.fill_(7)
     assert (read(y) == 2).all()
+
+
+def test_a_given_torch_tensor_may_change():
+    x = torch.ones(SHAPE)
+    y = ops.neg(x)
+    x.zero_()
+    assert bool((y.tensor == -1).all())
+
+
+def test_a_native_variable_may_change():
+    x = torch.ones(SHAPE)
+    y = ops.neg(compatgrad.Variable(x)) * 2
+    x.zero_()
+    assert bool((y.tensor == -2).all())
 
 
 def test_another_thread_reads_a_result():
