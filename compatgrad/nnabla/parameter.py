@@ -104,6 +104,8 @@ def _descend(scope: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 def _locate(key: str) -> tuple[dict[str, Any], str]:
     if not isinstance(key, str):
         raise TypeError(f"the name of a parameter must be a string, not {type(key).__name__}")
+    if "/" not in key:
+        return current_scope, key
     *scopes, name = key.split("/")
     return _descend(current_scope, scopes), name
 
@@ -298,13 +300,15 @@ def get_parameter_or_create(
     scope, leaf = _locate(name)
     if shape is not None and not isinstance(shape, Iterable):
         raise TypeError(f"parameter {name!r}: shape must be a tuple of integers, not {shape!r}")
-    with parameter_scope("", scope):
-        param = get_parameter(leaf)
-        if param is None:
-            param = _create_parameter_by_initializer(initializer, shape, need_grad, name)
-            # code that writes graphs to files reads this attribute
-            param.info = SimpleNamespace(initializer=initializer)
-            set_parameter(leaf, param)
+    param = scope.get(leaf)
+    if not isinstance(param, Variable):
+        with parameter_scope("", scope):
+            param = get_parameter(leaf)
+            if param is None:
+                param = _create_parameter_by_initializer(initializer, shape, need_grad, name)
+                # code that writes graphs to files reads this attribute
+                param.info = SimpleNamespace(initializer=initializer)
+                set_parameter(leaf, param)
     if shape is not None and param.shape != tuple(shape):
         raise ValueError(
             f"parameter {_path(scope, leaf)!r} has shape {param.shape} already, which is not the requested shape "

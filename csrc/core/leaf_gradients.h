@@ -49,7 +49,8 @@ struct Collected : Pinned {
       Array& grad = *x.deferred->store->grad;
       if (!grad.tensor.defined() || !grad.touched || grad.zeroing || grad.cleared) return false;
       const auto add = [&](at::Tensor g) { accumulate(grad, std::move(g), false); };
-      if (!collected.rows_.join(x, sum, a, b, add)) return false;
+      // nnabla makes a new Variable at each use of a parameter; all of them have one gradient.
+      if (!collected.rows_.join(x, &grad, sum, a, b, add)) return false;
       taken |= in_bit(i);
       return true;
     }

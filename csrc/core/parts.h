@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/function.h"
-#include "kernels/row_copy.h"
 
 namespace cg {
 
@@ -34,7 +33,7 @@ class Parts {
     for (const Part& p : waiting_) {
       const at::Tensor place = whole_.narrow(p.axis, p.begin, p.g.size(p.axis));
       if (apart)
-        kernels::copy_to(place, p.g);
+        place.copy_(p.g);
       else
         place.add_(p.g);
     }

@@ -16,34 +16,35 @@ namespace cg {
 class RowsOfLeaves : Pinned {
  public:
   // Whether the rows wait for those of other functions. Rows that are too many together are computed: `add` then gets
-  // their gradient.
+  // their gradient. Leaves with the same `key` have one gradient together.
   template <class Add>
-  bool join(VariableNode& leaf, RowSum sum, const at::Tensor& a, const at::Tensor& b, Add&& add) {
+  bool join(VariableNode& leaf, const void* key, RowSum sum, const at::Tensor& a, const at::Tensor& b, Add&& add) {
     const bool joins = b.dim() == 2 && b.size(0) <= kFewRows && b.scalar_type() == leaf.dtype && !kernels::traced() &&
                        (leaf.dtype == at::kFloat || leaf.dtype == at::kDouble);
     if (!joins) return false;
-    if (const Waiting* w = find(leaf); w && !(w->sum == sum && alike(w->a[0], a) && alike(w->b[0], b)))
-      compute(leaf, add);
-    const auto [place, first] = places_.insert(&leaf);
+    if (const Waiting* w = find(key);
+        w && !(w->sum == sum && w->leaf->sizes == leaf.sizes && alike(w->a[0], a) && alike(w->b[0], b)))
+      compute(key, add);
+    const auto [place, first] = places_.insert(key);
     if (first) {
       *place = waiting_.size();
-      waiting_.push_back(std::make_unique<Waiting>(Waiting{Ref<VariableNode>(&leaf), sum, {}, {}, 0}));
+      waiting_.push_back(std::make_unique<Waiting>(Waiting{Ref<VariableNode>(&leaf), key, sum, {}, {}, 0}));
     }
     Waiting& w = *waiting_[*place];
     w.a.push_back(a);
     w.b.push_back(b);
     w.numbers += b.numel() + (a.defined() ? a.numel() : 0);
     // No more memory than the gradient itself takes, if that is large
-    if (w.numbers > std::max(c10::multiply_integers(leaf.sizes), kFewNumbers)) compute(leaf, add);
+    if (w.numbers > std::max(c10::multiply_integers(leaf.sizes), kFewNumbers)) compute(key, add);
     return true;
   }
-  // Calls add(gradient) for the rows of `leaf` that wait, if there are any.
+  // Calls add(gradient) for the rows of a key that wait, if there are any.
   template <class Add>
-  void compute(const VariableNode& leaf, Add&& add) {
-    if (!find(leaf)) return;
-    const auto w = std::move(waiting_[places_.take(&leaf)]);
+  void compute(const void* key, Add&& add) {
+    if (!find(key)) return;
+    const auto w = std::move(waiting_[places_.take(key)]);
     if (!places_.size()) waiting_.clear();
-    add(fit(w->sum(all(w->a), all(w->b), leaf.sizes), leaf));
+    add(fit(w->sum(all(w->a), all(w->b), w->leaf->sizes), *w->leaf));
   }
   // Calls add(leaf, gradient) for all rows that wait. Must be called before user code runs, which may change the arrays
   // that the rows are in.
@@ -52,7 +53,7 @@ class RowsOfLeaves : Pinned {
     while (places_.size()) {
       const auto next = std::find_if(waiting_.begin(), waiting_.end(), [](auto& w) { return w != nullptr; });
       const Ref<VariableNode> leaf = (*next)->leaf;
-      compute(*leaf, [&](at::Tensor g) { add(*leaf, std::move(g)); });
+      compute((*next)->key, [&](at::Tensor g) { add(*leaf, std::move(g)); });
     }
   }
 
@@ -60,12 +61,13 @@ class RowsOfLeaves : Pinned {
   using Rows = c10::SmallVector<at::Tensor, 8>;
   struct Waiting {
     Ref<VariableNode> leaf;
+    const void* key;
     RowSum sum;
     Rows a, b;
     int64_t numbers;  // in a and b
   };
-  const Waiting* find(const VariableNode& leaf) const {
-    const size_t* place = places_.size() ? places_.find(&leaf) : nullptr;
+  const Waiting* find(const void* key) const {
+    const size_t* place = places_.size() ? places_.find(key) : nullptr;
     return place ? waiting_[*place].get() : nullptr;
   }
   static bool alike(const at::Tensor& t, const at::Tensor& u) {
@@ -77,7 +79,7 @@ class RowsOfLeaves : Pinned {
   }
   static constexpr int64_t kFewRows = 256, kFewNumbers = 1 << 18;
   std::vector<std::unique_ptr<Waiting>> waiting_;  // null: computed
-  PointerMap<VariableNode, size_t> places_;
+  PointerMap<void, size_t> places_;
 };
 
 }  // namespace cg

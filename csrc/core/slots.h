@@ -49,7 +49,7 @@ class GradientSlots {
   // weight once, and its operands are in the cache now.
   bool join(VariableNode& leaf, RowSum sum, const Tensor& a, const Tensor& b) {
     GradientSlot* s = find(leaf);
-    return s && s->first.defined() && rows_.join(leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
+    return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
   }
   // Before user code runs: whatever waits is computed.
   void compute_all_rows() {
@@ -88,7 +88,7 @@ class GradientSlots {
     return std::move(s.first);
   }
   void collapse(GradientSlot& s) {
-    if (s.leaf) rows_.compute(*s.node, [&](Tensor g) { add(s, Var(std::move(g))); });
+    if (s.leaf) rows_.compute(s.node.get(), [&](Tensor g) { add(s, Var(std::move(g))); });
     sum_parts(s);
     sum(s);
   }

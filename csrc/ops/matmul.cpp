@@ -1,11 +1,9 @@
 // Products of matrices and vectors.
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
 #include "kernels/raw.h"
-#include "kernels/row_copy.h"
 #include "kernels/trace.h"
 #include "ops/dense_product.h"
 #include "ops/row_sums.h"
@@ -20,14 +18,11 @@ struct MatMul {
   }
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   static Tensor turned(const Tensor& x, bool swap) {
-    if (x.dim() < 2) return x;
+    if (!swap || x.dim() < 2) return x;
     const Tensor y = x.transpose(-1, -2);
     // at::matmul copies batches with several axes that lie apart, slowly if it reads rows as columns.
     const bool copied = x.dim() > 3 && x.is_cpu() && !kernels::traced(x) && !x.is_contiguous() && !y.is_contiguous();
-    if (!copied) return swap ? y : x;
-    const bool columns = x.stride(-1) != 1 && x.stride(-2) == 1;
-    const Tensor z = kernels::contiguous(columns ? y : x);
-    return columns == swap ? z : z.transpose(-1, -2);
+    return copied ? x.contiguous().transpose(-1, -2) : y;
   }
   // Whether x is batches with two axes that lie apart, each of rows or columns of adjacent elements.
   static bool is_apart(const Tensor& x) {
@@ -74,7 +69,7 @@ struct MatMul {
     const bool ta = transa && sa.size() > 1, tb = transb && sb.size() > 1;
     T gy = c.gy();
     if constexpr (std::is_same_v<T, Tensor>)  // once, not for each of the two products
-      if (is_apart(gy) && gy.numel() < gy.size(0) << 15) gy = kernels::contiguous(gy);
+      if (is_apart(gy) && gy.numel() < gy.size(0) << 15) gy = gy.contiguous();
     if (sa.size() == 1 || sb.size() == 1) {
       Ints s = ints(gy.sizes());
       s.insert(sa.size() == 1 ? s.end() - 1 : s.end(), 1);
@@ -113,18 +108,7 @@ struct Linear {
     if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);
     if (w.dim() == 2)
       if (Tensor y = fast_product(x, w.t(), b); y.defined()) return y;
-    if (Tensor y = on_rows_of_bias(x, w, b); y.defined()) return y;
     return at::linear(x, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt);
-  }
-  // at::linear writes the bias into each row of the result first, with a loop that is slow to begin a row.
-  static Tensor on_rows_of_bias(const Tensor& x, const Tensor& w, const Tensor& b) {
-    constexpr int64_t kLeast = 1 << 14;
-    if (!b.defined() || x.dim() != 2 || w.dim() != 2 || b.dim() != 1 || !kernels::raw(x, w) || !kernels::raw(x, b))
-      return {};
-    if (x.size(1) != w.size(1) || b.size(0) != w.size(0) || x.size(0) * w.size(0) < kLeast) return {};
-    Tensor y = at::empty({x.size(0), w.size(0)}, x.options());
-    kernels::copy_to(y, b.expand(y.sizes()));
-    return at::addmm_out(y, y, x, w.t());
   }
   template <class T>
   void backward(Ctx<T>& c) {

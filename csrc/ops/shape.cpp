@@ -1,26 +1,16 @@
 // Shapes: views, broadcasting and its transpose, casts, copies.
 #include <ATen/ExpandUtils.h>
-#include <ATen/InferSize.h>
-#include <ATen/TensorUtils.h>
 #include <ATen/ops/real.h>
 #include <ATen/ops/squeeze.h>
 #include <ATen/ops/unsqueeze.h>
 
-#include "kernels/raw.h"
-#include "kernels/row_copy.h"
 #include "ops/unary.h"
 
 namespace cg {
 namespace {
 
-Tensor reshaped(const Tensor& x, at::IntArrayRef shape) {
-  if (x.dim() < 2 || x.is_contiguous() || !kernels::raw(x)) return at::reshape(x, shape);
-  const auto sizes = at::infer_size_dv(shape, x.numel());
-  return at::reshape(at::detail::computeStride(x.sizes(), x.strides(), sizes) ? x : kernels::contiguous(x), sizes);
-}
-
-CG_UNARY_WITH(Reshape, "reshape", required, Ints, shape, {}, 0, reshaped(x, shape),
-              run(Reshape{ints(c.in_sizes(0))}, c.gy()), "Same elements in C order, new shape; one entry may be -1.")
+CG_UNARY_WITH(Reshape, "reshape", required, Ints, shape, {}, 0, at::reshape(x, shape), reshape(c.gy(), c.in_sizes(0)),
+              "Same elements in C order, new shape; one entry may be -1.")
 
 struct Transpose {
   std::optional<Ints> axes;

@@ -292,6 +292,37 @@ def test_a_static_graph(clear):
             torch.testing.assert_close(torch.tensor(v.g.copy()), times * e, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("auto", [False, True])
+def test_variables_of_one_parameter(auto):
+    """nnabla makes a new Variable at each use of a parameter; one of them may have another shape."""
+    import numpy as np
+
+    import compatgrad.nnabla as nn
+    import compatgrad.nnabla.functions as F
+
+    random = np.random.RandomState(2)
+    w, b = (nn.Variable.from_numpy_array(random.randn(*s), need_grad=True) for s in [(5, 4), (4,)])
+    xs = [nn.Variable.from_numpy_array(random.randn(3, 5)) for _ in range(7)]
+    tw, tb = (torch.tensor(v.d.copy()).double().requires_grad_() for v in (w, b))
+    with nn.auto_forward(auto):
+        total, expected = None, 0
+        for k, x in enumerate(xs):
+            wide = k in (2, 3)
+            v = w.reshape((5, 2, 2), unlink=True) if wide else w.get_unlinked_variable(need_grad=True)
+            c = b.reshape((2, 2), unlink=True) if wide else b.get_unlinked_variable(need_grad=True)
+            part = F.sum(F.sin(F.affine(x, v, c)))
+            total = part if total is None else total + part
+            expected = expected + torch.sin(torch.tensor(x.d.copy()).double() @ tw + tb).sum()
+    expected.backward()
+    for times in (1, 2):
+        total.forward()
+        if times == 1:
+            w.grad.zero(), b.grad.zero()
+        total.backward()
+        for v, t in ((w, tw), (b, tb)):
+            torch.testing.assert_close(torch.tensor(v.g.copy()), (times * t.grad).float(), rtol=1e-4, atol=1e-5)
+
+
 def test_callbacks_of_a_static_graph_see_sums_that_are_complete_so_far():
     """A communicator sends gradients from such a callback."""
     y, leaves, expected = static_network(5)

@@ -43,17 +43,3 @@ def test_batches_whose_axes_lie_apart(transb):
     other = k if transb else k.transpose(-1, -2)
     y = ops.matmul(compatgrad.Variable(q), compatgrad.Variable(other), transb=transb)
     torch.testing.assert_close(y.tensor, q @ k.transpose(-1, -2))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("rows", [1, 16, 300])
-def test_linear_layers_of_many_results(rows, dtype):
-    """The bias is written into the rows of the result before the product is added."""
-    x = torch.randn(7, rows, dtype=dtype).t()
-    w, b = torch.randn(1100, 14, dtype=dtype)[:, ::2], torch.randn(2200, dtype=dtype)[::2]
-    want = x.double() @ w.double().t() + b.double()
-    tolerance = 1e-5 if dtype == torch.float32 else 1e-13
-    torch.testing.assert_close(ops.linear(x, w, b).tensor, want.to(dtype), rtol=tolerance, atol=tolerance)
-    torch.testing.assert_close(
-        ops.linear(x, w).tensor, (want - b.double()).to(dtype), rtol=tolerance, atol=10 * tolerance
-    )
