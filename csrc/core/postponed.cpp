@@ -169,8 +169,8 @@ void compute_postponed() {
 
 at::Tensor postpone(FunctionNode& f, VarsRef in, int holders) {
   const Waits* const w = find_waits(f.info());
+  if (!w || in[0].numel() < kLeast) return {};
   const at::Tensor& x = in[0].data;
-  if (!w || x.numel() < kLeast) return {};
   Stage stage{w->kind};
   for (const Var& v : in)
     if (!kernels::raw(x, v.data) || !v.data.is_contiguous() || v.data.sizes() != x.sizes()) return {};
