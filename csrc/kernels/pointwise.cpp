@@ -44,14 +44,14 @@ void each_item(int64_t n, const Columns& t, void (*f)(const Columns&, int64_t)) 
 int64_t at_once(const Pointwise& s) {
   constexpr int64_t kLeast = 32 << 10, kMost = 512 << 10, kUnit = kColumnLanes * kWidth;
   constexpr int64_t kSize = static_cast<int64_t>(sizeof(float));
-  const int64_t bytes = std::clamp(s.in * s.out * kSize / 2, kLeast, kMost);
-  const int64_t units = std::max<int64_t>(bytes / (s.in * kUnit * kSize), 1);
+  const int64_t bytes = std::clamp(s.depth() * s.out * kSize / 2, kLeast, kMost);
+  const int64_t units = std::max<int64_t>(bytes / (s.depth() * kUnit * kSize), 1);
   return std::min(units, (s.columns() + kUnit - 1) / kUnit) * kUnit;
 }
 // The same for the gradient of the filters.
 int64_t depth_at_once(const Pointwise& s) {
   constexpr int64_t kLeast = 256, kMost = 2048, kFloats = 1 << 16;
-  const int64_t depth = std::clamp(kFloats / (vectors(s.in) * kColumnLanes), kLeast, kMost) / kColumnLanes;
+  const int64_t depth = std::clamp(kFloats / (vectors(s.depth()) * kColumnLanes), kLeast, kMost) / kColumnLanes;
   return std::min(depth, vectors(s.columns())) * kColumnLanes;
 }
 template <class F>
@@ -80,13 +80,14 @@ void each_depth(Columns t, F&& f) {
 // With fewer channels or columns most of a vector or a block would be empty.
 bool pointwise_fits(const Pointwise& s) {
   constexpr int64_t kColumns = columns::L + 1;
+  if (s.taps < 1 || s.taps > kMostTaps || s.image < 1) return false;
   return has_loops() && s.in >= columns::kRows && s.out >= columns::kRows && s.columns() >= kColumns;
 }
 
-int64_t pointwise_memory(const Pointwise& s) { return s.in * at_once(s); }
+int64_t pointwise_memory(const Pointwise& s) { return s.depth() * at_once(s); }
 int64_t pointwise_grad_w_memory(const Pointwise& s) {
   const int64_t maps = s.places % kColumnLanes ? vectors(s.out) : 0;
-  return (vectors(s.in) + maps) * kColumnLanes * depth_at_once(s);
+  return (vectors(s.depth()) + maps) * kColumnLanes * depth_at_once(s);
 }
 
 void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, const float* bias, float* y,
@@ -116,7 +117,7 @@ void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, 
 
 void pointwise_grad_w(const Pointwise& s, const float* x, const float* gy, float* gw, float* memory) {
   Columns t{s};
-  const int64_t step = depth_at_once(s), blocks = vectors(s.in);
+  const int64_t step = depth_at_once(s), blocks = vectors(s.depth());
   t.x = x, t.gy = gy, t.gw = gw, t.panels = memory, t.maps = memory + blocks * kColumnLanes * step;
   t.last = s.columns();
   each_part(t, step, [&](const Columns& part) {

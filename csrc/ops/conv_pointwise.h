@@ -1,4 +1,4 @@
-// Convolutions with filters of one pixel and stride 1 on the CPU, by kernels/pointwise.h.
+// Convolutions with stride 1 and filters of one pixel, or along one axis, on the CPU, by kernels/pointwise.h.
 #pragma once
 #include "ops/placement.h"
 

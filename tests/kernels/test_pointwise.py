@@ -1,16 +1,17 @@
-"""Convolutions with filters of one pixel (csrc/kernels/pointwise.h), against double precision."""
+"""Convolutions with filters of one pixel or along one axis (csrc/kernels/pointwise.h), against double precision."""
 
 import ctypes
 
 import pytest
 import torch
+from torch.nn.grad import conv1d_input, conv1d_weight
 
 from compatgrad._build.compiler import locked
 from tests.kernels.conftest import compiled
 from tests.kernels.places import CSRC, LOOPS
 from tests.kernels.test_winograd import check_guard, close, guarded, pointer
 
-# images, channels in and out, pixels
+# images, channels in and out, pixels of the result
 SIZES = [
     (16, 32, 16, 1024),
     (16, 40, 24, 4),  # several images in a vector
@@ -23,6 +24,8 @@ SIZES = [
     (2, 33, 600, 64),
     (1, 300, 40, 2100),  # several parts of the columns
 ]
+# taps, padding, dilation
+FILTERS = [(1, 0, 1), (1, 2, 1), (2, 0, 1), (2, 5, 9), (3, 1, 1), (3, 40, 33)]
 pytestmark = pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() != "AVX512", reason="the processor has no AVX-512"
 )
@@ -52,64 +55,78 @@ def sizes_of(*sizes):
 MANY = 64
 
 
-def multiply(kernels, x, w, turned=False, bias=None, y=None, threads=MANY):
-    n, channels, places = x.shape
-    out = w.shape[1] if turned else w.shape[0]
+def multiply(kernels, x, w, pad=0, dilate=1, turned=False, bias=None, y=None, threads=MANY):
+    """The convolution of x with w; `turned`: the gradient of the image of the convolution with this padding."""
+    n, channels, image = x.shape
+    taps = w.shape[2]
+    out, places = w.shape[0], image + 2 * pad - dilate * (taps - 1)
+    shift, step = -pad, dilate
+    if turned:
+        out, places, shift, step = w.shape[1], 2 * image - places, pad, -dilate
     room = guarded((n, out, places)) if y is None else y
-    kernels.multiply(
-        sizes_of(n, channels, out, places), pointer(x), pointer(w), turned, pointer(bias), pointer(room), threads
-    )
+    sizes = sizes_of(n, channels, out, places, image, taps, shift, step)
+    kernels.multiply(sizes, pointer(x), pointer(w), turned, pointer(bias), pointer(room), threads)
     if y is None:
         check_guard(room)
     return room
 
 
-def filter_grad(kernels, x, gy):
-    gw = guarded((gy.shape[1], x.shape[1]))
-    kernels.filter_grad(sizes_of(*x.shape[:2], gy.shape[1], x.shape[2]), pointer(x), pointer(gy), pointer(gw))
+def filter_grad(kernels, x, gy, taps=1, pad=0, dilate=1):
+    gw = guarded((gy.shape[1], x.shape[1], taps))
+    sizes = sizes_of(*x.shape[:2], *gy.shape[1:], x.shape[2], taps, -pad, dilate)
+    kernels.filter_grad(sizes, pointer(x), pointer(gy), pointer(gw))
     check_guard(gw)
     return gw
 
 
+@pytest.mark.parametrize("taps, pad, dilate", FILTERS)
 @pytest.mark.parametrize("n, channels, out, places", SIZES)
-def test_against_double_precision(kernels, n, channels, out, places):
+def test_against_double_precision(kernels, n, channels, out, places, taps, pad, dilate):
+    image = places - 2 * pad + dilate * (taps - 1)
+    if image < 1:
+        image, places = 1, 1 + 2 * pad - dilate * (taps - 1)
+    if places < 1:
+        pytest.skip("the filter does not fit into the image")
     torch.manual_seed(0)
-    x, w, bias = torch.randn(n, channels, places), torch.randn(out, channels), torch.randn(out)
+    x, w, bias = torch.randn(n, channels, image), torch.randn(out, channels, taps), torch.randn(out)
     gy = torch.randn(n, out, places)
-    exact = torch.einsum("oc,ncp->nop", w.double(), x.double())
-    close(multiply(kernels, x, w, bias=bias), exact + bias.double().view(-1, 1), channels)
-    close(multiply(kernels, x, w), exact, channels)
-    exact = torch.einsum("oc,nop->ncp", w.double(), gy.double())
-    close(multiply(kernels, gy, w, turned=True), exact, out)
-    exact = torch.einsum("ncp,nop->oc", x.double(), gy.double())
-    close(filter_grad(kernels, x, gy), exact, n * places)
+    exact = torch.conv1d(x.double(), w.double(), None, padding=pad, dilation=dilate)
+    close(multiply(kernels, x, w, pad, dilate, bias=bias), exact + bias.double().view(-1, 1), taps * channels)
+    close(multiply(kernels, x, w, pad, dilate), exact, taps * channels)
+    exact = conv1d_input(x.shape, w.double(), gy.double(), padding=pad, dilation=dilate)
+    close(multiply(kernels, gy, w, pad, dilate, turned=True), exact, taps * out)
+    exact = conv1d_weight(x.double(), w.shape, gy.double(), padding=pad, dilation=dilate)
+    close(filter_grad(kernels, x, gy, taps, pad, dilate), exact, n * places)
 
 
+@pytest.mark.parametrize("taps", [1, 3])
 @pytest.mark.parametrize("n, channels, out, places", SIZES)
-def test_few_parts_are_divided_among_threads(kernels, n, channels, out, places):
+def test_few_parts_are_divided_among_threads(kernels, n, channels, out, places, taps):
     torch.manual_seed(1)
-    x, w, bias = torch.randn(n, channels, places), torch.randn(out, channels), torch.randn(out)
+    x, bias = torch.randn(n, channels, places), torch.randn(out)
     for turned in (False, True):
-        filters = w.t().contiguous() if turned else w
-        expected = multiply(kernels, x, filters, turned, bias)
-        assert torch.equal(multiply(kernels, x, filters, turned, bias, threads=1 << 10), expected)
+        w = torch.randn(channels, out, taps) if turned else torch.randn(out, channels, taps)
+        expected = multiply(kernels, x, w, taps // 2, turned=turned, bias=bias)
+        assert torch.equal(multiply(kernels, x, w, taps // 2, turned=turned, bias=bias, threads=1 << 10), expected)
 
 
 @pytest.mark.parametrize("n, channels, places", [(4, 16, 64), (6, 48, 9), (1, 300, 40)])
 @pytest.mark.parametrize("threads", [MANY, 1 << 10])
 def test_result_over_the_images(kernels, n, channels, places, threads):
     torch.manual_seed(2)
-    x, w = torch.randn(n, channels, places), torch.randn(channels, channels)
+    x, w = torch.randn(n, channels, places), torch.randn(channels, channels, 1)
     expected = multiply(kernels, x, w, turned=True)
     assert torch.equal(multiply(kernels, x, w, turned=True, y=x, threads=threads), expected)
 
 
-def test_not_a_number_reaches_its_column_alone(kernels):
+def test_not_a_number_reaches_the_columns_below_the_filter(kernels):
     torch.manual_seed(3)
-    x, w = torch.randn(3, 16, 9), torch.randn(24, 16)
-    clean = multiply(kernels, x, w)
-    x[1, 5, 8] = torch.nan
-    y = multiply(kernels, x, w)
-    assert bool(y[1, :, 8].isnan().all())
-    y[1, :, 8] = clean[1, :, 8]
-    assert torch.equal(y, clean)
+    x = torch.randn(3, 16, 9)
+    for w, reached in ((torch.randn(24, 16, 1), [8]), (torch.randn(24, 16, 2), [6, 8])):
+        clean = multiply(kernels, x, w, 1 if len(reached) == 2 else 0, 2)
+        dirty = x.clone()
+        dirty[1, 5, 7 if len(reached) == 2 else 8] = torch.nan
+        y = multiply(kernels, dirty, w, 1 if len(reached) == 2 else 0, 2)
+        assert bool(y[1, :, reached].isnan().all())
+        y[1, :, reached] = clean[1, :, reached]
+        assert torch.equal(y, clean)

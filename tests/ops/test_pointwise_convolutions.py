@@ -1,4 +1,4 @@
-"""Convolutions with filters of one pixel through the ops, which compute them by csrc/kernels/pointwise.h."""
+"""Convolutions with filters of one pixel or along one axis through the ops (csrc/kernels/pointwise.h)."""
 
 import pytest
 import torch
@@ -35,6 +35,29 @@ def test_to_the_second_order(n, channels, out, axes, transposed, layout):
         assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u))))
 
 
+@pytest.mark.parametrize("layout", ["contiguous", "sliced"])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("taps, pad, dilate", [(2, 4, 4), (3, 1, 1), (2, 0, 7), (1, 3, 1)])
+def test_one_axis_to_the_second_order(taps, pad, dilate, transposed, layout):
+    torch.manual_seed(0)
+    x = laid_out((3, 24, 50), layout)
+    w = laid_out((24, 17, taps) if transposed else (17, 24, taps), layout) / (24 * taps) ** 0.5
+    b, op = torch.randn(17), ops.deconvolution if transposed else ops.convolution
+    found, exact = (
+        second_order(
+            lambda x, w, b: op(x, w, b, pad=[pad], dilate=[dilate]),
+            *(compatgrad.Variable(t, requires_grad=True) for t in data),
+        )
+        for data in ((x, w, b), (x.double(), w.double(), b.double()))
+    )
+    for f, e in zip(found, exact, strict=True):
+        e = e.tensor
+        torch.testing.assert_close(f.tensor.double(), e, rtol=1e-4, atol=3e-5 * float(e.abs().max()))
+    if POINTWISE:
+        v, u = (compatgrad.Variable(t, requires_grad=True) for t in (x, w))
+        assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u, pad=[pad], dilate=[dilate]))))
+
+
 @pytest.mark.parametrize(
     "why, change",
     {
@@ -46,6 +69,8 @@ def test_to_the_second_order(n, channels, out, axes, transposed, layout):
         "other filter": {"filters": (1, 2)},
         "few channels": {"channels": 6},
         "few places": {"size": (2, 2)},
+        "long filter": {"size": (100,), "filters": (5,)},
+        "stride on one axis": {"size": (100,), "filters": (2,), "stride": [2]},
     }.items(),
 )
 def test_others_go_to_other_functions(why, change):
@@ -56,7 +81,8 @@ def test_others_go_to_other_functions(why, change):
     y = []
     assert functions(lambda: y.append(ops.convolution(compatgrad.Variable(x), compatgrad.Variable(w), **change)))
     names = {"stride": "stride", "pad": "padding", "groups": "groups"}
-    expected = torch.conv2d(x, w, **{names[k]: v for k, v in change.items()})
+    conv = torch.conv2d if x.dim() == 4 else torch.conv1d
+    expected = conv(x, w, **{names[k]: v for k, v in change.items()})
     torch.testing.assert_close(y[0].tensor, expected, rtol=1e-4, atol=1e-3)
 
 

@@ -14,11 +14,11 @@ std::vector<float> room(int64_t size) { return std::vector<float>(size, std::num
 extern "C" {
 __attribute__((visibility("default"))) void multiply(const int64_t* n, const float* x, const float* w, int turned,
                                                      const float* bias, float* y, int threads) {
-  const Pointwise s{n[0], n[1], n[2], n[3]};
+  const Pointwise s{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]};
   pointwise(s, x, w, turned, bias, y, room(threads * pointwise_memory(s)).data(), threads);
 }
 __attribute__((visibility("default"))) void filter_grad(const int64_t* n, const float* x, const float* gy, float* gw) {
-  const Pointwise s{n[0], n[1], n[2], n[3]};
+  const Pointwise s{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]};
   pointwise_grad_w(s, x, gy, gw, room(pointwise_grad_w_memory(s)).data());
 }
 }
