@@ -13,6 +13,7 @@
 
 #include <numbers>
 
+#include "ops/one_loop.h"
 #include "ops/slopes.h"
 #include "ops/tanh.h"
 #include "ops/unary.h"
@@ -190,10 +191,20 @@ CG_UNARY(SiLU, "silu", in_bit(0), at::silu(x), silu_backward(c.gy(), c.in(0)), "
 struct SoftSign {
   static constexpr bool real = true;
   static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return x / (at::abs(x) + 1); }
+  Tensor forward(const Tensor& x) {
+    return fused([](auto x) CG_EACH { return x / ((x < 0 ? -x : x) + 1); },
+                 [](const Tensor& x) { return x / (at::abs(x) + 1); }, x);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / square(abs(c.in(0)) + 1); });
+    c.grad(0, [&] {
+      return fused(
+          [](auto g, auto x) CG_EACH {
+            const auto size = (x < 0 ? -x : x) + 1;
+            return g / (size * size);
+          },
+          [](const T& g, const T& x) { return g / square(abs(x) + 1); }, c.gy(), c.in(0));
+    });
   }
 };
 CG_OP("softsign", SoftSign, "x / (1 + |x|)")

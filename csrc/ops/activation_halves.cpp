@@ -8,6 +8,7 @@
 #include <ATen/ops/ones_like.h>
 
 #include "ops/functions.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {
@@ -23,7 +24,15 @@ struct CReLU {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CReLU::axis)); }
   static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::cat({at::clamp_min(x, 0), at::clamp_min(-x, 0)}, axis); }
+  Tensor forward(const Tensor& x) {
+    const auto upper = [](auto x) CG_EACH { return x > 0 ? x : x == x ? 0 : x; };
+    const auto lower = [](auto x) CG_EACH { return x < 0 ? -x : x == x ? 0 : x; };
+    return at::cat({fused(
+                        upper, [](const Tensor& x) { return at::clamp_min(x, 0); }, x),
+                    fused(
+                        lower, [](const Tensor& x) { return at::clamp_min(-x, 0); }, x)},
+                   axis);
+  }
   // The factors of the gradients of the two halves: 1, -1 or 0.
   static Tensor slopes(const Tensor& x) {
     const Tensor up = (x > 0).to(x.scalar_type());
@@ -35,7 +44,10 @@ struct CReLU {
       const int64_t at_axis = wrap_axis(axis, static_cast<int64_t>(c.in_sizes(0).size()));
       const T x = reshape(c.in(0), split(c.in_sizes(0), at_axis, 1));
       const T g = reshape(c.gy(), split(c.in_sizes(0), at_axis, 2));
-      return reshape(sum(g * frozen(slopes, x), {1}), c.in_sizes(0));
+      if constexpr (std::is_same_v<T, Tensor>)
+        return at::where(x > 0, g.narrow(1, 0, 1), -g.narrow(1, 1, 1)).reshape(c.in_sizes(0));
+      else
+        return reshape(sum(g * frozen(slopes, x), {1}), c.in_sizes(0));
     });
   }
 };

@@ -3,6 +3,8 @@
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/le.h>
@@ -140,18 +142,37 @@ struct SigmoidCrossEntropy {
     const Tensor valid = at::ne(t, -1);
     return is_mean(reduce) ? mean_weights(valid, normalize, x) : valid.to(x.scalar_type());
   }
-  Tensor forward(const Tensor& x_, const Tensor& t) {
-    const Tensor x = widened(x_);
-    const Tensor y = (at::clamp_min(x, 0) - x * t + at::log1p(at::exp(-at::abs(x)))) * factor(x, t);
-    return (is_mean(reduce) ? at::sum(y) : y).to(x_.scalar_type());
+  // By how much a mean divides, as a tensor without axes.
+  Tensor divisor(const Tensor& x, const Tensor& t) const {
+    if (normalize) return at::clamp_min(at::sum(at::ne(t, -1)), 1).to(x.scalar_type());
+    return at::full({}, static_cast<double>(std::max<int64_t>(1, t.dim() ? t.size(0) : 1)), x.options());
   }
-  template <class T>
-  void backward(Ctx<T>& c) {
+  Tensor forward(const Tensor& x_, const Tensor& t_) {
+    const Tensor x = widened(x_), t = t_.to(x.scalar_type());
+    Tensor e = fused([](auto x) CG_EACH { return x < 0 ? x : -x; }, [](const Tensor& x) { return -at::abs(x); }, x);
+    at::log1p_(at::exp_(e));
+    const Tensor y =
+        fused([](auto x, auto t, auto e) CG_EACH { return ((x < 0 ? 0 : x) - x * t + e) * (t != -1 ? 1 : 0); },
+              [](const Tensor& x, const Tensor& t, const Tensor& e) {
+                return (at::clamp_min(x, 0) - x * t + e) * at::ne(t, -1);
+              },
+              x, t, e);
+    return (is_mean(reduce) ? at::sum(y) / divisor(x, t_) : y).to(x_.scalar_type());
+  }
+  void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
-      const T x = c.in(0);
+      const Tensor s = sigmoid(c.in(0)), t = c.in(1).to(s.scalar_type());
+      const Tensor difference = fused([](auto s, auto t) CG_EACH { return (s - t) * (t != -1 ? 1 : 0); },
+                                      [](const Tensor& s, const Tensor& t) { return (s - t) * at::ne(t, -1); }, s, t);
+      return difference * (is_mean(reduce) ? c.gy() / divisor(s, c.in(1)) : c.gy());
+    });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] {
+      const Var x = c.in(0);
       const auto self = *this;
-      const T target = frozen([](const Tensor& x, const Tensor& t) { return -t.to(x.scalar_type()); }, x, c.in(1));
-      const T weight = frozen([self](const Tensor& x, const Tensor& t) { return self.factor(x, t); }, x, c.in(1));
+      const Var target = frozen([](const Tensor& x, const Tensor& t) { return -t.to(x.scalar_type()); }, x, c.in(1));
+      const Var weight = frozen([self](const Tensor& x, const Tensor& t) { return self.factor(x, t); }, x, c.in(1));
       return (sigmoid(x) + target) * (c.gy() * weight);
     });
   }
@@ -223,14 +244,30 @@ struct HuberLoss : OfDifference<HuberLoss> {
   double delta = 1;
   static constexpr auto params() { return std::make_tuple(param("delta", &HuberLoss::delta)); }
   Tensor forward(const Tensor& a, const Tensor& b) {
-    const Tensor d = at::abs(a - b);
-    return at::where(at::le(d, delta), at::square(d) * 0.5, d * delta - 0.5 * delta * delta);
+    return fused(
+        [k = delta](auto a, auto b) CG_EACH {
+          const auto limit = decltype(a)(k), d = a > b ? a - b : b - a;
+          return d <= limit ? d * d / 2 : limit * d - limit * limit / 2;
+        },
+        [k = delta](const Tensor& a, const Tensor& b) {
+          const Tensor d = at::abs(a - b);
+          return at::where(at::le(d, k), at::square(d) * 0.5, d * k - 0.5 * k * k);
+        },
+        a, b);
   }
   template <class T>
   T slope(Ctx<T>& c) {
-    const T d = c.in(0) - c.in(1);
-    const Tensor inside = at::le(at::abs(value(d)), delta);
-    return c.gy() * where(T(inside), d, T(at::clamp(value(d), -delta, delta)));
+    return fused(
+        [k = delta](auto g, auto a, auto b) CG_EACH {
+          const auto limit = decltype(a)(k), d = a - b;
+          return g * (d > limit ? limit : d < -limit ? -limit : d);
+        },
+        [k = delta](const T& g, const T& a, const T& b) {
+          const T d = a - b;
+          const Tensor inside = at::le(at::abs(value(d)), k);
+          return g * where(T(inside), d, T(at::clamp(value(d), -k, k)));
+        },
+        c.gy(), c.in(0), c.in(1));
   }
 };
 CG_POINTWISE("huber_loss", HuberLoss, "(a - b) ** 2 / 2 where |a - b| <= delta, else delta (|a - b| - delta / 2).")

@@ -6,7 +6,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "kernels/simd.h"
 
 namespace cg {
 
@@ -19,6 +22,75 @@ at::Generator device_generator(const char* function, const Tensor& state, at::De
 }
 
 namespace {
+
+#if defined(__GLIBCXX__)
+// std::mt19937 keeps its words and the place of the next one. The library makes one number a call; these loops over all
+// words are vectorized, and leave the generator as the calls would.
+static_assert(sizeof(Mt) == (Mt::state_size + 1) * sizeof(uint64_t));
+
+CG_SIMD void next_state(uint64_t* x) {
+  const auto next = [&](int64_t i, int64_t after, int64_t far) __attribute__((always_inline)) {
+    const uint64_t y = (x[i] & 0x80000000u) | (x[after] & 0x7fffffffu);
+    x[i] = x[far] ^ (y >> 1) ^ (-(y & 1) & 0x9908b0dfu);
+  };
+  CG_IVDEP
+  for (int64_t i = 0; i < 227; ++i) next(i, i + 1, i + 397);
+  CG_IVDEP
+  for (int64_t i = 227; i < 623; ++i) next(i, i + 1, i - 227);
+  next(623, 0, 396);
+}
+CG_SIMD void temper(int64_t n, const uint64_t* __restrict x, uint32_t* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t w = static_cast<uint32_t>(x[i]);
+    w ^= w >> 11;
+    w ^= (w << 7) & 0x9d2c5680u;
+    w ^= (w << 15) & 0xefc60000u;
+    to[i] = w ^ (w >> 18);
+  }
+}
+// The next n numbers of the generator.
+void take(Mt& g, int64_t n, uint32_t* to) {
+  auto* const x = reinterpret_cast<uint64_t*>(&g);
+  constexpr int64_t size = Mt::state_size;
+  for (uint64_t& place = x[size]; n > 0;) {
+    if (place >= static_cast<uint64_t>(size)) {
+      next_state(x);
+      place = 0;
+    }
+    const int64_t count = std::min<int64_t>(n, size - static_cast<int64_t>(place));
+    temper(count, x + place, to);
+    place += count, to += count, n -= count;
+  }
+}
+#else
+void take(Mt& g, int64_t n, uint32_t* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<uint32_t>(g());
+}
+#endif
+
+// Calls f(first, count, words) for n elements, which get `each` numbers of the generator.
+template <class F>
+void with_words(Mt& g, int64_t n, int64_t each, F&& f) {
+  constexpr int64_t room = 1024;
+  uint32_t words[room];
+  for (int64_t i = 0; i < n; i += room / each) {
+    const int64_t count = std::min(n - i, room / each);
+    take(g, count * each, words);
+    f(i, count, words);
+  }
+}
+// As std::bernoulli_distribution does: two words are a number in [0, 1), here scaled by 2^64.
+CG_SIMD void keep_below(int64_t n, const uint32_t* __restrict words, double limit, float kept, float* __restrict to) {
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = static_cast<double>(words[2 * i]) + static_cast<double>(words[2 * i + 1]) * 0x1p32 < limit ? kept : 0;
+}
+// As `between` does.
+CG_SIMD void scale_words(int64_t n, const uint32_t* __restrict words, float low, float high, float* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float u = static_cast<float>(words[i]) * 0x1p-32f;
+    to[i] = (u < 1 ? u : 0x1.fffffep-1f) * (high - low) + low;
+  }
+}
 
 struct NewGenerator {
   static constexpr Mask saves = 0;
@@ -100,7 +172,9 @@ struct Draw {
     Mt& g = generator("draw", state);
     Tensor y = at::empty(shape, kind == "integer" || kind == "binomial" ? at::kInt : at::kFloat);
     if (kind == "uniform")
-      fill_by<float>(y, [&] { return between(g, a, b); });
+      with_words(g, y.numel(), 1, [&, to = y.mutable_data_ptr<float>()](int64_t i, int64_t n, const uint32_t* words) {
+        scale_words(n, words, static_cast<float>(a), static_cast<float>(b), to + i);
+      });
     else if (kind == "normal")  // the standard one, because a deviation of 0 is undefined for the distribution
       fill_by<float>(y, [&, d = std::normal_distribution<float>()]() mutable {
         return d(g) * static_cast<float>(b) + static_cast<float>(a);
@@ -142,14 +216,10 @@ struct DropoutDrawn {
     const float kept = single ? static_cast<float>(scale) : 1;
     Mt& g = generator("dropout_drawn", rng);
     Tensor m = at::empty(x.sizes(), at::kFloat);
-    float* to = m.data_ptr<float>();
-    const auto word = [&] { return static_cast<double>(static_cast<uint32_t>(g())); };
-    // As std::bernoulli_distribution does: two words are a number in [0, 1), here scaled by 2^64.
     const double limit = p == 0 ? 0x1p65 : (1 - p) * 0x1p64;
-    for (int64_t i = 0, n = x.numel(); i < n; ++i) {
-      const double low = word(), u = low + word() * 0x1p32;
-      to[i] = u < limit ? kept : 0;
-    }
+    with_words(g, x.numel(), 2, [&, to = m.mutable_data_ptr<float>()](int64_t i, int64_t n, const uint32_t* words) {
+      keep_below(n, words, limit, kept, to + i);
+    });
     return single ? m : m.to(x.scalar_type()).mul_(scale);
   }
   Tensor infer(const Tensor& x) {

@@ -65,3 +65,34 @@ def test_a_second_derivative():
 def test_clipped_integers_keep_all_digits():
     x = nd.array(np.array([2**60 + 1, 5]), dtype="int64")
     np.testing.assert_array_equal(x.clip(6, 2**61).asnumpy(), [2**60 + 1, 6])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+def test_integers_overflow_as_in_c(dtype):
+    info = np.iinfo(dtype)
+    a, b = np.array([info.max, info.min, 3], dtype), np.array([5, 1, 3], dtype)
+    x, y = mx.nd.array(a, dtype=dtype), mx.nd.array(b, dtype=dtype)
+    with np.errstate(over="ignore"):
+        expected = [a + b, b - a, a * b, a + dtype_of(dtype)(3), np.maximum(a, b), (a > b).astype(dtype)]
+    for got, wanted in zip([x + y, y - x, x * y, x + 3.9, mx.nd.maximum(x, y), x > y], expected, strict=True):
+        assert got.dtype == np.dtype(dtype)
+        assert np.array_equal(got.asnumpy(), wanted)
+
+
+def dtype_of(name):
+    return np.dtype(name).type
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("ascending", [False, True])
+def test_topk_of_equal_elements_keeps_their_order(dtype, ascending):
+    a = np.random.RandomState(0).randint(0, 4, (7, 40)).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        a[:, 5], a[:, 6], a[:, 7], a[2, 9] = 0.0, -0.0, -1.5, np.inf
+    elif dtype != "uint8":
+        a[:, 5] = -2
+    order = np.argsort(a if ascending else -a.astype(np.float64), axis=1, kind="stable")
+    got = mx.nd.topk(mx.nd.array(a, dtype=dtype), k=6, is_ascend=ascending).asnumpy()
+    assert np.array_equal(got, order[:, :6])
+    got = mx.nd.topk(mx.nd.array(a.T, dtype=dtype), axis=0, k=6, is_ascend=ascending).asnumpy()
+    assert np.array_equal(got, order[:, :6].T)

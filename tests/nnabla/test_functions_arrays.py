@@ -336,3 +336,17 @@ def test_more_widths_than_a_reshaped_input_has_axes_are_an_error():
     x.reset_shape((6,), True)
     with pytest.raises(RuntimeError, match="axes"):
         y.forward()
+
+
+def test_words_of_the_generator_across_its_blocks():
+    """Blocks of 624 words are made at once; draws of any length continue where the last one ended."""
+    words = np.random.RandomState(5).randint(0, 2**32, 6000, np.uint32)  # NumPy's mt19937 with the same seed
+    nn.seed(5)
+    drawn = [F.rand(0, 1, (n,)) for n in (3, 700, 1, 1247)]
+    for y in drawn:
+        y.forward()
+    expected = np.minimum(words[:1951].astype(np.float32) * np.float32(2**-32), np.float32(1 - 2**-24))
+    assert np.array_equal(np.concatenate([y.d for y in drawn]), expected)
+    kept = F.dropout(nn.NdArray.from_numpy_array(np.ones(2000, np.float32)), 0.25, seed=5).data != 0
+    pairs = words[:4000].astype(np.float64)
+    assert np.array_equal(kept, pairs[::2] + pairs[1::2] * 2**32 < 0.75 * 2.0**64)

@@ -157,15 +157,32 @@ def _checked_pair(name: str, a: Any, b: Any, strict: bool) -> tuple[NDArray, NDA
     return a, b
 
 
-def _exact(name: str, body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
-    """Calls `body`; integers are computed in float64, which holds their results exactly, and truncated.
+# Functions of integers whose results are integers.
+_WHOLE = frozenset(
+    "add sub mul maximum minimum equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or "
+    "logical_xor".split()
+)
+_INTEGERS = (torch.int32, torch.int64, torch.int8, torch.uint8)
 
-    Remainders of integers have the gradient 0, as in the original.
+
+def _exact(name: str, body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
+    """Calls `body`. Integers are computed as such, with the overflow of C, where the results are integers.
+
+    Otherwise they are computed in float64 and truncated. Remainders of integers have the gradient 0, as in the
+    original.
     """
     x = a if isinstance(a, NDArray) else b
     t = x.tensor
     if t.is_floating_point():
         return body(a, b)
+    if name in _WHOLE and t.dtype in _INTEGERS:
+        number = b if x is a else a
+        if isinstance(number, NDArray):
+            return body(a, b)
+        if -(2**31) <= number < 2**31:  # beyond, the conversion is undefined in C
+            number = NDArray(torch.tensor(int(number)).to(t.dtype).to(t.device))
+            body = _BINARY[name][0]
+            return body(x, number) if x is a else body(number, x)
     cast = op.cast_floats if name == "mod" else op.cast
     a, b = (cast(v, dtype="float64") if isinstance(v, NDArray) else v for v in (a, b))
     return op.cast(body(a, b), dtype=t.dtype)

@@ -230,9 +230,8 @@ def smooth_l1(data, scalar=1.0):
     square = scalar * scalar
     if square == 0:  # no |x| reaches the limit
         return op.mul_scalar(op.square(data), value=0.0)
-    # clip() times x is linear outside of the limits, without a square that could overflow
-    near = op.clip(data, min=-1 / square, max=1 / square, product=False)
-    return op.mul_scalar(op.mul(near, data - op.mul_scalar(near, value=0.5)), value=square)
+    y = op.huber_loss(data, NDArray(torch.zeros_like(data.tensor)), delta=1 / square)
+    return y if square == 1 else op.mul_scalar(y, value=square)
 
 
 class _SparsityPenalty(FunctionNodeBase):

@@ -67,12 +67,16 @@ def arange(start: float, stop: float, step: float = 1) -> Variable:
     if step == 0:
         raise RuntimeError("arange: step must not be 0")
     # Added up in float32, as in nnabla: the number of elements depends on the rounding.
-    last, values = np.float32(stop), []
-    value = np.float32(start)
+    last, parts = np.float32(stop), [np.empty(0, np.float32)]
+    value, count = np.float32(start), int(min(max((stop - start) / step, 0), 4096)) + 1
     while value > last if step < 0 else value < last:
-        values.append(value)
-        value = np.float32(value + np.float32(step))
-    return made_of(torch.from_numpy(np.asarray(values, np.float32)))
+        part = np.full(count, step, np.float32)
+        part[0] = value
+        part = np.add.accumulate(part)
+        inside = part > last if step < 0 else part < last
+        parts.append(part if inside.all() else part[: inside.argmin()])
+        value = np.float32(part[-1] + np.float32(step))
+    return made_of(torch.from_numpy(np.concatenate(parts)))
 
 
 @function("Linspace", "")
