@@ -247,7 +247,7 @@ def publish(target: Buildable, module: Path, folder: Path) -> Path:
     try:
         shutil.copy2(module, new)
         new.chmod(new.stat().st_mode & ~0o022)
-        stamp = replace(target.stamp(), module=file_hash(new))
+        stamp = replace(target.stamp(), module=file_hash(new), size=new.stat().st_size)
         new_stamp.write_text(json.dumps(asdict(stamp), indent=1) + "\n")
         new_stamp.chmod(new_stamp.stat().st_mode & ~0o022)
         stamp_path(final).unlink(missing_ok=True)

@@ -71,6 +71,7 @@ class CudaStamp:
     flags: str
     sources: str
     module: str = ""  # the file's SHA-256
+    size: int = 0  # the file's number of bytes
 
     def __str__(self) -> str:
         return f"nvcc {self.nvcc}"

@@ -9,10 +9,11 @@ from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from compatgrad._build.compiler import compile_into, locked_cache, read_cached, read_stamp
+from compatgrad._build.compiler import compile_into, locked_cache, read_cached, read_stamp, stamp_path
 from compatgrad._build.target import (
     PACKAGE,
     BuildError,
+    Stamp,
     Torch,
     module_file,
     read_torch,
@@ -21,7 +22,7 @@ from compatgrad._build.target import (
 )
 
 LIB = PACKAGE / "_lib"
-_NO_COMPILE = "COMPATGRAD_NO_COMPILE"
+NO_COMPILE = "COMPATGRAD_NO_COMPILE"
 
 
 def cache_dir() -> Path:
@@ -31,10 +32,23 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compatgrad"
 
 
+def _wrong_size(module: Path, stamp: Stamp) -> int | None:
+    """The size of a file that a copy or a full disk has cut off; None for a whole one. Its import would end with
+    SIGBUS.
+    """
+    size = module.stat().st_size
+    return size if stamp.size not in (0, size) else None
+
+
 def built_words() -> str:
     """A text that says what the package's own compiled module was built for."""
-    if built := read_stamp(LIB / module_file()):
+    own = LIB / module_file()
+    if built := read_stamp(own):
+        if (size := _wrong_size(own, built)) is not None:
+            return f"damaged: {own} has {size:,} bytes of {built.size:,}"
         return f"built for {built}"
+    if own.exists():
+        return f"built for an unknown torch, because {stamp_path(own)} is missing or damaged"
     others = sorted(path.name for path in LIB.glob("_C.*.so"))
     return f"built for another Python ({', '.join(others)})" if others else "not built by the installation"
 
@@ -59,7 +73,7 @@ def existing_module(torch: Torch) -> Path | None:
     Raises BuildError if another user may have made, or can change, the cached one.
     """
     stamp = read_stamp(bundled := LIB / module_file())
-    if stamp is not None and stamp.serves(torch.stamp()):
+    if stamp is not None and stamp.serves(torch.stamp()) and _wrong_size(bundled, stamp) is None:
         return bundled
     if not source_root():
         return None
@@ -70,8 +84,8 @@ def existing_module(torch: Torch) -> Path | None:
 
 def _compiled_now(torch: Torch) -> Path:
     target = target_for(torch)
-    if os.environ.get(_NO_COMPILE):
-        raise BuildError(f"compiling at import is switched off by {_NO_COMPILE}")
+    if os.environ.get(NO_COMPILE):
+        raise BuildError(f"compiling at import is switched off by {NO_COMPILE}; unset it, to compile")
     target.compiler  # noqa: B018  raises an error if there is none, before anything is printed or written
     folder = cache_dir() / target.cache_folder()
     try:

@@ -64,6 +64,7 @@ class Stamp:
     flags: str = ""
     sources: str = ""
     module: str = ""  # the file's SHA-256
+    size: int = 0  # the file's number of bytes; 0: not known
 
     def serves(self, other: Stamp) -> bool:
         """Whether a module with this stamp can be loaded if `other` is needed."""

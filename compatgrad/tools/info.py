@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import compatgrad
 from compatgrad._build.compiler import read_stamp
 from compatgrad._build.cuda import existing_library, find_nvcc, nvcc_version, read_cuda_stamp
-from compatgrad._build.loader import built_words, cache_dir, existing_module
+from compatgrad._build.loader import NO_COMPILE, built_words, cache_dir, existing_module
 from compatgrad._build.target import (
     PACKAGE,
     BuildError,
@@ -69,7 +69,8 @@ def _torch_rows() -> Iterator[tuple[str, str]]:
         return
     stamp = read_stamp(module) if module else None
     if stamp is None:
-        yield "module", f"{built_words()}; it will be compiled at the first import"
+        off = f", except that {NO_COMPILE} switches that off" if os.environ.get(NO_COMPILE) else ""
+        yield "module", f"{built_words()}; it will be compiled at the first import{off}"
     else:
         root = source_root()
         stale = root is not None and stamp.sources != source_hash(root)

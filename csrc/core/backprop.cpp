@@ -135,14 +135,14 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
 
 void (*add_to_torch)(const at::Tensor&, Var) = nullptr;
 
-// Whether a tensor has an object in Python. torch 2.9 has another function for this question than later versions.
 template <class Slot>
 static bool has_object(const Slot* slot) {
-  if constexpr (requires { slot->load_pyobj(); })
+  if constexpr (requires { slot->load_pyobj(); })  // torch 2.9 has another function for this question
     return slot->load_pyobj();
   else
     return slot->check_pyobj().value_or(nullptr);
 }
+bool has_python_object(const Tensor& t) { return has_object(t.unsafeGetTensorImpl()->pyobj_slot()); }
 
 void GradientBuffer::write(Tensor g) {
   fresh = true;
@@ -156,7 +156,7 @@ void GradientBuffer::write(Tensor g) {
   at::TensorImpl* impl = data.unsafeGetTensorImpl();
   if (!kernels::traced() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
       data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&
-      g.device() == data.device() && g.sizes() == data.sizes() && !has_object(impl->pyobj_slot())) {
+      g.device() == data.device() && g.sizes() == data.sizes() && !has_python_object(data)) {
     impl->set_storage_keep_dtype(g.storage());
     return;
   }

@@ -11,6 +11,8 @@
 
 namespace cg {
 
+// Whether a tensor has a torch.Tensor in Python, through which a program may write.
+bool has_python_object(const at::Tensor& t);
 // Adds a gradient to a leaf of torch's graph as torch does. Set by csrc/python.
 extern void (*add_to_torch)(const at::Tensor& leaf, Var g);
 

@@ -10,6 +10,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/plan.h"
+#include "core/settle.h"
 #include "kernels/one_thread.h"
 
 namespace cg {
@@ -50,6 +51,7 @@ void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<boo
 
 void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last,
                  Collected* collected) {
+  settle();
   if (collected && !f.info()) collected->compute_rows();  // the function may run Python
   const Nodes inputs = f.inputs;                          // a backward in Python may cut the function off
   const auto in = input_stores(f);

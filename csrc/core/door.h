@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/scope.h"
+#include "core/settle.h"
 
 namespace cg {
 
@@ -35,7 +36,10 @@ class Door : Pinned {
   Door() : keys_(outer_.inside ? LocalDispatchKeySet(outer_.keys) : c10::impl::tls_local_dispatch_key_set()) {
     whereabouts.inside = false;
   }
-  ~Door() { whereabouts = outer_; }
+  ~Door() {
+    whereabouts = outer_;
+    settle();  // the engine reads what user code has computed
+  }
 
  private:
   using LocalDispatchKeySet = c10::impl::LocalDispatchKeySet;

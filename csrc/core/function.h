@@ -33,10 +33,17 @@ struct Snapshot {
 // A gradient that is a sum over the rows of two matrices, such as aᵀb: its value for `a`, `b` and the shape of the
 // input. Several such gradients of one input are the same function of all their rows, and computed together cost less.
 using RowSum = at::Tensor (*)(const at::Tensor& a, const at::Tensor& b, at::IntArrayRef sizes);
-// Where a formula leaves the rows of such a gradient to be joined with others.
+// A gradient that is zero outside of the elements begin to begin + g.size(axis) - 1 of one axis.
+struct Part {
+  int64_t axis, begin;
+  at::Tensor g;
+  c10::DimVector strides;  // in which the whole gradient lies best; empty: in C order
+};
+// Where a formula leaves such gradients to be joined with others.
 struct RowTaker {
   // Whether the gradient of input i will be computed later.
   virtual bool take(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) = 0;
+  virtual bool take_part(size_t /*i*/, Part&&) { return false; }
 };
 
 // What a backward formula gets: gradients of the outputs, saved inputs and outputs, and which input gradients are
@@ -70,6 +77,8 @@ class Ctx {
       if (taker_ && taker_->take(i, &Sum::template of<T>, a, b)) return;
     gxs_[i] = Sum::of(a, b, in_sizes(i));
   }
+  // Whether the gradient of input i, which is this part, is added to others later.
+  bool part(size_t i, Part p) { return taker_ && taker_->take_part(i, std::move(p)); }
   inline at::IntArrayRef in_sizes(size_t i) const;  // known even if the input is not saved
   inline at::IntArrayRef out_sizes(size_t j) const;
   inline at::ScalarType in_dtype(size_t i) const;

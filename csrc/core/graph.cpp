@@ -8,6 +8,7 @@
 #include "core/door.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/postponed.h"
 #include "core/tally.h"
 #include "kernels/one_thread.h"
 
@@ -236,13 +237,21 @@ Tensors FunctionNode::forward_unlocked(VarsRef in) {
 
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
+  const int holders = std::exchange(may_postpone, 0);
   if (mode(Mode::deferred)) {
+    settle();
     if (tally.ran) tally.ran(*this, in, mode(Mode::auto_forward));
     return apply_deferred(*this, in);
   }
   const bool observed = hooks || (binding.observing && binding.observing());
-  if (observed) user_code(binding.before_forward, *this, in);
-  Tensors ys = forward_unlocked(in);
+  Tensors ys;
+  if (holders && !observed && !tally.ran)
+    if (at::Tensor y = postpone(*this, in, holders); y.defined()) ys.push_back(std::move(y));
+  if (ys.empty()) {
+    settle();
+    if (observed) user_code(binding.before_forward, *this, in);
+    ys = forward_unlocked(in);
+  }
   if (observed) user_code(binding.after_forward, *this, in, ys);
   if (tally.ran) tally.ran(*this, in, true);
 

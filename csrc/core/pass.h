@@ -9,6 +9,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/plan.h"
+#include "core/postponed.h"
 #include "core/slots.h"
 #include "kernels/one_thread.h"
 
@@ -53,11 +54,13 @@ class Pass : GradientSlots<T> {
       visit(f, captured);
       if (options_.watch) tell(f);
     });
+    settle();
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
 
  private:
   using GradientSlots<T>::open, GradientSlots<T>::add, GradientSlots<T>::collapse, GradientSlots<T>::compute_all_rows;
+  using GradientSlots<T>::waits_for_parts, GradientSlots<T>::add_part;
   bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
@@ -158,11 +161,13 @@ class Pass : GradientSlots<T> {
         if (options_.watch) options_.watch->adds(x);
         s = &open(x);
         add(*s, std::move(gxs[i]));
+      } else if (taker.part && taker.part_of == i) {
+        s = &add_part(x, std::move(*taker.part));
       } else {
         s = find(x);
         if (!s && x.creator && has_given(x)) open(x);  // reached now, so the gradient that its Variable has is ignored
       }
-      if (!s || !s->first.defined()) continue;
+      if (!s || s->empty()) continue;
       if (x.creator)
         push(creator_of(x));
       else
@@ -191,7 +196,7 @@ class Pass : GradientSlots<T> {
       if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
     }
   };
-  // Lets the rows of leaves' gradients wait in the slots, if nothing looks at gradients while the pass runs.
+  // Lets rows of leaves' gradients, and parts of others, wait in the slots if nothing looks on while the pass runs.
   struct Taker final : RowTaker {
     Pass& pass;
     const Nodes& inputs;
@@ -199,6 +204,15 @@ class Pass : GradientSlots<T> {
     Taker(Pass& p, const Nodes& in) : pass(p), inputs(in) {}
     bool take(size_t i, RowSum sum, const Tensor& a, const Tensor& b) override {
       if (inputs[i]->creator || !pass.join(*inputs[i], sum, a, b)) return false;
+      taken |= in_bit(i);
+      return true;
+    }
+    std::optional<Part> part;  // gets into its slot afterwards, under the interpreter lock
+    size_t part_of = 0;
+    bool take_part(size_t i, Part&& p) override {
+      if (part || !inputs[i]->creator || inputs[i]->deferred || !pass.waits_for_parts(*inputs[i])) return false;
+      part = std::move(p);
+      part_of = i;
       taken |= in_bit(i);
       return true;
     }
@@ -210,11 +224,15 @@ class Pass : GradientSlots<T> {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
+      settle();
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);
       return;
     }
-    if (f.call) compute_missing(f, wanted);
+    if (f.call) {
+      settle();
+      compute_missing(f, wanted);
+    }
     Taker* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &taker;
     Tensors gy, gx(wanted.size());
     bool large = false;
@@ -222,6 +240,11 @@ class Pass : GradientSlots<T> {
       large |= g.defined() && g.data.numel() >= kLarge;
       gy.push_back(keep ? g.data : std::move(g.data));
     }
+    if (joins && large && !f.call && postpone_backward(f, gy, gx, wanted)) {
+      for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
+      return;
+    }
+    settle();
     if (large) order_.slow();
     if (large && f.info() && !f.call) {  // a function without info may run Python
       const Snapshot kept(f);

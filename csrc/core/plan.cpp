@@ -8,6 +8,7 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/order.h"
+#include "core/settle.h"
 #include "core/tally.h"
 #include "kernels/one_thread.h"
 
@@ -179,6 +180,7 @@ c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
 }
 
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last) {
+  settle();
   for (auto& x : in)
     if (x) x->data->move(f.call->device);
   type_states(f, in);

@@ -3,7 +3,9 @@
 #include "core/arithmetic.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/parts.h"
 #include "core/pointer_map.h"
+#include "core/postponed.h"
 #include "core/rows.h"
 
 namespace cg {
@@ -17,6 +19,8 @@ struct GradientSlot {
   bool leaf = false;
   Var first;
   std::unique_ptr<c10::SmallVector<Var, 4>> more;
+  std::unique_ptr<Parts> parts;  // which come before all others
+  bool empty() const { return !first.defined() && !parts; }
 };
 
 template <class T>
@@ -32,6 +36,7 @@ class GradientSlots {
   }
   void accumulate(VariableNode& node, Var g) { add(open(node), std::move(g)); }
   void add(GradientSlot& s, Var g) {
+    sum_parts(s);
     if (!s.first.defined()) {
       s.first = std::move(g);
     } else {
@@ -46,12 +51,32 @@ class GradientSlots {
     GradientSlot* s = find(leaf);
     return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
   }
+  // Before user code runs: whatever waits is computed.
   void compute_all_rows() {
+    settle();
     rows_.compute_all([&](VariableNode& leaf, Tensor g) { accumulate(leaf, Var(std::move(g))); });
+    for (const VariableNode* node : std::exchange(parted_, {}))
+      if (GradientSlot* s = slots_.find(node)) sum_parts(*s);
+  }
+  // Whether a part of the gradient of `node` can wait: sums keep their order, so nothing but parts may have come
+  // before.
+  bool waits_for_parts(const VariableNode& node) {
+    const GradientSlot* s = find(node);
+    return !s || !s->first.defined();
+  }
+  GradientSlot& add_part(VariableNode& node, Part p) {
+    GradientSlot& s = open(node);
+    if (!s.parts) {
+      s.parts = std::make_unique<Parts>(node.sizes);
+      parted_.push_back(&node);
+    }
+    s.parts->add(std::move(p));
+    return s;
   }
   void replace(VariableNode& node, Var g) {
     GradientSlot& s = open(node);
     s.more.reset();
+    s.parts.reset();
     s.first = std::move(g);
   }
   // Takes out the sum so far; the node then no longer counts as reached.
@@ -64,10 +89,14 @@ class GradientSlots {
   }
   void collapse(GradientSlot& s) {
     if (s.leaf) rows_.compute(s.node.get(), [&](Tensor g) { add(s, Var(std::move(g))); });
+    sum_parts(s);
     sum(s);
   }
 
  private:
+  static void sum_parts(GradientSlot& s) {
+    if (const auto parts = std::exchange(s.parts, nullptr)) s.first = Var(parts->sum());
+  }
   void sum(GradientSlot& s) {
     if (!s.more || s.more->empty()) return;
     if constexpr (std::is_same_v<T, Var>) {
@@ -78,7 +107,12 @@ class GradientSlots {
       const bool own = sole_owner(s.first);
       c10::SmallVector<Tensor, 8> all{s.first.data};
       for (Var& v : *s.more) all.push_back(std::move(v.data));
-      s.first = Var(sum_gradients(all, own));  // a new Var, because the first one may belong to a Variable
+      Tensor total = postponed ? postpone_sum(all) : Tensor();
+      if (!total.defined()) {
+        settle();
+        total = sum_gradients(all, own);
+      }
+      s.first = Var(std::move(total));  // a new Var, because the first one may belong to a Variable
     }
     s.more->clear();
   }
@@ -86,6 +120,7 @@ class GradientSlots {
   const bool create_graph_;
   PointerMap<VariableNode, GradientSlot> slots_;
   RowsOfLeaves rows_;
+  std::vector<const VariableNode*> parted_;  // that had parts; some may be gone
 };
 
 }  // namespace cg

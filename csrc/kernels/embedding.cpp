@@ -1,6 +1,13 @@
 #include "kernels/embedding.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/raw.h"
 #include "kernels/simd.h"
@@ -37,6 +44,31 @@ CG_SIMD void add_row(int64_t n, const float* x, float* y) { add(n, x, y); }
 CG_SIMD void add_row(int64_t n, const double* x, double* y) { add(n, x, y); }
 
 }  // namespace
+
+at::Tensor zeros(at::IntArrayRef sizes, const at::Tensor& x) {
+  // Ordinary stores read each line of memory before they write it, which takes longer than the writing.
+  constexpr int64_t kFromMemory = int64_t(1) << 24;  // bytes that do not stay in a cache anyway
+#if defined(__SSE2__)
+  if (raw(x) && c10::multiply_integers(sizes) * x.element_size() >= kFromMemory) {
+    at::Tensor y = at::empty(sizes, x.options());
+    constexpr int64_t kLine = 64;
+    char* const p = static_cast<char*>(y.mutable_data_ptr());
+    const int64_t bytes = y.numel() * y.element_size(), lines = bytes / kLine;
+    if (reinterpret_cast<uintptr_t>(p) % kLine == 0) {
+      in_threads(lines, kGrain, [=](int64_t begin, int64_t end) {
+        auto* to = reinterpret_cast<__m128i*>(p + begin * kLine);
+        const __m128i zero = _mm_setzero_si128();
+        for (int64_t i = begin; i < end; ++i, to += 4)
+          for (int k = 0; k < 4; ++k) _mm_stream_si128(to + k, zero);
+        _mm_sfence();
+      });
+      std::memset(p + lines * kLine, 0, bytes - lines * kLine);
+      return y;
+    }
+  }
+#endif
+  return at::zeros(sizes, x.options());
+}
 
 void take_rows(const at::Tensor& table, const at::Tensor& ids, std::optional<int64_t> ignore, const at::Tensor& y) {
   const int64_t rows = table.size(0), width = table.size(1);

@@ -12,4 +12,7 @@ void take_rows(const at::Tensor& table, const at::Tensor& ids, std::optional<int
 // The transpose: adds each row of `gy` to the row of its id in a zeroed table.
 void add_rows(const at::Tensor& gy, const at::Tensor& ids, std::optional<int64_t> ignore, const at::Tensor& table);
 
+// Zeros like x of the given shape.
+at::Tensor zeros(at::IntArrayRef sizes, const at::Tensor& x);
+
 }  // namespace cg::kernels

@@ -51,6 +51,12 @@ CG_POINTWISE("sub", Sub, "a - b")
 CG_POINTWISE_UNARY(Conj, "conj", 0, x.is_complex() ? at::conj_physical(x) : at::alias(x), conj(c.gy()),
                    "The complex conjugate.")
 
+// A large gradient is overwritten where nobody else needs it, because new memory takes longer.
+template <class T, class F, class G>
+T large_into(const T& gy, F&& in_place, G&& fresh) {
+  return gy.numel() < kLarge ? fresh() : overwrite_or(gy, in_place, fresh);
+}
+
 // Each input is read only by the gradient of the other input.
 Mask saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 
@@ -60,7 +66,9 @@ struct Mul {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy() * c.in(1); });
-    c.grad(1, [&] { return c.gy() * c.in(0); });
+    c.grad(1, [&] {
+      return large_into(c.gy(), [&](auto& g) { return g.mul_(value(c.in(0))); }, [&] { return c.gy() * c.in(0); });
+    });
   }
 };
 CG_POINTWISE("mul", Mul, "a * b")
@@ -83,8 +91,9 @@ CG_POINTWISE_UNARY(Neg, "neg", 0, modular(x, x, [](const Tensor& x, const Tensor
 CG_POINTWISE_UNARY_WITH(AddScalar, "add_scalar", required, c10::Scalar, value, 0, 0, add_scalar(x, value), c.gy(),
                         "x + value")
 
-CG_POINTWISE_UNARY_WITH(MulScalar, "mul_scalar", required, c10::Scalar, value, 1, 0, mul_scalar(x, value),
-                        mul_scalar(c.gy(), value), "x * value")
+CG_POINTWISE_UNARY_WITH(
+    MulScalar, "mul_scalar", required, c10::Scalar, value, 1, 0, mul_scalar(x, value),
+    large_into(c.gy(), [&](auto& g) { return g.mul_(value); }, [&] { return mul_scalar(c.gy(), value); }), "x * value")
 
 CG_POINTWISE_UNARY_WITH(DivScalar, "div_scalar", required, c10::Scalar, value, 1, 0, div_scalar(x, value),
                         run(DivScalar{value}, c.gy()),

@@ -84,6 +84,7 @@ struct Convolution : Placement {
     if (reach.empty()) {
       if (const Tensor y = winograd_map(*this, x, w, b); y.defined()) return y;
       if (const Tensor y = pointwise_map(*this, x, w, b); y.defined()) return y;
+      if (const Tensor y = columns_map(*this, x, w, b); y.defined()) return y;
     }
     if (fits && is_small(*this, x, w, b, map * x.size(0)))
       return small_convolution(*this, extended(x, reach), w, bias(b));

@@ -14,8 +14,13 @@ bool columns_fit(const Placement& p, const Tensor& map, at::IntArrayRef image, c
 // A small convolution.
 Tensor small_convolution(const Placement& p, const Tensor& x, const Tensor& w, const std::optional<Tensor>& b);
 
+// A convolution with large filters that move by two or more, at few places of an image. Undefined if columns would not
+// be faster.
+Tensor columns_map(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b);
+
 // The gradient of a convolution's image, or the transposed convolution of `map`: for images of few channels, as color
-// images have, and for small ones. Undefined if columns would not be faster. `image`: the image's shape.
+// images have, for small ones, and for large filters as in columns_map. Undefined if columns would not be faster.
+// `image`: the image's shape.
 Tensor columns_grad_x(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w);
 // The gradient of a convolution's filters of the shape `filters`: for large filters at few places. Undefined if columns
 // would not be faster.

@@ -8,9 +8,7 @@
 #include "kernels/threads.h"
 
 namespace cg {
-namespace {
 
-// Whether MKL, which ATen's products call, does not use the AVX-512 that the processor has.
 bool mkl_is_slow() {
 #if defined(__x86_64__)
   static const bool slow = [] {
@@ -22,6 +20,9 @@ bool mkl_is_slow() {
   return false;
 #endif
 }
+
+namespace {
+
 // torch's function of oneDNN for x wᵀ + bias, if MKL is slower.
 const c10::OperatorHandle* faster() {
   static const auto found = []() -> std::optional<c10::OperatorHandle> {

@@ -4,6 +4,9 @@
 
 namespace cg {
 
+// Whether MKL, which ATen's products call, does not use the AVX-512 that the processor has.
+bool mkl_is_slow();
+
 // a b for large matrices of floats, plus `bias` (columns) if it is defined, where another library is faster than the
 // one that ATen calls; otherwise an undefined tensor.
 Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias = {});

@@ -48,7 +48,7 @@ struct EmbeddingGrad : Lookup {
     TORCH_CHECK_VALUE(gy.dim() > 0 && gy.sizes() == at::IntArrayRef(shape(ids.sizes(), gy.size(-1))),
                       "embedding_grad: a gradient of shape ", gy.sizes(), " does not fit ids of shape ", ids.sizes());
     const int64_t width = gy.size(-1);
-    Tensor gw = at::zeros({rows, width}, gy.options());
+    Tensor gw = kernels::zeros({rows, width}, gy);
     if (kernels::raw(gy))
       kernels::add_rows(gy.contiguous(), indices(ids), ignore_index, gw);
     else

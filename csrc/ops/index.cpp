@@ -205,13 +205,42 @@ Selection select(const Tensor& x, const Index& index) {
 
 struct GetItem {
   Index index;
+  c10::DimVector strides;  // of x if its axes are permuted: there the gradient needs no copy to be permuted back
   static constexpr auto stored() { return std::make_tuple(param("index", &GetItem::index)); }
   static constexpr auto params() { return std::make_tuple(required("index", &GetItem::index)); }
   static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return get_item(x, index); }
+  Tensor forward(const Tensor& x) {
+    if (!x.is_contiguous() && x.is_non_overlapping_and_dense()) strides.assign(x.strides().begin(), x.strides().end());
+    return get_item(x, index);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (c.needs(0) && given_as_part(c)) return;
     c.grad(0, [&] { return get_item_grad(c.gy(), index, c.in_sizes(0)); });
+  }
+  // Whether the index is a range of one axis, and the pass adds the gradient to those of other ranges.
+  bool given_as_part(Ctx<Tensor>& c) const {
+    const at::IntArrayRef sizes = c.in_sizes(0);
+    if (!c.gy().defined() || kernels::traced(c.gy()) || index.size() > sizes.size()) return false;
+    int64_t axis = -1, begin = 0;
+    for (size_t a = 0; a < index.size(); ++a) {
+      const IndexItem& item = index[a];
+      const int64_t n = sizes[a];
+      if (item.kind == Kind::Slice && item.step == 1) {
+        if (!item.start && !item.stop) continue;
+        begin = std::clamp<int64_t>(item.start.value_or(0) + (item.start.value_or(0) < 0 ? n : 0), 0, n);
+      } else if (item.kind == Kind::Int) {
+        begin = *item.start + (*item.start < 0 ? n : 0);
+      } else {
+        return false;
+      }
+      if (axis >= 0) return false;
+      axis = a;
+    }
+    if (axis < 0) return false;
+    const Tensor g = index[axis].kind == Kind::Int ? c.gy().unsqueeze(axis) : c.gy();
+    return c.part(0, {axis, begin, g, strides});
   }
 };
 CG_OP("get_item", GetItem, "x[index] as NumPy reads it.")

@@ -1,6 +1,9 @@
 // Products of matrices and vectors.
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
+#include "kernels/raw.h"
 #include "kernels/trace.h"
 #include "ops/dense_product.h"
 #include "ops/row_sums.h"
@@ -21,11 +24,37 @@ struct MatMul {
     const bool copied = x.dim() > 3 && x.is_cpu() && !kernels::traced(x) && !x.is_contiguous() && !y.is_contiguous();
     return copied ? x.contiguous().transpose(-1, -2) : y;
   }
+  // Whether x is batches with two axes that lie apart, each of rows or columns of adjacent elements.
+  static bool is_apart(const Tensor& x) {
+    const auto ordered = [&](int64_t across, int64_t along) {
+      return x.stride(along) == 1 && x.stride(across) >= std::max<int64_t>(x.size(along), 1);
+    };
+    return x.dim() == 4 && kernels::raw(x) && !x.is_contiguous() && !x.transpose(-1, -2).is_contiguous() &&
+           (ordered(-2, -1) || ordered(-1, -2));
+  }
+  // The products of large batches one by one, which need no copies; undefined if that would not be faster.
+  static Tensor by_batch(const Tensor& a, const Tensor& b) {
+    constexpr int64_t kLarge = 1 << 15;  // elements of which a copy takes longer than the calls
+    if (!(is_apart(a) || is_apart(b)) || a.dim() != 4 || b.dim() != 4 || !kernels::raw(a, b)) return {};
+    if (a.sizes().slice(0, 2) != b.sizes().slice(0, 2) || a.size(3) != b.size(2) || a.size(0) == 0) return {};
+    const auto copied = [&](const Tensor& x) { return is_apart(x) ? x.numel() / x.size(0) : 0; };
+    if (copied(a) + copied(b) < kLarge) return {};
+    Tensor y = at::empty({a.size(0), a.size(1), a.size(2), b.size(3)}, a.options());
+    for (int64_t i = 0; i < a.size(0); ++i) {
+      Tensor part = y.select(0, i);
+      at::bmm_out(part, a.select(0, i), b.select(0, i));
+    }
+    return y;
+  }
   static Tensor product(const Tensor& a, bool transa, const Tensor& b, bool transb) {
     return MatMul{transa, transb}.forward(a, b);
   }
   static Var product(const Var& a, bool transa, const Var& b, bool transb) { return run(MatMul{transa, transb}, a, b); }
-  Tensor forward(const Tensor& a, const Tensor& b) { return dense_product(turned(a, transa), turned(b, transb)); }
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    const auto seen = [](const Tensor& x, bool swap) { return swap && x.dim() > 1 ? x.transpose(-1, -2) : x; };
+    if (Tensor y = by_batch(seen(a, transa), seen(b, transb)); y.defined()) return y;
+    return dense_product(turned(a, transa), turned(b, transb));
+  }
   // Vectors are treated as matrices of one row or one column; the pass sums over broadcast batch axes. Factors are
   // transposed by the flags of a product: the gradient of a transposed factor would be transposed itself, and is slow
   // to add to another one.
@@ -39,6 +68,8 @@ struct MatMul {
     }
     const bool ta = transa && sa.size() > 1, tb = transb && sb.size() > 1;
     T gy = c.gy();
+    if constexpr (std::is_same_v<T, Tensor>)  // once, not for each of the two products
+      if (is_apart(gy) && gy.numel() < gy.size(0) << 15) gy = gy.contiguous();
     if (sa.size() == 1 || sb.size() == 1) {
       Ints s = ints(gy.sizes());
       s.insert(sa.size() == 1 ? s.end() - 1 : s.end(), 1);

@@ -4,6 +4,7 @@
 #include <ATen/ops/hardtanh_backward.h>
 #include <ATen/ops/isnan.h>
 
+#include "kernels/erf.h"
 #include "kernels/raw.h"
 #include "kernels/simd.h"
 #include "kernels/threads.h"
@@ -42,6 +43,11 @@ CG_SIMD void band_loop(int64_t n, double* to, const double* gy, const double* x,
   band_range(n, to, gy, x, lower, upper);
 }
 
+CG_SIMD void erf_loop(int64_t n, float* to, const float* gy, const float* x) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) to[i] = simd::erf_slope(gy[i], x[i]);
+}
+
 // Calls loop(n, to, gy, x) with pointers to parts of the tensors. Returns an undefined tensor if they have no plain
 // memory.
 template <class F>
@@ -70,6 +76,13 @@ Tensor band_slope(const Tensor& gy, const Tensor& x, double lower, double upper)
     band_loop(n, to, gy, x, static_cast<T>(lower), static_cast<T>(upper));
   });
   return y.defined() ? y : at::hardtanh_backward(gy, x, lower, upper).masked_fill(at::isnan(x), 0);
+}
+
+Tensor erf_slope(Tensor to, const Tensor& gy, const Tensor& x) {
+  if (x.scalar_type() != at::kFloat) return {};
+  return in_parts(std::move(to), gy, x, []<class T>(int64_t n, T* to, const T* gy, const T* x) {
+    if constexpr (std::is_same_v<T, float>) erf_loop(n, to, gy, x);
+  });
 }
 
 }  // namespace cg

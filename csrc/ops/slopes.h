@@ -12,4 +12,8 @@ at::Tensor elu_slope(at::Tensor to, const at::Tensor& gy, const at::Tensor& y, d
 // gy where lower < x < upper, 0 elsewhere and where x is NaN.
 at::Tensor band_slope(const at::Tensor& gy, const at::Tensor& x, double lower, double upper);
 
+// gy times the derivative of erf at x, 2 / sqrt(pi) exp(-x x). Overwrites `to` if that is defined, which may be gy.
+// Undefined if the tensors are not floats in main memory.
+at::Tensor erf_slope(at::Tensor to, const at::Tensor& gy, const at::Tensor& x);
+
 }  // namespace cg

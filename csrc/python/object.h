@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/scope.h"
+#include "core/settle.h"
 
 namespace cg::py {
 
@@ -75,6 +76,7 @@ void set_error_from_exception();
 template <class F, class R>
 R guarded(R failed, F&& f) {
   try {
+    settle();
     return f();
   } catch (...) {
     set_error_from_exception();
@@ -187,7 +189,7 @@ Obj call_python(const char* module, const char* function, const char* format, A.
 // nodes without the lock.
 class Locked : Pinned {
  public:
-  Locked() : state_(PyGILState_Ensure()) {}
+  Locked() : state_(PyGILState_Ensure()) { settle(); }
   ~Locked() { PyGILState_Release(state_); }
 
  private:

@@ -208,6 +208,7 @@ struct EngineFunction final : EndingNode {
         g = list_of(starts.size(), [&](size_t k) { return wrap_tensor(starts[k].data); });
     Obj both = Obj::steal(
         PyObject_CallFunctionObjArgs(grad.get(), y.get(), x.get(), g.get(), record ? Py_True : Py_False, nullptr));
+    settle();
     Vars found;
     for (size_t k = 0; k < inputs.size(); ++k)
       found.push_back(with_value(PyList_GET_ITEM(PyTuple_GET_ITEM(both.get(), 0), k)));

@@ -1,5 +1,6 @@
 // Makes Variables from data, reads the data of Variables, and runs functions on them for a frontend.
 #include "core/door.h"
+#include "core/postponed.h"
 #include "python/deferred.h"
 
 namespace cg::py {
@@ -228,6 +229,7 @@ Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constant
   if (f->on_request && !mode(Mode::recording)) {  // its results are constants
     Vars constants;
     for (const Var& x : in) constants.emplace_back(x.data);
+    if (may_postpone) ++may_postpone;
     return node.apply(constants);
   }
   return node.apply(in, record_constants || f->record_constants);
@@ -236,6 +238,8 @@ Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constant
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
   Ref<FunctionNode> node(fresh);
   if (f->deferred && mode(Mode::plain)) f = native_frontend;
+  // `in` and a Variable hold each tensor. If the engine itself called Python without a Door, it may read the result.
+  const Setting postpones(may_postpone, whereabouts.inside ? 0 : 2);
   return wrap_outputs(apply_for(*node, in, f), f);
 }
 

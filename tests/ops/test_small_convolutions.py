@@ -1,5 +1,7 @@
 """Convolutions of little work, or of few places and large filters, go a way of their own: against double precision."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,10 @@ from compatgrad import _C
 
 # Whether csrc/kernels/winograd.h computes convolutions with filters of 3 x 3, without functions of ATen.
 WINOGRAD = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+CPU = Path("/proc/cpuinfo")
+INTEL = CPU.exists() and "AuthenticAMD" not in CPU.read_text()
+# Whether products of columns compute convolutions with large filters that move by two or more at few places.
+STEPS = INTEL and torch.backends.cpu.get_cpu_capability() == "AVX512"
 SHAPES = {  # images, filters; the limit is 2**20 products
     "tiny": ((2, 4, 5, 6), (3, 4, 3, 2)),
     "below": ((2, 8, 24, 24), (8, 8, 3, 3)),
@@ -23,6 +29,7 @@ SHAPES = {  # images, filters; the limit is 2**20 products
     "few places": ((5, 64, 4, 4), (64, 64, 3, 3)),
     "one image, few places": ((1, 130, 4, 4), (120, 130, 3, 3)),
     "few places, one by one": ((2, 400, 3, 4), (350, 400, 1, 1)),
+    "large filters in steps": ((6, 264, 7, 8), (250, 264, 4, 4)),
 }
 
 
@@ -111,8 +118,23 @@ def test_ways(name, functions):
     )
 
 
+@pytest.mark.skipif(not STEPS, reason="measured on Intel processors with AVX-512")
+@pytest.mark.parametrize("dtype, stride, by_at", [("float32", 2, False), ("float64", 2, True), ("float32", 1, True)])
+def test_large_filters_in_steps(dtype, stride, by_at):
+    """Filters that move by two or more are multiplied with columns, and so are the gradients."""
+    image, filters = SHAPES["large filters in steps"]
+    x, w = (compatgrad.Variable(torch.randn(shape, dtype=getattr(torch, dtype))) for shape in (image, filters))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        compatgrad.backward(compatgrad.ops.sum(compatgrad.ops.convolution(x, w, pad=1, stride=stride)))
+    called = {event.key.removeprefix("aten::") for event in profile.key_averages()}
+    assert ("_convolution" in called) == by_at
+    assert {"mm", "col2im"} <= called or by_at
+
+
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("name", ["large filters, few places", "few channels", "few filters", "few places", "tiny"])
+@pytest.mark.parametrize(
+    "name", ["large filters, few places", "few channels", "few filters", "few places", "tiny", "large filters in steps"]
+)
 def test_recorded_gradients(name, order):
     """The gradients of gradients, of which each is a convolution of another kind, against double precision."""
     torch.manual_seed(0)

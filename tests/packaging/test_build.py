@@ -250,10 +250,35 @@ def test_message_built_for_another_torch(checkout):
     assert_expected_inline(
         error_of(checkout, env={"COMPATGRAD_NO_COMPILE": "1"}),
         """\
-compatgrad's compiled module was built for torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI; running is torch 2.14.0 (git aaaaaaaa, CUDA 13.0), ABI. It has to be compiled for that, which is not possible: compiling at import is switched off by COMPATGRAD_NO_COMPILE
+compatgrad's compiled module was built for torch 2.13.0+cpu (git aaaaaaaa, CUDA none), ABI; running is torch 2.14.0 (git aaaaaaaa, CUDA 13.0), ABI. It has to be compiled for that, which is not possible: compiling at import is switched off by COMPATGRAD_NO_COMPILE; unset it, to compile
 To do: fix that and import again, or reinstall compatgrad with the running torch in place, by `pip install --force-reinstall --no-deps --no-cache-dir PATH`, PATH being a wheel or the sources
 """,  # noqa: E501
     )
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000])
+def test_a_module_that_is_cut_off_is_told_and_not_loaded(checkout, size):
+    checkout.build()
+    (module,) = checkout.package.glob("_lib/*.so")
+    whole = module.stat().st_size
+    with open(module, "r+b") as file:
+        file.truncate(size)
+    text = error_of(checkout, env={"COMPATGRAD_NO_COMPILE": "1"})
+    assert f"was damaged: DIR/site/compatgrad/_lib/_C.ABI.so has {size:,} bytes of {whole:,}; running is" in text
+    assert "unset it, to compile" in text
+    info = words(checkout, checkout.python("-m", "compatgrad", "info", env={"COMPATGRAD_NO_COMPILE": "1"}).stdout)
+    assert f"{size:,} bytes of" in info and "COMPATGRAD_NO_COMPILE switches that off" in info
+    done = checkout.python("-c", ANSWER)  # compiles it anew
+    assert done.stdout.startswith(f"42 compatgrad._C {checkout.folder}/.cache/compatgrad/"), done.stderr
+    assert "was damaged" in done.stderr
+
+
+def test_message_no_stamp(checkout):
+    checkout.build()
+    (stamp,) = checkout.package.glob("_lib/*.json")
+    stamp.unlink()
+    text = error_of(checkout, env={"COMPATGRAD_NO_COMPILE": "1"})
+    assert "unknown torch, because DIR/site/compatgrad/_lib/_C.ABI.so.json is missing or damaged" in text
 
 
 def test_message_cache_not_writable(checkout):

@@ -1,0 +1,115 @@
+#include "kernels/stages.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+
+#include "kernels/erf.h"
+
+namespace cg::kernels {
+namespace {
+
+// So many elements of several arrays fit into the level-1 cache; of doubles into that of level 2, because calls of
+// ATen's functions should cost little.
+template <class T>
+constexpr int64_t kPart = std::is_same_v<T, float> ? 2048 : 8192;
+
+template <class T>
+CG_INLINE void stage_of(Stage::Kind kind, int64_t n, const T* __restrict a, const T* __restrict b, T s,
+                        T* __restrict y) {
+#define CG_STAGE(KIND, VALUE)                     \
+  case Stage::KIND:                               \
+    CG_IVDEP                                      \
+    for (int64_t i = 0; i < n; ++i) y[i] = VALUE; \
+    break;
+  switch (kind) {
+    CG_STAGE(MulNumber, a[i] * s)
+    CG_STAGE(AddNumber, a[i] + s)
+    CG_STAGE(NumberSub, s - a[i])
+    CG_STAGE(Neg, -a[i])
+    CG_STAGE(Square, a[i] * a[i])
+    CG_STAGE(Add, a[i] + b[i])
+    CG_STAGE(Sub, a[i] - b[i])
+    CG_STAGE(Mul, a[i] * b[i])
+    CG_STAGE(TanhSlope, a[i] * (1 - b[i] * b[i]))
+    case Stage::PowerSlope:
+      CG_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = a[i] * (s == 2 ? b[i] * 2 : b[i] * b[i] * 3);
+      break;
+    case Stage::ErfSlope:
+      if constexpr (std::is_same_v<T, float>) {
+        CG_IVDEP
+        for (int64_t i = 0; i < n; ++i) y[i] = simd::erf_slope(a[i], b[i]);
+      }
+      break;
+    case Stage::Power:
+      CG_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = s == 2 ? a[i] * a[i] : a[i] * a[i] * a[i];
+      break;
+    default:
+      break;
+  }
+#undef CG_STAGE
+}
+CG_SIMD void stage_loop(Stage::Kind kind, int64_t n, const float* a, const float* b, float s, float* y) {
+  stage_of(kind, n, a, b, s, y);
+}
+CG_SIMD void stage_loop(Stage::Kind kind, int64_t n, const double* a, const double* b, double s, double* y) {
+  stage_of(kind, n, a, b, s, y);
+}
+CG_SIMD void tanh_loop(int64_t n, const float* x, float* y) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = __builtin_copysignf(simd::tanh(__builtin_fabsf(x[i])), x[i]);
+}
+CG_SIMD void erf_loop(int64_t n, const float* x, float* y) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = simd::erf(x[i]);
+}
+
+template <class T>
+at::Tensor tensor_at(const T* p, int64_t n) {
+  return at::from_blob(const_cast<T*>(p), at::IntArrayRef(n), at::TensorOptions(c10::CppTypeToScalarType<T>::value));
+}
+
+template <class T>
+void run(const Stage& stage, int64_t n, const T* a, const T* b, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (stage.kind == Stage::Erf) return erf_loop(n, a, y);
+    if (stage.kind == Stage::Tanh) return tanh_loop(n, a, y);
+  } else if (stage.kind == Stage::Erf) {
+    at::Tensor to = tensor_at(y, n);
+    at::erf_out(to, tensor_at(a, n));
+    return;
+  }
+  stage_loop(stage.kind, n, a, b, static_cast<T>(stage.number), y);
+}
+
+}  // namespace
+
+void tanh_of(int64_t n, const float* x, float* y) { tanh_loop(n, x, y); }
+void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
+
+template <class T>
+void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {
+  const at::AutoDispatchBelowADInplaceOrView below;  // another thread than the caller's may run this
+  const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr), part = std::min(kPart<T>, end - begin);
+  // The distance keeps processors from taking a read of one array for one of what was just written to another.
+  const int64_t distance = part + 80;
+  std::vector<T> space(unkept * distance);
+  std::vector<T*> at(arrays.size());
+  for (; begin < end; begin += part) {
+    const int64_t n = std::min(part, end - begin);
+    T* free = space.data();
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      at[i] = arrays[i] ? arrays[i] + begin : free;
+      if (!arrays[i]) free += distance;
+    }
+    for (const Stage& s : stages) run<T>(s, n, at[s.a], at[s.b], at[s.result]);
+  }
+}
+template void run_stages(const std::vector<Stage>&, const std::vector<float*>&, int64_t, int64_t);
+template void run_stages(const std::vector<Stage>&, const std::vector<double*>&, int64_t, int64_t);
+
+}  // namespace cg::kernels
