@@ -1,15 +1,20 @@
 // Indexing and its inverse, scattering.
 #include <ATen/ops/remainder.h>
 
+#include <algorithm>
+
+#include "kernels/raw.h"
 #include "kernels/trace.h"
 #include "ops/index.h"
 
 #include <ATen/core/List.h>
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index.h>
 #include <ATen/ops/index_put.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/select.h>
 #include <ATen/ops/slice.h>
@@ -31,8 +36,26 @@ struct Selection {
   Ints reversed;  // axes of the result
   Ints inserted;  // axes of length 1 that are removed from the result
   c10::List<std::optional<Tensor>> list() const { return c10::List<std::optional<Tensor>>(arrays); }
+  // The entries of one axis in another order, of large arrays: index_select copies each entry at once, where at::index
+  // computes the place of each element. Undefined for other indices, among them those from the end.
+  Tensor entries() const {
+    const auto is_array = [](const std::optional<Tensor>& a) { return a && a->defined(); };
+    const auto array = std::find_if(arrays.begin(), arrays.end(), is_array);
+    if (view.numel() < 4096 || !kernels::plain(view) || !view.is_cpu() || array == arrays.end() ||
+        std::find_if(array + 1, arrays.end(), is_array) != arrays.end())
+      return {};
+    const Tensor& places = **array;
+    const int64_t axis = array - arrays.begin();
+    if (places.dim() != 1 || places.numel() == 0 || !kernels::plain(places) ||
+        !(places.scalar_type() == at::kLong || places.scalar_type() == at::kInt))
+      return {};
+    const auto [least, largest] = at::aminmax(places);
+    if (least.item<int64_t>() < 0 || largest.item<int64_t>() >= view.size(axis)) return {};
+    return at::index_select(view, axis, places);
+  }
   Tensor pick() const {
-    Tensor y = advanced ? at::index(view, list()) : view;
+    Tensor y = advanced ? entries() : view;
+    if (!y.defined()) y = at::index(view, list());
     if (!reversed.empty()) y = at::flip(y, reversed);
     for (int64_t a : inserted) y = at::squeeze(y, a);
     return y;
