@@ -34,11 +34,12 @@ class EngineScope : Pinned {
 class Door : Pinned {
  public:
   Door() : keys_(outer_.inside ? LocalDispatchKeySet(outer_.keys) : c10::impl::tls_local_dispatch_key_set()) {
+    settle_quietly();  // user code may write into arrays that functions wait to read
     whereabouts.inside = false;
   }
   ~Door() {
     whereabouts = outer_;
-    settle();  // the engine reads what user code has computed
+    settle_quietly();  // the engine reads what user code has computed
   }
 
  private:

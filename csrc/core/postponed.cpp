@@ -6,6 +6,7 @@
 
 #include "core/backprop.h"
 #include "core/op.h"
+#include "kernels/denormals.h"
 #include "kernels/raw.h"
 #include "kernels/stages.h"
 #include "kernels/threads.h"
@@ -16,6 +17,8 @@ bool postponed = false;
 int may_postpone = 0;
 
 namespace {
+
+unsigned denormals = 0;  // how the threads that called the functions treat subnormal numbers
 
 using kernels::Stage;
 
@@ -100,10 +103,12 @@ const at::Tensor& add(Stage stage, at::Tensor y) {
 // Whether functions of arrays like x can wait together with those that wait already; if not, these are computed.
 void make_room(const at::Tensor& x, size_t arrays, bool joins) {
   auto& all = waiting();
+  const unsigned now = kernels::DenormalMode::now();
   if (postponed && (all.size() + arrays > kMost || all[0].tensor.sizes() != x.sizes() ||
-                    all[0].tensor.scalar_type() != x.scalar_type() || !joins))
+                    all[0].tensor.scalar_type() != x.scalar_type() || now != denormals || !joins))
     settle();
   if (!postponed) all.clear();
+  denormals = now;
 }
 
 // A tensor like x that gets memory only if it is kept.
@@ -155,15 +160,23 @@ void compute(const std::vector<Waiting>& all, const std::vector<bool>& kept, int
 }  // namespace
 
 void compute_postponed() {
-  postponed = false;
-  auto all = std::exchange(waiting(), {});
+  auto& all = waiting();
   std::vector<bool> kept;
   for (const Waiting& w : all) kept.push_back(w.tensor.use_count() > 1);
-  const int shared = allocate(all, kept);
-  kernels::with_dtype(all[0].tensor, [&]<class T>(T) { compute<T>(all, kept, shared); });
+  const int shared = allocate(all, kept);  // without memory all of them wait on
+  postponed = false;
+  const auto done = std::exchange(all, {});
+  const kernels::DenormalMode same(denormals);
+  kernels::with_dtype(done[0].tensor, [&]<class T>(T) { compute<T>(done, kept, shared); });
   if (shared >= 0) {
-    const c10::Storage& from = all[shared].tensor.storage();
-    all.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
+    const c10::Storage& from = done[shared].tensor.storage();
+    done.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
+  }
+}
+void settle_quietly() noexcept {
+  try {
+    settle();
+  } catch (const std::exception&) {
   }
 }
 
@@ -174,17 +187,20 @@ at::Tensor postpone(FunctionNode& f, VarsRef in, int holders) {
   Stage stage{w->kind};
   for (const Var& v : in)
     if (!kernels::raw(x, v.data) || !v.data.is_contiguous() || v.data.sizes() != x.sizes()) return {};
-  if (!read_number(f, *w, stage.number) || (w->kind == Stage::Tanh && x.scalar_type() != at::kFloat)) return {};
+  // ATen computes these of doubles.
+  if ((w->kind == Stage::Tanh || w->kind == Stage::Erf) && x.scalar_type() != at::kFloat) return {};
+  if (!read_number(f, *w, stage.number)) return {};
   const auto& all = waiting();
   make_room(x, 3, std::any_of(in.begin(), in.end(), [](const Var& v) { return place_of(v.data) >= 0; }));
   if (!postponed && !w->begins) return {};
   for (const Var& v : in)
     if (const int i = place_of(v.data); !(i >= 0 && all[i].stage.kind != Stage::None) && !is_hidden(v, holders))
       return {};
+  // The memory comes now, because a program expects an error for too large an array here.
+  at::Tensor y = at::empty(x.sizes(), x.options());
   stage.a = place(in[0].data);
   stage.b = in.size() > 1 ? place(in[1].data) : stage.a;
-  // The memory comes now, because a program expects an error for too large an array here.
-  return add(stage, at::empty(x.sizes(), x.options()));
+  return add(stage, std::move(y));
 }
 
 bool postpone_backward(FunctionNode& f, const Tensors& gys, Tensors& gxs, c10::ArrayRef<bool> wanted) {

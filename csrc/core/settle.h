@@ -10,5 +10,7 @@ inline void settle() {
   if (postponed) [[unlikely]]
     compute_postponed();
 }
+// The same where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
+void settle_quietly() noexcept;
 
 }  // namespace cg

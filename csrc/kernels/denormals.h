@@ -28,4 +28,22 @@ class FlushDenormals {
 #endif
 };
 
+// Makes this thread treat subnormal numbers as another thread, or this one at another time, did.
+class DenormalMode {
+#if defined(__SSE__)
+  static constexpr unsigned kFlush = 0x8040;
+  const unsigned old_ = _mm_getcsr();
+
+ public:
+  static unsigned now() { return _mm_getcsr() & kFlush; }
+  explicit DenormalMode(unsigned mode) { _mm_setcsr((old_ & ~kFlush) | mode); }
+  ~DenormalMode() { _mm_setcsr(old_); }
+#else
+ public:
+  static unsigned now() { return 0; }
+  explicit DenormalMode(unsigned) {}
+  ~DenormalMode() {}
+#endif
+};
+
 }  // namespace cg::kernels

@@ -1,9 +1,5 @@
 #include "kernels/stages.h"
 
-#include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/ops/erf.h>
-#include <ATen/ops/from_blob.h>
-
 #include <algorithm>
 
 #include "kernels/erf.h"
@@ -11,10 +7,9 @@
 namespace cg::kernels {
 namespace {
 
-// So many elements of several arrays fit into the level-1 cache; of doubles into that of level 2, because calls of
-// ATen's functions should cost little.
+// So many elements of several arrays fit into the level-1 cache.
 template <class T>
-constexpr int64_t kPart = std::is_same_v<T, float> ? 2048 : 8192;
+constexpr int64_t kPart = (1 << 13) / sizeof(T);
 
 template <class T>
 CG_INLINE void stage_of(Stage::Kind kind, int64_t n, const T* __restrict a, const T* __restrict b, T s,
@@ -69,19 +64,10 @@ CG_SIMD void erf_loop(int64_t n, const float* x, float* y) {
 }
 
 template <class T>
-at::Tensor tensor_at(const T* p, int64_t n) {
-  return at::from_blob(const_cast<T*>(p), at::IntArrayRef(n), at::TensorOptions(c10::CppTypeToScalarType<T>::value));
-}
-
-template <class T>
 void run(const Stage& stage, int64_t n, const T* a, const T* b, T* y) {
   if constexpr (std::is_same_v<T, float>) {
     if (stage.kind == Stage::Erf) return erf_loop(n, a, y);
     if (stage.kind == Stage::Tanh) return tanh_loop(n, a, y);
-  } else if (stage.kind == Stage::Erf) {
-    at::Tensor to = tensor_at(y, n);
-    at::erf_out(to, tensor_at(a, n));
-    return;
   }
   stage_loop(stage.kind, n, a, b, static_cast<T>(stage.number), y);
 }
@@ -93,7 +79,6 @@ void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
 
 template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {
-  const at::AutoDispatchBelowADInplaceOrView below;  // another thread than the caller's may run this
   const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr), part = std::min(kPart<T>, end - begin);
   // The distance keeps processors from taking a read of one array for one of what was just written to another.
   const int64_t distance = part + 80;

@@ -175,6 +175,7 @@ void check_signals() {
   thread_local Clock::rep last = 0;
   const auto now = Clock::now().time_since_epoch();
   if (now - Clock::duration(last) > kTurn) {
+    settle_quietly();  // another thread may write into arrays that functions wait to read
     PyEval_RestoreThread(PyEval_SaveThread());
     last = Clock::now().time_since_epoch().count();
   }

