@@ -2,11 +2,10 @@
 // (16 places of a tile, blocks of 16 channels, tiles, 16 channels).
 #pragma once
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include "kernels/lanes.h"
 #include "kernels/winograd.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels::tiles {
 
@@ -59,17 +58,6 @@ struct Task {
   int64_t most_rows(int64_t count) const { return std::min(rows(), (last - first + count - 1) / count); }
 };
 
-struct Free {
-  void operator()(float* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<float, Free>;
-inline Buffer buffer(int64_t vectors) {
-  const size_t bytes = static_cast<size_t>(vectors) * L * sizeof(float);
-  auto* p = static_cast<float*>(std::aligned_alloc(L * sizeof(float), bytes));
-  if (!p) throw std::bad_alloc();
-  std::memset(p, 0, bytes);
-  return Buffer(p);
-}
 CG_INLINE int channels_of(int64_t channels, int64_t block) {
   return static_cast<int>(std::min<int64_t>(L, channels - block * L));
 }
@@ -137,12 +125,12 @@ CG_INLINE void filters(const Task& t, int64_t block) {
   const Winograd& s = t.s;
   const int channels = channels_of(s.out, block);
   const float* const end = t.w + s.in * s.out * 9;
-  const Buffer lanes_of = buffer(s.in * 9);
+  const Workspace<float> lanes_of(s.in * 9 * L);
   if (t.turned) {
     for (int64_t c = 0; c < s.in; ++c)
-      lanes::gather(t.w + (c * s.out + block * L) * 9, end, 9, channels, 9, {lanes_of.get() + c * 9 * L, 9, 9});
+      lanes::gather(t.w + (c * s.out + block * L) * 9, end, 9, channels, 9, {lanes_of.data() + c * 9 * L, 9, 9});
   } else {
-    lanes::gather(t.w + block * L * s.in * 9, end, s.in * 9, channels, s.in * 9, {lanes_of.get(), s.in * 9, s.in * 9});
+    lanes::gather(t.w + block * L * s.in * 9, end, s.in * 9, channels, s.in * 9, {lanes_of.data(), s.in * 9, s.in * 9});
   }
   for (int64_t c = 0; c < blocks(s.in) * L; ++c) {
     V g[3][3] = {}, u[4][4];
@@ -151,7 +139,7 @@ CG_INLINE void filters(const Task& t, int64_t block) {
       for (int i = 0; i < 3; ++i)
 #pragma GCC unroll 3
         for (int j = 0; j < 3; ++j)
-          lanes::load(g[i][j], lanes_of.get() + (c * 9 + (t.turned ? 8 - 3 * i - j : 3 * i + j)) * L);
+          lanes::load(g[i][j], lanes_of.data() + (c * 9 + (t.turned ? 8 - 3 * i - j : 3 * i + j)) * L);
     both_sides(g, u, OfFilter());
     put(u, t.filter(block) + c * L, t.filter_distance());
   }
@@ -162,17 +150,17 @@ CG_INLINE void image(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.s.in), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns() + 2;
-  const Buffer strip = buffer((2 * t.most_rows(count) + 2) * width);
+  const Workspace<float> strip((2 * t.most_rows(count) + 2) * width * L);
   float* to = t.image(block) + t.offset(piece, count);
   t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t top = 2 * from - s.pad[0], lines = 2 * (end - from) + 2;
     const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + lines));
-    std::memset(strip.get(), 0, (low - top) * width * sizeof(V));
-    std::memset(strip.get() + (high - top) * width * L, 0, (top + lines - high) * width * sizeof(V));
+    std::memset(strip.data(), 0, (low - top) * width * sizeof(V));
+    std::memset(strip.data() + (high - top) * width * L, 0, (top + lines - high) * width * sizeof(V));
     lanes::gather(t.x + ((n * s.in + block * L) * s.height + low) * s.width, t.x + s.batch * s.in * s.height * s.width,
                   s.height * s.width, channels_of(s.in, block), (high - low) * s.width,
-                  {strip.get() + ((low - top) * width + s.pad[1]) * L, s.width, width});
-    put_tiles<4>(strip.get(), width, end - from, t.columns(), OfImage(), to, t.image_distance());
+                  {strip.data() + ((low - top) * width + s.pad[1]) * L, s.width, width});
+    put_tiles<4>(strip.data(), width, end - from, t.columns(), OfImage(), to, t.image_distance());
   });
 }
 
@@ -181,15 +169,15 @@ CG_INLINE void map(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.s.out), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
-  const Buffer strip = buffer(2 * t.most_rows(count) * width);
+  const Workspace<float> strip(2 * t.most_rows(count) * width * L);
   float* to = t.map(block) + t.offset(piece, count);
   t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t high = std::min(s.out_height(), 2 * end);
-    std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
+    std::memset(strip.data() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
     lanes::gather(t.gy + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width(),
                   t.gy + s.batch * s.out * s.out_height() * s.out_width(), s.out_height() * s.out_width(),
-                  channels_of(s.out, block), (high - 2 * from) * s.out_width(), {strip.get(), s.out_width(), width});
-    put_tiles<2>(strip.get(), width, end - from, t.columns(), OfMap(), to, t.map_distance());
+                  channels_of(s.out, block), (high - 2 * from) * s.out_width(), {strip.data(), s.out_width(), width});
+    put_tiles<2>(strip.data(), width, end - from, t.columns(), OfMap(), to, t.map_distance());
   });
 }
 
@@ -199,7 +187,7 @@ CG_INLINE void result(const Task& t, int64_t item) {
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
   const int channels = channels_of(s.out, block);
-  const Buffer strip = buffer(2 * t.most_rows(count) * width);
+  const Workspace<float> strip(2 * t.most_rows(count) * width * L);
   float first[L] = {};
   if (t.bias) std::memcpy(first, t.bias + block * L, channels * sizeof(float));
   V bias;
@@ -214,10 +202,11 @@ CG_INLINE void result(const Task& t, int64_t item) {
 #pragma GCC unroll 2
         for (int i = 0; i < 2; ++i)
 #pragma GCC unroll 2
-          for (int j = 0; j < 2; ++j) lanes::store(strip.get() + ((2 * a + i) * width + 2 * b + j) * L, r[i][j] + bias);
+          for (int j = 0; j < 2; ++j)
+            lanes::store(strip.data() + ((2 * a + i) * width + 2 * b + j) * L, r[i][j] + bias);
       }
     const int64_t high = std::min(s.out_height(), 2 * end);
-    lanes::scatter({strip.get(), s.out_width(), width}, s.out_height() * s.out_width(), channels,
+    lanes::scatter({strip.data(), s.out_width(), width}, s.out_height() * s.out_width(), channels,
                    (high - 2 * from) * s.out_width(),
                    t.y + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width());
   });
@@ -226,7 +215,7 @@ CG_INLINE void result(const Task& t, int64_t item) {
 // The gradient of a block of output channels' filters.
 CG_INLINE void filter_grad(const Task& t, int64_t block) {
   const Winograd& s = t.s;
-  const Buffer lanes_of = buffer(s.in * 9);
+  const Workspace<float> lanes_of(s.in * 9 * L);
   for (int64_t c = 0; c < s.in; ++c) {
     V u[4][4], g[3][3];
     get(u, t.filter(block) + c * L, t.filter_distance());
@@ -234,9 +223,9 @@ CG_INLINE void filter_grad(const Task& t, int64_t block) {
 #pragma GCC unroll 3
     for (int i = 0; i < 3; ++i)
 #pragma GCC unroll 3
-      for (int j = 0; j < 3; ++j) lanes::store(lanes_of.get() + (c * 9 + 3 * i + j) * L, g[i][j]);
+      for (int j = 0; j < 3; ++j) lanes::store(lanes_of.data() + (c * 9 + 3 * i + j) * L, g[i][j]);
   }
-  lanes::scatter({lanes_of.get(), s.in * 9, s.in * 9}, s.in * 9, channels_of(s.out, block), s.in * 9,
+  lanes::scatter({lanes_of.data(), s.in * 9, s.in * 9}, s.in * 9, channels_of(s.out, block), s.in * 9,
                  t.gw + block * L * s.in * 9);
 }
 
