@@ -5,7 +5,8 @@
 namespace cg {
 namespace {
 
-const ConvolutionWay* const kWays[] = {&kWinograd, &kPointwise, &kColumns};  // in the order in which they are tried
+const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise,
+                                       &kColumns};  // in the order in which they are tried
 
 bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
   const size_t n = p.stride.size();
