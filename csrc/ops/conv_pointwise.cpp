@@ -1,10 +1,10 @@
 #include "ops/conv_pointwise.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include "kernels/pointwise.h"
 #include "kernels/raw.h"
+#include "kernels/threads.h"
 
 namespace cg {
 namespace {
@@ -45,7 +45,7 @@ Tensor product(const Pointwise& s, const Tensor& x, const Tensor& w, bool turned
                at::IntArrayRef shape, const Tensor& into) {
   const Tensor from = x.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
   const Tensor y = into.defined() && s.taps == 1 ? into : at::empty(shape, from.options());
-  const int threads = at::get_num_threads();
+  const int64_t threads = kernels::most_threads();
   const Tensor memory = at::empty({threads * kernels::pointwise_memory(s)}, from.options());
   kernels::pointwise(s, data(from), data(filters), turned, bias.defined() ? data(bias) : nullptr,
                      y.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>(), threads);
