@@ -66,7 +66,7 @@ const Products& products_of(int64_t n) {
 struct Plan {
   int64_t parts, rows;   // parts of the batch, and rows of tiles of the largest
   int64_t chunk, group;  // blocks of the channels that are summed, and of those of the result
-  Plan(const Task& t, Sought sought, int threads) {
+  Plan(const Task& t, Sought sought, int64_t threads) {
     struct Most {
       int64_t tiles, blocks;
     };
@@ -154,12 +154,12 @@ bool fit(const Steps& s, Sought sought) {
   const Task t = task_of(s, sought);
   return s.batch * t.rows() * t.columns() >= kTiles;
 }
-int64_t memory_of(const Steps& s, Sought sought, int threads) {
+int64_t memory_of(const Steps& s, Sought sought, int64_t threads) {
   const Task t = task_of(s, sought);
   return divide(t, Plan(t, sought, threads), sought, nullptr, nullptr);
 }
 void compute_map(const Steps& s, const float* image, const float* w, const float* bias, float* map, float* memory,
-                 int threads) {
+                 int64_t threads) {
   const Loops& f = *loops();
   Task t = task_of(s, Sought::map);
   const Plan plan(t, Sought::map, threads);
@@ -179,7 +179,7 @@ void compute_map(const Steps& s, const float* image, const float* w, const float
 }
 
 void compute_image(const Steps& s, const float* map, const float* w, const float* bias, float* image, float* memory,
-                   int threads) {
+                   int64_t threads) {
   const Loops& f = *loops();
   Task t = task_of(s, Sought::image);
   const Plan plan(t, Sought::image, threads);
@@ -199,7 +199,7 @@ void compute_image(const Steps& s, const float* map, const float* w, const float
   });
 }
 
-void compute_filters(const Steps& s, const float* image, const float* map, float* gw, float* memory, int threads) {
+void compute_filters(const Steps& s, const float* image, const float* map, float* gw, float* memory, int64_t threads) {
   const Loops& f = *loops();
   Task t = task_of(s, Sought::filters);
   const Plan plan(t, Sought::filters, threads);
@@ -223,16 +223,16 @@ void compute_filters(const Steps& s, const float* image, const float* map, float
 namespace cg::kernels {
 
 bool steps_fit(const Steps& s, Sought sought) { return steps::fit(s, sought); }
-int64_t steps_memory(const Steps& s, Sought sought, int threads) { return steps::memory_of(s, sought, threads); }
+int64_t steps_memory(const Steps& s, Sought sought, int64_t threads) { return steps::memory_of(s, sought, threads); }
 void steps_map(const Steps& s, const float* image, const float* w, const float* bias, float* map, float* memory,
-               int threads) {
+               int64_t threads) {
   steps::compute_map(s, image, w, bias, map, memory, threads);
 }
 void steps_image(const Steps& s, const float* map, const float* w, const float* bias, float* image, float* memory,
-                 int threads) {
+                 int64_t threads) {
   steps::compute_image(s, map, w, bias, image, memory, threads);
 }
-void steps_filters(const Steps& s, const float* image, const float* map, float* gw, float* memory, int threads) {
+void steps_filters(const Steps& s, const float* image, const float* map, float* gw, float* memory, int64_t threads) {
   steps::compute_filters(s, image, map, gw, memory, threads);
 }
 

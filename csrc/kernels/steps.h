@@ -22,16 +22,16 @@ enum class Sought { map, image, filters };
 bool steps_fit(const Steps& s, Sought sought);
 
 // How many floats the function for `sought` needs to work in.
-int64_t steps_memory(const Steps& s, Sought sought, int threads);
+int64_t steps_memory(const Steps& s, Sought sought, int64_t threads);
 
 // map = the convolution of `image` (batch, image channels, ...) with w (map channels, image channels, 4, 4), plus bias
 // unless that is null. All arrays are in C order and do not overlap.
 void steps_map(const Steps& s, const float* image, const float* w, const float* bias, float* map, float* memory,
-               int threads);
+               int64_t threads);
 // image = the gradient of the image from that of the map, or the transposed convolution, plus bias unless that is null.
 void steps_image(const Steps& s, const float* map, const float* w, const float* bias, float* image, float* memory,
-                 int threads);
-// gw = the gradient of w.
-void steps_filters(const Steps& s, const float* image, const float* map, float* gw, float* memory, int threads);
+                 int64_t threads);
+// gw = the gradient of w. A number that is not finite reaches all numbers of a filter.
+void steps_filters(const Steps& s, const float* image, const float* map, float* gw, float* memory, int64_t threads);
 
 }  // namespace cg::kernels

@@ -1,8 +1,8 @@
 // Convolutions with filters of 4 x 4 that move by two, on the CPU, by kernels/steps.h.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include "kernels/steps.h"
+#include "kernels/threads.h"
 #include "ops/conv_ways.h"
 
 namespace cg {
@@ -26,7 +26,7 @@ const float* steps_data(const Tensor& t) { return t.defined() ? t.const_data_ptr
 // Calls f(memory, threads).
 template <class F>
 Tensor with_memory(const Steps& s, Sought sought, const Tensor& like, at::IntArrayRef shape, F&& f) {
-  const int threads = at::get_num_threads();
+  const int64_t threads = kernels::most_threads();
   const Tensor y = at::empty(shape, like.options());
   const Tensor memory = at::empty({kernels::steps_memory(s, sought, threads)}, like.options());
   f(y.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>(), threads);
@@ -37,7 +37,7 @@ Tensor steps_map(const Placement& p, const Tensor& image, const Tensor& w, const
   const Steps s = steps_sizes(p, image.sizes(), map);
   if (!fits(image, s, Sought::map)) return {};
   const Tensor x = image.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
-  return with_memory(s, Sought::map, x, map, [&](float* y, float* memory, int threads) {
+  return with_memory(s, Sought::map, x, map, [&](float* y, float* memory, int64_t threads) {
     kernels::steps_map(s, steps_data(x), steps_data(filters), steps_data(bias), y, memory, threads);
   });
 }
@@ -46,7 +46,7 @@ Tensor steps_image(const Placement& p, const Tensor& map, at::IntArrayRef image,
   const Steps s = steps_sizes(p, image, map.sizes());
   if (!fits(map, s, Sought::image)) return {};
   const Tensor x = map.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
-  return with_memory(s, Sought::image, x, image, [&](float* y, float* memory, int threads) {
+  return with_memory(s, Sought::image, x, image, [&](float* y, float* memory, int64_t threads) {
     kernels::steps_image(s, steps_data(x), steps_data(filters), steps_data(bias), y, memory, threads);
   });
 }
@@ -54,9 +54,9 @@ Tensor steps_filters(const Placement& p, const Tensor& map, const Tensor& image,
   const Steps s = steps_sizes(p, image.sizes(), map.sizes());
   if (!fits(map, s, Sought::filters)) return {};
   const Tensor x = image.contiguous(), gy = map.contiguous();
-  return with_memory(s, Sought::filters, gy, filters, [&](float* gw, float* memory, int threads) {
+  return if_finite(with_memory(s, Sought::filters, gy, filters, [&](float* gw, float* memory, int64_t threads) {
     kernels::steps_filters(s, steps_data(x), steps_data(gy), gw, memory, threads);
-  });
+  }));
 }
 
 }  // namespace

@@ -29,6 +29,11 @@ struct ConvolutionWay {
 // kernels/pointwise.h; products with columns, which are an image's patches below the filter's positions.
 extern const ConvolutionWay kWinograd, kSteps, kPointwise, kColumns;
 
+// The gradient of filters that was computed by transformations, if all of its numbers are finite. A number of an image
+// at its border does not reach all of a filter; the transformations add and subtract them all, so that one that is not
+// finite would.
+Tensor if_finite(const Tensor& gw);
+
 // The result of the first way that gives one, or an undefined tensor. The arguments are those of ConvolutionWay, and
 // may be any that at::convolution would refuse.
 Tensor map_by_way(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map);

@@ -173,3 +173,19 @@ def test_positions_beyond_the_image_are_zeros():
     x, w, b = torch.randn(4, 16, 13, 14), torch.randn(24, 16, 4, 4), torch.randn(24)
     y = ops.convolution(*tensors(x, w, b), stride=[2, 2], outsize=[6, 7]).tensor
     torch.testing.assert_close(y, torch.conv2d(torch.nn.functional.pad(x, (0, 2, 0, 1)), w, b, 2), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [12, 14])
+@pytest.mark.parametrize("of", ["image", "map"])
+@pytest.mark.parametrize("place", [(0, 0), (0, 5), (-1, 0), (5, -1), (-2, -2), (5, 5)])
+def test_not_a_number_reaches_the_elements_of_the_filter_that_meet_it(place, of, size):
+    torch.manual_seed(3)
+    x, w = torch.randn(4, 16, size, size), torch.randn(16, 16, 4, 4)
+    gy = torch.randn(4, 16, size // 2, size // 2)
+    (x if of == "image" else gy)[(1, 2, *place)] = float("nan")
+    found = ops.convolution_grad_w(*map(compatgrad.Variable, (x, gy)), ksize=[4, 4], stride=[2, 2], pad=[1, 1]).tensor
+    exact = torch.nn.grad.conv2d_weight(x.double(), w.shape, gy.double(), 2, 1)
+    assert exact.isnan().any()
+    assert torch.equal(found.isnan(), exact.isnan())
+    finite = ~exact.isnan()
+    torch.testing.assert_close(found[finite].double(), exact[finite], rtol=1e-4, atol=1e-3)
