@@ -81,7 +81,7 @@ bool sums(const Depthwise& d, bool backwards, const T* x, const T* w, const T* b
   const int64_t cost = tile / plan.group * planes.sources * (numbers / 4 + 8);
   in_threads(tiles * d.n, std::max<int64_t>(1, kGrain / cost), [&](int64_t begin, int64_t end) {
     const Workspace<T> memory(phases * numbers + Masked<T>::lanes + (plan.copied ? p.numbers() : 0));
-    T *const results = memory.data(), *const work = results + phases * numbers + Masked<T>::lanes;
+    T *const results = memory.get(), *const work = results + phases * numbers + Masked<T>::lanes;
     for (int64_t u = begin; u < end; ++u) {
       const int64_t from = u % tiles * tile, to = std::min(from + tile, channels), image = u / tiles;
       planes.run(x + image * x_step, from, to, work, results, y + image * y_step);
@@ -103,7 +103,7 @@ bool products(const Depthwise& d, const T* image, const T* map, T* w) {
   const int64_t numbers = plan.vectors(plan.group) * lanes, blocks = (channels + plan.group - 1) / plan.group;
   in_threads(blocks, std::max<int64_t>(1, kGrain / (d.n * (numbers / 4 + 16))), [&](int64_t begin, int64_t end) {
     const Workspace<T> memory(weights * lanes + (plan.copied ? p.numbers() : 0));
-    T *const sums = memory.data(), *const work = sums + weights * lanes;
+    T *const sums = memory.get(), *const work = sums + weights * lanes;
     std::vector<double> totals(weights * plan.group);
     for (int64_t block = begin; block < end; ++block) {
       const int64_t channel = block * plan.group, some = std::min(plan.group, channels - channel);

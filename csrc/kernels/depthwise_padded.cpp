@@ -213,7 +213,7 @@ void compute(const Depthwise& d, bool backwards, const T* x, const T* w, const T
   const int64_t cost = sources * (p.y.result * p.x.result / 4 + 16);
   in_threads(d.n * channels, std::max<int64_t>(1, kGrain / cost), [&](int64_t begin, int64_t end) {
     const Workspace<T> work(p.numbers() + p.taps.size() * (p.band * p.pitch + L));
-    run_planes(t, begin, end, work.data(), work.data() + p.numbers());
+    run_planes(t, begin, end, work.get(), work.get() + p.numbers());
   });
 }
 }  // namespace

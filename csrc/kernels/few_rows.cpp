@@ -159,8 +159,8 @@ void few_rows(FewRows p) {
   std::optional<Workspace<float>> lanes;
   if (!dots && !p.lanes) {
     lanes.emplace(p.length * kMostRows, false);
-    to_lanes(p, lanes->data());
-    p.lanes = lanes->data();
+    to_lanes(p, lanes->get());
+    p.lanes = lanes->get();
   }
   in_threads(p.many, std::max<int64_t>(kMostRows, 4 * kGrain / std::max<int64_t>(1, p.length)),
              [&](int64_t from, int64_t to) { dots ? by_dots(p, from, to) : by_lanes(p, from, to); });

@@ -14,7 +14,7 @@ class Memory {
   ~Memory() {
     if (drop_) drop_(context_);
   }
-  void* data() const { return data_; }
+  void* get() const { return data_; }
 
  private:
   void *data_, *context_;
@@ -25,9 +25,9 @@ template <class T>
 class Workspace {
  public:
   explicit Workspace(int64_t n, bool zeros = true) : memory_(n * static_cast<int64_t>(sizeof(T))) {
-    if (zeros) std::memset(memory_.data(), 0, n * sizeof(T));
+    if (zeros) std::memset(memory_.get(), 0, n * sizeof(T));
   }
-  T* data() const { return static_cast<T*>(memory_.data()); }
+  T* get() const { return static_cast<T*>(memory_.get()); }
 
  private:
   const Memory memory_;

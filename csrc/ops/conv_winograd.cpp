@@ -49,7 +49,7 @@ Tensor winograd_filters(const Placement& p, const Tensor& map, const Tensor& ima
   const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
   const Tensor memory = at::empty({kernels::winograd_memory(s, false)}, gy.options());
   kernels::winograd_grad_w(s, floats(x), floats(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
-  return gw;
+  return if_finite(gw);
 }
 
 }  // namespace

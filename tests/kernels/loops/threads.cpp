@@ -1,4 +1,5 @@
-// In the place of csrc/kernels/threads.cpp and workspace.cpp, which need torch: loops in parts that grow, on the level that tests name.
+// In the place of csrc/kernels/threads.cpp and workspace.cpp, which need torch: loops in parts that grow, on the level
+// that tests name.
 #include <cstdlib>
 
 #include "kernels/threads.h"
