@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <vector>
 
 #include "kernels/lanes.h"
 #include "kernels/raw.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels {
 namespace {
@@ -157,8 +157,10 @@ void max_pool(const PoolWindow& w, const at::Tensor& x, const at::Tensor& y, con
     T* const to = y.data_ptr<T>();
     uint8_t* const at = positions.data_ptr<uint8_t>();
     s.each_part([&](const PoolShape& part, int64_t p) {
-      std::vector<T> rows((s.in[0] * s.in[1] + 1) * width, -std::numeric_limits<T>::infinity());
-      f(w, part, from + p * s.in_size(), rows.data(), width, to + p * s.out_size(), at + p * s.out_size());
+      const int64_t numbers = (s.in[0] * s.in[1] + 1) * width;
+      const Workspace<T> rows(numbers, false);
+      std::fill_n(rows.get(), numbers, -std::numeric_limits<T>::infinity());
+      f(w, part, from + p * s.in_size(), rows.get(), width, to + p * s.out_size(), at + p * s.out_size());
     });
   });
 }
