@@ -9,16 +9,19 @@
 #include <mutex>
 
 #include "core/memory_blocks.h"
+#include "core/memory_small.h"
 
 namespace cg::memory {
 namespace {
 
-// Smaller blocks cost the C library little; larger ones would be too much to keep from other programs.
+// Smaller blocks, but for those of Small, cost the C library little; larger ones would be too much to keep from other
+// programs.
 constexpr size_t kLeast = size_t(1) << 18, kMost = size_t(1) << 28;
 
 struct Shared {
   std::mutex lock;
   Blocks blocks;
+  Small small;
 };
 // Never destroyed: tensors may be freed after static objects are.
 Shared& shared() {
@@ -53,7 +56,10 @@ class Allocator final : public c10::Allocator {
 
   c10::DataPtr allocate(size_t bytes) override {
     void* block = nullptr;
-    if (bytes >= kLeast && bytes <= kMost) {
+    if (bytes - 1 < Small::kMost) {  // not 0
+      const std::lock_guard guard(shared().lock);
+      block = shared().small.take(bytes);
+    } else if (bytes >= kLeast && bytes <= kMost) {
       const std::lock_guard guard(shared().lock);
       block = shared().blocks.take(bytes);
     }
@@ -80,7 +86,12 @@ class Allocator final : public c10::Allocator {
     return data;
   }
   static void give(void* block) {
-    auto& [lock, blocks] = shared();
+    auto& [lock, blocks, small] = shared();
+    if (small.has(block)) {
+      c10::profiledCPUMemoryReporter().Delete(block);
+      const std::lock_guard guard(lock);
+      return small.give(block);
+    }
     if (blocks.can_begin(block)) {
       std::unique_lock guard(lock);
       if (blocks.has(block)) {
@@ -111,6 +122,7 @@ void start() {
 }
 size_t release() {
   const std::lock_guard guard(shared().lock);
+  shared().small.release();
   return shared().blocks.release();
 }
 Amounts amounts() {

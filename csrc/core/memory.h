@@ -1,4 +1,4 @@
-// Memory of large tensors on the CPU, which is kept for the next ones.
+// Memory of tensors on the CPU, which is kept for the next ones: of small ones (memory_small.h), and of large ones.
 //
 // The C library returns a large block to the system when a tensor is freed, and the system clears each page of the next
 // one: a step of training pays for both, for each of its arrays. Freed pages are kept here instead, and the next
@@ -9,8 +9,8 @@
 
 namespace cg::memory {
 
-// Makes torch take large CPU tensors from here, once in a process. An allocator that a program put in place of torch's
-// remains.
+// Makes torch take small and large CPU tensors from here, once in a process. An allocator that a program put in place
+// of torch's remains.
 void start();
 // Returns the kept blocks to the system; how many bytes these were.
 size_t release();

@@ -1,0 +1,57 @@
+// Memory of small tensors: blocks of equal size in spans of pages.
+//
+// posix_memalign, which torch calls, cuts each block out of a larger one, and the C library then joins all small blocks
+// that are free: a tenth of a step of a small network.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cg::memory {
+
+// A caller holds a lock around each function but `has`. No function throws.
+class Small {
+ public:
+  static constexpr size_t kMost = size_t(1) << 15;  // bytes of a block
+
+  Small() noexcept;
+  // A block of 1 to kMost bytes, which begins at a multiple of 64; null if there is no room.
+  void* take(size_t bytes) noexcept;
+  bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < kRoom; }
+  void give(void* block) noexcept;
+  // Returns pages without blocks in use to the system.
+  void release() noexcept;
+
+ private:
+  static constexpr size_t kRoom = size_t(1) << 27, kSpan = size_t(1) << 18;
+  static constexpr size_t kSpans = kRoom / kSpan, kSizes = 36;
+  static constexpr size_t kIdle = 64;  // spans without blocks in use whose pages are kept
+  using Number = uint16_t;
+  static constexpr Number kNone = UINT16_MAX;
+
+  struct Span {
+    void* free = nullptr;                   // blocks that were used; each begins with the address of the next
+    uint32_t fresh = 0;                     // where the part begins that was not used yet
+    uint32_t used = 0;                      // blocks in use
+    uint32_t bytes = 0;                     // of a block
+    Number size = 0;                        // number of this size
+    Number next = kNone, previous = kNone;  // among the spans of this size that have room
+  };
+
+  static size_t number_of(size_t bytes) noexcept;
+  static uint32_t bytes_of(size_t number) noexcept;
+  char* begin_of(Number s) const noexcept { return reinterpret_cast<char*>(begin_) + s * kSpan; }
+  bool full(const Span& s) const noexcept { return !s.free && s.fresh + s.bytes > kSpan; }
+  void link(Number s) noexcept;
+  void unlink(Number s) noexcept;
+  void return_pages(Number s) noexcept;
+
+  size_t begin_ = SIZE_MAX - kRoom;  // no block has such an address
+  Number spans_ = 0;                 // spans that were ever used
+  std::array<Number, kSizes> with_room_;
+  std::array<Span, kSpans> all_;
+  std::array<Number, kSpans> idle_, empty_;  // spans without blocks, with their pages and without
+  size_t n_idle_ = 0, n_empty_ = 0;
+};
+
+}  // namespace cg::memory
