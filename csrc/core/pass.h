@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "core/postponed.h"
 #include "core/slots.h"
+#include "core/unread.h"
 #include "kernels/one_thread.h"
 
 namespace cg {
@@ -28,6 +29,7 @@ class Pass : GradientSlots<T> {
       replaced_.pop_back();
       if (x->variable) std::swap(x->variable->grad, old);
     }
+    forget_gradients();
   }
   // Called when the pass has succeeded.
   void commit() { const auto forgotten = std::exchange(replaced_, {}); }
@@ -55,6 +57,7 @@ class Pass : GradientSlots<T> {
       if (options_.watch) tell(f);
     });
     settle();
+    settle_gradients();
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
 
@@ -122,6 +125,7 @@ class Pass : GradientSlots<T> {
     if (observed || !info || info->override_backward) {  // user code may run
       order_.remember();
       compute_all_rows();
+      for (const Var& g : gys) read(g.data);
     }
     if (observed) user_code(binding.before_backward, f, gys);
     if (observed || f.python)  // gradients that user code sets from here on are ignored
@@ -224,6 +228,7 @@ class Pass : GradientSlots<T> {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
+      for (const Var& g : gys) read(g.data);
       settle();
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);
@@ -240,7 +245,10 @@ class Pass : GradientSlots<T> {
       large |= g.defined() && g.data.numel() >= kLarge;
       gy.push_back(keep ? g.data : std::move(g.data));
     }
-    if (joins && large && !f.call && postpone_backward(f, gy, gx, wanted)) {
+    const bool joined = joins && !f.call && join_attention_backward(f, gy, gx, wanted);
+    if (!joined)
+      for (const Tensor& g : gy) read(g);
+    if (joined || (joins && large && !f.call && postpone_backward(f, gy, gx, wanted))) {
       for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
       return;
     }
@@ -286,6 +294,7 @@ class Pass : GradientSlots<T> {
     GradientSlot* s = self->find(x);
     if (!s) return {};
     self->collapse(*s);
+    read(s->first.data);
     return std::exchange(s->first, Var());
   }
 

@@ -176,6 +176,7 @@ void compute_postponed() {
 void settle_quietly() noexcept {
   try {
     settle();
+    settle_gradients();
   } catch (const std::exception&) {
   }
 }
