@@ -236,17 +236,11 @@ Tensors FunctionNode::forward_unlocked(VarsRef in) {
   return with_versions(forward(in), in);
 }
 
-static void read_all(VarsRef in) {
-  if (!unread) [[likely]]
-    return;
-  for (const Var& x : in) read(x.data);
-}
-
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
   const int holders = std::exchange(may_postpone, 0);
   if (mode(Mode::deferred)) {
-    read_all(in);
+    read_inputs(in);
     settle();
     if (tally.ran) tally.ran(*this, in, mode(Mode::auto_forward));
     return apply_deferred(*this, in);
@@ -256,12 +250,12 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   if (holders && !observed && !tally.ran) {
     at::Tensor y = join_attention(*this, in);
     if (!y.defined()) {
-      read_all(in);
+      read_inputs(in);
       y = postpone(*this, in, holders);
     }
     if (y.defined()) ys.push_back(std::move(y));
   } else {
-    read_all(in);
+    read_inputs(in);
   }
   if (ys.empty()) {
     settle();

@@ -29,7 +29,6 @@ class Pass : GradientSlots<T> {
       replaced_.pop_back();
       if (x->variable) std::swap(x->variable->grad, old);
     }
-    forget_gradients();
   }
   // Called when the pass has succeeded.
   void commit() { const auto forgotten = std::exchange(replaced_, {}); }
@@ -70,6 +69,10 @@ class Pass : GradientSlots<T> {
     return is_marked(*x) && (x->requires_grad || f.saved_constants || f.python);
   }
 
+  template <class Gradients>
+  static void read_all(const Gradients& gs) {
+    for (const auto& g : gs) read(value(g));
+  }
   void tell(FunctionNode& f) {
     order_.remember();  // user code may run
     options_.watch->visited(f, [&](VariableNode& x) {
@@ -125,7 +128,7 @@ class Pass : GradientSlots<T> {
     if (observed || !info || info->override_backward) {  // user code may run
       order_.remember();
       compute_all_rows();
-      for (const Var& g : gys) read(g.data);
+      read_all(gys);
     }
     if (observed) user_code(binding.before_backward, f, gys);
     if (observed || f.python)  // gradients that user code sets from here on are ignored
@@ -228,7 +231,7 @@ class Pass : GradientSlots<T> {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
-      for (const Var& g : gys) read(g.data);
+      read_all(gys);
       settle();
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);
@@ -246,8 +249,7 @@ class Pass : GradientSlots<T> {
       gy.push_back(keep ? g.data : std::move(g.data));
     }
     const bool joined = joins && !f.call && join_attention_backward(f, gy, gx, wanted);
-    if (!joined)
-      for (const Tensor& g : gy) read(g);
+    if (!joined) read_all(gy);
     if (joined || (joins && large && !f.call && postpone_backward(f, gy, gx, wanted))) {
       for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
       return;

@@ -19,7 +19,7 @@ inline void settle() {
 // The same where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
 void settle_quietly() noexcept;
 
-extern size_t unread;  // how many such arrays exist; like the graph, under the interpreter lock
+extern size_t unread;                      // how many such arrays exist; like the graph, under the interpreter lock
 void compute_unread(const at::Tensor& t);  // if t is one
 // Called for arrays that Python or the graph hands over, before their values are read.
 inline const at::Tensor& read(const at::Tensor& t) {

@@ -3,10 +3,9 @@
 // them until then, the product is computed from q, k and v by blocks, and so are the gradients.
 //
 // Such an array has a storage that raises an error when it is read. Code that reads values of arrays that Python or the
-// graph hands over calls read() first.
+// graph hands over calls read() first (core/settle.h).
 #pragma once
 #include "core/function.h"
-#include "core/settle.h"
 
 namespace cg {
 
@@ -15,7 +14,8 @@ at::Tensor join_attention(FunctionNode& f, VarsRef in);
 // The same in a plain pass: sets the gradients of f's inputs that are wanted. False: f has to run now.
 bool join_attention_backward(FunctionNode& f, const Tensors& gys, Tensors& gxs, c10::ArrayRef<bool> wanted);
 
-// When a pass ends by an error: nothing gets to see its gradients.
-void forget_gradients() noexcept;
+// read() for all inputs of a function that runs now; without the interpreter lock, as the function itself.
+void read_inputs(VarsRef in);
+bool is_unread(const at::Tensor& t);
 
 }  // namespace cg
