@@ -173,7 +173,7 @@ void compute_postponed() {
     done.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
   }
 }
-void settle_quietly() noexcept {
+void settle_all_quietly() noexcept {
   try {
     settle();
     settle_gradients();

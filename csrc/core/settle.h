@@ -16,9 +16,6 @@ inline void settle() {
   if (postponed) [[unlikely]]
     compute_postponed();
 }
-// The same where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
-void settle_quietly() noexcept;
-
 extern size_t unread;                      // how many such arrays exist; like the graph, under the interpreter lock
 void compute_unread(const at::Tensor& t);  // if t is one
 // Called for arrays that Python or the graph hands over, before their values are read.
@@ -34,6 +31,13 @@ void compute_unread_gradients();
 inline void settle_gradients() {
   if (unread_gradients) [[unlikely]]
     compute_unread_gradients();
+}
+
+// Both where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
+void settle_all_quietly() noexcept;
+inline void settle_quietly() noexcept {
+  if (postponed || unread_gradients) [[unlikely]]
+    settle_all_quietly();
 }
 
 }  // namespace cg
