@@ -84,6 +84,7 @@ struct Convolution : Placement {
     if (reach.empty()) {
       if (const Tensor y = winograd_map(*this, x, w, b); y.defined()) return y;
       if (const Tensor y = pointwise_map(*this, x, w, b); y.defined()) return y;
+      if (const Tensor y = few_channels_map(*this, x, w, b); y.defined()) return y;
       if (const Tensor y = columns_map(*this, x, w, b); y.defined()) return y;
     }
     if (fits && is_small(*this, x, w, b, map * x.size(0)))
@@ -120,6 +121,7 @@ struct Convolution : Placement {
     if (reach.empty()) {
       if (wanted[1]) sum[1] = winograd_filters(*this, gy, image, w.sizes());
       if (wanted[1] && !sum[1].defined()) sum[1] = pointwise_filters(*this, gy, image, w.sizes());
+      if (wanted[1] && !sum[1].defined()) sum[1] = few_channels_filters(*this, gy, image, w.sizes());
       wanted[1] &= !sum[1].defined();
       const Tensor into = into_gy && !wanted[1] ? gy : Tensor();
       if (wanted[0]) sum[0] = winograd_image(*this, gy, image.sizes(), w, {}, into);
@@ -210,8 +212,10 @@ struct Deconvolution : Placement {
     std::array<Tensor, 2> g;
     if (c.needs(0)) g[0] = winograd_map(*this, gy, w, {});
     if (c.needs(0) && !g[0].defined()) g[0] = pointwise_map(*this, gy, w, {});
+    if (c.needs(0) && !g[0].defined()) g[0] = few_channels_map(*this, gy, w, {});
     if (c.needs(1)) g[1] = winograd_filters(*this, x, gy, w.sizes());
     if (c.needs(1) && !g[1].defined()) g[1] = pointwise_filters(*this, x, gy, w.sizes());
+    if (c.needs(1) && !g[1].defined()) g[1] = few_channels_filters(*this, x, gy, w.sizes());
     if (is_small(*this, x, w, {}, x.numel()) && columns_fit(*this, x, gy.sizes(), w)) {
       if (c.needs(0) && !g[0].defined()) g[0] = small_convolution(*this, gy, w, std::nullopt);
       if (c.needs(1) && !g[1].defined()) g[1] = convolution_grads(*this, x, gy, w, {false, true}, true)[1];
@@ -257,6 +261,7 @@ struct ConvolutionGradW : Placement {
     const bool small = is_small(*this, gy, w, {}, gy.numel()) && columns_fit(*this, gy, image.sizes(), w);
     if (const Tensor gw = winograd_filters(*this, gy, image, shape); gw.defined()) return gw;
     if (const Tensor gw = pointwise_filters(*this, gy, image, shape); gw.defined()) return gw;
+    if (const Tensor gw = few_channels_filters(*this, gy, image, shape); gw.defined()) return gw;
     return convolution_grads(*this, gy, image, w, {false, true}, small)[1];
   }
   template <class T>

@@ -3,12 +3,14 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
+#include "kernels/few_channels.h"
 #include "kernels/pointwise.h"
 #include "kernels/raw.h"
 
 namespace cg {
 namespace {
 
+using kernels::FewChannels;
 using kernels::Pointwise;
 
 // The sizes of a convolution of floats with stride 1 that has a filter of one pixel, or one axis of places; `image`,
@@ -39,6 +41,23 @@ Ints map_shape(const Placement& p, at::IntArrayRef image, at::IntArrayRef filter
   r[1] = filters[0];
   for (size_t k = 0; k < p.stride.size(); ++k) r[k + 2] += 2 * p.pad[k] - p.dilate[k] * (filters[k + 2] - 1);
   return r;
+}
+// The sizes of a convolution of floats with two axes of images of few channels.
+std::optional<FewChannels> few_sizes(const Placement& p, const Tensor& t, at::IntArrayRef image,
+                                     at::IntArrayRef filters) {
+  if (p.groups != 1 || p.stride.size() != 2 || image.size() != 4 || filters.size() != 4) return {};
+  if (image[1] != filters[1] || t.scalar_type() != at::kFloat || !kernels::raw(t)) return {};
+  FewChannels s{image[0], image[1], filters[0], image[2], image[3]};
+  int64_t map[2];
+  for (size_t k = 0; k < 2; ++k) {
+    const int64_t room = image[k + 2] + 2 * p.pad[k] - filters[k + 2];
+    if (p.dilate[k] != 1 || room < 0) return {};
+    map[k] = room / p.stride[k] + 1;
+    s.size[k] = filters[k + 2], s.stride[k] = p.stride[k], s.pad[k] = p.pad[k];
+  }
+  s.out_height = map[0], s.out_width = map[1];
+  if (!kernels::few_channels_fits(s)) return {};
+  return s;
 }
 const float* data(const Tensor& t) { return t.const_data_ptr<float>(); }
 Tensor product(const Pointwise& s, const Tensor& x, const Tensor& w, bool turned, const Tensor& b,
@@ -75,6 +94,29 @@ Tensor pointwise_filters(const Placement& p, const Tensor& map, const Tensor& im
   const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
   const Tensor memory = at::empty({kernels::pointwise_grad_w_memory(*s)}, gy.options());
   kernels::pointwise_grad_w(*s, data(x), data(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
+  return gw;
+}
+
+Tensor few_channels_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b) {
+  const auto s = few_sizes(p, image, image.sizes(), w.sizes());
+  if (!s || !kernels::raw(image, w) || !takes_bias(b, image, s->out)) return {};
+  const Tensor from = image.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
+  const Tensor y = at::empty({s->batch, s->out, s->out_height, s->out_width}, from.options());
+  const Tensor memory = at::empty({at::get_num_threads() * kernels::few_channels_memory(*s)}, from.options());
+  kernels::few_channels(*s, data(from), data(filters), bias.defined() ? data(bias) : nullptr,
+                        y.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
+  return y;
+}
+Tensor few_channels_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
+  const auto s = few_sizes(p, map, image.sizes(), filters);
+  if (!s || !kernels::raw(map, image) ||
+      map.sizes() != at::IntArrayRef({s->batch, s->out, s->out_height, s->out_width}))
+    return {};
+  const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
+  const int threads = at::get_num_threads();
+  const Tensor memory = at::empty({kernels::few_channels_grad_w_memory(*s, threads)}, gy.options());
+  kernels::few_channels_grad_w(*s, data(x), data(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>(),
+                               threads);
   return gw;
 }
 

@@ -11,5 +11,8 @@ Tensor pointwise_map(const Placement& p, const Tensor& image, const Tensor& w, c
 Tensor pointwise_image(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w,
                        const Tensor& b = {}, const Tensor& into = {});
 Tensor pointwise_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters);
+// Convolutions with two axes of images of up to four channels, by kernels/few_channels.h.
+Tensor few_channels_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b);
+Tensor few_channels_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters);
 
 }  // namespace cg
