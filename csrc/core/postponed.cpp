@@ -173,9 +173,9 @@ void compute_postponed() {
     done.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
   }
 }
-void settle_quietly() noexcept {
+void compute_postponed_quietly() noexcept {
   try {
-    settle();
+    compute_postponed();
   } catch (const std::exception&) {
   }
 }

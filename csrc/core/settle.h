@@ -11,6 +11,10 @@ inline void settle() {
     compute_postponed();
 }
 // The same where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
-void settle_quietly() noexcept;
+void compute_postponed_quietly() noexcept;
+inline void settle_quietly() noexcept {
+  if (postponed) [[unlikely]]
+    compute_postponed_quietly();
+}
 
 }  // namespace cg

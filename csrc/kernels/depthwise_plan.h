@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "kernels/depthwise.h"
+#include "kernels/lanes.h"
 
 namespace cg::kernels::planes {
 
-constexpr int64_t L = 16;  // numbers at a time
+using lanes::L;  // numbers at a time
 
 // An element of the filter along an axis: where it reads for result 0, as a phase and an element of the phase.
 struct Term {

@@ -13,7 +13,7 @@
 
 namespace cg::kernels::lanes {
 
-constexpr int L = 16;
+constexpr int L = 16;  // numbers that loops compute at a time: floats of the widest registers
 using V = float __attribute__((vector_size(4 * L)));
 using Order = int __attribute__((vector_size(4 * L)));
 

@@ -8,9 +8,8 @@
 namespace cg::kernels {
 namespace {
 
-using columns::kWidth, columns::vectors;
+using columns::kWidth, columns::vectors, lanes::L;
 using Columns = columns::Task;
-constexpr int64_t kColumnLanes = columns::L;
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
 #define CG_POINTWISE_LOOP(name)                                                                                \
@@ -42,7 +41,7 @@ void each_item(int64_t n, const Columns& t, void (*f)(const Columns&, int64_t)) 
 // How many columns are rearranged at once, so that they stay in a cache while they are multiplied. Each part reads the
 // filters again, so parts are larger where the filters are.
 int64_t at_once(const Pointwise& s) {
-  constexpr int64_t kLeast = 32 << 10, kMost = 512 << 10, kUnit = kColumnLanes * kWidth;
+  constexpr int64_t kLeast = 32 << 10, kMost = 512 << 10, kUnit = L * kWidth;
   constexpr int64_t kSize = static_cast<int64_t>(sizeof(float));
   const int64_t bytes = std::clamp(s.depth() * s.out * kSize / 2, kLeast, kMost);
   const int64_t units = std::max<int64_t>(bytes / (s.depth() * kUnit * kSize), 1);
@@ -51,8 +50,8 @@ int64_t at_once(const Pointwise& s) {
 // The same for the gradient of the filters.
 int64_t depth_at_once(const Pointwise& s) {
   constexpr int64_t kLeast = 256, kMost = 2048, kFloats = 1 << 16;
-  const int64_t depth = std::clamp(kFloats / (vectors(s.depth()) * kColumnLanes), kLeast, kMost) / kColumnLanes;
-  return std::min(depth, vectors(s.columns())) * kColumnLanes;
+  const int64_t depth = std::clamp(kFloats / (vectors(s.depth()) * L), kLeast, kMost) / L;
+  return std::min(depth, vectors(s.columns())) * L;
 }
 template <class F>
 void each_part(Columns t, int64_t step, F&& f) {
@@ -86,8 +85,8 @@ bool pointwise_fits(const Pointwise& s) {
 
 int64_t pointwise_memory(const Pointwise& s) { return s.depth() * at_once(s); }
 int64_t pointwise_grad_w_memory(const Pointwise& s) {
-  const int64_t maps = s.places % kColumnLanes ? vectors(s.out) : 0;
-  return (vectors(s.depth()) + maps) * kColumnLanes * depth_at_once(s);
+  const int64_t maps = s.places % L ? vectors(s.out) : 0;
+  return (vectors(s.depth()) + maps) * L * depth_at_once(s);
 }
 
 void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, const float* bias, float* y,
@@ -118,7 +117,7 @@ void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, 
 void pointwise_grad_w(const Pointwise& s, const float* x, const float* gy, float* gw, float* memory) {
   Columns t{s};
   const int64_t step = depth_at_once(s), blocks = vectors(s.depth());
-  t.x = x, t.gy = gy, t.gw = gw, t.panels = memory, t.maps = memory + blocks * kColumnLanes * step;
+  t.x = x, t.gy = gy, t.gw = gw, t.panels = memory, t.maps = memory + blocks * L * step;
   t.last = s.columns();
   each_part(t, step, [&](const Columns& part) {
     each_item(blocks, part, transpose_image_loop);

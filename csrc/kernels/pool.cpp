@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/lanes.h"
 #include "kernels/raw.h"
-#include "kernels/simd.h"
 #include "kernels/threads.h"
 
 namespace cg::kernels {
@@ -42,7 +42,7 @@ CG_INLINE void interior(const PoolWindow& w, const Shape& s, int k, int64_t& fro
   to = room < 0 ? from : std::max(from, std::min(s.out[k], room / w.stride[k] + 1));
 }
 
-constexpr int L = 16;  // pooled positions at a time; rows are padded so that no scalar loop for a remainder is needed
+using lanes::L;  // pooled positions at a time; rows are padded so that no scalar loop for a remainder is needed
 
 // Splits 2 L numbers. Read as pairs, because compilers use scalar code at the end of a loop with stride 2.
 CG_INLINE void split(const float* x, float* __restrict even, float* __restrict odd) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #define CG_INLINE inline __attribute__((always_inline))
 // Placed before a loop whose arrays do not overlap, because __restrict has no effect on variables captured in a lambda.
@@ -32,33 +33,24 @@
 namespace cg::simd {
 
 namespace detail {
-CG_INLINE uint32_t bits(float x) {
-  uint32_t r;
+template <class T>
+CG_INLINE auto bits(T x) {
+  std::conditional_t<sizeof(T) == sizeof(uint32_t), uint32_t, uint64_t> r;
+  static_assert(sizeof r == sizeof x);
   std::memcpy(&r, &x, sizeof r);
   return r;
 }
-CG_INLINE float from_bits(uint32_t r) {
-  float x;
-  std::memcpy(&x, &r, sizeof x);
-  return x;
-}
-CG_INLINE uint64_t bits(double x) {
-  uint64_t r;
-  std::memcpy(&r, &x, sizeof r);
-  return r;
-}
-CG_INLINE double from_bits(uint64_t r) {
-  double x;
+template <class T>
+CG_INLINE auto from_bits(T r) {
+  std::conditional_t<sizeof(T) == sizeof(float), float, double> x;
+  static_assert(sizeof x == sizeof r);
   std::memcpy(&x, &r, sizeof x);
   return x;
 }
 // c ? a : b, which compilers may turn into a branch that ends vectorization.
-CG_INLINE double pick(bool c, double a, double b) {
-  const uint64_t mask = -static_cast<uint64_t>(c);
-  return from_bits((bits(a) & mask) | (bits(b) & ~mask));
-}
-CG_INLINE float pick(bool c, float a, float b) {
-  const uint32_t mask = -static_cast<uint32_t>(c);
+template <class T>
+CG_INLINE T pick(bool c, T a, T b) {
+  const auto mask = -static_cast<decltype(bits(a))>(c);
   return from_bits((bits(a) & mask) | (bits(b) & ~mask));
 }
 // exp(x) = power (1 + p), with power = 2^n and |x - n ln 2| <= ln 2 / 2, for |x| < 88. p is the Taylor sum to the

@@ -10,10 +10,8 @@
 
 #include "kernels/raw.h"
 #include "ops/axes.h"
-#include "ops/conv_columns.h"
 #include "ops/conv_depthwise.h"
-#include "ops/conv_pointwise.h"
-#include "ops/conv_winograd.h"
+#include "ops/conv_ways.h"
 
 namespace cg {
 namespace {
@@ -28,11 +26,11 @@ Tensor sum_over_positions(const Tensor& gy) { return at::sum(gy, all_but_channel
 // On the CPU the kernels copy a batch into another memory layout. Returns how many images to process at a time so that
 // the copies stay small; 0 for all of them, as in a trace, which must serve any batch size. The kernels rearrange the
 // filters for every part, so parts are larger where the filters are.
-int64_t images_at_once(const Tensor& x, int64_t map_size, const Tensor& w) {
+int64_t images_at_once(const Tensor& x, at::IntArrayRef map, const Tensor& w) {
   constexpr int64_t kBytes = 2 << 20, kFilters = 8;
   const int64_t n = x.size(0), item = static_cast<int64_t>(x.element_size());
   if (!x.is_cpu() || n < 2 || kernels::traced(x)) return 0;
-  const int64_t bytes = n * (x.numel() / n + map_size) * item;
+  const int64_t bytes = (x.numel() + c10::multiply_integers(map)) * item;
   const int64_t parts = bytes / (kBytes * at::get_num_threads() + kFilters * w.numel() * item);
   return parts < 2 ? 0 : (n + parts - 1) / parts;
 }
@@ -57,47 +55,30 @@ struct Convolution : Placement {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
-  // The number of elements of one image's result.
-  int64_t map_size(at::IntArrayRef image, at::IntArrayRef filter, const Ints& reach) const {
-    int64_t size = filter[0];
-    const size_t n = stride.size();
-    for (size_t k = 0; k < n; ++k) {
-      const int64_t more = reach.empty() ? 0 : reach[2 * (n - 1 - k) + 1];
-      const int64_t room = image[k + 2] + more + 2 * pad[k] - dilate[k] * (filter[k + 2] - 1) - 1;
-      size *= std::max<int64_t>(room / stride[k] + 1, 0);
-    }
-    return size;
-  }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
     check_channels(x);
     check_axes("w", w.sizes());
+    if (Tensor y = depthwise_convolution(*this, x, w, b, outsize); y.defined()) return y;
+    Ints map{x.size(0), w.size(0)};
+    for (size_t k = 0; k < stride.size(); ++k) map.push_back(positions(k, x.size(k + 2), w.size(k + 2)));
     Ints reach;
     if (outsize) {
-      Ints map{0, 0};
-      map.append(outsize->begin(), outsize->end());
-      reach = overhang(x.sizes(), map, w.sizes());
+      Ints wanted{0, 0};
+      wanted.append(outsize->begin(), outsize->end());
+      reach = overhang(x.sizes(), wanted, w.sizes());
+      for (size_t k = 0; k < stride.size(); ++k) map[k + 2] = std::max(map[k + 2], wanted[k + 2]);
     }
-    if (Tensor y = depthwise_convolution(*this, x, w, b, outsize); y.defined()) return y;
-    const int64_t map = map_size(x.sizes(), w.sizes(), reach);
-    const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
-    if (reach.empty()) {
-      if (const Tensor y = winograd_map(*this, x, w, b); y.defined()) return y;
-      if (const Tensor y = pointwise_map(*this, x, w, b); y.defined()) return y;
-      if (const Tensor y = few_channels_map(*this, x, w, b); y.defined()) return y;
-      if (const Tensor y = columns_map(*this, x, w, b); y.defined()) return y;
-    }
-    if (fits && is_small(*this, x, w, b, map * x.size(0)))
-      return small_convolution(*this, extended(x, reach), w, bias(b));
+    const Tensor image = extended(x, reach);
+    if (const Tensor y = map_by_way(*this, image, w, b, map); y.defined()) return y;
     const auto part = [&](const Tensor& images) {
-      return at::convolution(extended(images, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0),
-                             groups);
+      return at::convolution(images, w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0), groups);
     };
-    const int64_t n = x.size(0), step = images_at_once(x, map, w);
-    if (!step) return part(x);
+    const int64_t n = x.size(0), step = images_at_once(image, map, w);
+    if (!step) return part(image);
     Tensor y;
     for (int64_t i = 0; i < n; i += step) {
-      const Tensor some = part(x.narrow(0, i, std::min(step, n - i)));
+      const Tensor some = part(image.narrow(0, i, std::min(step, n - i)));
       if (!y.defined()) {
         Ints sizes = ints(some.sizes());
         sizes[0] = n;
@@ -111,42 +92,34 @@ struct Convolution : Placement {
     const Tensor& gy = c.gy();
     c.grad(2, [&] { return sum_over_positions(gy); });
     if ((!c.needs(0) && !c.needs(1)) || depthwise_backward(*this, c, c.in_sizes(1), false)) return;
-    const Tensor w = saved_or_shape(c, 1, c.needs(0)), image = saved_or_shape(c, 0, c.needs(1));
-    const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
-    const bool small = is_small(*this, gy, w, {}, gy.numel());
-    std::array wanted{c.needs(0), c.needs(1)};
-    std::array<Tensor, 2> sum;
+    const Tensor w = saved_or_shape(c, 1, c.needs(0)), x = saved_or_shape(c, 0, c.needs(1));
+    const Ints reach = overhang(x.sizes(), gy.sizes(), w.sizes());
+    const Tensor image = extended(x, reach);
     // If both gradients have the same size, the second one is written into the memory of the first.
-    const bool into_gy = wanted[0] && gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
-    if (reach.empty()) {
-      if (wanted[1]) sum[1] = winograd_filters(*this, gy, image, w.sizes());
-      if (wanted[1] && !sum[1].defined()) sum[1] = pointwise_filters(*this, gy, image, w.sizes());
-      if (wanted[1] && !sum[1].defined()) sum[1] = few_channels_filters(*this, gy, image, w.sizes());
-      wanted[1] &= !sum[1].defined();
-      const Tensor into = into_gy && !wanted[1] ? gy : Tensor();
-      if (wanted[0]) sum[0] = winograd_image(*this, gy, image.sizes(), w, {}, into);
-      if (wanted[0] && !sum[0].defined()) sum[0] = pointwise_image(*this, gy, image.sizes(), w, {}, into);
-      wanted[0] &= !sum[0].defined();
-    }
+    const bool into_gy = c.needs(0) && gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
+    std::array<Tensor, 2> sum =
+        gradients_by_way(*this, gy, image, w, {c.needs(0), c.needs(1)}, into_gy ? gy : Tensor());
+    const std::array<bool, 3> wanted{c.needs(0) && !sum[0].defined(), c.needs(1) && !sum[1].defined(), false};
     const auto part = [&](const Tensor& g, const Tensor& images) {
-      auto [gx, gw] = convolution_grads(*this, g, extended(images, reach), w, wanted, small);
-      return std::array{reach.empty() || !wanted[0] ? gx : cropped(gx, images.sizes()), gw};
+      return at::convolution_backward(g, images, w, {}, stride, pad, dilate, false, Ints(stride.size(), 0), groups,
+                                      wanted);
     };
-    const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1), w);
+    const int64_t n = gy.size(0), step = images_at_once(image, gy.sizes(), w);
     const bool rest = wanted[0] || wanted[1];
     if (rest && !step) {
-      const auto all = part(gy, image);
-      for (size_t k = 0; k < 2; ++k)
-        if (wanted[k]) sum[k] = all[k];
+      auto [gx, gw, _] = part(gy, image);
+      if (wanted[0]) sum[0] = gx;
+      if (wanted[1]) sum[1] = gw;
     } else if (rest) {
       if (wanted[0]) sum[0] = into_gy ? gy : at::empty(image.sizes(), gy.options());
       for (int64_t i = 0; i < n; i += step) {
         const int64_t size = std::min(step, n - i);
-        const auto some = part(gy.narrow(0, i, size), image.narrow(0, i, size));
-        if (wanted[0]) sum[0].narrow(0, i, size).copy_(some[0]);
-        if (wanted[1]) sum[1] = sum[1].defined() ? sum[1].add_(some[1]) : some[1];
+        const auto [gx, gw, _] = part(gy.narrow(0, i, size), image.narrow(0, i, size));
+        if (wanted[0]) sum[0].narrow(0, i, size).copy_(gx);
+        if (wanted[1]) sum[1] = sum[1].defined() ? sum[1].add_(gw) : gw;
       }
     }
+    if (c.needs(0) && !reach.empty()) sum[0] = cropped(sum[0], c.in_sizes(0));
     for (size_t k = 0; k < 2; ++k) c.grad(k, [&] { return sum[k]; });
   }
   void backward(Ctx<Var>& c) {
@@ -188,16 +161,11 @@ struct Deconvolution : Placement {
     for (int64_t n : *outsize) TORCH_CHECK_VALUE(n > 0, "deconvolution: outsize must be positive, not ", n);
     Ints sizes{x.size(0), w.size(1) * groups};
     sizes.append(outsize->begin(), outsize->end());
-    if (const Tensor y = winograd_image(*this, x, sizes, w, b); y.defined()) return y;
-    if (const Tensor y = pointwise_image(*this, x, sizes, w, b); y.defined()) return y;
+    if (const Tensor y = image_by_way(*this, x, sizes, w, b); y.defined()) return y;
     Ints beyond;
     for (size_t k = 0; k < stride.size(); ++k)
       beyond.push_back((*outsize)[k] - touched(k, x.size(k + 2), w.size(k + 2)));
     if (Tensor y = depthwise_deconvolution(*this, x, w, b, beyond); y.defined()) return y;
-    if (!b.defined() || (kernels::raw(b, x) && b.dim() == 1 && b.numel() == sizes[1])) {
-      const Tensor y = columns_grad_x(*this, x, sizes, w);
-      if (y.defined()) return b.defined() ? y.add_(b.reshape({-1, 1, 1})) : y;
-    }
     const Ints more = untouched(x.sizes(), w.sizes(), *outsize);
     Tensor y = at::convolution(x, w, bias(b), stride, pad, dilate, true, more, groups);
     if (y.sizes().slice(2) == at::IntArrayRef(*outsize)) return y;
@@ -210,17 +178,8 @@ struct Deconvolution : Placement {
     const at::IntArrayRef image = c.gy().sizes();
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
     std::array<Tensor, 2> g;
-    if (c.needs(0)) g[0] = winograd_map(*this, gy, w, {});
-    if (c.needs(0) && !g[0].defined()) g[0] = pointwise_map(*this, gy, w, {});
-    if (c.needs(0) && !g[0].defined()) g[0] = few_channels_map(*this, gy, w, {});
-    if (c.needs(1)) g[1] = winograd_filters(*this, x, gy, w.sizes());
-    if (c.needs(1) && !g[1].defined()) g[1] = pointwise_filters(*this, x, gy, w.sizes());
-    if (c.needs(1) && !g[1].defined()) g[1] = few_channels_filters(*this, x, gy, w.sizes());
-    if (is_small(*this, x, w, {}, x.numel()) && columns_fit(*this, x, gy.sizes(), w)) {
-      if (c.needs(0) && !g[0].defined()) g[0] = small_convolution(*this, gy, w, std::nullopt);
-      if (c.needs(1) && !g[1].defined()) g[1] = convolution_grads(*this, x, gy, w, {false, true}, true)[1];
-    }
-    if (c.needs(1) && !g[1].defined()) g[1] = columns_grad_w(*this, x, gy, w.sizes());
+    if (c.needs(0)) g[0] = map_by_way(*this, gy, w, {}, x.sizes());
+    if (c.needs(1)) g[1] = filters_by_way(*this, x, gy, w.sizes());
     const std::array rest{c.needs(0) && !g[0].defined(), c.needs(1) && !g[1].defined()};
     if (rest[0] || rest[1]) {
       auto [gx, gw, _] =
@@ -257,12 +216,10 @@ struct ConvolutionGradW : Placement {
     Ints shape{gy.size(1), x.size(1) / groups};
     shape.append(ksize.begin(), ksize.end());
     if (Tensor gw = depthwise_grad_w(*this, x, gy, shape); gw.defined()) return gw;
-    const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape)), w = at::empty(shape, gy.options());
-    const bool small = is_small(*this, gy, w, {}, gy.numel()) && columns_fit(*this, gy, image.sizes(), w);
-    if (const Tensor gw = winograd_filters(*this, gy, image, shape); gw.defined()) return gw;
-    if (const Tensor gw = pointwise_filters(*this, gy, image, shape); gw.defined()) return gw;
-    if (const Tensor gw = few_channels_filters(*this, gy, image, shape); gw.defined()) return gw;
-    return convolution_grads(*this, gy, image, w, {false, true}, small)[1];
+    const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape));
+    if (const Tensor gw = filters_by_way(*this, gy, image, shape); gw.defined()) return gw;
+    return std::get<1>(at::convolution_backward(gy, image, at::empty(shape, gy.options()), {}, stride, pad, dilate,
+                                                false, Ints(stride.size(), 0), groups, {false, true, false}));
   }
   template <class T>
   void backward(Ctx<T>& c);

@@ -1,10 +1,8 @@
-#include "ops/conv_columns.h"
-
+// Convolutions by products with columns, which are the patches of an image below the filter's positions.
 #include <ATen/ops/_slow_conv2d_backward.h>
 #include <ATen/ops/_slow_conv2d_forward.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/col2im.h>
-#include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
@@ -14,16 +12,12 @@
 #include "kernels/simd.h"
 #include "kernels/threads.h"
 #include "ops/axes.h"
+#include "ops/conv_ways.h"
 #include "ops/dense_product.h"
 
 namespace cg {
 namespace {
 
-// Whether columns can be made: of images of floats or doubles in main memory, without groups.
-bool has_columns(const Placement& p, const Tensor& x, const Tensor& w) {
-  if (x.dim() != 4 || w.dim() != 4 || p.groups != 1 || p.stride.size() != 2 || p.pad.size() != 2) return false;
-  return kernels::raw(x, w);
-}
 // t with the strides of C order. ATen's column kernels infer the order of axes from the strides; the strides of axes of
 // length 1 can make them take one argument for channels last, which gives wrong gradients of filters.
 Tensor in_rows(const Tensor& t) {
@@ -78,11 +72,11 @@ Tensor columns_of(const Placement& p, const Tensor& image, at::IntArrayRef filte
 }
 Tensor filter_rows(const Tensor& w) { return w.contiguous().view({w.size(0), -1}); }
 
-// Whether a batch has so few places that its columns should be the rows of a product: MKL multiplies 512 filters of
-// 512 x 3 x 3 by 4 columns in 2.9 ms, and 4 rows by the filters in 0.5.
-bool few_places(int64_t places, const Tensor& w) {
+// Whether a batch has so few places, below filters of so many `numbers`, that its columns should be the rows of a
+// product: MKL multiplies 512 filters of 512 x 3 x 3 by 4 columns in 2.9 ms, and 4 rows by the filters in 0.5.
+bool few_places(int64_t places, int64_t numbers) {
   constexpr int64_t kFew = 16, kLargeFilters = 1 << 17;
-  return places <= kFew && w.numel() >= kLargeFilters;
+  return places <= kFew && numbers >= kLargeFilters;
 }
 // Whether a product with the columns of all images, or one that gives them, is faster than oneDNN, which rearranges
 // large filters for long: 16 images of 256 x 8 x 8 under 512 filters of 4 x 4 take 9.7 instead of 11.2 ms, their
@@ -121,105 +115,73 @@ Tensor product_with_columns(const Tensor& map, const Tensor& columns, at::IntArr
   return at::mm(map.transpose(0, 1).reshape({filters[0], -1}), columns.t()).view(filters);
 }
 
-}  // namespace
-
 // A plain product of columns is two to four times as fast as oneDNN while its preparation, some 40 us, takes longer
 // than the products; fewer than 16 places of an image take as long as 16, because each product reads all filters. From
 // about a million multiplications on oneDNN is faster, except for one or two images with filters that exceed the
-// caches: oneDNN rearranges filters first, which takes longer than the product. Shapes that do not fit are left to
-// at::convolution, which raises the error.
-bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
+// caches: oneDNN rearranges filters first, which takes longer than the product.
+bool is_small(const Placement& p, at::IntArrayRef map, at::IntArrayRef filters) {
   constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64, kAtOnce = 16;
-  if (!has_columns(p, x, w) || (b.defined() && !kernels::raw(x, b))) return false;
-  if (map_numel == 0 || p.pad[0] < 0 || p.pad[1] < 0 || p.dilate[0] != 1 || p.dilate[1] != 1) return false;
-  const int64_t places = map_numel / (x.size(0) * w.size(0));
-  if (few_places(x.size(0) * places, w)) return true;
-  if (x.size(0) <= 2 && w.numel() >= kLargeFilters && places <= kFewPlaces) return true;
-  return x.size(0) * w.numel() * std::max(places, kAtOnce) < kProducts;
+  if (p.dilate[0] != 1 || p.dilate[1] != 1) return false;
+  const int64_t n = map[0], places = map[2] * map[3], numbers = c10::multiply_integers(filters);
+  if (few_places(n * places, numbers)) return true;
+  if (n <= 2 && numbers >= kLargeFilters && places <= kFewPlaces) return true;
+  return n * numbers * std::max(places, kAtOnce) < kProducts;
 }
 
-bool columns_fit(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
-  if (!has_columns(p, map, w) || image.size() != 4 || image[0] != map.size(0) || image[1] != w.size(1) ||
-      map.size(1) != w.size(0) || p.dilate[0] != 1 || p.dilate[1] != 1)
-    return false;
-  for (size_t k = 0; k < 2; ++k) {
-    const int64_t room = image[k + 2] + 2 * p.pad[k] - w.size(k + 2);
-    if (p.pad[k] < 0 || room < 0 || room / p.stride[k] + 1 != map.size(k + 2)) return false;
-  }
-  return true;
-}
+bool columns_exist(const Placement& p, at::IntArrayRef) { return p.stride.size() == 2; }
 
-Tensor small_convolution(const Placement& p, const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) {
-  const auto size = [&](size_t k) { return (x.size(k + 2) + 2 * p.pad[k] - w.size(k + 2)) / p.stride[k] + 1; };
-  const int64_t n = x.size(0), height = size(0), width = size(1);
-  if (!few_places(n * height * width, w))
-    return at::_slow_conv2d_forward(in_rows(x), in_rows(w), spatial(w.sizes()), b, p.stride, p.pad);
-  return convolution_of_few(p, x.contiguous(), w, b ? b->reshape({-1}).contiguous() : Tensor(), height, width);
-}
-
-Tensor columns_map(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b) {
+Tensor columns_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
   constexpr int64_t kTaps = 16;  // with filters of 3 x 3 both ways take the same time
-  if (!has_columns(p, x, w) || x.size(1) != w.size(1) || x.numel() == 0 || w.size(2) * w.size(3) < kTaps) return {};
-  if (b.defined() && !(kernels::raw(b, x) && b.dim() == 1 && b.numel() == w.size(0))) return {};
-  int64_t size[2];
-  for (size_t k = 0; k < 2; ++k) {
-    const int64_t room = x.size(k + 2) + 2 * p.pad[k] - p.dilate[k] * (w.size(k + 2) - 1) - 1;
-    if (p.pad[k] < 0 || room < 0) return {};
-    size[k] = room / p.stride[k] + 1;
-  }
-  if (!strided_at_few_places(p, x, size[0] * size[1], w)) return {};
-  return convolution_of_few(p, x.contiguous(), w, b.defined() ? b.contiguous() : b, size[0], size[1]);
+  const int64_t places = map[2] * map[3];
+  const bool strided = w.size(2) * w.size(3) >= kTaps && strided_at_few_places(p, image, places, w);
+  const bool small = is_small(p, map, w.sizes());
+  if (strided || (small && few_places(map[0] * places, w.numel())))
+    return convolution_of_few(p, image.contiguous(), w, b.defined() ? b.contiguous() : b, map[2], map[3]);
+  if (!small) return {};
+  const std::optional<Tensor> bias = b.defined() ? std::optional<Tensor>(b) : std::nullopt;
+  return at::_slow_conv2d_forward(in_rows(image), in_rows(w), spatial(w.sizes()), bias, p.stride, p.pad);
 }
 
 // oneDNN computes 16 channels at a time, however few there are: with 1 to 4 channels columns take a seventh to a half
 // of its time, with 8 the same.
-Tensor columns_grad_x(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w) {
+Tensor columns_image(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w, const Tensor& b,
+                     const Tensor&) {
   constexpr int64_t kFew = 4;
-  if (!columns_fit(p, map, image, w) || map.numel() == 0) return {};
-  if (strided_at_few_places(p, map, map.size(2) * map.size(3), w)) return grad_x_of_few(p, map, image, w);
-  if (w.size(1) > kFew && !is_small(p, map, w, {}, map.numel())) return {};
-  if (few_places(map.numel() / map.size(1), w)) return grad_x_of_few(p, map, image, w);
-  return std::get<0>(at::_slow_conv2d_backward(in_rows(map), at::empty(image, map.options()), in_rows(w),
-                                               spatial(w.sizes()), p.stride, p.pad, {true, false, false}));
+  if (p.dilate[0] != 1 || p.dilate[1] != 1) return {};
+  const int64_t places = map.size(2) * map.size(3);
+  const bool small = is_small(p, map.sizes(), w.sizes());
+  Tensor y;
+  if (strided_at_few_places(p, map, places, w) ||
+      ((small || w.size(1) <= kFew) && few_places(map.size(0) * places, w.numel())))
+    y = grad_x_of_few(p, map, image, w);
+  else if (small || w.size(1) <= kFew)
+    y = std::get<0>(at::_slow_conv2d_backward(in_rows(map), at::empty(image, map.options()), in_rows(w),
+                                              spatial(w.sizes()), p.stride, p.pad, {true, false, false}));
+  return y.defined() && b.defined() ? y.add_(b.view({-1, 1, 1})) : y;
 }
 
 // For filters of 512 x 512 x 3 x 3 at 2 x 2 places of 8 images, oneDNN takes 16 to 27 ms, one product of columns 3. For
 // filters of half as many numbers, and for more places, the two take the same time.
-Tensor columns_grad_w(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
+Tensor columns_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
   constexpr int64_t kLargeFilters = 1 << 20, kFewPlaces = 16;
-  if (!has_columns(p, map, image) || c10::multiply_integers(filters) < kLargeFilters) return {};
-  if (map.size(2) * map.size(3) > kFewPlaces || image.size(1) != filters[1] || map.size(1) != filters[0] ||
-      map.size(0) != image.size(0))
-    return {};
-  return product_with_columns(map, columns_of(p, image, filters, map.size(2), map.size(3)), filters);
+  const int64_t places = map.size(2) * map.size(3), numbers = c10::multiply_integers(filters);
+  const bool small = is_small(p, map.sizes(), filters);
+  if (small ? few_places(map.size(0) * places, numbers) : numbers >= kLargeFilters && places <= kFewPlaces)
+    return product_with_columns(map, columns_of(p, image, filters, map.size(2), map.size(3)), filters);
+  if (!small) return {};
+  return std::get<1>(at::_slow_conv2d_backward(in_rows(map), in_rows(image), at::empty(filters, map.options()),
+                                               spatial(filters), p.stride, p.pad, {false, true, false}));
 }
 
-std::array<Tensor, 2> convolution_grads(const Placement& p, const Tensor& map, const Tensor& image, const Tensor& w,
-                                        std::array<bool, 2> wanted, bool small) {
-  const Ints none(p.stride.size(), 0);
-  if (small && few_places(map.numel() / map.size(1), w)) {
-    std::array<Tensor, 2> g;
-    if (wanted[0]) g[0] = grad_x_of_few(p, map, image.sizes(), w);
-    if (wanted[1])
-      g[1] = product_with_columns(map, columns_of(p, image, w.sizes(), map.size(2), map.size(3)), w.sizes());
-    return g;
-  }
-  if (small) {
-    auto [gx, gw, _] = at::_slow_conv2d_backward(in_rows(map), in_rows(image), in_rows(w), spatial(w.sizes()), p.stride,
-                                                 p.pad, {wanted[0], wanted[1], false});
-    return {gx, gw};
-  }
-  std::array<Tensor, 2> g;
-  if (wanted[0]) g[0] = columns_grad_x(p, map, image.sizes(), w);
-  if (wanted[1]) g[1] = columns_grad_w(p, map, image, w.sizes());
-  wanted[0] &= !g[0].defined();
-  wanted[1] &= !g[1].defined();
-  if (!wanted[0] && !wanted[1]) return g;
-  auto [gx, gw, _] = at::convolution_backward(map, image, w, {}, p.stride, p.pad, p.dilate, false, none, p.groups,
-                                              {wanted[0], wanted[1], false});
-  if (wanted[0]) g[0] = gx;
-  if (wanted[1]) g[1] = gw;
-  return g;
+std::array<Tensor, 2> columns_both(const Placement& p, const Tensor& map, const Tensor& image, const Tensor& w) {
+  if (!is_small(p, map.sizes(), w.sizes()) || few_places(map.numel() / map.size(1), w.numel())) return {};
+  auto [gx, gw, _] = at::_slow_conv2d_backward(in_rows(map), in_rows(image), in_rows(w), spatial(w.sizes()), p.stride,
+                                               p.pad, {true, true, false});
+  return {gx, gw};
 }
+
+}  // namespace
+
+const ConvolutionWay kColumns{columns_exist, columns_map, columns_image, columns_filters, columns_both};
 
 }  // namespace cg

@@ -11,11 +11,6 @@
 namespace cg {
 namespace {
 
-// The number of positions of the filter inside the padded image.
-int64_t positions(const Placement& p, size_t k, int64_t image, int64_t filter) {
-  const int64_t room = image + 2 * p.pad[k] - p.dilate[k] * (filter - 1) - 1;
-  return room < 0 ? 0 : room / p.stride[k] + 1;
-}
 kernels::Depthwise sizes_of(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filter) {
   kernels::Depthwise d{image[0], image[1], map[1] / image[1], {}, {}, {}, {}, {}, {}};
   for (size_t k = 0; k < 2; ++k) {
@@ -47,7 +42,7 @@ bool fits(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::In
     if (n < 1 || taps < 1 || map[k + 2] < 1 || n > kWide || map[k + 2] > kWide) return false;
     if (p.stride[k] < 1 || p.dilate[k] < 1 || p.pad[k] < 0 || p.pad[k] > kFar || p.stride[k] > kFar) return false;
     if (taps > kFar || p.dilate[k] > kFar || p.dilate[k] * taps > kFar) return false;
-    if (map[k + 2] < positions(p, k, n, taps)) return false;
+    if (map[k + 2] < p.positions(k, n, taps)) return false;
   }
   for (const Tensor& t : used) {
     if (!t.defined()) continue;
@@ -105,7 +100,7 @@ Tensor depthwise_convolution(const Placement& p, const Tensor& x, const Tensor& 
   if (!in_two_dimensions(p, x, w.sizes()) || !is_bias(b, w.size(0)) || (outsize && outsize->size() != 2)) return {};
   Ints map{x.size(0), w.size(0)};
   for (size_t k = 0; k < 2; ++k)
-    map.push_back(std::max(positions(p, k, x.size(k + 2), w.size(k + 2)), outsize ? (*outsize)[k] : 0));
+    map.push_back(std::max(p.positions(k, x.size(k + 2), w.size(k + 2)), outsize ? (*outsize)[k] : 0));
   if (!fits(p, x.sizes(), map, w.sizes(), {x, w, b}) || !is_faster(p, x.sizes(), map, w.sizes(), x, false)) return {};
   return map_of(p, x, w, b, map);
 }
@@ -136,7 +131,7 @@ bool depthwise_backward(const Placement& p, Ctx<Tensor>& c, at::IntArrayRef filt
   bool by_at[2];
   for (int k = 0; k < 2; ++k) by_at[k] = c.needs(k) && !is_faster(p, image, map, filter, gy, k == 1);
   for (size_t k = 0; k < 2; ++k)
-    if (positions(p, k, image[k + 2], filter[k + 2]) != map[k + 2]) by_at[0] = by_at[1] = false;
+    if (p.positions(k, image[k + 2], filter[k + 2]) != map[k + 2]) by_at[0] = by_at[1] = false;
   std::array<Tensor, 2> at_grads;
   if (by_at[0] || by_at[1]) {
     const auto or_shape = [&](const Tensor& t, at::IntArrayRef sizes) {

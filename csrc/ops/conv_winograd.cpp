@@ -1,31 +1,25 @@
-#include "ops/conv_winograd.h"
-
+// Convolutions with filters of 3 x 3 and stride 1 on the CPU, by kernels/winograd.h.
 #include <ATen/ops/empty.h>
 
-#include "kernels/raw.h"
 #include "kernels/winograd.h"
+#include "ops/conv_ways.h"
 
 namespace cg {
 namespace {
 
 using kernels::Winograd;
 
-// The sizes of a convolution of floats that needs no more than the kernel can do; `image` and `filters` are shapes.
-std::optional<Winograd> sizes_of(const Placement& p, const Tensor& t, at::IntArrayRef image, at::IntArrayRef filters) {
-  if (image.size() != 4 || filters.size() != 4 || p.groups != 1 || p.stride.size() != 2 || p.pad.size() != 2) return {};
-  if (filters[2] != 3 || filters[3] != 3 || image[1] != filters[1]) return {};
+bool winograd_exists(const Placement& p, at::IntArrayRef filters) {
+  if (filters.size() != 4 || filters[2] != 3 || filters[3] != 3) return false;
   for (size_t k = 0; k < 2; ++k)
-    if (p.stride[k] != 1 || p.dilate[k] != 1 || p.pad[k] < 0 || p.pad[k] > 2) return {};
-  if (t.scalar_type() != at::kFloat || !kernels::raw(t)) return {};
-  return Winograd{image[0], image[1], filters[0], image[2], image[3], {p.pad[0], p.pad[1]}};
+    if (p.stride[k] != 1 || p.dilate[k] != 1 || p.pad[k] > 2) return false;
+  return true;
 }
-bool is_map(const Winograd& s, const Tensor& map) {
-  return map.sizes() == at::IntArrayRef({s.batch, s.out, s.out_height(), s.out_width()});
+Winograd winograd_sizes(const Placement& p, at::IntArrayRef image, at::IntArrayRef map) {
+  return {image[0], image[1], map[1], image[2], image[3], {p.pad[0], p.pad[1]}};
 }
+bool fits(const Tensor& t, const Winograd& s) { return t.scalar_type() == at::kFloat && kernels::winograd_fits(s); }
 const float* floats(const Tensor& t) { return t.const_data_ptr<float>(); }
-bool fits_bias(const Tensor& b, const Tensor& x, int64_t channels) {
-  return !b.defined() || (kernels::raw(b, x) && b.dim() == 1 && b.numel() == channels);
-}
 Tensor computed(const Winograd& s, const Tensor& x, const Tensor& w, bool turned, const Tensor& b, const Tensor& into) {
   const Tensor from = x.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
   // In place the kernel transforms whole images at a time. It may need more memory than a second gradient.
@@ -40,28 +34,26 @@ Tensor computed(const Winograd& s, const Tensor& x, const Tensor& w, bool turned
   return y;
 }
 
-}  // namespace
-
-Tensor winograd_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b) {
-  const auto s = sizes_of(p, image, image.sizes(), w.sizes());
-  if (!s || !kernels::winograd_fits(*s) || !kernels::raw(image, w) || !fits_bias(b, image, s->out)) return {};
-  return computed(*s, image, w, false, b, {});
+Tensor winograd_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
+  const Winograd s = winograd_sizes(p, image.sizes(), map);
+  return fits(image, s) ? computed(s, image, w, false, b, {}) : Tensor();
 }
 Tensor winograd_image(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w, const Tensor& b,
                       const Tensor& into) {
-  const auto s = sizes_of(p, map, image, w.sizes());
-  if (!s || !is_map(*s, map) || !kernels::raw(map, w) || !fits_bias(b, map, s->in)) return {};
-  const Winograd turned{s->batch, s->out, s->in, map.size(2), map.size(3), {2 - s->pad[0], 2 - s->pad[1]}};
-  if (!kernels::winograd_fits(turned)) return {};
-  return computed(turned, map, w, true, b, into);
+  const Winograd turned{image[0], map.size(1), image[1], map.size(2), map.size(3), {2 - p.pad[0], 2 - p.pad[1]}};
+  return fits(map, turned) ? computed(turned, map, w, true, b, into) : Tensor();
 }
 Tensor winograd_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
-  const auto s = sizes_of(p, map, image.sizes(), filters);
-  if (!s || !is_map(*s, map) || !kernels::raw(map, image) || !kernels::winograd_fits(*s)) return {};
+  const Winograd s = winograd_sizes(p, image.sizes(), map.sizes());
+  if (!fits(map, s)) return {};
   const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
-  const Tensor memory = at::empty({kernels::winograd_memory(*s, false)}, gy.options());
-  kernels::winograd_grad_w(*s, floats(x), floats(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
+  const Tensor memory = at::empty({kernels::winograd_memory(s, false)}, gy.options());
+  kernels::winograd_grad_w(s, floats(x), floats(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
   return gw;
 }
+
+}  // namespace
+
+const ConvolutionWay kWinograd{winograd_exists, winograd_map, winograd_image, winograd_filters};
 
 }  // namespace cg

@@ -32,6 +32,11 @@ struct Placement {
     TORCH_CHECK_VALUE(sizes.size() == stride.size() + 2, "convolution: ", name, " of shape ", sizes, " must have ",
                       stride.size() + 2, " axes");
   }
+  // The number of positions of the filter inside the padded image.
+  int64_t positions(size_t k, int64_t image, int64_t filter) const {
+    const int64_t room = image + 2 * pad[k] - dilate[k] * (filter - 1) - 1;
+    return room < 0 ? 0 : room / stride[k] + 1;
+  }
   // The length of the image, without the padding, that `n` positions of the filter touch on axis k.
   int64_t touched(size_t k, int64_t n, int64_t filter) const {
     return stride[k] * (n - 1) + dilate[k] * (filter - 1) + 1 - 2 * pad[k];

@@ -1,0 +1,66 @@
+#include "ops/conv_ways.h"
+
+#include "kernels/raw.h"
+
+namespace cg {
+namespace {
+
+const ConvolutionWay* const kWays[] = {&kWinograd, &kPointwise, &kFewChannels,
+                                       &kColumns};  // in the order in which they are tried
+
+bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
+  const size_t n = p.stride.size();
+  if (p.groups != 1 || image.size() != n + 2 || map.size() != n + 2 || filters.size() != n + 2) return false;
+  if (image[0] != map[0] || image[1] != filters[1] || map[1] != filters[0]) return false;
+  if (image[0] < 1 || image[1] < 1 || map[1] < 1) return false;
+  for (size_t k = 0; k < n; ++k)
+    if (p.pad[k] < 0 || map[k + 2] < 1 || map[k + 2] != p.positions(k, image[k + 2], filters[k + 2])) return false;
+  return true;
+}
+bool takes_bias(const Tensor& b, const Tensor& x, int64_t channels) {
+  return !b.defined() || (kernels::raw(b, x) && b.dim() == 1 && b.numel() == channels);
+}
+template <class F>
+Tensor first(const Placement& p, at::IntArrayRef filters, F&& f) {
+  for (const ConvolutionWay* way : kWays)
+    if (way->exists(p, filters))
+      if (Tensor r = f(*way); r.defined()) return r;
+  return {};
+}
+
+}  // namespace
+
+Tensor map_by_way(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
+  if (!fit(p, image.sizes(), map, w.sizes()) || !kernels::raw(image, w) || !takes_bias(b, image, map[1])) return {};
+  return first(p, w.sizes(), [&](const ConvolutionWay& way) { return way.map(p, image, w, b, map); });
+}
+Tensor image_by_way(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w, const Tensor& b,
+                    const Tensor& into) {
+  if (!fit(p, image, map.sizes(), w.sizes()) || !kernels::raw(map, w) || !takes_bias(b, map, image[1])) return {};
+  return first(p, w.sizes(), [&](const ConvolutionWay& way) { return way.image(p, map, image, w, b, into); });
+}
+Tensor filters_by_way(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
+  if (!fit(p, image.sizes(), map.sizes(), filters) || !kernels::raw(map, image)) return {};
+  return first(p, filters, [&](const ConvolutionWay& way) { return way.filters(p, map, image, filters); });
+}
+std::array<Tensor, 2> gradients_by_way(const Placement& p, const Tensor& map, const Tensor& image, const Tensor& w,
+                                       std::array<bool, 2> wanted, const Tensor& into) {
+  std::array<Tensor, 2> g;
+  if (wanted[0] && wanted[1]) {
+    if (!fit(p, image.sizes(), map.sizes(), w.sizes()) || !kernels::raw(map, image) || !kernels::raw(map, w)) return g;
+    for (const ConvolutionWay* way : kWays) {
+      if (!way->exists(p, w.sizes())) continue;
+      const bool neither = !g[0].defined() && !g[1].defined();
+      if (neither && way->both) g = way->both(p, map, image, w);
+      if (!g[1].defined()) g[1] = way->filters(p, map, image, w.sizes());
+      if (!g[0].defined()) g[0] = way->image(p, map, image.sizes(), w, {}, g[1].defined() ? into : Tensor());
+    }
+  } else if (wanted[0]) {
+    g[0] = image_by_way(p, map, image.sizes(), w, {}, into);
+  } else if (wanted[1]) {
+    g[1] = filters_by_way(p, map, image, w.sizes());
+  }
+  return g;
+}
+
+}  // namespace cg
